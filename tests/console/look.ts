@@ -8,31 +8,42 @@ import type { Seeded } from './seed.ts';
 /** What is asked of the service by whoever is not signed in, and refused. */
 export const signedOut = /refused: GET \S+\/v2\/me\/organisations 401/;
 
-/** Opens a page as whoever it is for, and waits until it has all that it shows. */
-export async function lookAt<T>(
+interface Where {
+  readonly stack: ConsoleStack;
+  readonly seeded: Seeded;
+  readonly page: ConsolePage;
+}
+
+interface Look {
+  readonly viewport: { readonly width: number; readonly height: number };
+  readonly colorScheme?: ColorScheme;
+}
+
+/** A tab of whoever the page is for, in its mode. */
+export function openTab<T>(
   browser: TestBrowser,
-  where: { readonly stack: ConsoleStack; readonly seeded: Seeded; readonly page: ConsolePage },
-  options: {
-    readonly viewport: { readonly width: number; readonly height: number };
-    readonly colorScheme?: ColorScheme;
-  },
+  { stack, seeded, page }: Where,
+  look: Look,
   act: (visit: Visit) => Promise<T>,
 ): Promise<T> {
-  const { stack, seeded, page: entry } = where;
-  const session = sessionFor(stack, seeded, entry);
-  return browser.visit(
-    {
-      url: stack.apiUrl,
-      ...options,
-      ...(session === null ? { expected: [signedOut] } : { session }),
-    },
-    async (visit) => {
-      await visit.goto(addressOf(entry, seeded));
-      await settled(visit.page);
-      await entry.prepare?.(visit.page);
-      return act(visit);
-    },
-  );
+  const session = sessionFor(stack, seeded, page);
+  const who = session === null ? { expected: [signedOut] } : { session };
+  return browser.visit({ url: stack.apiUrl, ...look, ...who }, act);
+}
+
+/** Opens a page as whoever it is for, and waits until it has all that it shows. */
+export function lookAt<T>(
+  browser: TestBrowser,
+  where: Where,
+  look: Look,
+  act: (visit: Visit) => Promise<T>,
+): Promise<T> {
+  return openTab(browser, where, look, async (visit) => {
+    await visit.goto(addressOf(where.page, where.seeded));
+    await settled(visit.page);
+    await where.page.prepare?.(visit.page);
+    return act(visit);
+  });
 }
 
 export function addressOf({ route, at }: ConsolePage, seeded: Seeded): string {

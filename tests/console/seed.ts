@@ -26,6 +26,9 @@ export interface Seeded extends AsyncDisposable {
   /** By their names. */
   readonly rentals: Readonly<Record<'train' | 'paused' | 'broken' | 'old' | 'warming', number>>;
   readonly volumeId: number;
+  /** A machine of the marketplace, and the instance on it. */
+  readonly nodeName: string;
+  readonly instanceName: string;
   readonly webhookId: string;
   readonly keyId: string;
   readonly invoiceId: string;
@@ -65,6 +68,7 @@ export async function seedConsole(stack: ConsoleStack): Promise<Seeded> {
   const money = await seedMoney(live, owner);
   const fleet = await seedFleet(stack, live, owner);
   const machines = await seedMachines(test);
+  const market = await seedInstance(test);
   const people = await seedPeople(stack, live, owner);
   const requestId = await askModel(stack, test);
   return {
@@ -73,6 +77,7 @@ export async function seedConsole(stack: ConsoleStack): Promise<Seeded> {
     organisationId: owner.orgId,
     requestId,
     ...machines,
+    ...market,
     ...money,
     ...fleet,
     ...people,
@@ -116,6 +121,20 @@ async function seedMachines(call: Call): Promise<Pick<Seeded, 'rentals' | 'volum
   });
   await Promise.all([until(call, old, 'Terminated'), until(call, paused, 'off')]);
   return { rentals: { train, paused, broken, old, warming }, volumeId: volume.storageVolumeId as number };
+}
+
+async function seedInstance(call: Call): Promise<Pick<Seeded, 'nodeName' | 'instanceName'>> {
+  const filters = { region: MOCK_REGION, gpu_model: 'H200', status: 'node_ready' };
+  const { instances } = await call('POST', '/v1/marketplace', { filters });
+  const [machine] = instances as { id: string; cluster_name: string }[];
+  if (machine === undefined) throw new Error('The marketplace is empty.');
+  const { instance_name: instanceName } = await call('POST', '/v1/marketplace/instances/create', {
+    cluster_name: machine.cluster_name,
+    node_name: machine.id,
+    gpu_count: 1,
+    image: { name: 'default', port: 8080 },
+  });
+  return { nodeName: machine.id, instanceName };
 }
 
 async function until(call: Call, id: number, status: string): Promise<void> {
