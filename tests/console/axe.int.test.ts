@@ -40,8 +40,8 @@ async function troublesOf(page: Page, scheme: ColorScheme): Promise<readonly str
 
 async function pixelsBeyond(page: Page): Promise<readonly string[]> {
   await page.setViewportSize(narrow);
-  const beyond = await page.evaluate(
-    () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+  const beyond = await page.evaluate<number>(
+    'document.documentElement.scrollWidth - document.documentElement.clientWidth',
   );
   await page.setViewportSize(wide);
   return beyond > 0 ? [`${String(beyond)} pixels beyond the right edge at 360`] : [];

@@ -67,5 +67,8 @@ function sessionFor(
 /** The page has its heading, and says of nothing any more that it is loading. */
 export async function settled(page: Page): Promise<void> {
   await page.getByRole('heading', { level: 1 }).first().waitFor();
-  await page.waitForFunction(() => !/^Loading .*…$/m.test(document.body.innerText));
+  await page
+    .getByText(/^Loading .*…$/)
+    .first()
+    .waitFor({ state: 'detached' });
 }
