@@ -7,13 +7,18 @@ export interface Passkey {
   register(options: { readonly challenge: string }, origin?: string): object;
   /** What it answers when somebody signs in with it. */
   authenticate(options: { readonly challenge: string }, origin?: string): object;
+  /** From now on it works for whoever holds it. */
+  stopAsking(): void;
 }
 
 const rpIdHash = createHash('sha256').update(new URL(fixturePublicUrl).hostname).digest();
-const USER_PRESENT_AND_VERIFIED = 0x05;
+const USER_PRESENT = 0x01;
+const USER_VERIFIED = 0x04;
 const WITH_CREDENTIAL = 0x40;
 
-export function createPasskey(): Passkey {
+/** `asksWho: false` is a key that works for whoever holds it: it asks for no PIN, finger or face. */
+export function createPasskey({ asksWho = true } = {}): Passkey {
+  let userFlags = USER_PRESENT | (asksWho ? USER_VERIFIED : 0);
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const credentialId = randomBytes(32);
   const id = credentialId.toString('base64url');
@@ -52,7 +57,7 @@ export function createPasskey(): Passkey {
       const attestation = cborMap([
         ['fmt', 'none'],
         ['attStmt', cborMap([])],
-        ['authData', authData(USER_PRESENT_AND_VERIFIED | WITH_CREDENTIAL, credential)],
+        ['authData', authData(userFlags | WITH_CREDENTIAL, credential)],
       ]);
       return answer({
         clientDataJSON: clientData('webauthn.create', challenge, origin).toString('base64url'),
@@ -62,13 +67,16 @@ export function createPasskey(): Passkey {
     },
     authenticate({ challenge }, origin = fixturePublicUrl) {
       const data = clientData('webauthn.get', challenge, origin);
-      const authenticatorData = authData(USER_PRESENT_AND_VERIFIED);
+      const authenticatorData = authData(userFlags);
       const signed = Buffer.concat([authenticatorData, createHash('sha256').update(data).digest()]);
       return answer({
         clientDataJSON: data.toString('base64url'),
         authenticatorData: authenticatorData.toString('base64url'),
         signature: createSign('SHA256').update(signed).sign(privateKey).toString('base64url'),
       });
+    },
+    stopAsking: () => {
+      userFlags = USER_PRESENT;
     },
   };
 }

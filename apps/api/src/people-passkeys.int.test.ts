@@ -76,3 +76,14 @@ it('one that was asked for by another site, or is somebody else\u2019s, is refus
   expect((await browser.get('/auth/passkey/list-user-passkeys')).json).toHaveLength(1);
   expect((await openBrowser(fixture).get('/auth/passkey/generate-register-options')).status).toBe(401);
 });
+
+it('one that asks nobody who they are is refused: it would be less than a password and a second factor', async () => {
+  const browser = await someoneSignedIn();
+  expect((await register(browser, createPasskey({ asksWho: false }))).status).toBe(400);
+  const passkey = createPasskey();
+  expect((await register(browser, passkey)).status).toBe(200);
+  passkey.stopAsking();
+  const thief = openBrowser(fixture);
+  expect((await signIn(thief, passkey)).answer.status).toBe(401);
+  expect(await isIn(thief)).toBe(false);
+});

@@ -142,6 +142,16 @@ describe('a letter that changes the mailbox', () => {
 });
 
 describe('signing up', () => {
+  it('sends nobody a text of one\u2019s own choice', async () => {
+    const email = newMailbox();
+    const wish = { name: 'Prizes at evil.example', email, password };
+    await openBrowser(fixture).post('/auth/sign-up/email', wish);
+    await letterTo(fixture, email, /Confirm/);
+    const letter = fixture.smtp?.letters.findLast(({ to }) => to.includes(email));
+    expect(JSON.stringify(letter)).toContain(email);
+    expect(JSON.stringify(letter)).not.toContain('evil.example');
+  });
+
   it.each([
     ['a name that is too long', { name: 'x'.repeat(201) }],
     ['no name', { name: ' ' }],

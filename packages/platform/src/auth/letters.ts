@@ -79,7 +79,7 @@ function escape(text: string): string {
     .replaceAll('"', '&quot;');
 }
 
-/** How a person is addressed; names are theirs to choose, so they go through as one line. */
-export function addressee(user: { readonly name: string; readonly email: string }): Mailbox {
-  return { name: oneLine(user.name), address: user.email };
+/** Never with the name: whoever signs up chooses it, and the mailbox may be a stranger's, who would read an advertisement. */
+export function addressee(user: { readonly email: string }): Mailbox {
+  return { name: null, address: user.email };
 }

@@ -164,7 +164,6 @@ export function authOptions(settings: SignInSettings, deps: OptionDeps) {
 export const CLIENT_IP_HEADER = 'x-millrace-client-ip';
 
 interface Addressed {
-  readonly name: string;
   readonly email: string;
 }
 

@@ -24,6 +24,17 @@ export function authPlugins(settings: SignInSettings) {
       rpID: new URL(publicUrl).hostname,
       rpName: name,
       origin: new URL(publicUrl).origin,
+      authenticatorSelection: { userVerification: 'required' },
+      registration: {
+        afterVerification: ({ verification }) => {
+          if (verification.registrationInfo?.userVerified !== true) throw asksNobody('BAD_REQUEST');
+        },
+      },
+      authentication: {
+        afterVerification: ({ verification }) => {
+          if (!verification.authenticationInfo.userVerified) throw asksNobody('UNAUTHORIZED');
+        },
+      },
       schema: {
         passkey: {
           modelName: 'passkeys',
@@ -51,6 +62,14 @@ export function authPlugins(settings: SignInSettings) {
     }),
     ...(settings.oidc.length === 0 ? [] : [genericOAuth({ config: settings.oidc.map(toGenericOAuth) })]),
   ];
+}
+
+/** A passkey stands for the password and the second factor: one that works for whoever holds it would be less than those. */
+function asksNobody(status: 'BAD_REQUEST' | 'UNAUTHORIZED'): APIError {
+  return new APIError(status, {
+    code: 'PASSKEY_ASKS_NOBODY',
+    message: 'This passkey asks for no PIN, finger or face. Set one up on the device, or take another.',
+  });
 }
 
 function toGenericOAuth({ id, name, discoveryUrl, clientId, clientSecret, scopes }: OidcProvider) {

@@ -27,6 +27,8 @@ export async function signInWithPasskey(): Promise<void> {
     '/passkey/generate-authenticate-options',
   );
   const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(options);
-  const response = jsonOf(await navigator.credentials.get({ publicKey }));
+  // It takes the place of a password and a second factor, so the device asks who it is.
+  const asked = { ...publicKey, userVerification: 'required' } as const;
+  const response = jsonOf(await navigator.credentials.get({ publicKey: asked }));
   await authCall('POST', '/passkey/verify-authentication', { response });
 }
