@@ -147,6 +147,7 @@ async function programsOf(
       MILLRACE_HTTP_PORT: String(apiPort),
       MILLRACE_HTTP_PUBLIC_URL: apiUrl,
       MILLRACE_RATE_LIMIT_DEFAULT_RPM: '1000000',
+      MILLRACE_RATE_LIMIT_PERSON_RPM: '1000000',
     },
   });
   const workers = healthPorts.map((healthPort, index) =>

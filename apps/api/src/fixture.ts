@@ -133,7 +133,7 @@ export async function startApiFixture(
     publicUrl: options.publicUrl ?? null,
     stripe: options.withoutStripe === true ? null : createStripeGateway(stripe.settings),
     consoleUrl: 'https://console.example.com',
-    limits: { anonymousRpm: UNLIMITED_RPM, failedAuthRpm: UNLIMITED_RPM },
+    limits: { anonymousRpm: UNLIMITED_RPM, personRpm: UNLIMITED_RPM, failedAuthRpm: UNLIMITED_RPM },
   });
   lifecycle.started();
 

@@ -112,6 +112,7 @@ async function start(config: ApiConfig): Promise<void> {
     console: config.console.isServed ? consoleOptionsOf(config) : null,
     limits: {
       anonymousRpm: config.rateLimits.anonymousRpm,
+      personRpm: config.rateLimits.personRpm,
       failedAuthRpm: config.rateLimits.failedAuthRpm,
     },
     ...(tlsCert === null || tlsKey === null ? {} : { tls: { cert: tlsCert, key: tlsKey } }),

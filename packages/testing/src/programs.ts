@@ -96,6 +96,7 @@ export async function startApiProcess(options: ProgramOptions): Promise<ApiProce
       MILLRACE_HTTP_PUBLIC_URL: url,
       MILLRACE_HTTP_VALIDATE_RESPONSES: 'true',
       MILLRACE_RATE_LIMIT_DEFAULT_RPM: '1000000',
+      MILLRACE_RATE_LIMIT_PERSON_RPM: '1000000',
       ...options.env,
     },
     readyUrl: `${url}/readyz`,

@@ -284,6 +284,12 @@ export const rateLimitConfig = fragment('rateLimits', {
     expected: 'requests a minute of one address without a key',
     example: '60',
   },
+  personRpm: {
+    env: 'MILLRACE_RATE_LIMIT_PERSON_RPM',
+    schema: values.wholeNumber(1, 1_000_000).default(600),
+    expected: 'requests a minute of one person who is signed in, 1 to 1000000',
+    example: '600',
+  },
   failedAuthRpm: {
     env: 'MILLRACE_RATE_LIMIT_FAILED_AUTH_RPM',
     schema: values.wholeNumber(1, 1_000_000).default(30),

@@ -80,7 +80,13 @@ test('what is needed and nothing else is enough; everything else has a default',
   });
   expect(config.nats.urls).toEqual(['nats://127.0.0.1:4222', 'nats://127.0.0.1:4223']);
   expect(config.secrets.sealingKeys).toEqual([{ id: 'one', key: Buffer.alloc(32, 1) }]);
-  expect(config.rateLimits).toEqual({ defaultRpm: 60, fundedRpm: 600, anonymousRpm: 60, failedAuthRpm: 30 });
+  expect(config.rateLimits).toEqual({
+    defaultRpm: 60,
+    fundedRpm: 600,
+    anonymousRpm: 60,
+    personRpm: 600,
+    failedAuthRpm: 30,
+  });
   expect(config.telemetry).toEqual({ prometheusPort: null, otlpUrl: undefined, samplePercent: 100 });
   expect(config.providers).toEqual({ list: null, file: null });
   expect([config.cell.id, config.docs.open, config.inference.widePenalties]).toEqual([0, false, false]);

@@ -12,7 +12,6 @@ import { stateOf, type RequestState } from './request-state.ts';
 import type { Person, Principal } from './types.ts';
 
 const minuteMs = 60_000;
-const PERSON_RPM = 300;
 const nobody: Identity = { principal: null, person: null };
 
 /**
@@ -93,18 +92,22 @@ export async function isStillAdmitted(
 }
 
 function limitsOf(kit: Kit, operation: Operation, state: RequestState): RateRequest {
+  if (state.principal?.kind === 'session') return personLimits(kit, state.principal);
   if (state.principal !== null) return principalLimits(state.principal);
-  if (state.person !== null) return personLimits(state.person);
+  if (state.person !== null) return personLimits(kit, state.person);
   return strangerLimits(kit, operation, state.clientIp);
 }
 
-/** What a person asks for in no organisation: a console does so a few times when it is opened. */
-function personLimits({ userId }: Person): RateRequest {
+/**
+ * Whoever looks at the console makes more requests than a program with nothing paid in may, and must not use up what the
+ * organisation's programs have. So people are counted by themselves, over all their tabs and organisations.
+ */
+function personLimits(kit: Kit, { userId }: Pick<Person, 'userId'>): RateRequest {
   const policy: RatePolicy = {
     name: 'person',
     scope: 'person',
     subject: userId,
-    limit: PERSON_RPM,
+    limit: kit.limits.personRpm,
     windowMs: minuteMs,
   };
   return { tag: userId, policies: [policy] };

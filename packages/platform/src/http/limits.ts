@@ -17,5 +17,6 @@ export const defaultHttpLimits: HttpLimits = {
   anonymousRpm: 60,
   signedRpm: 1_200,
   fileRpm: 1_200,
+  personRpm: 600,
   failedAuthRpm: 30,
 };

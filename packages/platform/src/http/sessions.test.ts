@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { Fault } from '../fault/index.ts';
 import { actorOf, requirePerson, requirePrincipal } from './principal.ts';
 import { authorised, createTestServer, ids, testContract, testPrincipal } from './test-kit.ts';
-import type { Person, Sessions } from './types.ts';
+import type { HttpLimits, Person, Sessions } from './types.ts';
 
 const origin = 'https://cloud.example.com';
 const token = 'a'.repeat(32);
@@ -53,11 +53,12 @@ const whoAmI = defineOperation({
 
 const { getThing, createThing } = testContract.operations;
 
-function serve(withSessions = true) {
+function serve(withSessions = true, limits: Partial<HttpLimits> = {}) {
   const { sessions, asked } = door();
   const server = createTestServer({
     contract: { operations: { ...testContract.operations, whoAmI } },
     ...(withSessions ? { sessions } : {}),
+    limits,
   });
   server.serve(whoAmI, async ({ context }) => ({ userId: requirePerson(context).userId }));
   server.serve(getThing, async ({ context }) => {
@@ -76,6 +77,15 @@ const cookie = `session=${token}`;
 const ownPage = { 'sec-fetch-site': 'same-origin' };
 
 describe('a person who is signed in', () => {
+  it('is counted by themselves, and neither by nor for the organisation and its keys', async () => {
+    const member = { cookie, ...ownPage, 'millrace-organisation': 'org_1' };
+    const { ask } = serve(true, { personRpm: 2 });
+    expect((await ask('/v2/things/1', member)).status).toBe(200);
+    expect((await ask('/v2/who', { cookie, ...ownPage })).status).toBe(200);
+    const refused = await ask('/v2/things/1', member);
+    expect([refused.status, refused.json['message']]).toEqual([429, expect.stringContaining('(person)')]);
+  });
+
   it('is let in by cookie and by token, and is the author of what they do', async () => {
     const { ask, asked } = serve();
     for (const headers of [

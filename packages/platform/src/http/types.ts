@@ -142,6 +142,8 @@ export interface HttpLimits {
   readonly signedRpm: number;
   /** Files a minute that one address block gets: one page is twenty of them, and an office is many people. */
   readonly fileRpm: number;
+  /** Requests a minute of one person who is signed in, over all their tabs and organisations. */
+  readonly personRpm: number;
   /** Failed authentications a minute of one address block. */
   readonly failedAuthRpm: number;
 }
