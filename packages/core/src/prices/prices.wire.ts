@@ -1,5 +1,5 @@
 import type { Answer, Body, Contract } from '@millrace/contract';
-import { ppm, toNearestUsdNumber, toPercentage } from '@millrace/platform/money';
+import { ppm, toNearestUsdNumber, toPercentage, zeroUsd } from '@millrace/platform/money';
 import type { FrozenPrice } from './frozen.ts';
 import type { Entitlement, Price, PriceSubject, ReserveOption } from './prices.ts';
 import type { Quote } from './quote.ts';
@@ -59,8 +59,8 @@ export function toWireEntitlement(entitlement: Entitlement): WireEntitlement {
 /** What the price book does not know: whether it could be placed now, and the disk that it would keep without its GPUs. */
 export interface QuoteFacts {
   readonly available: boolean;
-  /** Null: it never is without its GPUs. */
-  readonly disk: FrozenPrice | null;
+  /** Null: it never is without its GPUs. A disk for which the book has no price is kept for nothing. */
+  readonly disk: { readonly sizeGb: number; readonly price: FrozenPrice | null } | null;
 }
 
 export function toWireQuote(quote: Quote, { available, disk }: QuoteFacts): WireQuote {
@@ -88,7 +88,10 @@ export function toWireQuote(quote: Quote, { available, disk }: QuoteFacts): Wire
             earlyTerminationRefundPercentage: toPercentage(ppm(term.refundPpm)),
             onDemandCostPerHourNanoUsd: term.onDemandNanoUsdPerHour,
           },
-    released: disk === null ? null : { diskGb: disk.quantity, costPerHourNanoUsd: disk.rateNanoUsdPerHour },
+    released:
+      disk === null
+        ? null
+        : { diskGb: disk.sizeGb, costPerHourNanoUsd: disk.price?.rateNanoUsdPerHour ?? String(zeroUsd) },
     runwaySeconds: quote.runwaySeconds,
     available,
     affordable: quote.affordable,

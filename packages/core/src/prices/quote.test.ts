@@ -15,6 +15,7 @@ import {
   priceOf,
   volume,
 } from './book.fixture.ts';
+import { toWireQuote } from './prices.wire.ts';
 import { discounted, freezeStorage, holdAtCreate, quote, QUOTE_VALID_MS, type QuoteInput } from './quote.ts';
 
 function refusal(input: QuoteInput): Fault {
@@ -389,6 +390,16 @@ describe('storage by itself', () => {
       quantity: 2,
     });
     expect(holdAtCreate(frozen, 60_000)).toBe(19n);
+  });
+
+  it('is told beside a quote, and one that has no price is kept for nothing: null would say that it cannot be', () => {
+    const disk = priceOf({ kind: 'disk', region: null }, 11n);
+    const price = freezeStorage(inputOf({}, { book: [disk] }), { kind: 'disk', region: 'eu-west-1' }, 100);
+    const released = (facts: Parameters<typeof toWireQuote>[1]['disk']) =>
+      toWireQuote(quote(inputOf()), { available: true, disk: facts }).released;
+    expect(released({ sizeGb: 100, price })).toEqual({ diskGb: 100, costPerHourNanoUsd: '1100' });
+    expect(released({ sizeGb: 100, price: null })).toEqual({ diskGb: 100, costPerHourNanoUsd: '0' });
+    expect(released(null)).toBeNull();
   });
 });
 

@@ -95,10 +95,11 @@ function serveQuote({ server, operations, db, clock }: RentalCreationRoutes): vo
       holdWindowMs: HOLD_WINDOW_MS,
       now,
     });
+    const { region } = wish;
     const disk =
       diskGb === null
         ? null
-        : await diskPriceFor(db, orgId, mode, { region: wish.region, sizeGb: diskGb, now });
+        : { sizeGb: diskGb, price: await diskPriceFor(db, orgId, mode, { region, sizeGb: diskGb, now }) };
     return toWireQuote(quote, { available: isAvailable, disk });
   });
 }

@@ -170,7 +170,11 @@ describe('creating an instance', () => {
   it('is free in test mode, and of mock machines alone', async () => {
     const tenant = await market.tenant({ balanceUsd: 0 });
     const machine = await market.ownMachine('test');
-    expect(await market.create(tenant, machine, {}, 'test')).toMatchObject({ status: 200 });
+    const made = await market.create(tenant, machine, {}, 'test');
+    expect(made).toMatchObject({ status: 200 });
+    const path = `/v2/marketplace/instances/${made.json.instance_name}`;
+    const one = await market.send(tenant, { path, method: 'GET', mode: 'test' });
+    expect(one.json).toMatchObject({ costPerHourNanoUsd: '0' });
     expect(await market.create(tenant, machine)).toMatchObject({
       status: 404,
       json: { reason: 'MACHINE_NOT_FOUND' },

@@ -1,5 +1,6 @@
 import type { Answer, Contract } from '@millrace/contract';
-import { timesUsd, toNearestUsdNumber } from '@millrace/platform/money';
+import { toNearestUsdNumber, type NanoUsd } from '@millrace/platform/money';
+import { rateOf } from '../../prices/index.ts';
 import { entranceOf, openPortsOf, type RentalRecord } from '../../rentals/index.ts';
 import { portMappingsOf, sshCommandOf } from '../names/names.ts';
 import type { EndedInstance, ShownInstance } from './instances.service.ts';
@@ -55,7 +56,7 @@ export function toWireDetail(shown: ShownInstance, domain: string | null): WireD
     supplierId: machine.supplier_id,
     gpuModel: machine.hardware.gpus[0]?.model ?? 'GPU',
     gpuCount: rental.gpuCount,
-    costPerHourNanoUsd: String(timesUsd(instance.pricePerGpuHour, BigInt(rental.gpuCount))),
+    costPerHourNanoUsd: String(agreedRateOf(record)),
     costSoFarNanoUsd: String(record.cost),
     billingPausedAt: rental.billingPausedAt?.toISOString() ?? null,
     sshCommand,
@@ -72,6 +73,12 @@ export function toWireDetail(shown: ShownInstance, domain: string | null): WireD
       message,
     })),
   };
+}
+
+/** What its meter goes by. The machine was listed at a price in test mode too, where nothing is paid. */
+function agreedRateOf({ rental, terms: [term] }: RentalRecord): NanoUsd {
+  if (term === undefined) throw new Error(`Rental ${rental.id} has no term.`);
+  return rateOf(term.price);
 }
 
 function mappingsOf(
