@@ -29,6 +29,8 @@ afterAll(async () => {
 /** What axe finds serious or critical, each as a line. In the dark only colours are others. */
 async function troublesOf(page: Page, scheme: ColorScheme): Promise<readonly string[]> {
   await page.emulateMedia({ colorScheme: scheme });
+  // Until what it looks like now is on the screen.
+  await page.evaluate('new Promise((shown) => requestAnimationFrame(() => requestAnimationFrame(shown)))');
   const only = scheme === 'dark' ? ", { runOnly: ['color-contrast'] }" : '';
   const { violations } = await page.evaluate<AxeResults>(`globalThis.axe.run(document${only})`);
   return violations

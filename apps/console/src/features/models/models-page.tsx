@@ -190,7 +190,7 @@ function Actions({ model }: { readonly model: CatalogModel }) {
       <Link
         to="/playground"
         search={{ ...(kind !== 'chat' && { kind }), model: model.name }}
-        aria-label={`Try ${model.name}`}
+        aria-label={`Try it: ${model.name}`}
         className={buttonClass('primary', 'small')}
       >
         Try it
