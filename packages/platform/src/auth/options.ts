@@ -1,12 +1,12 @@
 import type { BetterAuthOptions } from 'better-auth';
-import { createAuthMiddleware } from 'better-auth/api';
 import { toUuid, type IdSource } from '../ids/index.ts';
 import { addressee, alreadyKnown, changeMailbox, choosePassword, confirmMailbox } from './letters.ts';
-import { authPlugins, refuseHandedToken } from './plugins.ts';
+import { authHooks } from './hooks.ts';
+import { authPlugins } from './plugins.ts';
 import { createPasswords } from './passwords.ts';
 import type { Post } from './post.ts';
 import { columns, type SignInSettings } from './settings.ts';
-import { requireFitSignUp, requireName, signUpClosed } from './sign-up.ts';
+import { signUpClosed } from './sign-up.ts';
 
 export interface OptionDeps {
   readonly ids: IdSource;
@@ -126,37 +126,7 @@ export function authOptions(settings: SignInSettings, deps: OptionDeps) {
         validateSchema: false,
       },
     },
-    hooks: {
-      before: createAuthMiddleware(async ({ path, body }) => {
-        refuseHandedToken(path, body);
-        await requireFitSignUp(path, body, requireMaySignUp);
-      }),
-    },
-    databaseHooks: {
-      session: {
-        create: {
-          // The library signs in whoever opens a letter that changes the mailbox. The session that it wants is over at once.
-          before: async (session, context) =>
-            context?.path === '/verify-email' ? { data: { ...session, expiresAt: new Date(0) } } : undefined,
-        },
-      },
-      user: {
-        create: {
-          before: async (user) => {
-            requireName(user.name);
-            await requireMaySignUp(user.email);
-            return {
-              data: { ...user, name: user.name.trim(), ...(post === null ? { emailVerified: true } : {}) },
-            };
-          },
-        },
-        update: {
-          before: async (user) => {
-            if (user.name !== undefined) requireName(user.name);
-          },
-        },
-      },
-    },
+    ...authHooks({ isEveryMailboxBelieved: post === null, requireMaySignUp }),
     plugins: authPlugins(settings),
   } satisfies BetterAuthOptions;
 }
