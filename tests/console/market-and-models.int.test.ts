@@ -104,7 +104,7 @@ test('models and their prices are for everybody to see; who wants to try one sig
   browser.visit({ url: stack.apiUrl, expected: [signedOut] }, async ({ page, goto }) => {
     await goto('/models');
     await page.getByRole('table', { name: 'Models and their prices' }).waitFor();
-    await page.getByRole('link', { name: `Try ${MOCK_MODEL}` }).click();
+    await page.getByRole('link', { name: `Try it: ${MOCK_MODEL}` }).click();
     await page.getByRole('heading', { level: 1, name: /Sign in/ }).waitFor();
     expect(page.url()).toContain(encodeURIComponent(MOCK_MODEL));
   }));
