@@ -131,16 +131,15 @@ describe('guessing', () => {
 
   it('from one address ends after a hundred tries, over however many mailboxes', async () => {
     const address = newAddress();
-    const codes = await Promise.all(
-      Array.from({ length: 120 }, () =>
-        openBrowser(fixture).post(
-          '/auth/reset-password',
-          { token: uniqueId(), newPassword: 'a new password' },
-          address,
-        ),
-      ),
-    );
-    // None is let through uncounted: a machine that is too busy to count says so instead.
+    const wish = () => ({ token: uniqueId(), newPassword: 'a new password' });
+    const codes: CallAnswer[] = [];
+    // None is let through uncounted: a machine that is too busy to count says so instead, and is then asked again.
+    for (let round = 0; round < 10 && !codes.some(({ status }) => status === 429); round += 1) {
+      const tries = Array.from({ length: 30 }, () =>
+        openBrowser(fixture).post('/auth/reset-password', wish(), address),
+      );
+      codes.push(...(await Promise.all(tries)));
+    }
     const judged = codes.filter(({ status }) => status === 400);
     expect(judged.length).toBeLessThanOrEqual(101);
     expect(codes.filter(({ status }) => ![400, 429, 503].includes(status))).toEqual([]);
