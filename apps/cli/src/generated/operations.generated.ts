@@ -3051,7 +3051,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
     "params": [
       {
         "key": "name",
-        "describe": "the name"
+        "describe": "its name, or the number that the ledger and invoices have it under"
       }
     ],
     "fields": [],

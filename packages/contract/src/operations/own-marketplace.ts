@@ -66,7 +66,11 @@ export const marketplaceOwnOperations = {
     summary: 'One marketplace instance: how it came up, what it costs and has cost',
     description: 'Also after it has ended.',
     tags: ['marketplace'],
-    params: z.object({ name: z.string().min(1).max(100) }),
+    params: z.object({
+      name: z.string().min(1).max(100).meta({
+        description: 'Its name, or the number that the ledger and invoices have it under.',
+      }),
+    }),
     response: { status: 200, schema: instanceDetail },
     refuses: [404],
     idempotency: 'none',

@@ -46,7 +46,7 @@ export function causeLink({ kind, id }: Entry['cause']): CauseLink | null {
     case 'volume':
       return { to: `/volumes/${part}`, label: `Volume ${id}` };
     case 'instance':
-      return { to: `/instances/${part}`, label: id };
+      return { to: `/instances/${part}`, label: `Instance ${id}` };
     case 'inference':
       // Requests are charged together, and the first of them names them all.
       return { to: '/usage', search: { request: id }, label: 'Requests to a model' };

@@ -42,6 +42,24 @@ const markEnded = (name: string): Promise<unknown> =>
       where id = (select rental_id from instances where name = '${name}')`,
   );
 
+/** Lines of the ledger name an instance by its number, and nobody else finds it by that. */
+async function byNumber(tenant: MarketTenant, name: string): Promise<void> {
+  const [row] = await market.rows<{ wire_id: number }>(
+    `select wire_id from rentals join instances on instances.rental_id = rentals.id where instances.name = '${name}'`,
+  );
+  const path = `/v2/marketplace/instances/${String(row?.wire_id)}`;
+  expect((await market.send(tenant, { path, method: 'GET' })).json).toMatchObject({ name });
+  const others = [
+    await market.send(await market.tenant(), { path, method: 'GET' }),
+    await market.send(tenant, { path, method: 'GET', mode: 'test' }),
+    await market.send(tenant, { path: '/v2/marketplace/instances/2147483647', method: 'GET' }),
+    await market.send(tenant, { path: '/v2/marketplace/instances/9999999999', method: 'GET' }),
+  ];
+  for (const { status, json } of others) {
+    expect({ status, reason: json.reason }).toEqual({ status: 404, reason: 'INSTANCE_NOT_FOUND' });
+  }
+}
+
 describe('creating an instance', () => {
   it('answers its name, and lists it with its machine, by GET and by POST alike', async () => {
     const tenant = await market.tenant();
@@ -95,6 +113,7 @@ describe('creating an instance', () => {
     });
     expect(created.json.steps).not.toEqual([]);
     expect((await one(await market.tenant())).status).toBe(404);
+    await byNumber(tenant, json.instance_name);
     await markEnded(json.instance_name);
     expect((await one(tenant)).json).toMatchObject({ status: 'terminated', endedAt: expect.any(String) });
   });

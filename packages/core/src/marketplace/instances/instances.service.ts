@@ -139,19 +139,28 @@ export interface ShownInstance {
   readonly record: RentalRecord;
 }
 
-/** One of them, also after it has ended; null when the organisation has none of this name in this mode. */
+/**
+ * One of them, also after it has ended; null when the organisation has none of this name in this mode. The ledger knows it
+ * by its number, which no name is.
+ */
 export async function getInstance(
   db: Db,
   asker: Asker,
-  name: string,
+  nameOrNumber: string,
   at: Date,
 ): Promise<ShownInstance | null> {
-  const wireId = await findWireId(db, asker.orgId, asker.mode, name);
+  const wireId = isWireNumber(nameOrNumber)
+    ? Number(nameOrNumber)
+    : await findWireId(db, asker.orgId, asker.mode, nameOrNumber);
   const record = wireId === null ? null : await getInstanceRecord(db, asker, wireId, at);
   if (record === null) return null;
   const [shown] = await withInstances(db, asker, [record], ({ rental }) => rental.id, toShown);
   return shown ?? null;
 }
+
+const WIRE_ID_MAX = 2_147_483_647;
+
+const isWireNumber = (text: string): boolean => /^[1-9][0-9]{0,9}$/.test(text) && Number(text) <= WIRE_ID_MAX;
 
 const liveStatuses = ['Pending', 'Running', 'Unknown', 'Failed', 'Terminating'] as const;
 
