@@ -34,7 +34,10 @@ const columns: readonly Column<RunningCost>[] = [
 
 /** Lists that one may not read are left out, and the card says so. */
 export function RunningCard() {
-  const { may } = useSession();
+  const {
+    may,
+    place: { mode },
+  } = useSession();
   const [rentals, volumes, instances] = [may('rentals:read'), may('volumes:read'), may('marketplace:read')];
   const costs = useApiQuery(
     ['money', 'running', rentals, volumes, instances],
@@ -47,7 +50,7 @@ export function RunningCard() {
       return dearestFirst([
         ...ofRentals.map(rentalCost),
         ...ofVolumes.map(volumeCost),
-        ...ofInstances.map(instanceCost),
+        ...ofInstances.map((instance) => instanceCost(instance, mode)),
       ]);
     },
     { refetchMs: 15_000 },

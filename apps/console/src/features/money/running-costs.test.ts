@@ -6,6 +6,8 @@ const rental = {
   name: 'trainer',
   label: null,
   status: 'Running',
+  power: 'on',
+  startedAt: '2026-11-16T00:00:00Z',
   gpuHeld: true,
   billingPausedAt: null,
   releasedCostPerHourNanoUsd: '12345678',
@@ -18,7 +20,7 @@ describe('a rental', () => {
       name: 'trainer',
       to: '/rentals/1042',
       perHour: 2_490_000_001n,
-      note: null,
+      note: 'Billed by the second.',
     });
   });
 
@@ -30,15 +32,18 @@ describe('a rental', () => {
     expect(rentalCost({ ...rental, gpuHeld: false })).toMatchObject({ perHour: 12_345_678n });
   });
 
-  it.each(['Pending', 'Terminating', 'Failed'] as const)(
-    'costs nothing while it is %s, and says so',
-    (status) => {
-      expect(rentalCost({ ...rental, status })).toMatchObject({
-        perHour: 0n,
-        note: expect.stringContaining('billed'),
-      });
-    },
-  );
+  it('costs its disk alone while it starts again after such a stop, and nothing before it ran at all', () => {
+    const starting = { ...rental, status: 'Pending', gpuHeld: false } as const;
+    expect(rentalCost(starting).perHour).toBe(12_345_678n);
+    expect(rentalCost({ ...starting, startedAt: null }).perHour).toBe(0n);
+  });
+
+  it.each(['Terminating', 'Failed'] as const)('costs nothing while it is %s, and says so', (status) => {
+    expect(rentalCost({ ...rental, status })).toMatchObject({
+      perHour: 0n,
+      note: expect.stringContaining('billed'),
+    });
+  });
 
   it('costs nothing while its billing is paused', () => {
     expect(rentalCost({ ...rental, billingPausedAt: '2026-11-16T00:00:00Z' }).perHour).toBe(0n);
@@ -50,19 +55,47 @@ describe('a rental', () => {
   });
 });
 
-it('an instance costs the price of each of its GPUs, once it runs', () => {
+describe('an instance', () => {
   const price = { amount: 0.1, period: 'hour', agent: 'x' };
-  const instance = {
+  const of = (status: 'creating' | 'online' | 'offline' | 'stopping' | 'failed') => ({
     id: 'a/b',
-    start: '2026-11-16T00:00:00Z',
-    instance: { gpu_count: 3, pricing: { price } },
-  };
-  expect(instanceCost(instance)).toMatchObject({ perHour: 300_000_000n, to: '/instances/a%2Fb' });
-  expect(instanceCost({ ...instance, start: null }).perHour).toBe(0n);
+    instance: { gpu_count: 3, pricing: { price }, status },
+  });
+
+  it('costs the price of each of its GPUs while it is there', () => {
+    expect(instanceCost(of('online'), 'live')).toMatchObject({
+      perHour: 300_000_000n,
+      to: '/instances/a%2Fb',
+    });
+    expect(instanceCost(of('offline'), 'live').perHour).toBe(300_000_000n);
+  });
+
+  it.each(['creating', 'stopping', 'failed'] as const)('costs nothing while it is %s', (status) => {
+    expect(instanceCost(of(status), 'live')).toMatchObject({ perHour: 0n, note: expect.any(String) });
+  });
+
+  it('costs nothing in test mode, whatever its machine is listed at', () => {
+    expect(instanceCost(of('online'), 'test').perHour).toBe(0n);
+  });
+});
+
+const volume = {
+  id: 7,
+  label: 'data',
+  status: 'active',
+  costPerHour: 0.02,
+  startedAt: '2026-11-16T00:00:00Z',
+  terminatedAt: null,
+} as const;
+
+it('a volume costs by its size from when it can be used until its data is gone', () => {
+  expect(volumeCost(volume)).toMatchObject({ perHour: 20_000_000n, note: null });
+  expect(volumeCost({ ...volume, status: 'inactive', startedAt: null }).perHour).toBe(0n);
+  const deleted = { ...volume, status: 'inactive', terminatedAt: '2026-11-16T01:00:00Z' } as const;
+  expect(volumeCost(deleted)).toMatchObject({ perHour: 20_000_000n, note: expect.stringContaining('kept') });
 });
 
 it('the dearest comes first', () => {
-  const volume = volumeCost({ id: 7, label: 'data', status: 'active', costPerHour: 0.02 });
-  expect(dearestFirst([volume, rentalCost(rental)]).map(({ kind }) => kind)).toEqual(['Rental', 'Volume']);
-  expect(volume.perHour).toBe(20_000_000n);
+  const costs = [volumeCost(volume), rentalCost(rental)];
+  expect(dearestFirst(costs).map(({ kind }) => kind)).toEqual(['Rental', 'Volume']);
 });

@@ -1,5 +1,7 @@
 import type { Item } from '@millrace/sdk';
 import { nanoOfNumber } from '@millrace/sdk/text';
+import { billingOf } from '../rentals/billing.ts';
+import { phaseOf, type Phase } from '../volumes/volume.ts';
 
 /** What is there now and what each thing costs in an hour. */
 
@@ -13,65 +15,62 @@ export interface RunningCost {
   readonly note: string | null;
 }
 
-type Rental = Pick<
-  Item<'listRentals'>,
-  'id' | 'name' | 'label' | 'status' | 'gpuHeld' | 'billingPausedAt' | 'releasedCostPerHourNanoUsd'
-> & { readonly currentTerm: Pick<Item<'listRentals'>['currentTerm'], 'termType' | 'costPerHour'> };
-type Volume = Pick<Item<'listStorageVolumes'>, 'id' | 'label' | 'status' | 'costPerHour'>;
-type Instance = Pick<Item<'listMarketplaceInstances'>, 'id' | 'start'> & {
-  readonly instance: Pick<Item<'listMarketplaceInstances'>['instance'], 'gpu_count' | 'pricing'>;
+type Rental = Parameters<typeof billingOf>[0] & Pick<Item<'listRentals'>, 'id' | 'name' | 'label'>;
+type Volume = Pick<
+  Item<'listStorageVolumes'>,
+  'id' | 'label' | 'status' | 'costPerHour' | 'startedAt' | 'terminatedAt'
+>;
+type Instance = Pick<Item<'listMarketplaceInstances'>, 'id'> & {
+  readonly instance: Pick<Item<'listMarketplaceInstances'>['instance'], 'gpu_count' | 'pricing' | 'status'>;
 };
 
 export function rentalCost(rental: Rental): RunningCost {
-  const { id, name, label, status } = rental;
-  const base = {
+  const { id, name, label } = rental;
+  const { perHour, words } = billingOf(rental);
+  return {
     key: `rental-${String(id)}`,
     kind: 'Rental',
     name: name ?? label ?? `Rental ${String(id)}`,
     to: `/rentals/${String(id)}`,
-  } as const;
-  if (rental.billingPausedAt !== null) {
-    return { ...base, perHour: 0n, note: 'not billed while its machine is not there for you' };
-  }
-  if (status === 'Pending') return { ...base, perHour: 0n, note: 'not billed before it runs' };
-  if (status !== 'Running' && status !== 'Unknown') return { ...base, perHour: 0n, note: 'no longer billed' };
-  if (!rental.gpuHeld) {
-    return {
-      ...base,
-      perHour: BigInt(rental.releasedCostPerHourNanoUsd ?? '0'),
-      note: 'stopped, its disk is kept',
-    };
-  }
-  const reserved = rental.currentTerm.termType === 'reserved';
-  return {
-    ...base,
-    perHour: nanoOfNumber(rental.currentTerm.costPerHour),
-    note: reserved ? 'reserved: the money for the whole term is set aside' : null,
+    perHour,
+    note: words,
   };
 }
 
-export function volumeCost({ id, label, status, costPerHour }: Volume): RunningCost {
-  const isActive = status === 'active';
+const volumeNotes: Readonly<Record<Phase, string | null>> = {
+  'being made': 'not billed before it can be used',
+  active: null,
+  frozen: 'frozen: kept out of what was set aside for it',
+  deleted: 'deleted: kept out of what was set aside for it',
+  unknown: 'its storage server does not answer; it costs on',
+};
+
+export function volumeCost(volume: Volume): RunningCost {
+  const { id, label, costPerHour } = volume;
+  const phase = phaseOf(volume);
   return {
     key: `volume-${String(id)}`,
     kind: 'Volume',
     name: label,
     to: `/volumes/${String(id)}`,
-    perHour: nanoOfNumber(costPerHour),
-    note: isActive ? null : `${status}: kept out of what was set aside for it`,
+    perHour: phase === 'being made' ? 0n : nanoOfNumber(costPerHour),
+    note: volumeNotes[phase],
   };
 }
 
-export function instanceCost({ id, start, instance }: Instance): RunningCost {
-  const started = start !== null;
-  const perGpu = nanoOfNumber(instance.pricing.price.amount);
+const billedInstances: ReadonlySet<string> = new Set(['online', 'offline']);
+
+/** A machine is listed at its price in test mode too, where nothing is paid. */
+export function instanceCost({ id, instance }: Instance, mode: 'live' | 'test'): RunningCost {
+  const isBilled = billedInstances.has(instance.status);
+  const perGpu = mode === 'test' ? 0n : nanoOfNumber(instance.pricing.price.amount);
   return {
     key: `instance-${id}`,
     kind: 'Instance',
     name: id,
     to: `/instances/${encodeURIComponent(id)}`,
-    perHour: started ? perGpu * BigInt(instance.gpu_count) : 0n,
-    note: started ? null : 'not billed before it runs',
+    perHour: isBilled ? perGpu * BigInt(instance.gpu_count) : 0n,
+    note: isBilled ? null : `not billed while it is ${instance.status}`,
   };
 }
 
