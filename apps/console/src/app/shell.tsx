@@ -39,8 +39,10 @@ export function Shell() {
     </Frame>
   );
   if (place === null || me.data === undefined) return frame;
+  // Rows, secrets and open questions of one organisation, or of test mode, are not left standing in the next.
+  const where = `${place.organisationId} ${place.mode}`;
   return (
-    <SessionProvider place={place} me={me.data} memberships={memberships} go={go}>
+    <SessionProvider key={where} place={place} me={me.data} memberships={memberships} go={go}>
       <LiveUpdates />
       {frame}
     </SessionProvider>
