@@ -12,7 +12,7 @@ const cache = new QueryClient({
 cache.getQueryCache().subscribe((event) => {
   if (event.type !== 'updated' || event.action.type !== 'error') return;
   const error: unknown = event.action.error;
-  const [noun]: readonly unknown[] = event.query.queryKey;
+  const [noun] = event.query.queryKey as readonly unknown[];
   if (error instanceof ApiError && error.reason === 'SESSION_ENDED' && noun !== 'person') {
     void cache.resetQueries({ queryKey: ['person'] });
   }

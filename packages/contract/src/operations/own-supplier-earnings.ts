@@ -28,9 +28,9 @@ const earnings = z
     machines: z
       .array(z.object({ machineId, gpuSeconds, earnedNanoUsd: nanoUsd }))
       .meta({ description: 'What was posted from `from` until `until`, less what was given back.' }),
-    days: z
-      .array(z.object({ day: timestamp, gpuSeconds, earnedNanoUsd: nanoUsd }))
-      .meta({ description: 'The same by day (UTC), oldest first, without days on which nothing was earned.' }),
+    days: z.array(z.object({ day: timestamp, gpuSeconds, earnedNanoUsd: nanoUsd })).meta({
+      description: 'The same by day (UTC), oldest first, without days on which nothing was earned.',
+    }),
   })
   .meta({ id: 'Earnings' });
 

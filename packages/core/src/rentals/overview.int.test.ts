@@ -40,7 +40,7 @@ describe('the rentals of every organisation', () => {
     expect(await listed(operator, { organisationId: first.orgId })).toEqual(live.toReversed());
     expect(await listed(operator, { organisationId: second.orgId, mode: 'test' })).toEqual(ids(tests));
     const ended = await listed(operator, { organisationId: first.orgId, status: 'Terminated' });
-    expect(ended.toSorted()).toEqual(ids(ofFirst.slice(0, 2)).toSorted());
+    expect(new Set(ended)).toEqual(new Set(ids(ofFirst.slice(0, 2))));
     expect(await listed(operator, { organisationId: testIds.next('org') })).toEqual([]);
   });
 

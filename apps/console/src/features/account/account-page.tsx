@@ -1,5 +1,4 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import type { Answer } from '@millrace/sdk';
 import { useState } from 'react';
 import { openClient } from '../../api/client.ts';
 import { useSession } from '../../app/session.tsx';
@@ -42,7 +41,6 @@ export function AccountPage() {
   );
 }
 
-type Sessions = Answer<'listMySessions'>['items'];
 const sessionsKey = ['person', 'sessions'] as const;
 
 function Sessions() {
@@ -50,7 +48,7 @@ function Sessions() {
   const [error, setError] = useState<unknown>(null);
   const query = useQuery({
     queryKey: sessionsKey,
-    queryFn: async (): Promise<Sessions> => (await openClient.me.listSessions()).items,
+    queryFn: async () => (await openClient.me.listSessions()).items,
   });
   const end = async (sessionId: string): Promise<void> => {
     setError(null);
