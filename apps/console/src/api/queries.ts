@@ -1,6 +1,7 @@
 import type { Millrace } from '@millrace/sdk';
-import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useSession } from '../app/session.tsx';
+import { keptIn } from './kept.ts';
 
 /** Nouns of the interface; the feed of events says which of them has changed. */
 export type Noun =
@@ -48,7 +49,7 @@ export function useApiQuery<Data>(
           refetchInterval:
             typeof refetchMs === 'function' ? (query) => refetchMs(query.state.data) : refetchMs,
         }),
-    ...(options.keepPrevious === true && { placeholderData: keepPreviousData }),
+    ...(options.keepPrevious === true && { placeholderData: keptIn(place) }),
   });
 }
 
