@@ -211,6 +211,10 @@ describe('the summary', () => {
     expect(lineOf('While stopped, GPUs kept')?.value).toEqual({ nano: 2_490_000_000n, unit: '/h' });
     expect(lineOf('While stopped, GPUs given back')?.value).toEqual({ nano: 68_500_000n, unit: '/h' });
     expect(lineOf('While stopped, GPUs given back', { released: null })).toBeUndefined();
+    const volume = { kind: 'storage', description: '256 GB', costPerHourNanoUsd: '35072000' } as const;
+    const beside = /new volume costs on/;
+    expect(lineOf('While stopped, GPUs given back')?.note).not.toMatch(beside);
+    expect(lineOf('While stopped, GPUs given back', { lines: [volume] })?.note).toMatch(beside);
   });
 
   it('says what is needed, what is left and how long that lasts', () => {

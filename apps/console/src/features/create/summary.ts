@@ -48,19 +48,20 @@ function termLines({ term }: Quote, convert: boolean): readonly Line[] {
 }
 
 /** Stopped machines that keep their GPUs cost what they cost; nobody should find that out from the ledger. */
-function stoppedLines({ released, costPerHourNanoUsd }: Quote): readonly Line[] {
+function stoppedLines({ released, costPerHourNanoUsd, lines }: Quote): readonly Line[] {
   const kept: Line = {
     label: 'While stopped, GPUs kept',
     value: perHour(costPerHourNanoUsd),
     note: 'The same: nobody else can use them meanwhile.',
   };
   if (released === null) return [kept];
+  const beside = lines.some(({ kind }) => kind === 'storage') ? ' The new volume costs on beside it.' : '';
   return [
     kept,
     {
       label: 'While stopped, GPUs given back',
       value: perHour(released.costPerHourNanoUsd),
-      note: `Its disk, of at least ${String(released.diskGb)} GB. On a host with more it is more; starting again needs free GPUs.`,
+      note: `Its disk, of at least ${String(released.diskGb)} GB. On a host with more it is more; starting again needs free GPUs.${beside}`,
     },
   ];
 }
