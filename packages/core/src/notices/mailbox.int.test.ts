@@ -1,7 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import { testIds, uniqueId } from '@millrace/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { callOffLetter, writeToMailbox } from './index.ts';
+import { callOffLetter, countLettersTo, writeToMailbox } from './index.ts';
 import { sendDue } from './notices.service.ts';
+import { claimMails } from './notices.store.ts';
 import { mailboxLetterOf } from './render.ts';
 import { openNoticesWorld, type NoticesWorld } from './world.fixture.ts';
 
@@ -61,6 +63,25 @@ test('a letter that was called off is not sent', async () => {
   await send();
   expect(lettersTo(email)).toEqual([]);
   expect(await world.mails(orgId)).toMatchObject([{ state: 'skipped', last_error: 'It was taken back.' }]);
+});
+
+test('a letter that was called off while it was being sent counts for its mailbox, and one called off before does not', async () => {
+  const counted = (email: string) =>
+    world.db.transaction({ name: 'count', isolation }, (tx) => countLettersTo(tx, email, new Date(0)));
+  const callOff = ({ orgId, noticeId }: Awaited<ReturnType<typeof write>>) =>
+    world.db.transaction({ name: 'cancel', isolation }, (tx) =>
+      callOffLetter(tx, orgId, noticeId, 'It was taken back.'),
+    );
+  const before = await write();
+  await callOff(before);
+  expect(await counted(before.email)).toBe(0);
+  const during = await write();
+  const claim = randomUUID();
+  await claimMails(world.db, { claim, now: world.clock.now(), leaseMs: 60_000, limit: 50 });
+  await callOff(during);
+  expect(await counted(during.email)).toBe(1);
+  await send();
+  expect(lettersTo(during.email)).toEqual([]);
 });
 
 test('what a tenant calls an organisation is words in it, never markup and never a header', async () => {

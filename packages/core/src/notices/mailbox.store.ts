@@ -40,7 +40,7 @@ export async function insertMailboxLetter(tx: Tx, orgId: OrgId, letter: MailboxL
 }
 
 /**
- * How many letters this mailbox was written since then, by whichever organisation. Those called off do not count. Whoever
+ * How many letters this mailbox was written since then, by whichever organisation. Those called off in time do not count. Whoever
  * counts holds the mailbox until the transaction ends: two organisations at once would not see each other's letter.
  */
 export async function countMailboxLetters(tx: Tx, email: string, since: Date): Promise<number> {
@@ -50,20 +50,21 @@ export async function countMailboxLetters(tx: Tx, email: string, since: Date): P
     .select((of) => of.fn.countAll<bigint>().as('count'))
     .where('email', '=', email)
     .where('created_at', '>', since)
-    .where('state', '<>', 'skipped')
+    .where((of) => of.or([of('state', '<>', 'skipped'), of('claim', 'is not', null)]))
     .executeTakeFirstOrThrow();
   return Number(count);
 }
 
-/** Whatever of a notice has not been sent never is. One that is just being sent may arrive all the same. */
+/**
+ * Whatever of a notice has not been sent never is. One that is just being sent may arrive all the same, so it keeps the mark of
+ * whoever sends it, and counts: else whoever invites and takes back in turns could write to a mailbox without end.
+ */
 export async function skipLetters(tx: Tx, orgId: OrgId, id: NoticeId, reason: string): Promise<void> {
   await tx.kysely
     .updateTable('notice_mails')
     .set({
       state: 'skipped',
       next_attempt_at: null,
-      claim: null,
-      claimed_until: null,
       done_at: tx.clock.now(),
       last_error: reason,
     })
