@@ -32,7 +32,7 @@ export function Palette({
   return (
     <Dialog.Root open={open} onOpenChange={onOpen}>
       <Dialog.Portal>
-        <Dialog.Backdrop className="fixed inset-0 z-40 bg-black/50" />
+        <Dialog.Backdrop className="fixed inset-0 z-40 bg-veil" />
         <Dialog.Popup
           aria-label="Go to a page"
           className="border-line bg-surface fixed top-[15vh] left-1/2 z-40 w-[calc(100vw-2rem)] max-w-md -translate-x-1/2 overflow-hidden rounded-lg border shadow-xl"

@@ -6,7 +6,7 @@ import { Button } from './button.tsx';
 import { TextField } from './field.tsx';
 import { Problem } from './states.tsx';
 
-const backdrop = 'fixed inset-0 z-40 bg-black/50';
+const backdrop = 'fixed inset-0 z-40 bg-veil';
 const popup =
   'border-line bg-surface fixed top-1/2 left-1/2 z-40 flex max-h-[calc(100dvh-2rem)] w-[calc(100vw-2rem)] max-w-lg -translate-x-1/2 -translate-y-1/2 flex-col overflow-hidden rounded-lg border shadow-xl';
 

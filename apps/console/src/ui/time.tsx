@@ -19,7 +19,7 @@ export function useNow(everyMs: number): number {
 export function When({ at }: { readonly at: string }) {
   const instant = new Date(at);
   return (
-    <time dateTime={at} title={zoned.format(instant)} className="whitespace-nowrap">
+    <time dateTime={at} title={zoned.format(instant)}>
       {whole.format(instant)}
     </time>
   );

@@ -79,7 +79,7 @@ function Confirmation({ secret, onDone }: { readonly secret: Secret; readonly on
   return (
     <form onSubmit={onSubmit} className="flex max-w-md flex-col gap-4">
       <p>Scan this with your authenticator app, or type the secret into it.</p>
-      <img src={picture} alt="The secret as a QR code" className="size-44 rounded bg-white p-2" />
+      <img src={picture} alt="The secret as a QR code" className="size-44 bg-paper rounded p-2" />
       <CodeBlock code={key} what="secret" label="The secret" />
       <CodeBlock
         code={secret.backupCodes.join('\n')}
