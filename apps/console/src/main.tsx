@@ -2,9 +2,9 @@ import './styles.css';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { App } from './app/app.tsx';
-import { applyTheme, storedTheme } from './app/theme.ts';
+import { followTheme } from './app/theme.ts';
 
-applyTheme(storedTheme());
+followTheme();
 const root = document.querySelector('#root');
 if (root === null) throw new Error('The page has no place for the console.');
 createRoot(root).render(

@@ -7,14 +7,25 @@ export function storedTheme(): Theme {
   return stored === 'light' || stored === 'dark' ? stored : 'system';
 }
 
-/** The styles give each colour two values; which of them holds is the browser's choice unless the person made one. */
+const dark = globalThis.matchMedia('(prefers-color-scheme: dark)');
+
+/**
+ * The styles give each colour two values; the page says which of them hold, also where that is the system's choice: a browser
+ * that is told of a new choice by the system alone leaves colours that were inherited as they were.
+ */
+function show(theme: Theme): void {
+  const shown = theme === 'system' ? (dark.matches ? 'dark' : 'light') : theme;
+  document.documentElement.dataset['theme'] = shown;
+}
+
 export function applyTheme(theme: Theme): void {
-  const { dataset } = document.documentElement;
-  if (theme === 'system') {
-    delete dataset['theme'];
-    globalThis.localStorage.removeItem(place);
-  } else {
-    dataset['theme'] = theme;
-    globalThis.localStorage.setItem(place, theme);
-  }
+  if (theme === 'system') globalThis.localStorage.removeItem(place);
+  else globalThis.localStorage.setItem(place, theme);
+  show(theme);
+}
+
+/** Shows what was chosen, and follows the system for as long as nothing was. */
+export function followTheme(): void {
+  show(storedTheme());
+  dark.addEventListener('change', () => show(storedTheme()));
 }
