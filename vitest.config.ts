@@ -1,8 +1,9 @@
 import { defineConfig } from 'vitest/config';
 import { EnginesAmongOthers } from './tools/dev/test-order.ts';
 
-// Two projects: `unit` needs nothing but Node, `int` needs the real engines, which its global setup
-// brings up with the services tool. Two files run at once, for the smallest machine has two cores; of `int`, which waits for
+// Three projects: `unit` needs nothing but Node, `int` needs the real engines, which its global setup brings up with the
+// services tool, and `browser` is the rest of the console's browser tests, run by hand for each change of it: one journey, all
+// failure paths and every page for axe are in `int`. Two files run at once, for the smallest machine has two cores; of `int`, which waits for
 // engines, `npm run test:int` runs four.
 // Files of one worker share its modules: importing them anew for each file took more than half of the time. So a test
 // leaves no process-wide state behind, as it must not depend on the order of files anyway.
@@ -16,7 +17,10 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['{apps,packages,tools}/**/*.test.ts', 'tests/**/*.test.ts', 'bench/**/*.test.ts'],
-          exclude: ['**/node_modules/**', '**/*.int.test.ts', 'tools/lint/fixtures/**'],
+          exclude: [
+            ...['**/node_modules/**', '**/*.int.test.ts', '**/*.browser.test.ts'],
+            'tools/lint/fixtures/**',
+          ],
           testTimeout: 20_000,
         },
       },
@@ -24,6 +28,16 @@ export default defineConfig({
         test: {
           name: 'int',
           include: ['{apps,packages,tools}/**/*.int.test.ts', 'tests/**/*.int.test.ts'],
+          exclude: ['**/node_modules/**', 'tools/lint/fixtures/**'],
+          globalSetup: ['@millrace/testing/global-setup'],
+          testTimeout: 60_000,
+          hookTimeout: 120_000,
+        },
+      },
+      {
+        test: {
+          name: 'browser',
+          include: ['tests/console/*.browser.test.ts'],
           exclude: ['**/node_modules/**', 'tools/lint/fixtures/**'],
           globalSetup: ['@millrace/testing/global-setup'],
           testTimeout: 60_000,

@@ -134,7 +134,9 @@ function watch(context: BrowserContext): string[] {
   context.on('requestfailed', (request) => {
     const why = request.failure()?.errorText ?? '';
     // A page that is left ends what it was still asking for.
-    if (why === 'net::ERR_ABORTED') return;
+    // And a browser gives up what is under way when this machine gets another network card, as it does for other tests: the
+    // console asks again.
+    if (why === 'net::ERR_ABORTED' || why === 'net::ERR_NETWORK_CHANGED') return;
     troubles.push(`request failed: ${request.method()} ${request.url()} ${why}`);
   });
   context.on('response', (response) => {

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -32,7 +32,8 @@ test('the five-minute start of the README starts the stack, rents, chats, create
   // That very command brought this checkout its packages, and takes most of a minute: the clone gets the same files, as
   // links where it can. Workspaces are relative links among them, so they lead to the clone's own sources. So with the console,
   // if it was built here: `npm run dev` sees by itself whether that was from these very files.
-  for (const folder of ['node_modules', 'apps/console/dist'].filter((each) => existsSync(join(root, each)))) {
+  const packages = ['node_modules', ...globSync('{apps,packages,tools}/*/node_modules', { cwd: root })];
+  for (const folder of [...packages, 'apps/console/dist'].filter((each) => existsSync(join(root, each)))) {
     await run('sh', [
       '-euc',
       'cp -al "$1" "$2" 2>/dev/null || { rm -rf "$2"; cp -a "$1" "$2"; }',

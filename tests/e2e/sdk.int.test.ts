@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { isPending } from '@millrace/contract';
+import { contract, isPending, type Operation } from '@millrace/contract';
 import {
   Millrace,
   NotFoundError,
@@ -120,6 +120,9 @@ test('a chat that is cut is reported after what was received and not sent again;
   expect(gateway.seen.length).toBe(before + 1);
 });
 
+const authOf = (id: CallableId): Operation['auth'] | undefined =>
+  (contract.operations as Readonly<Record<string, Operation>>)[id]?.auth;
+
 test('every list of the contract iterates, page by page as all at once', async () => {
   for (const nth of [1, 2, 3])
     await client.sshKeys.create({ name: `key ${nth}`, publicKey: newSshPublicKey() });
@@ -132,7 +135,8 @@ test('every list of the contract iterates, page by page as all at once', async (
     rentalId: ended?.rentalId,
   };
   const ids = (Object.keys(operations) as CallableId[]).filter(
-    (id) => operations[id].list !== undefined && !isPending(id),
+    // What is of a person and no organisation is for those who are signed in, and refused to keys.
+    (id) => operations[id].list !== undefined && !isPending(id) && authOf(id) !== 'person',
   );
   const tried: string[] = [];
   for (const id of ids) {

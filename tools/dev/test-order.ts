@@ -4,7 +4,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 // are small: what they hold the engines to stands elsewhere, and they mostly wait. All at once they would leave the
 // processor idle, and at the end they would run alone.
 const waitsForEngines =
-  /conformance|\/tests\/e2e\/|ironic|incus|processes\.int|hostile-daemon|tools\/services/;
+  /conformance|\/tests\/(?:e2e|console)\/|ironic|incus|processes\.int|hostile-daemon|tools\/services/;
 
 /** How many other files are begun between two that wait. */
 const othersBetween = 2;
@@ -15,8 +15,9 @@ export class EnginesAmongOthers extends BaseSequencer {
     const sorted = await super.sort(files);
     const waiting = sorted.filter(({ moduleId }) => waitsForEngines.test(moduleId));
     const others = sorted.filter(({ moduleId }) => !waitsForEngines.test(moduleId));
-    // The suites that every driver must pass are the longest of all.
-    const longest = (file: TestSpecification): number => (file.moduleId.includes('.conformance.') ? 0 : 1);
+    // The suites that every driver must pass are the longest of all, then every page and every failure in a browser.
+    const longest = (file: TestSpecification): number =>
+      /\.conformance\.|console\/(?:axe|failures)/.test(file.moduleId) ? 0 : 1;
     const inTurn = waiting
       .toSorted((left, right) => longest(left) - longest(right))
       .flatMap((file, nth) => [file, ...others.slice(nth * othersBetween, (nth + 1) * othersBetween)]);

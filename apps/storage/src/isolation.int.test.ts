@@ -204,7 +204,8 @@ test('what a machine calls itself is written nowhere but among what its server r
     await openIn(await stage.machine(wish.vip, node.client(0), { owner }), 'file');
   }
   expect((await readdir(path.join(folder, 'recovery'), { recursive: true })).length).toBeGreaterThan(7);
-  expect(await beside()).toEqual(before);
+  // Other servers forget clients of theirs meanwhile; what matters is what was added.
+  expect((await beside()).filter((name) => !before.includes(name))).toEqual([]);
   await stage.ensure({ ...wish, clients: [node.client(0), node.client(1)] });
 }, 60_000);
 

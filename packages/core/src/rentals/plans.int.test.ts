@@ -30,9 +30,9 @@ import { listLate as listLateForPeople } from './sightings.store.ts';
 import { updateRental } from './update.service.ts';
 
 /** Rentals of one organisation among those of a cell. */
-const OWN = 5_000;
-const OTHERS = 45_000;
-const ORGANISATIONS = 45;
+const OWN = 10_000;
+const OTHERS = 90_000;
+const ORGANISATIONS = 90;
 const PAGE = 100;
 /** Rentals on one small cluster. */
 const SMALL = 60;
@@ -266,7 +266,7 @@ async function compare(): Promise<void> {
   await reconciler.stop();
 }
 
-describe('with 5 000 live rentals of one organisation among 50 000, and one plan for all values', () => {
+describe('with 10 000 live rentals of one organisation among 100 000, and one plan for all values', () => {
   it.each<[string, () => Promise<unknown>]>([
     ['the first page', () => list({})],
     ['the last page', () => list({ after: some().id })],

@@ -1,0 +1,4 @@
+import { describePages } from './every-page.ts';
+import { pages } from './pages.ts';
+
+describePages(pages);
