@@ -3,7 +3,7 @@ import { EnginesAmongOthers } from './tools/dev/test-order.ts';
 
 // Three projects: `unit` needs nothing but Node, `int` needs the real engines, which its global setup brings up with the
 // services tool, and `browser` is the rest of the console's browser tests, run by hand for each change of it: one journey, all
-// failure paths and every page for axe are in `int`. Two files run at once, for the smallest machine has two cores; of `int`, which waits for
+// failure paths and some pages for axe are in `int`. Two files run at once, for the smallest machine has two cores; of `int`, which waits for
 // engines, `npm run test:int` runs four.
 // Files of one worker share its modules: importing them anew for each file took more than half of the time. So a test
 // leaves no process-wide state behind, as it must not depend on the order of files anyway.
