@@ -5,9 +5,9 @@ import type { ComputeDriver, MachineWish } from '../driver.ts';
 import { startFakeMetal, type FakeMetal } from './ironic-world.fixture.ts';
 import { wishFor } from './ironic.fixture.ts';
 
-// Eight nodes of fake hardware in a real Ironic, wanted by more than can have them.
+// Sixteen nodes of fake hardware in a real Ironic, wanted by more than can have them.
 
-const nodeCount = 8;
+const nodeCount = 16;
 let metal: FakeMetal;
 let drivers: readonly ComputeDriver[];
 const soon = (): AbortSignal => AbortSignal.timeout(90_000);
@@ -75,7 +75,7 @@ async function settled(wish: MachineWish): Promise<void> {
   await untilNode(metal.ironic, wish.nodeName, ['active']);
 }
 
-it('of two gangs that want the same eight nodes each node goes to exactly one, whoever asks how often', async () => {
+it('of two gangs that want the same sixteen nodes each node goes to exactly one, whoever asks how often', async () => {
   const gangs = [metal.nodes.map(wishOn), metal.nodes.map(wishOn)];
   // Of the first gang each machine is asked for twice at once, by both processes.
   const outcomes = await Promise.all(
