@@ -13,6 +13,7 @@ import {
   type BudgetChanges,
   type BudgetRecord,
   type NewBudget,
+  type RecallMoney,
 } from '../ledger/index.ts';
 import { countOwnBudgets, isLimitOfLivingKey, markKeyLimit } from './billing.store.ts';
 
@@ -22,7 +23,17 @@ export const DEFAULT_THRESHOLDS_PERCENT: readonly number[] = [50, 75, 100];
 
 export type BudgetWish = Omit<NewBudget, 'orgId' | 'mode' | 'keyIds'> & { readonly keyId: KeyId | null };
 
-export async function addBudget(tx: Tx, call: KeyCall, wish: BudgetWish): Promise<BudgetRecord> {
+/** Asks for money back that gateways were lent; nobody is asked where there is none. */
+export interface BudgetDeps {
+  readonly recallMoney?: RecallMoney | undefined;
+}
+
+export async function addBudget(
+  tx: Tx,
+  call: KeyCall,
+  wish: BudgetWish,
+  { recallMoney }: BudgetDeps,
+): Promise<BudgetRecord> {
   const { orgId, cause } = call;
   const { key: caller } = await enterAs(tx, call, 'billing:write');
   const { keyId, ...rest } = wish;
@@ -36,7 +47,19 @@ export async function addBudget(tx: Tx, call: KeyCall, wish: BudgetWish): Promis
     resource: { kind: 'budget', id: budget.id },
     after: describe(budget),
   });
+  if (wish.onExceeded !== 'notify') callInLentMoney(tx, caller, recallMoney);
   return budget;
+}
+
+/**
+ * What was lent for inference before a budget was set is not counted by it. So it is called in, and whatever is lent next is
+ * within the budget. If nobody can be asked, that happens with the next question of a gateway.
+ */
+function callInLentMoney(tx: Tx, { orgId, mode }: ApiKey, recall: RecallMoney | undefined): void {
+  if (recall === undefined || mode === 'test') return;
+  tx.afterCommit(async () => {
+    await recall({ orgId, mode, amount: 'all' }).catch(() => 0n);
+  });
 }
 
 export async function editBudget(
@@ -44,6 +67,7 @@ export async function editBudget(
   call: KeyCall,
   id: BudgetId,
   changes: BudgetChanges,
+  { recallMoney }: BudgetDeps,
 ): Promise<BudgetRecord> {
   const { orgId, cause } = call;
   const { key: caller } = await enterAs(tx, call, 'billing:write');
@@ -57,6 +81,9 @@ export async function editBudget(
     resource: { kind: 'budget', id },
     after: describe(changed),
   });
+  if (changes.limit !== undefined || changes.onExceeded !== undefined) {
+    callInLentMoney(tx, caller, recallMoney);
+  }
   return changed;
 }
 

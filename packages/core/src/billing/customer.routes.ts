@@ -11,14 +11,7 @@ import {
   readCommitted,
   UNREVOKED_KEYS_MAX,
 } from '../identity/index.ts';
-import {
-  ALL_LENT_MONEY,
-  listBudgets,
-  listTransfers,
-  readBalance,
-  type BudgetChanges,
-  type RecallMoney,
-} from '../ledger/index.ts';
+import { listBudgets, listTransfers, readBalance, type BudgetChanges } from '../ledger/index.ts';
 import { countOwnBudgets, findFundedAt, listDeposits } from './billing.store.ts';
 import {
   toWireBalance,
@@ -113,40 +106,36 @@ export function serveBudgets({ server, operations, db, recallMoney }: BillingRou
     return pageOf(await listBudgets(db, orgId, mode, { limit, after }), limit, toWireBudget);
   });
 
-  server.serve(operations.createBudget, async ({ body, context, transact }) => {
-    const made = await transact({ name: 'create budget', isolation: readCommitted }, async (tx) => {
+  server.serve(operations.createBudget, ({ body, context, transact }) =>
+    transact({ name: 'create budget', isolation: readCommitted }, async (tx) => {
       const { keyId, limitNanoUsd, ...rest } = body;
-      const budget = await addBudget(tx, keyCallOf(context), {
-        ...rest,
-        keyId: keyId === undefined ? null : requireKeyId(keyId),
-        limit: requireAmount(limitNanoUsd, 'limitNanoUsd'),
-      });
+      const budget = await addBudget(
+        tx,
+        keyCallOf(context),
+        {
+          ...rest,
+          keyId: keyId === undefined ? null : requireKeyId(keyId),
+          limit: requireAmount(limitNanoUsd, 'limitNanoUsd'),
+        },
+        { recallMoney },
+      );
       return { body: toWireBudget(budget), resource: { kind: 'budget', id: budget.id } };
-    });
-    if (body.onExceeded !== 'notify') await callInLentMoney(recallMoney, requirePrincipal(context));
-    return made;
-  });
+    }),
+  );
 
-  server.serve(operations.updateBudget, async ({ params, body, context, transact }) => {
-    const { name, limitNanoUsd, thresholdsPercent, onExceeded } = body;
-    const changed = await transact({ name: 'change budget', isolation: readCommitted }, async (tx) => {
+  server.serve(operations.updateBudget, ({ params, body, context, transact }) =>
+    transact({ name: 'change budget', isolation: readCommitted }, async (tx) => {
+      const { name, limitNanoUsd, thresholdsPercent, onExceeded } = body;
       const changes: BudgetChanges = {
         ...(name === undefined ? {} : { name }),
         ...(limitNanoUsd === undefined ? {} : { limit: requireAmount(limitNanoUsd, 'limitNanoUsd') }),
         ...(thresholdsPercent === undefined ? {} : { thresholdsPercent }),
         ...(onExceeded === undefined ? {} : { onExceeded }),
       };
-      return {
-        body: toWireBudget(
-          await editBudget(tx, keyCallOf(context), requireBudgetId(params.budgetId), changes),
-        ),
-      };
-    });
-    if (limitNanoUsd !== undefined || onExceeded !== undefined) {
-      await callInLentMoney(recallMoney, requirePrincipal(context));
-    }
-    return changed;
-  });
+      const id = requireBudgetId(params.budgetId);
+      return { body: toWireBudget(await editBudget(tx, keyCallOf(context), id, changes, { recallMoney })) };
+    }),
+  );
 
   server.serve(operations.deleteBudget, ({ params, context, transact }) =>
     transact({ name: 'delete budget', isolation: readCommitted }, async (tx) => {
@@ -154,15 +143,6 @@ export function serveBudgets({ server, operations, db, recallMoney }: BillingRou
       return { body: undefined };
     }),
   );
-}
-
-/**
- * What was lent for inference before a budget was set is not counted by it. So it is called in, and whatever is lent next is
- * within the budget. If nobody can be asked, that happens with the next question of a gateway.
- */
-async function callInLentMoney(recall: RecallMoney | undefined, { orgId, mode }: Principal): Promise<void> {
-  if (recall === undefined || mode === 'test') return;
-  await recall({ orgId, mode, amount: ALL_LENT_MONEY }).catch(() => 0n);
 }
 
 /** The same names that the limiter answers with in its headers. */

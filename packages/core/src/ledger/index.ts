@@ -49,5 +49,5 @@ export {
 export { firstIdAfter, firstIdOf } from './id-format.ts';
 export { MONTH_IS_CLOSED_AFTER_MS, monthAfter, monthOf } from './months.ts';
 export { expirePromos } from './promos.ts';
-export { ALL_LENT_MONEY, MoneyMissing, withRecalledMoney, type RecallMoney } from './recalled-money.ts';
+export { MoneyMissing, withRecalledMoney, type RecallMoney } from './recalled-money.ts';
 export { runwayMs, runwaySeconds, type Burn } from './runway.ts';

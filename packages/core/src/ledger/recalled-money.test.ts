@@ -12,7 +12,7 @@ function setUp(missing: bigint, inPot: bigint) {
   let available = 0n;
   let tries = 0;
   const recall: RecallMoney = async ({ amount }) => {
-    const freed = amount < inPot ? amount : inPot;
+    const freed = amount !== 'all' && amount < inPot ? amount : inPot;
     available += freed;
     return freed;
   };

@@ -6,11 +6,9 @@ import type { OrgId } from '@millrace/platform/ids';
 export type RecallMoney = (wish: {
   readonly orgId: OrgId;
   readonly mode: Mode;
-  readonly amount: bigint;
+  /** `all` that no request has set aside, because a budget was set since it was lent. */
+  readonly amount: bigint | 'all';
 }) => Promise<bigint>;
-
-/** More than was ever lent out. Asking for it takes all back that no request has set aside; whoever sets a budget does so. */
-export const ALL_LENT_MONEY: bigint = 2n ** 52n;
 
 /** The cause of a refusal for want of money: how much was missing. */
 export class MoneyMissing extends Error {

@@ -2,7 +2,7 @@ import { toUuid, type BudgetId, type OrgId } from '@millrace/platform/ids';
 import { nanoUsd } from '@millrace/platform/money';
 import { testIds } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ALL_LENT_MONEY, changeBudget, createBudget } from '../ledger/index.ts';
+import { changeBudget, createBudget } from '../ledger/index.ts';
 import { askFor, createPotWorld, limitOf, type Gateway, type PotWorld } from './pots.fixture.ts';
 import type { Reservation, ReserveAsk } from './purse.ts';
 
@@ -258,7 +258,7 @@ describe('budgets', () => {
     const gateway = world.gateway();
     const underWay = await reserved(gateway, askFor(orgId, 1_000n));
     await budgetOf(orgId, 150n, true);
-    await world.service.recallFor({ orgId, mode: 'live', amount: ALL_LENT_MONEY });
+    await world.service.recallFor({ orgId, mode: 'live', amount: 'all' });
     // What a request under way gives back afterwards is not spent beyond the budget either.
     await gateway.use(underWay, 0n);
     expect(await gateway.reserve(askFor(orgId, 151n))).not.toHaveProperty('leaseId');

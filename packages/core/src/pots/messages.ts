@@ -119,10 +119,15 @@ export const leaseReplySchema = z.discriminatedUnion('outcome', [
 export interface RecallRequest {
   readonly orgId: OrgId;
   readonly mode: Mode;
-  readonly amount: bigint;
+  /** `all`: a budget was set since it was lent, so what is under way must not be spent beyond it either. */
+  readonly amount: bigint | 'all';
 }
 
-export const recallRequestSchema = z.object({ orgId: id('org'), mode, amount: whole });
+export const recallRequestSchema = z.object({
+  orgId: id('org'),
+  mode,
+  amount: z.union([z.literal('all'), whole]),
+});
 export const recallReplySchema = z.object({ freed: whole });
 
 /** The end-of-epoch marker: in the usage stream, behind the last usage of these epochs by this gateway. */

@@ -2,7 +2,6 @@ import type { Clock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import type { Logger } from '@millrace/platform/log';
 import type { ValkeyClient } from '@millrace/platform/valkey';
-import { ALL_LENT_MONEY } from '../ledger/index.ts';
 import { isBeyondBudgets } from './beyond-budgets.ts';
 import { noteTold } from './gateways.store.ts';
 import {
@@ -209,7 +208,7 @@ export function createPotService(options: PotServiceOptions): PotService {
         doubt: keeper.doubt,
         record: (lease, recalled) => takeBack(lease, { recalled, budgets: new Map() }, 'keep'),
       });
-      if (request.amount < ALL_LENT_MONEY) return freed;
+      if (request.amount !== 'all') return freed;
       // Somebody has set a budget. What requests under way give back must not be spent beyond it either.
       const lease = await findLease();
       if (lease !== null && (await isBeyondBudgets(db, lease))) await retire(lease);

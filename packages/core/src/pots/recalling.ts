@@ -18,9 +18,11 @@ const mostAttempts = 5;
 
 /** Answers what became available. */
 export async function recallUpTo(request: RecallRequest, parts: RecallParts): Promise<bigint> {
+  // Of a lease there is never more to take back than was given.
+  const wanted = request.amount === 'all' ? ((await parts.findLease())?.granted ?? 0n) : request.amount;
   let freed = 0n;
-  for (let nth = 0; nth < mostAttempts && freed < request.amount; nth += 1) {
-    const got = await recallOnce({ ...request, amount: request.amount - freed }, parts);
+  for (let nth = 0; nth < mostAttempts && freed < wanted; nth += 1) {
+    const got = await recallOnce({ ...request, amount: wanted - freed }, parts);
     freed += got.freed;
     if (got.isAll) break;
   }
@@ -29,7 +31,7 @@ export async function recallUpTo(request: RecallRequest, parts: RecallParts): Pr
 
 /** `isAll`: the pot has no more to give. */
 async function recallOnce(
-  { orgId, mode, amount }: RecallRequest,
+  { orgId, mode, amount }: RecallRequest & { readonly amount: bigint },
   { findLease, potsOf, doubt, record }: RecallParts,
 ): Promise<{ readonly freed: bigint; readonly isAll: boolean }> {
   const lease = await findLease();
