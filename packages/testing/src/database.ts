@@ -7,6 +7,7 @@ import { createIdSource } from '@millrace/platform/ids';
 import { createLogger } from '@millrace/platform/log';
 import { readEndpoints } from '@millrace/services';
 import { Client } from 'pg';
+import { ensureSpace } from './database-space.ts';
 import { isAlive, uniqueId } from './names.ts';
 
 const migrationsFolder = fileURLToPath(new URL('../../../db/migrations/', import.meta.url));
@@ -94,16 +95,37 @@ async function dropOtherTemplates(client: Client, current: string): Promise<void
 }
 
 /** Builds the migrated template once per state of the migrations; concurrent callers wait for the first. */
-export async function ensureTemplate(serverUrl: string = sharedServer()): Promise<string> {
+export const ensureTemplate = oncePerServer(async (serverUrl) => {
   const name = await templateName();
   await withMaintenance(async (client) => {
-    if (await databaseExists(client, name)) return;
     await client.query('select pg_advisory_lock($1)', [TEMPLATE_LOCK]);
     if (await databaseExists(client, name)) return;
     await buildTemplate(client, serverUrl, name);
     await dropOtherTemplates(client, name);
   }, serverUrl);
   return name;
+});
+
+const ensureTestSpace = oncePerServer((serverUrl) =>
+  withMaintenance(async (client) => {
+    await client.query('select pg_advisory_lock($1)', [TEMPLATE_LOCK]);
+    return ensureSpace(client);
+  }, serverUrl),
+);
+
+/** What failed is tried again by whoever asks next. */
+function oncePerServer<T>(work: (serverUrl: string) => Promise<T>): (serverUrl?: string) => Promise<T> {
+  const known = new Map<string, Promise<T>>();
+  return async (serverUrl = sharedServer()) => {
+    const begun = known.get(serverUrl) ?? work(serverUrl);
+    known.set(serverUrl, begun);
+    try {
+      return await begun;
+    } catch (error) {
+      known.delete(serverUrl);
+      throw error;
+    }
+  };
 }
 
 /** Removes what runs that were killed left behind: the name of a test database starts with its owner's pid. */
@@ -123,14 +145,16 @@ export async function dropAbandonedDatabases(): Promise<number> {
   });
 }
 
-/** A database of its own for one test file: a clone of the migrated template, in tens of milliseconds. */
+/** A database of its own for one test file: a clone of the migrated template, in a tenth of a second. */
 export async function createTestDatabase(options: TestDatabaseOptions = {}): Promise<TestDatabase> {
   const serverUrl = options.postgresUrl ?? sharedServer();
   const template = await ensureTemplate(serverUrl);
   const name = `${TEST_PREFIX}${process.pid}_${uniqueId()}`;
   const isSynced = options.isSynced ?? options.postgresUrl !== undefined;
+  const space = isSynced ? null : await ensureTestSpace(serverUrl);
+  const place = space === null ? '' : `tablespace ${space}`;
   await withMaintenance(async (client) => {
-    await client.query(`create database ${name} template ${template}`);
+    await client.query(`create database ${name} template ${template} ${place}`);
     if (!isSynced) await client.query(`alter database ${name} set synchronous_commit = off`);
   }, serverUrl);
   const url = urlOfDatabase(serverUrl, name);
