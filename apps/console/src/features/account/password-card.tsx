@@ -1,10 +1,10 @@
 import { authCall } from '../../api/auth.ts';
 import { Button } from '../../ui/button.tsx';
-import { CheckField, TextField } from '../../ui/field.tsx';
+import { CheckField } from '../../ui/field.tsx';
 import { Card } from '../../ui/page.tsx';
 import { Problem } from '../../ui/states.tsx';
 import { useSay } from '../../ui/toast.tsx';
-import { passwordHint } from './sign-up-page.tsx';
+import { NewPasswordField, PasswordField } from './password-field.tsx';
 import { useForm } from './use-form.ts';
 
 export function PasswordCard() {
@@ -20,24 +20,8 @@ export function PasswordCard() {
   return (
     <Card title="Password">
       <form onSubmit={onSubmit} className="flex max-w-sm flex-col gap-3">
-        <TextField
-          label="Present password"
-          name="current"
-          type="password"
-          autoComplete="current-password"
-          required
-          maxLength={128}
-        />
-        <TextField
-          label="New password"
-          name="password"
-          type="password"
-          autoComplete="new-password"
-          hint={passwordHint}
-          required
-          minLength={10}
-          maxLength={128}
-        />
+        <PasswordField label="Present password" name="current" />
+        <NewPasswordField label="New password" />
         <CheckField label="Sign out everywhere else" name="others" defaultChecked />
         {error !== null && <Problem error={error} />}
         <div>

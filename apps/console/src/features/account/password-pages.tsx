@@ -5,7 +5,7 @@ import { Button, buttonClass } from '../../ui/button.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { Problem } from '../../ui/states.tsx';
 import { BarePage } from './bare-page.tsx';
-import { passwordHint } from './sign-up-page.tsx';
+import { NewPasswordField } from './password-field.tsx';
 import { useForm } from './use-form.ts';
 
 export function ForgotPasswordPage() {
@@ -70,17 +70,7 @@ export function ResetPasswordPage() {
   return (
     <BarePage title="Set a new password">
       <form onSubmit={onSubmit} className="flex flex-col gap-3">
-        <TextField
-          label="New password"
-          name="password"
-          type="password"
-          autoComplete="new-password"
-          hint={passwordHint}
-          required
-          minLength={10}
-          maxLength={128}
-          autoFocus
-        />
+        <NewPasswordField label="New password" autoFocus />
         {error !== null && <Problem error={error} />}
         <Button kind="primary" type="submit" busy={busy && 'Setting it…'}>
           Set the password

@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useState, type ReactNode } from 'react';
 import { renderSVG } from 'uqr';
 import { authCall } from '../../api/auth.ts';
 import { Badge } from '../../ui/badge.tsx';
@@ -9,6 +9,7 @@ import { TextField } from '../../ui/field.tsx';
 import { Card } from '../../ui/page.tsx';
 import { Note, Problem, Shown } from '../../ui/states.tsx';
 import { useSay } from '../../ui/toast.tsx';
+import { PasswordField } from './password-field.tsx';
 import { useForm } from './use-form.ts';
 
 interface Account {
@@ -40,30 +41,17 @@ interface Secret {
 
 function SwitchOn({ onDone }: { readonly onDone: () => void }) {
   const [secret, setSecret] = useState<Secret | null>(null);
-  const { busy, error, onSubmit } = useForm(async ({ password = '' }) => {
-    setSecret(await authCall<Secret>('POST', '/two-factor/enable', { password }));
-  });
   if (secret !== null) return <Confirmation secret={secret} onDone={onDone} />;
   return (
-    <form onSubmit={onSubmit} className="flex max-w-sm flex-col gap-3">
-      <p>
-        <Badge tone="warn">off</Badge>
-      </p>
-      <TextField
-        label="Your password, to set it up"
-        name="password"
-        type="password"
-        autoComplete="current-password"
-        required
-        maxLength={128}
-      />
-      {error !== null && <Problem error={error} />}
-      <div>
-        <Button type="submit" busy={busy && 'Making a secret…'}>
-          Set it up
-        </Button>
-      </div>
-    </form>
+    <Switch
+      state={<Badge tone="warn">off</Badge>}
+      label="Your password, to set it up"
+      button="Set it up"
+      doing="Making a secret…"
+      onSubmit={async (password) =>
+        setSecret(await authCall<Secret>('POST', '/two-factor/enable', { password }))
+      }
+    />
   );
 }
 
@@ -108,27 +96,46 @@ function Confirmation({ secret, onDone }: { readonly secret: Secret; readonly on
 }
 
 function SwitchOff({ onDone }: { readonly onDone: () => void }) {
-  const { busy, error, onSubmit } = useForm(async ({ password = '' }) => {
-    await authCall('POST', '/two-factor/disable', { password });
-    onDone();
-  });
+  return (
+    <Switch
+      state={<Badge tone="good">on</Badge>}
+      label="Your password, to switch it off"
+      button="Switch it off"
+      kind="danger"
+      doing="Switching it off…"
+      onSubmit={async (password) => {
+        await authCall('POST', '/two-factor/disable', { password });
+        onDone();
+      }}
+    />
+  );
+}
+
+/** Both ways ask for the password: a session that somebody left open is not enough to change how its owner signs in. */
+function Switch({
+  state,
+  label,
+  button,
+  kind,
+  doing,
+  onSubmit: submit,
+}: {
+  readonly state: ReactNode;
+  readonly label: string;
+  readonly button: string;
+  readonly kind?: 'danger';
+  readonly doing: string;
+  readonly onSubmit: (password: string) => Promise<void>;
+}) {
+  const { busy, error, onSubmit } = useForm(({ password = '' }) => submit(password));
   return (
     <form onSubmit={onSubmit} className="flex max-w-sm flex-col gap-3">
-      <p>
-        <Badge tone="good">on</Badge>
-      </p>
-      <TextField
-        label="Your password, to switch it off"
-        name="password"
-        type="password"
-        autoComplete="current-password"
-        required
-        maxLength={128}
-      />
+      <p>{state}</p>
+      <PasswordField label={label} />
       {error !== null && <Problem error={error} />}
       <div>
-        <Button kind="danger" type="submit" busy={busy && 'Switching it off…'}>
-          Switch it off
+        <Button {...(kind !== undefined && { kind })} type="submit" busy={busy && doing}>
+          {button}
         </Button>
       </div>
     </form>

@@ -7,6 +7,7 @@ import { TextField } from '../../ui/field.tsx';
 import { Note, Problem } from '../../ui/states.tsx';
 import { BarePage } from './bare-page.tsx';
 import { canUsePasskeys, signInWithPasskey } from './passkeys.ts';
+import { PasswordField } from './password-field.tsx';
 import { SecondFactor } from './second-factor.tsx';
 import { useForm } from './use-form.ts';
 import { useGoTo } from './where-next.ts';
@@ -73,14 +74,7 @@ function PasswordForm({
   return (
     <form onSubmit={onSubmit} className="flex flex-col gap-3">
       <TextField label="Email" name="email" type="email" autoComplete="username" required autoFocus />
-      <TextField
-        label="Password"
-        name="password"
-        type="password"
-        autoComplete="current-password"
-        required
-        maxLength={128}
-      />
+      <PasswordField label="Password" />
       {error !== null && <Problem error={error} />}
       {unverified !== null && <Unverified email={unverified} />}
       <Button kind="primary" type="submit" busy={busy && 'Signing in…'}>

@@ -6,9 +6,8 @@ import { Button } from '../../ui/button.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { Loading, Problem } from '../../ui/states.tsx';
 import { BarePage } from './bare-page.tsx';
+import { NewPasswordField } from './password-field.tsx';
 import { useForm } from './use-form.ts';
-
-export const passwordHint = 'At least 10 characters. A few words that only you would put together are best.';
 
 export function SignUpPage() {
   const { next } = useSearch({ from: '/sign-up' });
@@ -39,16 +38,7 @@ export function SignUpPage() {
       <form onSubmit={onSubmit} className="flex flex-col gap-3">
         <TextField label="Your name" name="name" autoComplete="name" required maxLength={255} autoFocus />
         <TextField label="Email" name="email" type="email" autoComplete="username" required maxLength={255} />
-        <TextField
-          label="Password"
-          name="password"
-          type="password"
-          autoComplete="new-password"
-          hint={passwordHint}
-          required
-          minLength={10}
-          maxLength={128}
-        />
+        <NewPasswordField label="Password" />
         {error !== null && <Problem error={error} />}
         <Button kind="primary" type="submit" busy={busy && 'Signing up…'}>
           Sign up

@@ -21,6 +21,12 @@ import { RentalTable } from './rental-table.tsx';
 
 const route = getRouteApi('/shell/inside/operator/nodes/$nodeId');
 
+const toFleet = (
+  <Link to="/operator" className="underline">
+    Fleet
+  </Link>
+);
+
 type Node = Answer<'adminGetNode'>;
 type Gpu = Node['gpus'][number];
 
@@ -40,16 +46,7 @@ function NodeLoaded() {
     { refetchMs: 2_000 },
   );
   return (
-    <ShownPage
-      query={node}
-      title="Node"
-      what="node"
-      back={
-        <Link to="/operator" className="underline">
-          Fleet
-        </Link>
-      }
-    >
+    <ShownPage query={node} title="Node" what="node" back={toFleet}>
       {(loaded) => <NodeDetail node={loaded} />}
     </ShownPage>
   );
@@ -60,11 +57,7 @@ function NodeDetail({ node }: { readonly node: Node }) {
     <>
       <PageHead
         title={node.name}
-        back={
-          <Link to="/operator" className="underline">
-            Fleet
-          </Link>
-        }
+        back={toFleet}
         about={
           <>
             <StateBadge state={node.status} /> since <Ago at={node.statusSince} />

@@ -1,7 +1,6 @@
-import { ImagePlus, Square } from 'lucide-react';
+import { ImagePlus } from 'lucide-react';
 import { useState } from 'react';
 import { useSession } from '../../app/session.tsx';
-import { Button } from '../../ui/button.tsx';
 import { SelectField, TextArea, TextField } from '../../ui/field.tsx';
 import { Money } from '../../ui/money.tsx';
 import { Card } from '../../ui/page.tsx';
@@ -18,6 +17,7 @@ import {
   type ImageFields,
   type ImageWish,
 } from './media.ts';
+import { MakeForm } from './make-form.tsx';
 import { ModelPrice } from './model-price.tsx';
 import { Columns, ViewCode, type PanelProps } from './parts.tsx';
 import { useModelPrice } from './use-gateway.ts';
@@ -36,7 +36,7 @@ export function ImagePanel({ gateway, model, select }: PanelProps) {
     (!read.ok && 'One of the settings is not right.') ||
     (prompt.trim() === '' && 'Say first what is to be seen.');
   const send = (): void => {
-    if (off !== false || isMaking || !read.ok) return;
+    if (!read.ok) return;
     const { wish, seed } = read;
     void make(prompt, async (models, signal) => {
       const { data, requestId } = await models.images
@@ -83,38 +83,25 @@ export function ImagePanel({ gateway, model, select }: PanelProps) {
       }
       main={
         <Card title="Picture">
-          <form
-            className="mb-4"
-            onSubmit={(event) => {
-              event.preventDefault();
-              send();
-            }}
-          >
-            <TextArea
-              label="What is to be seen"
-              rows={3}
-              maxLength={20_000}
-              value={prompt}
-              onChange={(event) => setPrompt(event.target.value)}
-            />
-            <div className="mt-2 flex flex-wrap items-center justify-end gap-3">
-              <Cost model={model.id} wish={read.ok ? read.wish : null} />
-              {isMaking && (
-                <Button icon={<Square aria-hidden className="size-3.5" />} onClick={stop}>
-                  Stop
-                </Button>
-              )}
-              <Button
-                kind="primary"
-                type="submit"
-                icon={<ImagePlus aria-hidden className="size-4" />}
-                off={off}
-                busy={isMaking && 'Making it…'}
-              >
-                Make the picture
-              </Button>
-            </div>
-          </form>
+          <MakeForm
+            field={
+              <TextArea
+                label="What is to be seen"
+                rows={3}
+                maxLength={20_000}
+                value={prompt}
+                onChange={(event) => setPrompt(event.target.value)}
+              />
+            }
+            cost={<Cost model={model.id} wish={read.ok ? read.wish : null} />}
+            button="Make the picture"
+            icon={<ImagePlus aria-hidden className="size-4" />}
+            off={off}
+            doing="Making it…"
+            isMaking={isMaking}
+            onMake={send}
+            onStop={stop}
+          />
           <MadeFiles
             state={state}
             what="picture"

@@ -1,7 +1,6 @@
-import { AudioLines, Square } from 'lucide-react';
+import { AudioLines } from 'lucide-react';
 import { useState } from 'react';
 import { useSession } from '../../app/session.tsx';
-import { Button } from '../../ui/button.tsx';
 import { TextArea, TextField } from '../../ui/field.tsx';
 import { Money } from '../../ui/money.tsx';
 import { Card } from '../../ui/page.tsx';
@@ -9,6 +8,7 @@ import { Empty } from '../../ui/states.tsx';
 import { numberOf } from './chat.ts';
 import { MadeFiles } from './made-files.tsx';
 import { charactersOf, speechMax, speechPrice } from './media.ts';
+import { MakeForm } from './make-form.tsx';
 import { ModelPrice } from './model-price.tsx';
 import { Columns, ViewCode, type PanelProps } from './parts.tsx';
 import { useModelPrice } from './use-gateway.ts';
@@ -36,7 +36,6 @@ export function SpeechPanel({ gateway, model, select }: PanelProps) {
     ...(fast !== null && !isWrong && { speed: fast }),
   };
   const send = (): void => {
-    if (off !== false || isMaking) return;
     void make(input, async (models, signal) => {
       const { data, requestId } = await models.audio.createSpeech(wish, { signal }).withResponse();
       const blob = new Blob([new Uint8Array(data)], { type: 'audio/mpeg' });
@@ -69,39 +68,26 @@ export function SpeechPanel({ gateway, model, select }: PanelProps) {
       }
       main={
         <Card title="Speech">
-          <form
-            className="mb-4"
-            onSubmit={(event) => {
-              event.preventDefault();
-              send();
-            }}
-          >
-            <TextArea
-              label="What is to be said"
-              hint={`${String(charactersOf(input))} of at most ${String(speechMax)} characters`}
-              rows={5}
-              value={text}
-              onChange={(event) => setText(event.target.value)}
-              error={tooLong === false ? undefined : tooLong}
-            />
-            <div className="mt-2 flex flex-wrap items-center justify-end gap-3">
-              <Cost model={model.id} text={input} />
-              {isMaking && (
-                <Button icon={<Square aria-hidden className="size-3.5" />} onClick={stop}>
-                  Stop
-                </Button>
-              )}
-              <Button
-                kind="primary"
-                type="submit"
-                icon={<AudioLines aria-hidden className="size-4" />}
-                off={off}
-                busy={isMaking && 'Speaking…'}
-              >
-                Speak it
-              </Button>
-            </div>
-          </form>
+          <MakeForm
+            field={
+              <TextArea
+                label="What is to be said"
+                hint={`${String(charactersOf(input))} of at most ${String(speechMax)} characters`}
+                rows={5}
+                value={text}
+                onChange={(event) => setText(event.target.value)}
+                error={tooLong === false ? undefined : tooLong}
+              />
+            }
+            cost={<Cost model={model.id} text={input} />}
+            button="Speak it"
+            icon={<AudioLines aria-hidden className="size-4" />}
+            off={off}
+            doing="Speaking…"
+            isMaking={isMaking}
+            onMake={send}
+            onStop={stop}
+          />
           <MadeFiles
             state={state}
             what="speech"

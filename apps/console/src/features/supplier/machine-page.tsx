@@ -22,6 +22,12 @@ import { percentText } from './trust.ts';
 
 const route = getRouteApi('/shell/inside/supplier/machines/$machineId');
 
+const toMachines = (
+  <Link to="/supplier" className="underline">
+    My machines
+  </Link>
+);
+
 type Machine = Answer<'supplierGetMachine'>;
 type HistoryEntry = Answer<'supplierGetMachineHistory'>['items'][number];
 
@@ -37,16 +43,7 @@ function Loaded() {
     { refetchMs: 2_000 },
   );
   return (
-    <ShownPage
-      query={machine}
-      title="Machine"
-      what="machine"
-      back={
-        <Link to="/supplier" className="underline">
-          My machines
-        </Link>
-      }
-    >
+    <ShownPage query={machine} title="Machine" what="machine" back={toMachines}>
       {(loaded) => <Detail machine={loaded} />}
     </ShownPage>
   );
@@ -57,11 +54,7 @@ function Detail({ machine }: { readonly machine: Machine }) {
     <>
       <PageHead
         title={machine.name}
-        back={
-          <Link to="/supplier" className="underline">
-            My machines
-          </Link>
-        }
+        back={toMachines}
         about={
           <span className="flex flex-wrap items-center gap-2">
             <StateBadge state={machine.status} />
