@@ -3391,20 +3391,20 @@ CREATE TABLE public.required_actions (
     CONSTRAINT required_actions_claim_ends CHECK (((state = 'claimed'::text) = (claimed_until IS NOT NULL))),
     CONSTRAINT required_actions_done_when_done CHECK (((state = ANY (ARRAY['done'::text, 'cancelled'::text])) = (done_at IS NOT NULL))),
     CONSTRAINT required_actions_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
-    CONSTRAINT required_actions_reason_check CHECK ((reason = ANY (ARRAY['balance'::text, 'budget'::text]))),
+    CONSTRAINT required_actions_reason_check CHECK ((reason = ANY (ARRAY['balance'::text, 'budget'::text, 'suspension'::text]))),
     CONSTRAINT required_actions_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'claimed'::text, 'done'::text, 'cancelled'::text])))
 )
 WITH (fillfactor='80');
 
-COMMENT ON TABLE public.required_actions IS 'What the owner of a thing must do to it because its money has ended. Metering asks; rentals, volumes and instances carry it out.';
+COMMENT ON TABLE public.required_actions IS 'What the owner of a thing must do to it because its money has ended, or because its organisation was suspended. Metering keeps the list; rentals, volumes and instances carry it out.';
 
 COMMENT ON COLUMN public.required_actions.action IS 'stop: it may not run on. delete: the time for which its data was paid has ended.';
 
-COMMENT ON COLUMN public.required_actions.reason IS 'balance: the wallet is empty. budget: a budget that stops everything refused to prolong it.';
+COMMENT ON COLUMN public.required_actions.reason IS 'balance: the wallet is empty. budget: a budget that stops everything refused to prolong it. suspension: the operator suspended the organisation and what it runs.';
 
 COMMENT ON COLUMN public.required_actions.due_at IS 'Not before this instant.';
 
-COMMENT ON COLUMN public.required_actions.state IS 'cancelled: money came in before anyone had begun.';
+COMMENT ON COLUMN public.required_actions.state IS 'cancelled: money came in before anyone had begun, or an end that is to be at once took its place.';
 
 COMMENT ON COLUMN public.required_actions.claimed_until IS 'A claim that is not completed by then can be claimed by another.';
 

@@ -29,7 +29,8 @@ async function startScene() {
   ]);
   const organisation = await seedOrganisation(database.db);
   const { key } = await organisation.ownerKey('test');
-  return { database, api, worker, env, key };
+  const operator = await seedOrganisation(database.db, { platformRole: 'operator' });
+  return { database, api, worker, env, key, orgId: organisation.organisation.id, operatorKey: operator.owner.key };
 }
 
 beforeAll(async () => {
@@ -43,11 +44,11 @@ afterAll(async () => {
 });
 
 // oxlint-disable-next-line typescript/no-explicit-any -- a test reads fields of an answer it then asserts on
-async function call(method: string, path: string, body?: unknown): Promise<{ status: number; json: any }> {
+async function call(method: string, path: string, body?: unknown, key = scene.key): Promise<{ status: number; json: any }> {
   const answer = await fetch(`${scene.api.url}${path}`, {
     method,
     headers: {
-      authorization: `Bearer ${scene.key}`,
+      authorization: `Bearer ${key}`,
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
@@ -187,5 +188,28 @@ describe('a test key', () => {
     const rentalId = made.json.id as number;
     expect(await call('POST', `${rentals}/terminate`, { rentalId })).toMatchObject({ status: 200 });
     await until(rentalId, 'Terminated');
+  }, 120_000);
+
+  test('is out, and its machine ends, when its organisation is suspended with its work', async () => {
+    const { json: made } = await call('POST', rentals, { region, gpuCount: 1 });
+    const id = made.id as number;
+    await until(id, 'Running');
+    const asOperator = (method: string, path: string, body?: unknown) =>
+      call(method, `/v2/admin/${path}`, body, scene.operatorKey);
+    const suspend = (runningWork: 'keep' | 'stop') =>
+      asOperator('POST', `organisations/${scene.orgId}/suspend`, { reason: 'abuse report 17', runningWork });
+
+    expect(await suspend('keep')).toMatchObject({ status: 200, json: { status: 'suspended' } });
+    expect((await call('GET', `/v2/on-demand/rentals/${id}`)).json.reason).toBe('ORGANISATION_SUSPENDED');
+    for (let time = 0; time < 2; time += 1) expect((await suspend('stop')).status).toBe(200);
+    await eventually({ what: 'its end', timeoutMs: 60_000 }, async () => {
+      const { json } = await asOperator('GET', `rentals?organisationId=${scene.orgId}&status=Terminated&limit=100`);
+      return json.items.some((item: { id: number }) => item.id === id);
+    });
+    const { json: log } = await asOperator('GET', 'audit-log?action=organisation.suspended');
+    expect(log.items.map(({ after }: { after: unknown }) => after)).toEqual([
+      { status: 'suspended', runningWork: 'stop', ended: 1 },
+      { status: 'suspended', runningWork: 'keep', ended: 0 },
+    ]);
   }, 120_000);
 });

@@ -607,7 +607,7 @@ export interface AdminOrganisationsResource {
   /**
    * Suspend an organisation: its keys are refused within a second.
    *
-   * Suspending twice answers the same. What runs is kept or stopped as `runningWork` says.
+   * Suspending twice answers the same. `runningWork: stop` ends its rentals and instances, within seconds and without any rest of a term being owed; volumes are kept. What `keep` left running is ended by suspending again with `stop`.
    */
   suspend(input: Input<'adminSuspendOrganisation'>, options?: RequestOptions): ApiPromise<Answer<'adminSuspendOrganisation'>>;
   /** Lift the suspension of an organisation. */

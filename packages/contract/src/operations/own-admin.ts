@@ -116,7 +116,8 @@ export const adminOrganisationOperations = {
     path: '/v2/admin/organisations/{organisationId}/suspend',
     scope: 'admin:write',
     summary: 'Suspend an organisation: its keys are refused within a second',
-    description: 'Suspending twice answers the same. What runs is kept or stopped as `runningWork` says.',
+    description:
+      'Suspending twice answers the same. `runningWork: stop` ends its rentals and instances, within seconds and without any rest of a term being owed; volumes are kept. What `keep` left running is ended by suspending again with `stop`.',
     tags: ['organisations'],
     params: adminOrganisationParams,
     body: z

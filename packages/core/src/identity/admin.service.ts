@@ -72,10 +72,16 @@ export async function addMember(
   return member;
 }
 
-/** Suspends, or with a null `suspension` resumes. Doing it twice changes nothing the second time. */
+/** Asks for the end of all that an organisation runs. Answers how much of it was not asked for before. */
+export type EndWork = (tx: Tx, orgId: OrgId) => Promise<number>;
+
+/**
+ * Suspends or resumes. Doing it twice changes nothing the second time, but what was left running by the first suspension can
+ * be ended by a second one.
+ */
 export async function setOrganisationStatus(
   tx: Tx,
-  deps: { readonly announce: AnnounceKeyChange },
+  deps: { readonly announce: AnnounceKeyChange; readonly endWork: EndWork },
   cause: Cause,
   orgId: OrgId,
   wish: {
@@ -86,15 +92,18 @@ export async function setOrganisationStatus(
 ): Promise<Organisation> {
   const before = await lockOrganisation(tx, orgId);
   if (before === null) throw new Fault('ORGANISATION_NOT_FOUND');
-  if (before.status === wish.status) return before;
-  const after = await setSuspension(tx, orgId, wish.status === 'suspended' ? wish.reason : null);
+  const ended = wish.runningWork === 'stop' ? await deps.endWork(tx, orgId) : 0;
+  const isRepeat = before.status === wish.status;
+  if (isRepeat && ended === 0) return before;
+  const suspension = wish.status === 'suspended' ? wish.reason : null;
+  const after = isRepeat ? before : await setSuspension(tx, orgId, suspension);
   await appendAudit(tx, orgId, cause, {
     action: wish.status === 'suspended' ? 'organisation.suspended' : 'organisation.resumed',
     resource: { kind: 'organisation', id: orgId },
     before: { status: before.status },
     after: {
       status: after.status,
-      ...(wish.runningWork === undefined ? {} : { runningWork: wish.runningWork }),
+      ...(wish.runningWork === undefined ? {} : { runningWork: wish.runningWork, ended }),
     },
     reason: wish.reason,
   });

@@ -79,7 +79,7 @@ const overtaken: Readonly<Record<string, { reason: string; happen: (caller: Call
       reason: 'ORGANISATION_SUSPENDED',
       happen: () =>
         inTransaction((tx) =>
-          setOrganisationStatus(tx, { announce: () => undefined }, cause, orgId, {
+          setOrganisationStatus(tx, { announce: () => undefined, endWork: async () => 0 }, cause, orgId, {
             status: 'suspended',
             reason: 'a test',
           }),

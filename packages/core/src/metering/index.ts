@@ -20,6 +20,7 @@ export {
   completeAction as completeRequiredAction,
   listActions as listRequiredActions,
   readBurn as burnOf,
+  requireEnds,
   type RequiredAction,
 } from './ladder.store.ts';
 export { defaultPolicy, ladderRungs, type LadderStep, type MeteringPolicy } from './policy.ts';

@@ -105,7 +105,7 @@ export async function setStep(tx: Tx, wallet: Wallet, step: LadderStep, since: D
   `.execute(tx.kysely);
 }
 
-export type ActionReason = 'balance' | 'budget';
+export type ActionReason = 'balance' | 'budget' | 'suspension';
 
 export interface RequiredAction {
   readonly id: string;
@@ -200,6 +200,32 @@ export async function requireForDry(
                             = (dry.org_id, dry.mode, dry.cause_kind, dry.cause_id, 'stop')
                           and asked.state <> 'cancelled' and asked.created_at >= ${times.since})
      group by org_id, mode, cause_kind, cause_id
+    on conflict (org_id, mode, cause_kind, cause_id, action) where state in ('pending', 'claimed') do nothing
+  `.execute(tx.kysely);
+  return Number(numAffectedRows ?? 0n);
+}
+
+/**
+ * Asks for the end of these things at once: their organisation was suspended. It takes the place of a deletion that was asked for
+ * before, for later and for want of money. Answers how many of the things were not to end at once already.
+ */
+export async function requireEnds(
+  tx: Tx,
+  orgId: OrgId,
+  things: readonly { readonly mode: Mode; readonly cause: MoneyCause }[],
+): Promise<number> {
+  const now = tx.clock.now();
+  const named = sql`unnest(${things.map(({ mode }) => mode)}::text[], ${things.map(({ cause }) => cause.kind)}::text[],
+                           ${things.map(({ cause }) => cause.id)}::text[]) as thing (mode, kind, id)`;
+  await sql`
+    update required_actions asked set state = 'cancelled', claimed_until = null, done_at = ${now}
+      from ${named}
+     where (asked.org_id, asked.mode, asked.cause_kind, asked.cause_id) = (${toUuid(orgId)}, thing.mode, thing.kind, thing.id)
+       and asked.action = 'delete' and asked.reason <> 'suspension' and asked.state in ('pending', 'claimed')
+  `.execute(tx.kysely);
+  const { numAffectedRows } = await sql`
+    insert into required_actions (org_id, mode, cause_kind, cause_id, action, reason, due_at, created_at)
+    select ${toUuid(orgId)}, mode, kind, id, 'delete', 'suspension', ${now}, ${now} from ${named}
     on conflict (org_id, mode, cause_kind, cause_id, action) where state in ('pending', 'claimed') do nothing
   `.execute(tx.kysely);
   return Number(numAffectedRows ?? 0n);

@@ -1,12 +1,15 @@
 import type { Db, Tx } from '@millrace/platform/db';
 import { isFault } from '@millrace/platform/fault';
+import type { OrgId } from '@millrace/platform/ids';
 import type { Logger } from '@millrace/platform/log';
+import { findOrganisation } from '../identity/index.ts';
 import { readBalance, runwayMs } from '../ledger/index.ts';
 import {
   burnOf,
   claimRequiredActions,
   completeRequiredAction,
   ladderRungs,
+  requireEnds,
   type RequiredAction,
 } from '../metering/index.ts';
 import { rentalsActor } from './drive-parts.ts';
@@ -14,14 +17,14 @@ import { endView } from './life.service.ts';
 import { metersOf } from './money.service.ts';
 import { changeRental } from './move.ts';
 import { keepAndTell, stopRental } from './power.service.ts';
-import type { RentalView } from './rental.ts';
-import { findByWireId } from './rentals.store.ts';
+import { causeOfRental, type RentalView } from './rental.ts';
+import { findByWireId, listAlive } from './rentals.store.ts';
 import { keptDisk } from './terms.ts';
 import { lockView } from './views.ts';
 
 /**
  * What a wallet that runs out asks of rentals: they are stopped and their GPUs given back, their disks are kept for as
- * long as was set aside for that, and deleted then. An action is done when its effect is there, not when it was begun:
+ * long as was set aside for that, and deleted then. A suspension with its work asks for their end. An action is done when its effect is there, not when it was begun:
  * until then it is taken up again.
  */
 
@@ -64,11 +67,35 @@ async function carryOut(tx: Tx, action: RequiredAction): Promise<boolean> {
   const found = await findByWireId(tx, orgId, mode, Number(cause.id));
   const view = found === null ? null : await lockView(tx, found);
   if (view === null || isEnding(view)) return true;
+  if (action.reason === 'suspension') return endSuspended(tx, view);
   if (action.reason === 'balance' && (await hasRecovered(tx, action))) return true;
   const kept = keptDisk(await metersOf(tx, view.rental));
   // It ends by itself when what pays for its disk does.
   if (kept !== null) return true;
-  return action.action === 'stop' ? stop(tx, view, action.reason) : remove(tx, view, action.reason);
+  const { reason } = action;
+  return action.action === 'stop' ? stop(tx, view, reason) : remove(tx, view, reason);
+}
+
+/**
+ * Asks for the end of all that an organisation rents, because it was suspended with its work. Each is ended by whoever sweeps
+ * next: an organisation may have more than one transaction should hold. Answers how many that are.
+ */
+export async function endAllOf(tx: Tx, orgId: OrgId): Promise<number> {
+  const alive = await listAlive(tx, orgId);
+  return requireEnds(
+    tx,
+    orgId,
+    alive.map((rental) => ({ mode: rental.mode, cause: causeOfRental(rental) })),
+  );
+}
+
+/** Its tenant did not choose that, so it owes nothing of a term that has not run out; of one that was lifted nothing ends. */
+async function endSuspended(tx: Tx, view: RentalView): Promise<boolean> {
+  const organisation = await findOrganisation(tx, view.rental.orgId);
+  if (organisation?.status !== 'suspended') return true;
+  const reason = 'Its organisation was suspended by the operator.';
+  await endView(tx, view, { actor: rentalsActor, reason, rest: 'waived' });
+  return true;
 }
 
 const isEnding = ({ rental: { status } }: RentalView): boolean =>
@@ -84,7 +111,7 @@ async function hasRecovered(tx: Tx, { orgId, mode }: RequiredAction): Promise<bo
   return runway === null || runway > (lowest?.leftAboveMs ?? 0);
 }
 
-type Reason = RequiredAction['reason'];
+type Reason = Exclude<RequiredAction['reason'], 'suspension'>;
 
 async function stop(tx: Tx, view: RentalView, because: Reason): Promise<boolean> {
   const { rental } = view;

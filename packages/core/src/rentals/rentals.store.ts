@@ -335,6 +335,20 @@ export async function lockDue(tx: Tx, now: Date, limit: number): Promise<readonl
   return rows.map(toRental);
 }
 
+/** All that the organisation has and nobody has begun to end, in both modes. */
+export async function listAlive(
+  reader: Reader,
+  orgId: OrgId,
+): Promise<readonly Pick<Rental, 'mode' | 'kind' | 'wireId'>[]> {
+  const rows = await reader.kysely
+    .selectFrom('rentals')
+    .select(['mode', 'kind', 'wire_id'])
+    .where('org_id', '=', toUuid(orgId))
+    .where('status', 'in', ['Pending', 'Running', 'Unknown'])
+    .execute();
+  return rows.map(({ mode, kind, wire_id }) => ({ mode, kind, wireId: wire_id }));
+}
+
 /** Rentals of every organisation that somebody should have looked at before then, longest first. */
 export async function listLate(
   reader: Reader,

@@ -46,6 +46,8 @@ async function carryOut(tx: Tx, action: RequiredAction): Promise<void> {
   const volume = found === null ? null : await lockVolume(tx, orgId, found.id);
   // What is only kept is paid for already, and ends by itself when what pays for it does.
   if (volume === null || volume.phase !== 'live') return;
+  // A suspension ends what computes, and keeps data.
+  if (reason === 'suspension') return;
   if (reason === 'balance' && (await hasRecovered(tx, action))) return;
   // Also where a deletion is asked for: as long as something is set aside for its data, that is kept, and then purged.
   await freeze(tx, volume, reason);

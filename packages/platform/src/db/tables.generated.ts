@@ -1097,7 +1097,7 @@ export interface RequiredActionsTable {
   cause_kind: string;
   cause_id: string;
   action: 'stop' | 'delete';
-  reason: 'balance' | 'budget';
+  reason: 'balance' | 'budget' | 'suspension';
   due_at: Date;
   state: Generated<'pending' | 'claimed' | 'done' | 'cancelled'>;
   claimed_until: Date | null;

@@ -6,7 +6,7 @@ import { useApiQuery } from '../../api/queries.ts';
 import { useSession } from '../../app/session.tsx';
 import { Badge, StateBadge } from '../../ui/badge.tsx';
 import { CommandHint, Id } from '../../ui/copy.tsx';
-import { SelectField, TextField } from '../../ui/field.tsx';
+import { CheckField, SelectField, TextField } from '../../ui/field.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
 import { Card, PageHead } from '../../ui/page.tsx';
 import { Empty, Note } from '../../ui/states.tsx';
@@ -124,6 +124,7 @@ function Detail({ organisation }: { readonly organisation: Organisation }) {
 function StatusAct({ organisation }: { readonly organisation: Organisation }) {
   const { place } = useSession();
   const { id: organisationId, name, status } = organisation;
+  const [endsWork, setEndsWork] = useState(false);
   if (status === 'suspended') {
     return (
       <ActButton
@@ -151,14 +152,17 @@ function StatusAct({ organisation }: { readonly organisation: Organisation }) {
         'You act for this organisation now: suspending it would lock you out.'
       }
       act={(client, reason) =>
-        client.admin.organisations.suspend({ organisationId, reason, runningWork: 'keep' })
+        client.admin.organisations.suspend({ organisationId, reason, runningWork: endsWork ? 'stop' : 'keep' })
       }
     >
       <p>Its API keys and its people are refused within a second, for everything.</p>
-      <p>
-        What runs goes on and goes on being billed. End rentals one by one under Rentals where they should
-        stop too. Members see the reason.
-      </p>
+      <p>Members see the reason.</p>
+      <CheckField
+        label="End its rentals too"
+        hint="All of them, within seconds and for good; volumes are kept. Otherwise what runs goes on and goes on being billed."
+        checked={endsWork}
+        onChange={(event) => setEndsWork(event.target.checked)}
+      />
     </ActButton>
   );
 }
