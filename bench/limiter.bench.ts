@@ -4,8 +4,8 @@ import type { RatePolicy } from '@millrace/platform/limiter';
 import { createLogger } from '@millrace/platform/log';
 import { connectValkey } from '@millrace/platform/valkey';
 import { ensureUp } from '@millrace/services';
-import { createClient } from 'redis';
-import type { RedisClientType } from 'redis';
+import { createClient } from '@redis/client';
+import type { RedisClientType } from '@redis/client';
 
 // The least that counting can do in one script call: for each counter read it, write it, set when it ends.
 const bareCounters = `

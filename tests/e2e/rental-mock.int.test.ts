@@ -30,7 +30,15 @@ async function startScene() {
   const organisation = await seedOrganisation(database.db);
   const { key } = await organisation.ownerKey('test');
   const operator = await seedOrganisation(database.db, { platformRole: 'operator' });
-  return { database, api, worker, env, key, orgId: organisation.organisation.id, operatorKey: operator.owner.key };
+  return {
+    database,
+    api,
+    worker,
+    env,
+    key,
+    orgId: organisation.organisation.id,
+    operatorKey: operator.owner.key,
+  };
 }
 
 beforeAll(async () => {
@@ -44,7 +52,12 @@ afterAll(async () => {
 });
 
 // oxlint-disable-next-line typescript/no-explicit-any -- a test reads fields of an answer it then asserts on
-async function call(method: string, path: string, body?: unknown, key = scene.key): Promise<{ status: number; json: any }> {
+async function call(
+  method: string,
+  path: string,
+  body?: unknown,
+  key = scene.key,
+): Promise<{ status: number; json: any }> {
   const answer = await fetch(`${scene.api.url}${path}`, {
     method,
     headers: {
@@ -203,7 +216,10 @@ describe('a test key', () => {
     expect((await call('GET', `/v2/on-demand/rentals/${id}`)).json.reason).toBe('ORGANISATION_SUSPENDED');
     for (let time = 0; time < 2; time += 1) expect((await suspend('stop')).status).toBe(200);
     await eventually({ what: 'its end', timeoutMs: 60_000 }, async () => {
-      const { json } = await asOperator('GET', `rentals?organisationId=${scene.orgId}&status=Terminated&limit=100`);
+      const { json } = await asOperator(
+        'GET',
+        `rentals?organisationId=${scene.orgId}&status=Terminated&limit=100`,
+      );
       return json.items.some((item: { id: number }) => item.id === id);
     });
     const { json: log } = await asOperator('GET', 'audit-log?action=organisation.suspended');

@@ -12,7 +12,7 @@ import {
   type KeyMode,
   type Organisation,
 } from '@millrace/core/identity';
-import { createStripeGateway } from '@millrace/core/payments';
+import { stripeGatewayOf } from '@millrace/core/payments';
 import { consoleSubject } from '@millrace/core/rentals';
 import type { OidcProvider } from '@millrace/platform/auth';
 import { systemClock } from '@millrace/platform/clock';
@@ -131,7 +131,7 @@ export async function startApiFixture(
     openDocuments: options.openDocuments ?? false,
     openCatalog: options.openCatalog ?? true,
     publicUrl: options.publicUrl ?? null,
-    stripe: options.withoutStripe === true ? null : createStripeGateway(stripe.settings),
+    stripe: options.withoutStripe === true ? null : await stripeGatewayOf(stripe.settings),
     consoleUrl: 'https://console.example.com',
     limits: { anonymousRpm: UNLIMITED_RPM, personRpm: UNLIMITED_RPM, failedAuthRpm: UNLIMITED_RPM },
   });

@@ -100,7 +100,7 @@ async function start(config: ApiConfig): Promise<void> {
     signIn: await signInOf(config, { db, clock, ids, log }),
     version: VERSION,
     invoiceIssuer: config.invoices.issuer,
-    stripe: stripeGatewayOf(config.stripe),
+    stripe: await stripeGatewayOf(config.stripe),
     consoleUrl: config.stripe.consoleUrl,
     knowsCredential: (name) => Object.hasOwn(config.fleet.credentials, name),
     maintenanceDrainMs: secondsToMs(config.maintenance.drainHours * SECONDS_PER_HOUR),

@@ -1,4 +1,4 @@
-import { createSignIn, type SignIn, type SignInDeps } from '@millrace/platform/auth';
+import type { SignIn, SignInDeps } from '@millrace/platform/auth';
 import { createSmtpMailer } from '@millrace/platform/mail';
 import type { ApiConfig } from './config.ts';
 
@@ -19,5 +19,7 @@ export async function signInOf(
       ? null
       : createSmtpMailer({ url: mail.smtpUrl, from: mail.from });
   const signUp = auth.signUp ?? (mailer === null ? 'closed' : 'open');
+  // Half of what the api consists of is for signing in: where nobody does, it need not be loaded.
+  const { createSignIn } = await import('@millrace/platform/auth');
   return createSignIn({ name, publicUrl, secret, signUp, oidc, addressTries }, { ...deps, mailer });
 }

@@ -143,7 +143,7 @@ async function startParts(config: WorkerConfig, lifecycle: Lifecycle, log: Logge
   for (const loop of startNotices({ db, clock, log, mailer: mailerOf(config), consoleUrl })) {
     lifecycle.onDrain('consumers', 'notices', () => loop.stop());
   }
-  const stripe = stripeGatewayOf(config.stripe);
+  const stripe = await stripeGatewayOf(config.stripe);
   const payments = new Payments({ db, clock, log, stripe, consoleUrl, burnOf, announce });
   const auditor = startAuditor({
     db,

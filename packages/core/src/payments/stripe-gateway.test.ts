@@ -1,7 +1,8 @@
 import { signStripeEvent, startStripeDouble, TEST_START_MS, type StripeDouble } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { payment, usd } from './payments.fixture.ts';
-import { createStripeGateway, stripeGatewayOf, type StripeGateway } from './stripe-gateway.ts';
+import { createStripeGateway, type StripeGateway } from './stripe-gateway.ts';
+import { stripeGatewayOf } from './stripe-settings.ts';
 
 let double: StripeDouble;
 let gateway: StripeGateway;
@@ -104,10 +105,10 @@ describe('a page', () => {
   });
 });
 
-it('without its secrets there is no gateway, and a test key is known as one', () => {
+it('without its secrets there is no gateway, and a test key is known as one', async () => {
   const { settings } = double;
-  expect(stripeGatewayOf({ ...settings, secretKey: null })).toBeNull();
-  expect(stripeGatewayOf({ ...settings, webhookSecret: null })).toBeNull();
-  expect(stripeGatewayOf(settings)?.live).toBe(true);
-  expect(stripeGatewayOf({ ...settings, secretKey: 'rk_test_x' })?.live).toBe(false);
+  expect(await stripeGatewayOf({ ...settings, secretKey: null })).toBeNull();
+  expect(await stripeGatewayOf({ ...settings, webhookSecret: null })).toBeNull();
+  expect((await stripeGatewayOf(settings))?.live).toBe(true);
+  expect((await stripeGatewayOf({ ...settings, secretKey: 'rk_test_x' }))?.live).toBe(false);
 });

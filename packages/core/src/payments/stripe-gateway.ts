@@ -27,17 +27,6 @@ export interface StripeGateway {
   verify(body: string, signature: string | undefined, nowMs: number): unknown;
 }
 
-/** As the settings have it: without the secrets there is nothing to talk to. */
-export function stripeGatewayOf(settings: {
-  readonly secretKey: string | null;
-  readonly webhookSecret: string | null;
-  readonly apiUrl: string;
-}): StripeGateway | null {
-  const { secretKey, webhookSecret, apiUrl } = settings;
-  if (secretKey === null || webhookSecret === null) return null;
-  return createStripeGateway({ secretKey, webhookSecret, apiUrl });
-}
-
 const TIMEOUT_MS = 8_000;
 const RETRIES = 2;
 const TOLERANCE_SECONDS = 300;

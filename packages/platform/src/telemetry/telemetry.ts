@@ -4,7 +4,6 @@ import { context, metrics, propagation, trace } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import { W3CTraceContextPropagator } from '@opentelemetry/core';
 import { PrometheusExporter } from '@opentelemetry/exporter-prometheus';
-import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { MeterProvider } from '@opentelemetry/sdk-metrics';
 import {
@@ -48,7 +47,7 @@ export async function startTelemetry(options: TelemetryOptions): Promise<Telemet
   const tracerProvider = new TracerProvider({
     resource,
     sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(options.sampleRatio ?? 1) }),
-    spanProcessors: [...exporters(options.otlpUrl), ...(options.spanProcessors ?? [])],
+    spanProcessors: [...(await exporters(options.otlpUrl)), ...(options.spanProcessors ?? [])],
   });
   // The exporter would listen on every interface by itself; it only renders here, and our server binds.
   const prometheus = new PrometheusExporter({ preventServerStart: true, withoutScopeInfo: true });
@@ -73,8 +72,9 @@ export async function startTelemetry(options: TelemetryOptions): Promise<Telemet
   };
 }
 
-function exporters(otlpUrl: string | undefined): SpanProcessor[] {
+async function exporters(otlpUrl: string | undefined): Promise<SpanProcessor[]> {
   if (otlpUrl === undefined) return [];
+  const { OTLPTraceExporter } = await import('@opentelemetry/exporter-trace-otlp-http');
   return [new BatchSpanProcessor({ exporter: new OTLPTraceExporter({ url: otlpUrl }) })];
 }
 

@@ -1,4 +1,4 @@
-import { createClient } from 'redis';
+import { createClient } from '@redis/client';
 import { systemClock, withDeadline, type Clock } from '../clock/index.ts';
 import { assertOutsideTransaction } from '../db/index.ts';
 import type { Logger } from '../log/index.ts';

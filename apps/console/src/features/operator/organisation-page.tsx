@@ -152,7 +152,11 @@ function StatusAct({ organisation }: { readonly organisation: Organisation }) {
         'You act for this organisation now: suspending it would lock you out.'
       }
       act={(client, reason) =>
-        client.admin.organisations.suspend({ organisationId, reason, runningWork: endsWork ? 'stop' : 'keep' })
+        client.admin.organisations.suspend({
+          organisationId,
+          reason,
+          runningWork: endsWork ? 'stop' : 'keep',
+        })
       }
     >
       <p>Its API keys and its people are refused within a second, for everything.</p>
