@@ -5,7 +5,7 @@ import { proveKind } from './rentals/struggle.ts';
 /** Tenants who rent whole nodes, alone and in pairs, under the same blows as all others. */
 export const proof = defineProof({
   name: 'bare-metal',
-  company: 'waits',
+  company: { waitsFor: 'ironic' },
   proves:
     'Bare-metal rentals of one and two nodes on a real Ironic with its Redfish driver, over emulated machines, while api, workers, Restate and Ironic are killed with kill -9 at random and Restate loses all its data: afterwards every rental is Running, Terminated or failed and paid back, no node is given to anybody who does not own it, none was sold twice, every node can be sold again, and the auditor finds no drift.',
   short: (run) => proveKind(run, bareMetal, { rentals: 4, kills: 4, wipes: 1, tenants: 2 }),

@@ -5,7 +5,7 @@ import { proveKind } from './rentals/struggle.ts';
 /** Tenants of the marketplace, who rent machines that they chose, under the same blows as all others. */
 export const proof = defineProof({
   name: 'instances',
-  company: 'waits',
+  company: { waitsFor: 'incus' },
   proves:
     'Marketplace instances on a real Incus cluster while api, workers, Restate and Incus hosts are killed with kill -9 at random and Restate loses all its data: afterwards every instance is online, terminated or failed and paid back, nothing is on the hosts that nobody owns, no GPU was sold twice, and the auditor finds no drift.',
   short: (run) => proveKind(run, instances, { rentals: 10, kills: 3, wipes: 1, tenants: 2 }),

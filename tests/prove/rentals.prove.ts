@@ -5,7 +5,7 @@ import { proveKind } from './rentals/struggle.ts';
 /** Tenants who rent and end, and everything under them killed at random. */
 export const proof = defineProof({
   name: 'rentals',
-  company: 'waits',
+  company: { waitsFor: 'incus' },
   proves:
     'Rentals on a real Incus cluster while api, workers, Restate and Incus hosts are killed with kill -9 at random and Restate loses all its data: afterwards every rental is Running, Terminated or failed and paid back, nothing is on the hosts that nobody owns, no GPU was sold twice, and the auditor finds no drift.',
   short: (run) => proveKind(run, virtualMachines, { rentals: 12, kills: 4, wipes: 1, tenants: 2 }),

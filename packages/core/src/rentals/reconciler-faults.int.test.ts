@@ -25,7 +25,7 @@ import { allowReaping } from './sightings.store.ts';
 let world: RentalWorld;
 let tenant: Tenant;
 beforeAll(async () => {
-  world = await createRentalWorld();
+  world = await createRentalWorld({ lookEveryMs: 0 });
 });
 afterAll(() => world.drop());
 beforeEach(async () => {

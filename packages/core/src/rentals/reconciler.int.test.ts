@@ -37,7 +37,7 @@ let reconciler: RentalReconciler;
 /** The same, which gives up a host after ten minutes. */
 let impatient: RentalReconciler;
 beforeAll(async () => {
-  world = await createRentalWorld();
+  world = await createRentalWorld({ lookEveryMs: 0 });
 });
 afterAll(() => world.drop());
 beforeEach(async () => {

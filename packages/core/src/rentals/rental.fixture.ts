@@ -136,7 +136,7 @@ export interface RentalWorld extends Pick<
   run<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   /** Somebody looks at all engines: without it nothing is placed five minutes later. */
   watch(): Promise<void>;
-  /** Moves the clock, and has the engines looked at afterwards. */
+  /** Moves the clock, and has the engines looked at if that is due by then. */
   advance(ms: number): Promise<void>;
   rows<Row>(text: string): Promise<Row[]>;
   /** Sentences about what is wrong with the fleet's rows, or with what was told: none, after every test. */
@@ -214,6 +214,8 @@ function providerOf(mode: Mode, variant: ProviderSetting['variant']): ProviderSe
 }
 
 export interface RentalWorldOptions {
+  /** How often engines are looked at while the clock moves: once a minute, unless a test is about what is seen. */
+  readonly lookEveryMs?: number;
   /** Of the provider that live keys rent from. */
   readonly variant?: Exclude<ProviderSetting['variant'], 'mock'>;
   /** How many times over the layout: one is four nodes of H100, one of H200, one of B200. */
@@ -280,9 +282,12 @@ export async function createRentalWorld(options: RentalWorldOptions = {}): Promi
     holder: 'world',
     drivers: { of: async (id) => engineBy(id).reader, renew: () => undefined },
   });
+  const { lookEveryMs = MINUTE_MS } = options;
+  let lookedAtMs = 0;
   const watch = async (): Promise<void> => {
     await sync.tick();
     for (const { clusterId } of all) await sync.look(clusterId);
+    lookedAtMs = clock.nowMs();
   };
   const customers = customersOf(database, db, clock);
   await watch();
@@ -308,7 +313,7 @@ export async function createRentalWorld(options: RentalWorldOptions = {}): Promi
     watch,
     advance: async (ms) => {
       await clock.advance(ms);
-      await watch();
+      if (clock.nowMs() - lookedAtMs >= lookEveryMs) await watch();
     },
     rows: async <Row>(text: string) => (await sql.raw<Row>(text).execute(db.kysely)).rows,
     async breaks() {

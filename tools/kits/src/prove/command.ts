@@ -22,7 +22,7 @@ what ran.
 
   --seed S        a whole number; the short form takes 1, the long one a fresh one, and prints it
   --short         the form that CI runs; writes nothing
-  --all           every proof, each in a process of its own, two at once where they do not mind
+  --all           every proof, each in a process of its own, several at once where they do not mind
   --allow-dirty   write figures although files are changed, and say so in them
   --list          the proofs there are
 
@@ -90,23 +90,26 @@ async function proveAll(
   return failed === 0 ? 0 : 1;
 }
 
-/** Those that wait in one lane, the others in another beside it; after both, one by one, those that want to be alone. */
+/** A lane for each engine that proofs wait for, another for the rest; after these, one by one, those that want to be alone. */
 async function proveInLanes(
   setting: ProveSetting,
   names: readonly string[],
   args: readonly string[],
 ): Promise<ReadonlyMap<string, number>> {
   const codes = new Map<string, number>();
-  const lanes: Record<'waits' | 'busy' | 'alone', string[]> = { waits: [], busy: [], alone: [] };
+  const lanes = new Map<string, string[]>();
+  const alone: string[] = [];
   for (const name of names) {
-    const { company = 'busy' } = await loadDefinition<Proof>(setting.place, name);
-    lanes[company].push(name);
+    const { company } = await loadDefinition<Proof>(setting.place, name);
+    const lane = company === undefined || company === 'alone' ? 'busy' : company.waitsFor;
+    if (company === 'alone') alone.push(name);
+    else lanes.set(lane, [...(lanes.get(lane) ?? []), name]);
   }
   const inTurn = async (lane: readonly string[]): Promise<void> => {
     for (const name of lane) codes.set(name, await setting.again([name, ...args]));
   };
-  await Promise.all([inTurn(lanes.waits), inTurn(lanes.busy)]);
-  await inTurn(lanes.alone);
+  await Promise.all([...lanes.values()].map(inTurn));
+  await inTurn(alone);
   return codes;
 }
 

@@ -24,10 +24,10 @@ export interface Proof {
    */
   readonly short: ((run: ProofRun) => Promise<ProofReport>) | null;
   /**
-   * In a run of all. `waits`: it spends most of its time waiting for engines that it killed, so the others go on beside it.
-   * `alone`: it judges by times that a busy machine would stretch.
+   * In a run of all. `waitsFor`: it spends most of its time waiting for an engine that it killed, so the others go on beside it,
+   * but for those that kill the same one. `alone`: it judges by times that a busy machine would stretch.
    */
-  readonly company?: 'waits' | 'alone';
+  readonly company?: { readonly waitsFor: 'incus' | 'ironic' } | 'alone';
   /** As long as it takes to be convinced; run by hand, its figures are committed. */
   readonly long: (run: ProofRun) => Promise<ProofReport>;
 }

@@ -105,13 +105,15 @@ test('--all runs each proof and closes with the count of both kinds', async () =
   expect(output.lines.at(-1)).toBe('2 passed, 1 failed');
 });
 
-test('in a run of all those that wait go beside the others, and who wants to be alone is', async () => {
+test('in a run of all those that wait go beside the others, one at a time for each engine, and who wants to be alone is', async () => {
   const keeping = (name: string, company: string) =>
-    proofFile(name).replace(`name: '${name}'`, `name: '${name}', company: '${company}'`);
+    proofFile(name).replace(`name: '${name}'`, `name: '${name}', company: ${company}`);
   using scratch = scratchRepository({
-    'tests/prove/alone.prove.mjs': keeping('alone', 'alone'),
+    'tests/prove/alone.prove.mjs': keeping('alone', `'alone'`),
     'tests/prove/feed.prove.mjs': proofFile('feed'),
-    'tests/prove/waiting.prove.mjs': keeping('waiting', 'waits'),
+    'tests/prove/later.prove.mjs': keeping('later', `{ waitsFor: 'incus' }`),
+    'tests/prove/patient.prove.mjs': keeping('patient', `{ waitsFor: 'ironic' }`),
+    'tests/prove/incus.prove.mjs': keeping('incus', `{ waitsFor: 'incus' }`),
     'tests/prove/zoo.prove.mjs': proofFile('zoo'),
   });
   const seen: string[] = [];
@@ -128,8 +130,8 @@ test('in a run of all those that wait go beside the others, and who wants to be 
   };
   await ended('feed');
   await ended('zoo');
-  expect(seen.toSorted()).toEqual(['feed', 'waiting', 'zoo']);
-  await ended('waiting');
+  expect(seen.toSorted()).toEqual(['feed', 'incus', 'patient', 'zoo']);
+  for (const name of ['incus', 'later', 'patient']) await ended(name);
   await ended('alone');
   expect(await running).toBe(0);
 });
