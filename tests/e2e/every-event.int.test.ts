@@ -50,7 +50,11 @@ let volumes: VolumeWorld;
 let nats: NatsClient;
 
 beforeAll(async () => {
-  [rentals, volumes, nats] = await Promise.all([createRentalWorld(), createVolumeWorld(), connectTestNats()]);
+  [rentals, volumes, nats] = await Promise.all([
+    createRentalWorld({ lookEveryMs: 0 }),
+    createVolumeWorld(),
+    connectTestNats(),
+  ]);
   await ensureEventStream(nats, channels, { replicas: 1, maxAgeMs: HOUR_MS, maxBytes: 10_000_000 });
 });
 

@@ -90,7 +90,7 @@ beforeAll(async () => {
     }),
   );
   const more = [providerOf(ironic.url)];
-  world = await createRentalWorld({ doors: false, more, connected: { ironic: driver } });
+  world = await createRentalWorld({ lookEveryMs: 0, doors: false, more, connected: { ironic: driver } });
 }, 180_000);
 
 afterAll(async () => {
