@@ -223,7 +223,7 @@ describe('a test key', () => {
       return json.items.some((item: { id: number }) => item.id === id);
     });
     const { json: log } = await asOperator('GET', 'audit-log?action=organisation.suspended');
-    expect(log.items.map(({ after }: { after: unknown }) => after)).toEqual([
+    expect(log.items.map(({ details }: { details: { after: unknown } }) => details.after)).toEqual([
       { status: 'suspended', runningWork: 'stop', ended: 1 },
       { status: 'suspended', runningWork: 'keep', ended: 0 },
     ]);
