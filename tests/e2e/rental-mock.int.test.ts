@@ -51,12 +51,12 @@ afterAll(async () => {
   await scene.database.drop();
 });
 
-// oxlint-disable-next-line typescript/no-explicit-any -- a test reads fields of an answer it then asserts on
 async function call(
   method: string,
   path: string,
   body?: unknown,
   key = scene.key,
+  // oxlint-disable-next-line typescript/no-explicit-any -- a test reads fields of an answer it then asserts on
 ): Promise<{ status: number; json: any }> {
   const answer = await fetch(`${scene.api.url}${path}`, {
     method,
