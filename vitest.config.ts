@@ -1,10 +1,11 @@
 import { defineConfig } from 'vitest/config';
 import { EnginesAmongOthers } from './tools/dev/test-order.ts';
 
-// Three projects: `unit` needs nothing but Node, `int` needs the real engines, which its global setup brings up with the
-// services tool, and `browser` is the rest of the console's browser tests, run by hand for each change of it: one journey, all
-// failure paths and some pages for axe are in `int`. Two files run at once, for the smallest machine has two cores; of `int`, which waits for
-// engines, `npm run test:int` runs four.
+// Four projects: `unit` needs nothing but Node, and `int` needs the real engines, which its global setup brings up with the
+// services tool: CI runs these two. What takes too long for every run is run by hand for each change that concerns it: `browser`,
+// the console in a browser but for the one journey that is in `int`, and `thorough`, what engines do at full size, at their worst
+// or for long. Two files run at once, for the smallest machine has two cores; of `int`, which waits for engines, `npm run test:int`
+// runs four.
 // Files of one worker share its modules: importing them anew for each file took more than half of the time. So a test
 // leaves no process-wide state behind, as it must not depend on the order of files anyway.
 export default defineConfig({
@@ -17,10 +18,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['{apps,packages,tools}/**/*.test.ts', 'tests/**/*.test.ts', 'bench/**/*.test.ts'],
-          exclude: [
-            ...['**/node_modules/**', '**/*.int.test.ts', '**/*.browser.test.ts'],
-            'tools/lint/fixtures/**',
-          ],
+          exclude: ['**/node_modules/**', '**/*.{int,browser,thorough}.test.ts', 'tools/lint/fixtures/**'],
           testTimeout: 20_000,
         },
       },
@@ -34,16 +32,16 @@ export default defineConfig({
           hookTimeout: 120_000,
         },
       },
-      {
+      ...['browser', 'thorough'].map((name) => ({
         test: {
-          name: 'browser',
-          include: ['tests/console/*.browser.test.ts'],
+          name,
+          include: [`{apps,packages,tools,tests}/**/*.${name}.test.ts`],
           exclude: ['**/node_modules/**', 'tools/lint/fixtures/**'],
           globalSetup: ['@millrace/testing/global-setup'],
           testTimeout: 60_000,
           hookTimeout: 120_000,
         },
-      },
+      })),
     ],
   },
 });

@@ -41,7 +41,7 @@ export function testsBeside(folder: string): readonly string[] {
   const absolute = join(repositoryRoot, folder);
   if (!existsSync(absolute)) return [];
   return readdirSync(absolute)
-    .filter((name) => name.endsWith('.test.ts') && !name.endsWith('.int.test.ts'))
+    .filter((name) => name.endsWith('.test.ts') && !/\.(?:int|thorough)\.test\.ts$/u.test(name))
     .toSorted()
     .map((name) => `${folder}/${name}`);
 }
