@@ -148,9 +148,11 @@ interface BrokenDeploy {
   readonly keepsNode?: boolean;
 }
 
-/** One for each way in which the engine finds out: its BMC, its agent, and nobody answering. */
 const brokenDeploys: readonly BrokenDeploy[] = [
   { what: 'its BMC refuses us', faults: { bmcStatus: 401 }, told: /returned code 401/, keepsNode: true },
+  // The engine asks ten times, three seconds apart, before it gives up: once is enough for a test.
+  { what: 'its BMC is down', faults: { bmcStatus: 503 }, told: /returned code 503/ },
+  { what: 'its power is stuck', faults: { isPowerStuck: true }, told: /Failed to set node power state/ },
   { what: 'its disk takes no image', faults: { failsToWriteImage: true }, told: /Error writing image/ },
   {
     what: 'its agent is silent',

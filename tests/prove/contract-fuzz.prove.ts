@@ -7,7 +7,7 @@ export const proof = defineProof({
   name: 'contract-fuzz',
   proves:
     'No body sampled from the contract or mutated from it gets a 5xx, an undeclared status or an answer outside its schema.',
-  short: (run) => prove(run, 1_200),
+  short: (run) => prove(run, 2_000),
   long: (run) => prove(run, 20_000),
 });
 
