@@ -3,7 +3,7 @@ import { EnginesAmongOthers } from './tools/dev/test-order.ts';
 
 // Four projects: `unit` needs nothing but Node, and `int` needs the real engines, which its global setup brings up with the
 // services tool: CI runs these two. What takes too long for every run is run by hand for each change that concerns it: `browser`,
-// the console in a browser but for the journey and the failures that are in `int`, and `thorough`, what engines do at full size, at their worst
+// the console in a browser but for the journey that is in `int`, and `thorough`, what engines do at full size, at their worst
 // or for long. Two files run at once, for the smallest machine has two cores; of `int`, which waits for engines, `npm run test:int`
 // runs four.
 // Files of one worker share its modules: importing them anew for each file took more than half of the time. So a test

@@ -8,6 +8,6 @@ export const proof = defineProof({
   company: { waitsFor: 'incus' },
   proves:
     'Marketplace instances on a real Incus cluster while api, workers, Restate and Incus hosts are killed with kill -9 at random and Restate loses all its data: afterwards every instance is online, terminated or failed and paid back, nothing is on the hosts that nobody owns, no GPU was sold twice, and the auditor finds no drift.',
-  short: (run) => proveKind(run, instances, { rentals: 10, kills: 3, wipes: 1, tenants: 2 }),
+  short: (run) => proveKind(run, instances, { rentals: 6, kills: 2, wipes: 1, tenants: 2 }),
   long: (run) => proveKind(run, instances, { rentals: 200, kills: 60, wipes: 3, tenants: 4 }),
 });

@@ -15,9 +15,8 @@ export class EnginesAmongOthers extends BaseSequencer {
     const sorted = await super.sort(files);
     const waiting = sorted.filter(({ moduleId }) => waitsForEngines.test(moduleId));
     const others = sorted.filter(({ moduleId }) => !waitsForEngines.test(moduleId));
-    // The suites that every driver must pass are the longest of all, then every failure in a browser.
-    const longest = (file: TestSpecification): number =>
-      /\.conformance\.|console\/failures/.test(file.moduleId) ? 0 : 1;
+    // The suite that every driver must pass is the longest of all.
+    const longest = (file: TestSpecification): number => (/\.conformance\./.test(file.moduleId) ? 0 : 1);
     const inTurn = waiting
       .toSorted((left, right) => longest(left) - longest(right))
       .flatMap((file, nth) => [file, ...others.slice(nth * othersBetween, (nth + 1) * othersBetween)]);
