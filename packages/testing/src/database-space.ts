@@ -35,7 +35,8 @@ async function removeOrphans(): Promise<void> {
   for (const name of await readdir(memory)) {
     if (!name.startsWith(folderPrefix)) continue;
     const owner = await readFile(join(memory, name, ownerFile), 'utf8').catch(() => null);
-    if (owner === null || !existsSync(owner)) await rm(join(memory, name), { recursive: true, force: true });
+    // One without a name is being made by another checkout at this moment.
+    if (owner !== null && !existsSync(owner)) await rm(join(memory, name), { recursive: true, force: true });
   }
 }
 
