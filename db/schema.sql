@@ -3404,7 +3404,7 @@ COMMENT ON COLUMN public.required_actions.reason IS 'balance: the wallet is empt
 
 COMMENT ON COLUMN public.required_actions.due_at IS 'Not before this instant.';
 
-COMMENT ON COLUMN public.required_actions.state IS 'cancelled: money came in before anyone had begun, or an end that is to be at once took its place.';
+COMMENT ON COLUMN public.required_actions.state IS 'cancelled: money came in before anyone had begun, the suspension was lifted, or an end that is to be at once took its place.';
 
 COMMENT ON COLUMN public.required_actions.claimed_until IS 'A claim that is not completed by then can be claimed by another.';
 

@@ -29,7 +29,7 @@ import { servePrices } from '@millrace/core/prices';
 import {
   askForConsole,
   createOrdering,
-  endAllOf,
+  runningWork,
   serveMonitoring,
   serveRentalCreation,
   serveRentalLife,
@@ -187,7 +187,7 @@ export function createApi(deps: ApiDeps): Api {
   const forgetPerson = (userId: string) => people?.forgetPerson(userId);
   serveSessions({ server, operations, db, clock, forgetPerson });
   deps.signIn?.mount(server, deps.limiter);
-  serveIdentity({ server, operations, db, keys, members, announce, endWork: endAllOf, homeCell: deps.cell });
+  serveIdentity({ server, operations, db, keys, members, announce, work: runningWork, homeCell: deps.cell });
   servePeople({ server, operations, db, clock, homeCell: deps.cell, invitationsUrl: invitationsUrlOf(deps) });
   serveNotices({ server, operations, db });
   serveBilling({ server, operations, db, clock, burnOf, recallMoney: deps.recallMoney });

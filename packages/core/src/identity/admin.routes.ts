@@ -8,7 +8,7 @@ import { findOrganisation, listAllOrganisations, listMembers } from './organisat
 import { operatorCauseOf, pageOf, positionIn, readCommitted, type IdentityRoutes } from './route-kit.ts';
 
 /** Operators: every organisation of the installation. */
-export function serveAdmin({ server, operations, db, announce, endWork, homeCell }: IdentityRoutes): void {
+export function serveAdmin({ server, operations, db, announce, work, homeCell }: IdentityRoutes): void {
   server.serve(operations.adminListOrganisations, async ({ query }) => {
     const { limit, status = null, search = null } = query;
     const after = positionIn('org', query.cursor);
@@ -62,7 +62,7 @@ export function serveAdmin({ server, operations, db, announce, endWork, homeCell
       const wish = { status: 'suspended', ...body } as const;
       const organisation = await setOrganisationStatus(
         tx,
-        { announce, endWork },
+        { announce, work },
         operatorCauseOf(context),
         orgId,
         wish,
@@ -77,7 +77,7 @@ export function serveAdmin({ server, operations, db, announce, endWork, homeCell
       const wish = { status: 'active', ...body } as const;
       const organisation = await setOrganisationStatus(
         tx,
-        { announce, endWork },
+        { announce, work },
         operatorCauseOf(context),
         orgId,
         wish,

@@ -72,8 +72,13 @@ export async function addMember(
   return member;
 }
 
-/** Asks for the end of all that an organisation runs. Answers how much of it was not asked for before. */
-export type EndWork = (tx: Tx, orgId: OrgId) => Promise<number>;
+/** What an organisation runs, for whoever suspends it together with that. */
+export interface RunningWork {
+  /** Asks for the end of all of it. Answers how much of it was not asked for before. */
+  end(tx: Tx, orgId: OrgId): Promise<number>;
+  /** What was asked for and nobody has begun is not to end: a later suspension may be one that keeps it. */
+  callOff(tx: Tx, orgId: OrgId): Promise<void>;
+}
 
 /**
  * Suspends or resumes. Doing it twice changes nothing the second time, but what was left running by the first suspension can
@@ -81,7 +86,7 @@ export type EndWork = (tx: Tx, orgId: OrgId) => Promise<number>;
  */
 export async function setOrganisationStatus(
   tx: Tx,
-  deps: { readonly announce: AnnounceKeyChange; readonly endWork: EndWork },
+  deps: { readonly announce: AnnounceKeyChange; readonly work: RunningWork },
   cause: Cause,
   orgId: OrgId,
   wish: {
@@ -92,7 +97,8 @@ export async function setOrganisationStatus(
 ): Promise<Organisation> {
   const before = await lockOrganisation(tx, orgId);
   if (before === null) throw new Fault('ORGANISATION_NOT_FOUND');
-  const ended = wish.runningWork === 'stop' ? await deps.endWork(tx, orgId) : 0;
+  if (wish.status === 'active') await deps.work.callOff(tx, orgId);
+  const ended = wish.runningWork === 'stop' ? await deps.work.end(tx, orgId) : 0;
   const isRepeat = before.status === wish.status;
   if (isRepeat && ended === 0) return before;
   const suspension = wish.status === 'suspended' ? wish.reason : null;

@@ -79,10 +79,16 @@ const overtaken: Readonly<Record<string, { reason: string; happen: (caller: Call
       reason: 'ORGANISATION_SUSPENDED',
       happen: () =>
         inTransaction((tx) =>
-          setOrganisationStatus(tx, { announce: () => undefined, endWork: async () => 0 }, cause, orgId, {
-            status: 'suspended',
-            reason: 'a test',
-          }),
+          setOrganisationStatus(
+            tx,
+            { announce: () => undefined, work: { end: async () => 0, callOff: async () => undefined } },
+            cause,
+            orgId,
+            {
+              status: 'suspended',
+              reason: 'a test',
+            },
+          ),
         ),
     },
   };

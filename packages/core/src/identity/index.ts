@@ -17,6 +17,7 @@ export {
   issueFullKey,
   type NewOrganisation,
   type Person,
+  type RunningWork,
 } from './admin.service.ts';
 export {
   createKeyAuthenticator,

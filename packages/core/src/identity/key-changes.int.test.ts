@@ -96,10 +96,16 @@ describe('another process', () => {
     const { key, text } = await issueAndUse();
     const turn = (status: 'active' | 'suspended') =>
       inTransaction((tx) =>
-        setOrganisationStatus(tx, { announce, endWork: async () => 0 }, cause, key.orgId, {
-          status,
-          reason: 'a test',
-        }),
+        setOrganisationStatus(
+          tx,
+          { announce, work: { end: async () => 0, callOff: async () => undefined } },
+          cause,
+          key.orgId,
+          {
+            status,
+            reason: 'a test',
+          },
+        ),
       );
     await turn('suspended');
     await becomes(text, 'ORGANISATION_SUSPENDED');

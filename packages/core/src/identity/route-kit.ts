@@ -17,7 +17,7 @@ import { z } from 'zod';
 import type { ApiKeyService } from './api-keys.service.ts';
 import type { KeyCall } from './caller.service.ts';
 import type { Cause } from './identity.ts';
-import type { EndWork } from './admin.service.ts';
+import type { RunningWork } from './admin.service.ts';
 import type { AnnounceKeyChange } from './key-changes.ts';
 import type { MemberService } from './members.service.ts';
 
@@ -29,7 +29,7 @@ export interface IdentityRoutes {
   readonly keys: ApiKeyService;
   readonly members: MemberService;
   readonly announce: AnnounceKeyChange;
-  readonly endWork: EndWork;
+  readonly work: RunningWork;
   /** The cell new organisations are at home in. */
   readonly homeCell: number;
 }

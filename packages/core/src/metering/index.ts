@@ -16,6 +16,7 @@ export type { RestOfTerm } from './plans.ts';
 export { listMetersOf } from './meters.store.ts';
 export { sweepDueShards, sweepMeters, type SweepOptions, type SweepReport } from './sweep.service.ts';
 export {
+  cancelEnds,
   claimActions as claimRequiredActions,
   completeAction as completeRequiredAction,
   listActions as listRequiredActions,

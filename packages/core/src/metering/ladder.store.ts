@@ -231,6 +231,14 @@ export async function requireEnds(
   return Number(numAffectedRows ?? 0n);
 }
 
+/** The suspension was lifted: what nobody has ended yet goes on. */
+export async function cancelEnds(tx: Tx, orgId: OrgId): Promise<void> {
+  await sql`
+    update required_actions set state = 'cancelled', claimed_until = null, done_at = ${tx.clock.now()}
+     where org_id = ${toUuid(orgId)} and reason = 'suspension' and state in ('pending', 'claimed')
+  `.execute(tx.kysely);
+}
+
 /** Money came in: what nobody has begun is called off. */
 export async function cancelForBalance(tx: Tx, wallet: Wallet, now: Date): Promise<number> {
   const { numAffectedRows } = await sql`

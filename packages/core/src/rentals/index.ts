@@ -16,7 +16,7 @@ export {
   type AskForConsole,
 } from './console.service.ts';
 export { carryOutIdle } from './idle.service.ts';
-export { carryOutRequired, endAllOf } from './ladder.service.ts';
+export { carryOutRequired, runningWork } from './ladder.service.ts';
 export { serveRentalLife, type RentalLifeRoutes } from './life.routes.ts';
 export { serveMonitoring, type MonitoringRoutes } from './monitoring.routes.ts';
 export type { EndedPosition } from './listing.store.ts';

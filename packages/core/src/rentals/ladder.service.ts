@@ -1,11 +1,11 @@
 import type { Db, Tx } from '@millrace/platform/db';
 import { isFault } from '@millrace/platform/fault';
-import type { OrgId } from '@millrace/platform/ids';
 import type { Logger } from '@millrace/platform/log';
-import { findOrganisation } from '../identity/index.ts';
+import { findOrganisation, type RunningWork } from '../identity/index.ts';
 import { readBalance, runwayMs } from '../ledger/index.ts';
 import {
   burnOf,
+  cancelEnds,
   claimRequiredActions,
   completeRequiredAction,
   ladderRungs,
@@ -24,8 +24,8 @@ import { lockView } from './views.ts';
 
 /**
  * What a wallet that runs out asks of rentals: they are stopped and their GPUs given back, their disks are kept for as
- * long as was set aside for that, and deleted then. A suspension with its work asks for their end. An action is done when its effect is there, not when it was begun:
- * until then it is taken up again.
+ * long as was set aside for that, and deleted then. A suspension with its work asks for their end. An action is done when
+ * its effect is there, not when it was begun: until then it is taken up again.
  */
 
 export interface RequiredSweep {
@@ -77,17 +77,20 @@ async function carryOut(tx: Tx, action: RequiredAction): Promise<boolean> {
 }
 
 /**
- * Asks for the end of all that an organisation rents, because it was suspended with its work. Each is ended by whoever sweeps
- * next: an organisation may have more than one transaction should hold. Answers how many that are.
+ * All that an organisation rents, for whoever suspends it with its work. Each is ended by whoever sweeps next: an organisation may
+ * have more than one transaction should hold.
  */
-export async function endAllOf(tx: Tx, orgId: OrgId): Promise<number> {
-  const alive = await listAlive(tx, orgId);
-  return requireEnds(
-    tx,
-    orgId,
-    alive.map((rental) => ({ mode: rental.mode, cause: causeOfRental(rental) })),
-  );
-}
+export const runningWork: RunningWork = {
+  end: async (tx, orgId) => {
+    const alive = await listAlive(tx, orgId);
+    return requireEnds(
+      tx,
+      orgId,
+      alive.map((rental) => ({ mode: rental.mode, cause: causeOfRental(rental) })),
+    );
+  },
+  callOff: cancelEnds,
+};
 
 /** Its tenant did not choose that, so it owes nothing of a term that has not run out; of one that was lifted nothing ends. */
 async function endSuspended(tx: Tx, view: RentalView): Promise<boolean> {

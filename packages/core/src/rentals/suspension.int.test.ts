@@ -1,7 +1,7 @@
 import { toUuid } from '@millrace/platform/ids';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { driveUntil } from './drive.fixture.ts';
-import { carryOutRequired, endAllOf } from './ladder.service.ts';
+import { carryOutRequired, runningWork } from './ladder.service.ts';
 import { bringUp, expectSound, viewOf } from './life.fixture.ts';
 import { kinds, rentAs } from './market.fixture.ts';
 import {
@@ -33,7 +33,7 @@ const setStatus = ({ orgId }: Tenant, status: 'suspended' | 'active') =>
 
 async function suspend(tenant: Tenant): Promise<number> {
   await setStatus(tenant, 'suspended');
-  return world.run((tx) => endAllOf(tx, tenant.orgId));
+  return world.run((tx) => runningWork.end(tx, tenant.orgId));
 }
 
 /** By two workers at once. */
@@ -56,7 +56,7 @@ describe('an organisation that is suspended with its work', () => {
     await world.advance(HOUR_MS);
 
     expect(await suspend(tenant)).toBe(all.length);
-    expect(await world.run((tx) => endAllOf(tx, tenant.orgId)), 'asked for again').toBe(0);
+    expect(await world.run((tx) => runningWork.end(tx, tenant.orgId)), 'asked for again').toBe(0);
     await sweep();
 
     for (const rental of all) {
@@ -65,7 +65,7 @@ describe('an organisation that is suspended with its work', () => {
     }
     expect(await world.paid(tenant.orgId, causeOfRental(pending))).toBe(0n);
     expect((await world.balance(tenant.orgId)).held).toBe(0n);
-    expect(await world.run((tx) => endAllOf(tx, tenant.orgId)), 'when nothing is left').toBe(0);
+    expect(await world.run((tx) => runningWork.end(tx, tenant.orgId)), 'when nothing is left').toBe(0);
   });
 
   it('owes nothing of a term that has not run out', async () => {
@@ -93,6 +93,17 @@ describe('an organisation that is suspended with its work', () => {
     const rental = await bringUp(world, tenant);
     await suspend(tenant);
     await setStatus(tenant, 'active');
+    await sweep();
+    expect(await rowOf(rental)).toMatchObject({ status: 'Running', power: 'on' });
+  });
+
+  it('keeps what it has when it is suspended anew without its work, whatever was asked for before', async () => {
+    const tenant = await world.tenant();
+    const rental = await bringUp(world, tenant);
+    await suspend(tenant);
+    await setStatus(tenant, 'active');
+    await world.run((tx) => runningWork.callOff(tx, tenant.orgId));
+    await setStatus(tenant, 'suspended');
     await sweep();
     expect(await rowOf(rental)).toMatchObject({ status: 'Running', power: 'on' });
     expect(await suspend(tenant), 'suspended again').toBe(1);
