@@ -38,7 +38,9 @@ CREATE FUNCTION public.check_invoice_counter() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
 begin
-  if new.last_number <> old.last_number + 1 then
+  if new.last_number <> old.last_number + 1
+     and not exists (select from invoice_gaps
+                      where first_number = old.last_number + 1 and last_number = new.last_number) then
     raise exception 'invoices are numbered one by one: % cannot follow %', new.last_number, old.last_number
       using errcode = 'check_violation', constraint = 'invoice_counter_goes_by_one';
   end if;
@@ -46,7 +48,7 @@ begin
 end;
 $$;
 
-COMMENT ON FUNCTION public.check_invoice_counter() IS 'Keeps the counter of invoices going up by one.';
+COMMENT ON FUNCTION public.check_invoice_counter() IS 'Keeps the counter of invoices going up by one, or over a gap that a restore has left.';
 
 CREATE FUNCTION public.check_invoice_number() RETURNS trigger
     LANGUAGE plpgsql
@@ -66,7 +68,8 @@ CREATE FUNCTION public.check_invoice_number_used() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
 begin
-  if not exists (select from invoices where number = new.last_number) then
+  if not exists (select from invoices where number = new.last_number)
+     and not exists (select from invoice_gaps where last_number = new.last_number) then
     raise exception 'no invoice has the number %', new.last_number
       using errcode = 'check_violation', constraint = 'invoice_counter_leaves_no_hole';
   end if;
@@ -74,7 +77,7 @@ begin
 end;
 $$;
 
-COMMENT ON FUNCTION public.check_invoice_number_used() IS 'Keeps a number from being taken without its invoice.';
+COMMENT ON FUNCTION public.check_invoice_number_used() IS 'Keeps a number from being taken without its invoice, or without the gap that a restore has left.';
 
 CREATE FUNCTION public.check_ledger_entries() RETURNS trigger
     LANGUAGE plpgsql
@@ -157,6 +160,21 @@ CREATE FUNCTION public.first_id_of_day(day date) RETURNS uuid
 $$;
 
 COMMENT ON FUNCTION public.first_id_of_day(day date) IS 'The smallest UUIDv7 of a UTC day: where its partition begins.';
+
+CREATE FUNCTION public.hold_storage_addresses(of_rentals uuid[]) RETURNS void
+    LANGUAGE sql
+    AS $$
+  insert into storage_addresses (region, address, rental_id, attempt, position)
+  select rental.region, machine.private_ip, machine.rental_id, machine.attempt, machine.position
+    from rentals as rental join rental_machines as machine on machine.rental_id = rental.id
+   where rental.id = any (of_rentals) and machine.mode = 'live' and length(machine.private_ip) <= 64
+     and machine.state not in ('doomed', 'gone')
+     and exists (select 1 from volume_attachments as held where held.rental_id = rental.id and held.detached_at is null)
+   order by machine.rental_id, machine.private_ip, machine.attempt, machine.position
+  on conflict do nothing
+$$;
+
+COMMENT ON FUNCTION public.hold_storage_addresses(of_rentals uuid[]) IS 'Gives each machine of rentals with volumes its private address, unless another machine of the region holds it.';
 
 CREATE FUNCTION public.invoice_lines_total(lines jsonb) RETURNS numeric
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
@@ -375,6 +393,20 @@ end $$;
 
 COMMENT ON FUNCTION public.note_listed_supplier() IS 'Whether the machines of a supplier are shown depends on its own status and on that of its organisation.';
 
+CREATE FUNCTION public.note_storage_addresses() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+begin
+  if tg_argv[0] = 'release' then
+    delete from storage_addresses
+     where rental_id = new.rental_id and attempt = new.attempt and position = new.position;
+  else
+    perform hold_storage_addresses(array[new.rental_id]);
+  end if;
+  return null;
+end
+$$;
+
 CREATE FUNCTION public.pool_of(mode text, offer text, region text, gpu_type text, connection_type text) RETURNS bigint
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN hashtextextended(((((((((mode || ' '::text) || offer) || ' '::text) || region) || ' '::text) || COALESCE(gpu_type, ''::text)) || ' '::text) || connection_type), (0)::bigint);
@@ -441,6 +473,22 @@ begin
   end loop;
   return null;
 end $$;
+
+CREATE FUNCTION public.refuse_attached_restore() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+begin
+  if tg_table_name = 'volume_attachments' then
+    perform 1 from volumes where id = new.volume_id for no key update;
+    if exists (select 1 from volumes where id = new.volume_id and restore_volume_id = id) then
+      raise exception 'volume % is being restored and cannot be attached', new.volume_id using errcode = 'check_violation';
+    end if;
+  elsif exists (select 1 from volume_attachments where volume_id = new.id and detached_at is null) then
+    raise exception 'volume % is attached and cannot be restored', new.id using errcode = 'check_violation';
+  end if;
+  return new;
+end
+$$;
 
 CREATE FUNCTION public.refuse_audit_log_change() RETURNS trigger
     LANGUAGE plpgsql
@@ -860,13 +908,22 @@ CREATE TABLE public.device_codes (
     polling_interval integer,
     client_id text,
     scope text,
+    requested_ip text,
+    requested_agent text,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     CONSTRAINT device_codes_device_code_check CHECK ((device_code ~ '^[0-9a-f]{64}$'::text)),
+    CONSTRAINT device_codes_requested_agent_check CHECK ((length(requested_agent) <= 300)),
+    CONSTRAINT device_codes_requested_ip_check CHECK ((length(requested_ip) <= 64)),
     CONSTRAINT device_codes_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'approved'::text, 'denied'::text])))
 );
 
 COMMENT ON TABLE public.device_codes IS 'Programs that wait for a person to sign them in, such as a terminal. Gone once claimed.';
 
 COMMENT ON COLUMN public.device_codes.device_code IS 'SHA-256 of what the program holds, in hex.';
+
+COMMENT ON COLUMN public.device_codes.requested_ip IS 'The address that asked, shown to the person who is to approve.';
+
+COMMENT ON COLUMN public.device_codes.requested_agent IS 'What the program said of itself.';
 
 CREATE TABLE public.entitlements (
     id uuid NOT NULL,
@@ -1211,7 +1268,7 @@ CREATE TABLE public.inference_requests (
     CONSTRAINT inference_requests_latency_ms_check CHECK ((latency_ms >= 0)),
     CONSTRAINT inference_requests_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
     CONSTRAINT inference_requests_only_charged_cost CHECK (((outcome = 'charged'::text) OR ((cost_nano_usd = 0) AND (transfer_id IS NULL)))),
-    CONSTRAINT inference_requests_outcome_check CHECK ((outcome = ANY (ARRAY['charged'::text, 'late'::text, 'unknown_lease'::text, 'free'::text]))),
+    CONSTRAINT inference_requests_outcome_check CHECK ((outcome = ANY (ARRAY['charged'::text, 'late'::text, 'unknown_lease'::text, 'overpriced'::text, 'free'::text]))),
     CONSTRAINT inference_requests_priced_nano_usd_check CHECK ((priced_nano_usd >= 0)),
     CONSTRAINT inference_requests_reserved_nano_usd_check CHECK ((reserved_nano_usd >= 0)),
     CONSTRAINT inference_requests_source_check CHECK ((source = ANY (ARRAY['final'::text, 'checkpoint'::text]))),
@@ -1282,7 +1339,7 @@ CREATE TABLE public.inference_requests_rest (
     CONSTRAINT inference_requests_latency_ms_check CHECK ((latency_ms >= 0)),
     CONSTRAINT inference_requests_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
     CONSTRAINT inference_requests_only_charged_cost CHECK (((outcome = 'charged'::text) OR ((cost_nano_usd = 0) AND (transfer_id IS NULL)))),
-    CONSTRAINT inference_requests_outcome_check CHECK ((outcome = ANY (ARRAY['charged'::text, 'late'::text, 'unknown_lease'::text, 'free'::text]))),
+    CONSTRAINT inference_requests_outcome_check CHECK ((outcome = ANY (ARRAY['charged'::text, 'late'::text, 'unknown_lease'::text, 'overpriced'::text, 'free'::text]))),
     CONSTRAINT inference_requests_priced_nano_usd_check CHECK ((priced_nano_usd >= 0)),
     CONSTRAINT inference_requests_reserved_nano_usd_check CHECK ((reserved_nano_usd >= 0)),
     CONSTRAINT inference_requests_source_check CHECK ((source = ANY (ARRAY['final'::text, 'checkpoint'::text]))),
@@ -1353,6 +1410,16 @@ CREATE TABLE public.invoice_counter (
 
 COMMENT ON TABLE public.invoice_counter IS 'The number of the newest invoice. Its one row is locked by whoever makes the next.';
 
+CREATE TABLE public.invoice_gaps (
+    first_number bigint NOT NULL,
+    last_number bigint NOT NULL,
+    noted_at timestamp with time zone NOT NULL,
+    CONSTRAINT invoice_gaps_check CHECK ((last_number >= first_number)),
+    CONSTRAINT invoice_gaps_first_number_check CHECK ((first_number > 0))
+);
+
+COMMENT ON TABLE public.invoice_gaps IS 'Numbers of invoices that were made after the point that the database was restored to. They were handed out, so no other invoice gets them.';
+
 CREATE TABLE public.invoice_months (
     month timestamp with time zone NOT NULL,
     after_org uuid,
@@ -1416,16 +1483,21 @@ CREATE TABLE public.ledger_accounts (
     frozen_at timestamp with time zone,
     has_companions boolean DEFAULT false NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
+    owed_nano_usd bigint DEFAULT 0 NOT NULL,
+    written_off_nano_usd bigint DEFAULT 0 NOT NULL,
+    CONSTRAINT ledger_accounts_debts_are_not_negative CHECK (((owed_nano_usd >= 0) AND (written_off_nano_usd >= 0))),
     CONSTRAINT ledger_accounts_holds_are_not_negative CHECK ((held_nano_usd >= 0)),
     CONSTRAINT ledger_accounts_keep_their_floor CHECK (((floor_nano_usd IS NULL) OR ((balance_nano_usd - held_nano_usd) >= floor_nano_usd))),
     CONSTRAINT ledger_accounts_kind_check CHECK ((kind = ANY (ARRAY['credit'::text, 'promo'::text, 'supplier_payable'::text, 'limit'::text, 'revenue'::text, 'platform_fee'::text, 'payments_clearing'::text, 'grants'::text, 'adjustments'::text, 'shortfall'::text, 'limit_contra'::text]))),
     CONSTRAINT ledger_accounts_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
     CONSTRAINT ledger_accounts_only_credit_freezes CHECK (((frozen_at IS NULL) OR (kind = 'credit'::text))),
+    CONSTRAINT ledger_accounts_only_credit_owes CHECK ((((owed_nano_usd = 0) AND (written_off_nano_usd = 0)) OR (kind = 'credit'::text))),
     CONSTRAINT ledger_accounts_only_owned_money_is_held CHECK (((held_nano_usd = 0) OR (org_id IS NOT NULL))),
     CONSTRAINT ledger_accounts_only_promo_expires CHECK (((expires_at IS NULL) OR (kind = 'promo'::text))),
     CONSTRAINT ledger_accounts_owner CHECK ((((org_id IS NOT NULL) = (kind = ANY (ARRAY['credit'::text, 'promo'::text, 'supplier_payable'::text, 'limit'::text]))) AND ((shard IS NOT NULL) = (org_id IS NULL)) AND ((product IS NOT NULL) = (kind = 'revenue'::text)))),
     CONSTRAINT ledger_accounts_priority_check CHECK (((priority >= 0) AND (priority <= 1000))),
     CONSTRAINT ledger_accounts_product_check CHECK ((product = ANY (ARRAY['rental'::text, 'volume'::text, 'inference'::text, 'instance'::text]))),
+    CONSTRAINT ledger_accounts_repay_before_spending CHECK (((owed_nano_usd = 0) OR (balance_nano_usd <= held_nano_usd))),
     CONSTRAINT ledger_accounts_shard_check CHECK (((shard >= 0) AND (shard <= 15))),
     CONSTRAINT ledger_accounts_spendable_has_a_floor CHECK (((kind <> ALL (ARRAY['credit'::text, 'promo'::text, 'supplier_payable'::text])) OR (floor_nano_usd IS NOT NULL)))
 )
@@ -1454,6 +1526,10 @@ COMMENT ON COLUMN public.ledger_accounts.expires_at IS 'Promotional credit only:
 COMMENT ON COLUMN public.ledger_accounts.frozen_at IS 'A disputed payment: nothing new is admitted until the operator lifts it.';
 
 COMMENT ON COLUMN public.ledger_accounts.has_companions IS 'Credit only: promotional credit or a budget was ever opened beside it. Most organisations have neither, and a batch need not look for them.';
+
+COMMENT ON COLUMN public.ledger_accounts.owed_nano_usd IS 'Credit only: what clawbacks could not take. Free credit repays it first.';
+
+COMMENT ON COLUMN public.ledger_accounts.written_off_nano_usd IS 'Credit only: what clawbacks could not take and the operator does not claim: all of it from before debts were kept.';
 
 CREATE TABLE public.ledger_entries (
     transfer_id uuid NOT NULL,
@@ -1569,6 +1645,45 @@ CREATE TABLE public.listing_changes (
 COMMENT ON TABLE public.listing_changes IS 'Machines of the marketplace of which something has changed. Kept for as long as a reader may need to catch up.';
 
 COMMENT ON COLUMN public.listing_changes.xid IS 'The transaction that changed it. A reader asks for those that its last snapshot did not see: numbers are given out in another order than transactions commit, and one that commits late is missed by whoever asks for what comes after a number.';
+
+CREATE TABLE public.loop_items (
+    loop text NOT NULL,
+    item text NOT NULL,
+    failures integer NOT NULL,
+    free_at timestamp with time zone NOT NULL,
+    failing_since timestamp with time zone,
+    problem text,
+    holder uuid,
+    CONSTRAINT loop_items_check CHECK (((failures > 0) = (failing_since IS NOT NULL))),
+    CONSTRAINT loop_items_failures_check CHECK ((failures >= 0)),
+    CONSTRAINT loop_items_item_check CHECK (((length(item) >= 1) AND (length(item) <= 200))),
+    CONSTRAINT loop_items_loop_check CHECK (((length(loop) >= 1) AND (length(loop) <= 100))),
+    CONSTRAINT loop_items_problem_check CHECK ((length(problem) <= 500))
+);
+
+COMMENT ON TABLE public.loop_items IS 'One row for each item of a loop that a worker has claimed, or that failed and waits for its next attempt. An item that succeeds has no row.';
+
+COMMENT ON COLUMN public.loop_items.loop IS 'The name of the loop, as in metrics.';
+
+COMMENT ON COLUMN public.loop_items.item IS 'The id of the item within the loop.';
+
+COMMENT ON COLUMN public.loop_items.failures IS 'Failures in a row; 0 for an item that is only claimed.';
+
+COMMENT ON COLUMN public.loop_items.free_at IS 'From when the item may be taken: the end of the claim, or of the wait after a failure.';
+
+COMMENT ON COLUMN public.loop_items.failing_since IS 'The first failure in a row.';
+
+COMMENT ON COLUMN public.loop_items.problem IS 'The last failure, for operators.';
+
+COMMENT ON COLUMN public.loop_items.holder IS 'The runner that has claimed the item; null: none has.';
+
+CREATE TABLE public.mail_refusals (
+    email text NOT NULL,
+    refused_at timestamp with time zone NOT NULL,
+    CONSTRAINT mail_refusals_email_check CHECK (((email = lower(email)) AND (length(email) <= 255)))
+);
+
+COMMENT ON TABLE public.mail_refusals IS 'Mailboxes that refuse mail about invitations. Set and unset by a link in such mail.';
 
 CREATE TABLE public.maintenance_nodes (
     window_id uuid NOT NULL,
@@ -1872,6 +1987,10 @@ CREATE TABLE public.volumes (
     next_action_at timestamp with time zone,
     transitions integer DEFAULT 1 NOT NULL,
     version integer DEFAULT 1 NOT NULL,
+    restore_id uuid,
+    restore_snapshot_id uuid,
+    restore_volume_id uuid,
+    restore_by timestamp with time zone,
     CONSTRAINT volumes_active_is_live CHECK (((status <> 'active'::text) OR (phase = 'live'::text))),
     CONSTRAINT volumes_active_was_started CHECK (((phase <> ALL (ARRAY['live'::text, 'frozen'::text, 'leaving'::text])) OR (started_at IS NOT NULL))),
     CONSTRAINT volumes_check CHECK (((served_seq >= 0) AND (served_seq <= wish_seq))),
@@ -1883,7 +2002,7 @@ CREATE TABLE public.volumes (
     CONSTRAINT volumes_label_check CHECK (((length(label) >= 4) AND (length(label) <= 255))),
     CONSTRAINT volumes_last_error_check CHECK ((length(last_error) <= 2000)),
     CONSTRAINT volumes_leaving_is_purged_at_some_time CHECK (((phase = ANY (ARRAY['frozen'::text, 'leaving'::text, 'purging'::text])) <= (purge_at IS NOT NULL))),
-    CONSTRAINT volumes_live_is_seen_or_unknown CHECK (((phase <> 'live'::text) OR (status = ANY (ARRAY['active'::text, 'unknown'::text])))),
+    CONSTRAINT volumes_live_is_seen_or_unknown CHECK (((phase <> 'live'::text) OR (status = ANY (ARRAY['active'::text, 'unknown'::text])) OR (restore_id IS NOT NULL))),
     CONSTRAINT volumes_live_ones_are_looked_at CHECK (((phase = 'purged'::text) = (next_action_at IS NULL))),
     CONSTRAINT volumes_max_nano_usd_check CHECK ((max_nano_usd > 0)),
     CONSTRAINT volumes_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
@@ -1893,6 +2012,9 @@ CREATE TABLE public.volumes (
     CONSTRAINT volumes_provisioning_is_inactive CHECK (((phase <> 'provisioning'::text) OR (status = 'inactive'::text))),
     CONSTRAINT volumes_purged_lets_nobody_in CHECK (((phase <> 'purged'::text) OR ((served_clients = '{}'::text[]) AND (status = 'inactive'::text)))),
     CONSTRAINT volumes_region_check CHECK (((length(region) >= 1) AND (length(region) <= 64))),
+    CONSTRAINT volumes_restore_before_purge CHECK (((restore_id IS NULL) OR (phase <> ALL (ARRAY['purging'::text, 'purged'::text])))),
+    CONSTRAINT volumes_restore_is_whole CHECK ((((restore_id IS NULL) = (restore_snapshot_id IS NULL)) AND ((restore_id IS NULL) = (restore_volume_id IS NULL)) AND ((restore_id IS NULL) = (restore_by IS NULL)))),
+    CONSTRAINT volumes_restoring_is_inactive CHECK (((restore_id IS NULL) OR (status = 'inactive'::text))),
     CONSTRAINT volumes_size_gb_check CHECK (((size_gb >= 1) AND (size_gb <= 64000))),
     CONSTRAINT volumes_status_check CHECK ((status = ANY (ARRAY['inactive'::text, 'active'::text, 'unknown'::text]))),
     CONSTRAINT volumes_status_reason_check CHECK (((length(status_reason) >= 1) AND (length(status_reason) <= 1000))),
@@ -1947,6 +2069,14 @@ COMMENT ON COLUMN public.volumes.served_clients IS 'Addresses that the backend m
 COMMENT ON COLUMN public.volumes.trouble_since IS 'Since when the backend has not confirmed what is wished, though it was asked.';
 
 COMMENT ON COLUMN public.volumes.version IS 'Grows with each change: who decided by an older one decides again.';
+
+COMMENT ON COLUMN public.volumes.restore_id IS 'Of the restore into this volume that the backend has still to confirm. The backend remembers it, so that it is done once.';
+
+COMMENT ON COLUMN public.volumes.restore_snapshot_id IS 'What is restored.';
+
+COMMENT ON COLUMN public.volumes.restore_volume_id IS 'The volume that the snapshot was taken of; this one itself where it is restored in place.';
+
+COMMENT ON COLUMN public.volumes.restore_by IS 'From then on the backend is no longer asked for the restore, only whether it was done.';
 
 CREATE VIEW public.metered_things AS
  SELECT
@@ -2282,6 +2412,7 @@ CREATE TABLE public.notice_mails (
     done_at timestamp with time zone,
     email text,
     recipient text GENERATED ALWAYS AS (COALESCE((user_id)::text, email)) STORED NOT NULL,
+    in_digest boolean DEFAULT false NOT NULL,
     CONSTRAINT notice_mails_attempts_check CHECK ((attempts >= 0)),
     CONSTRAINT notice_mails_category_check CHECK (((length(category) >= 1) AND (length(category) <= 40))),
     CONSTRAINT notice_mails_claim_is_dated CHECK (((claim IS NULL) = (claimed_until IS NULL))),
@@ -2315,6 +2446,8 @@ COMMENT ON COLUMN public.notice_mails.last_error IS 'Why the latest attempt fail
 COMMENT ON COLUMN public.notice_mails.email IS 'The mailbox of somebody who is no member; null: it goes to whatever mailbox the person has.';
 
 COMMENT ON COLUMN public.notice_mails.recipient IS 'The person, or else the mailbox: each gets a notice once.';
+
+COMMENT ON COLUMN public.notice_mails.in_digest IS 'Sent together with the others of its person, category and mode, in one email.';
 
 CREATE TABLE public.notice_preferences (
     org_id uuid NOT NULL,
@@ -2592,12 +2725,16 @@ CREATE TABLE public.payments (
     paid_at timestamp with time zone,
     next_check_at timestamp with time zone,
     checks integer DEFAULT 0 NOT NULL,
+    refund_total_nano_usd bigint DEFAULT 0 NOT NULL,
+    refund_told_at timestamp with time zone,
+    failed_refunds jsonb DEFAULT '[]'::jsonb NOT NULL,
     CONSTRAINT payments_amount_nano_usd_check CHECK (((amount_nano_usd > 0) AND ((amount_nano_usd % (10000000)::bigint) = 0))),
     CONSTRAINT payments_cancel_url_check CHECK ((length(cancel_url) <= 2000)),
     CONSTRAINT payments_checkout_url_check CHECK ((length(checkout_url) <= 5000)),
     CONSTRAINT payments_checks_check CHECK ((checks >= 0)),
     CONSTRAINT payments_claw_back_what_was_credited CHECK (((clawed_back_nano_usd >= 0) AND (clawed_back_nano_usd <= credited_nano_usd))),
     CONSTRAINT payments_credited_once_and_whole CHECK (((credited_nano_usd = 0) OR (credited_nano_usd = amount_nano_usd))),
+    CONSTRAINT payments_failed_refunds_check CHECK ((jsonb_typeof(failed_refunds) = 'array'::text)),
     CONSTRAINT payments_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
     CONSTRAINT payments_money_steps_check CHECK ((money_steps >= 0)),
     CONSTRAINT payments_paid_has_its_time CHECK (((paid_at IS NOT NULL) = (credited_nano_usd > 0))),
@@ -2605,6 +2742,7 @@ CREATE TABLE public.payments (
     CONSTRAINT payments_provider_check CHECK ((provider = 'stripe'::text)),
     CONSTRAINT payments_provider_intent_check CHECK (((length(provider_intent) >= 1) AND (length(provider_intent) <= 255))),
     CONSTRAINT payments_provider_ref_check CHECK (((length(provider_ref) >= 1) AND (length(provider_ref) <= 255))),
+    CONSTRAINT payments_refund_total_nano_usd_check CHECK ((refund_total_nano_usd >= 0)),
     CONSTRAINT payments_refunded_nano_usd_check CHECK ((refunded_nano_usd >= 0)),
     CONSTRAINT payments_shortfall_is_part_of_it CHECK (((shortfall_nano_usd >= 0) AND (shortfall_nano_usd <= clawed_back_nano_usd))),
     CONSTRAINT payments_state_check CHECK ((state = ANY (ARRAY['created'::text, 'open'::text, 'processing'::text, 'paid'::text, 'expired'::text, 'failed'::text, 'mismatch'::text, 'refunded'::text, 'disputed'::text, 'charged_back'::text]))),
@@ -2642,6 +2780,12 @@ COMMENT ON COLUMN public.payments.clawback_transfers IS 'The ledger transfers th
 COMMENT ON COLUMN public.payments.money_steps IS 'Counts the ledger commands after the credit; each step has its number.';
 
 COMMENT ON COLUMN public.payments.next_check_at IS 'When to ask the provider about it, in case its report was lost.';
+
+COMMENT ON COLUMN public.payments.refund_total_nano_usd IS 'Refunded in all, by the newest report of the provider. Rows that older processes wrote may have less here than in refunded_nano_usd, which counts then.';
+
+COMMENT ON COLUMN public.payments.refund_told_at IS 'When that report was made, by the clock of the provider; null: before this was recorded.';
+
+COMMENT ON COLUMN public.payments.failed_refunds IS 'Refunds that the bank did not carry out: ref, nanoUsd and at. Those since the newest report reduce its total to refunded_nano_usd.';
 
 CREATE TABLE public.platform_roles (
     user_id uuid NOT NULL,
@@ -2767,7 +2911,9 @@ CREATE TABLE public.pot_servers (
     generation bigint NOT NULL,
     incarnation text NOT NULL,
     initialised_at timestamp with time zone NOT NULL,
+    epoch_floor bigint DEFAULT 0 NOT NULL,
     CONSTRAINT pot_servers_cell_check CHECK (((cell >= 0) AND (cell <= 1023))),
+    CONSTRAINT pot_servers_epoch_floor_check CHECK ((epoch_floor >= 0)),
     CONSTRAINT pot_servers_generation_check CHECK ((generation > 0)),
     CONSTRAINT pot_servers_incarnation_check CHECK (((length(incarnation) >= 1) AND (length(incarnation) <= 100))),
     CONSTRAINT pot_servers_namespace_check CHECK ((namespace ~ '^[0-9a-f]{12}$'::text))
@@ -2780,6 +2926,8 @@ COMMENT ON COLUMN public.pot_servers.namespace IS 'Part of every key and script 
 COMMENT ON COLUMN public.pot_servers.generation IS 'Grows each time a server is made ready: after a restart, a restore, a promotion or a wipe.';
 
 COMMENT ON COLUMN public.pot_servers.incarnation IS 'The replication id that the server had then. It changes when a server takes over the data of another.';
+
+COMMENT ON COLUMN public.pot_servers.epoch_floor IS 'New leases get epochs above this: a confirmed restore raises it above every epoch that was used before.';
 
 CREATE TABLE public.pots (
     org_id uuid NOT NULL,
@@ -3457,6 +3605,47 @@ COMMENT ON COLUMN public.reserve_options.discount_ppm IS 'Off the on-demand pric
 
 COMMENT ON COLUMN public.reserve_options.refund_ppm IS 'What is given back of the rest of the term when it is ended early, in parts per million.';
 
+CREATE TABLE public.restore_state (
+    is_only boolean DEFAULT true NOT NULL,
+    installation uuid DEFAULT gen_random_uuid() NOT NULL,
+    generation bigint DEFAULT 1 NOT NULL,
+    mark bigint DEFAULT 0 NOT NULL,
+    marked_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    state text DEFAULT 'normal'::text NOT NULL,
+    found_at timestamp with time zone,
+    outside jsonb,
+    report jsonb,
+    reported_at timestamp with time zone,
+    confirmed_at timestamp with time zone,
+    lost_from timestamp with time zone,
+    CONSTRAINT restore_state_generation_check CHECK ((generation > 0)),
+    CONSTRAINT restore_state_is_only_check CHECK (is_only),
+    CONSTRAINT restore_state_mark_check CHECK ((mark >= 0)),
+    CONSTRAINT restore_state_says_what_was_found CHECK (((state = 'normal'::text) OR ((found_at IS NOT NULL) AND (outside IS NOT NULL)))),
+    CONSTRAINT restore_state_state_check CHECK ((state = ANY (ARRAY['normal'::text, 'restored'::text, 'confirming'::text])))
+)
+WITH (fillfactor='50');
+
+COMMENT ON TABLE public.restore_state IS 'Whether this database is the newest state of the installation. One row.';
+
+COMMENT ON COLUMN public.restore_state.installation IS 'Names the database in NATS and Valkey. A backup of it has the same name; a new database has another.';
+
+COMMENT ON COLUMN public.restore_state.generation IS 'Grows each time an operator confirms a restore. It counts before the mark.';
+
+COMMENT ON COLUMN public.restore_state.mark IS 'Advanced by workers about every second while the state is normal, and copied outside after the commit.';
+
+COMMENT ON COLUMN public.restore_state.marked_at IS 'When the mark was last advanced: in a restored database, about the point that it was restored to.';
+
+COMMENT ON COLUMN public.restore_state.state IS 'restored: a copy outside is ahead, so nothing is lent or removed. confirming: an operator has confirmed, and a worker is carrying it out.';
+
+COMMENT ON COLUMN public.restore_state.outside IS 'The newest mark that was found outside, with the counters that stood in the database then.';
+
+COMMENT ON COLUMN public.restore_state.report IS 'What workers have found outside that is newer than this database.';
+
+COMMENT ON COLUMN public.restore_state.confirmed_at IS 'When the last restore was confirmed. Machines without rows that were seen before wait for a person.';
+
+COMMENT ON COLUMN public.restore_state.lost_from IS 'The earliest point that this database was restored to. Rows that were written between it and confirmed_at may be lost.';
+
 CREATE TABLE public.sample_shards (
     shard smallint NOT NULL,
     sampled_at timestamp with time zone DEFAULT '-infinity'::timestamp with time zone NOT NULL,
@@ -3519,6 +3708,18 @@ COMMENT ON TABLE public.ssh_public_keys IS 'Public keys that machines are given.
 COMMENT ON COLUMN public.ssh_public_keys.public_key IS 'The OpenSSH form "algorithm base64", without options and without the comment.';
 
 COMMENT ON COLUMN public.ssh_public_keys.fingerprint IS 'As ssh-keygen -l prints it.';
+
+CREATE TABLE public.storage_addresses (
+    region text NOT NULL,
+    address text NOT NULL,
+    rental_id uuid NOT NULL,
+    attempt smallint NOT NULL,
+    "position" smallint NOT NULL,
+    CONSTRAINT storage_addresses_address_check CHECK ((length(address) <= 64)),
+    CONSTRAINT storage_addresses_region_check CHECK (((length(region) >= 1) AND (length(region) <= 64)))
+);
+
+COMMENT ON TABLE public.storage_addresses IS 'The machine that storage servers of a region know by a private address. In live mode only. Held from when its rental has a volume until the machine is gone.';
 
 CREATE TABLE public.storage_nodes (
     id uuid NOT NULL,
@@ -3851,7 +4052,7 @@ CREATE TABLE public.usage_charges (
     CONSTRAINT usage_charges_gateway_id_check CHECK (((length(gateway_id) >= 1) AND (length(gateway_id) <= 100))),
     CONSTRAINT usage_charges_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
     CONSTRAINT usage_charges_only_charged_has_a_transfer CHECK (((transfer_id IS NULL) OR (outcome = 'charged'::text))),
-    CONSTRAINT usage_charges_outcome_check CHECK ((outcome = ANY (ARRAY['charged'::text, 'late'::text, 'unknown_lease'::text]))),
+    CONSTRAINT usage_charges_outcome_check CHECK ((outcome = ANY (ARRAY['charged'::text, 'late'::text, 'unknown_lease'::text, 'overpriced'::text]))),
     CONSTRAINT usage_charges_product_check CHECK (((length(product) >= 1) AND (length(product) <= 200)))
 )
 PARTITION BY RANGE (request_id);
@@ -3866,7 +4067,7 @@ COMMENT ON COLUMN public.usage_charges.borne_nano_usd IS 'What its price said be
 
 COMMENT ON COLUMN public.usage_charges.transfer_id IS 'The transfer it was charged with; null for a charge of nothing.';
 
-COMMENT ON COLUMN public.usage_charges.outcome IS 'late: the lease was closed, or its gateway settled, before this came. unknown_lease: no such lease of this organisation. Neither is charged.';
+COMMENT ON COLUMN public.usage_charges.outcome IS 'late: the lease was closed, or its gateway settled, before this came. unknown_lease: no such lease of this organisation. overpriced: its reported cost exceeds the highest possible cost of its model. None of these is charged.';
 
 CREATE TABLE public.usage_charges_rest (
     request_id uuid NOT NULL,
@@ -3886,11 +4087,40 @@ CREATE TABLE public.usage_charges_rest (
     CONSTRAINT usage_charges_gateway_id_check CHECK (((length(gateway_id) >= 1) AND (length(gateway_id) <= 100))),
     CONSTRAINT usage_charges_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text]))),
     CONSTRAINT usage_charges_only_charged_has_a_transfer CHECK (((transfer_id IS NULL) OR (outcome = 'charged'::text))),
-    CONSTRAINT usage_charges_outcome_check CHECK ((outcome = ANY (ARRAY['charged'::text, 'late'::text, 'unknown_lease'::text]))),
+    CONSTRAINT usage_charges_outcome_check CHECK ((outcome = ANY (ARRAY['charged'::text, 'late'::text, 'unknown_lease'::text, 'overpriced'::text]))),
     CONSTRAINT usage_charges_product_check CHECK (((length(product) >= 1) AND (length(product) <= 200)))
 );
 
 COMMENT ON TABLE public.usage_charges_rest IS 'What came before the partition of its day was made: it is moved there then.';
+
+CREATE TABLE public.usage_deferred (
+    stream text NOT NULL,
+    seq bigint NOT NULL,
+    "position" integer NOT NULL,
+    org_id uuid NOT NULL,
+    lease_id uuid,
+    lane uuid GENERATED ALWAYS AS (COALESCE(lease_id, org_id)) STORED NOT NULL,
+    kind text NOT NULL,
+    payload jsonb NOT NULL,
+    attempts integer DEFAULT 0 NOT NULL,
+    recorded_at timestamp with time zone NOT NULL,
+    CONSTRAINT usage_deferred_attempts_check CHECK ((attempts >= 0)),
+    CONSTRAINT usage_deferred_kind_check CHECK ((kind = ANY (ARRAY['usage'::text, 'end'::text]))),
+    CONSTRAINT usage_deferred_position_check CHECK (("position" >= 0)),
+    CONSTRAINT usage_deferred_seq_check CHECK ((seq > 0)),
+    CONSTRAINT usage_deferred_stream_check CHECK (((length(stream) >= 1) AND (length(stream) <= 200)))
+)
+WITH (fillfactor='70');
+
+COMMENT ON TABLE public.usage_deferred IS 'Usage of organisations whose charge was refused by the ledger or ran out of time. Charged by a worker, once for each request, and deleted then. A lease with rows here is not closed.';
+
+COMMENT ON COLUMN public.usage_deferred."position" IS 'Which event of the message, from 0.';
+
+COMMENT ON COLUMN public.usage_deferred.lane IS 'Rows of one organisation and lane are charged apart from all others: those of one lease, or those without one.';
+
+COMMENT ON COLUMN public.usage_deferred.kind IS 'end: the end of a gateway''s epochs, which stands behind its usage in the stream.';
+
+COMMENT ON COLUMN public.usage_deferred.attempts IS 'Failed attempts at this row alone. Rows with fewer come first.';
 
 CREATE TABLE public.usage_sinks (
     stream text NOT NULL,
@@ -3998,6 +4228,7 @@ CREATE TABLE public.volume_snapshots (
     ended_at timestamp with time zone,
     tries integer DEFAULT 0 NOT NULL,
     last_error text,
+    volume_gb integer NOT NULL,
     CONSTRAINT volume_snapshots_ended_when_ended CHECK (((status = ANY (ARRAY['failed'::text, 'deleted'::text])) = (ended_at IS NOT NULL))),
     CONSTRAINT volume_snapshots_label_check CHECK (((length(label) >= 1) AND (length(label) <= 255))),
     CONSTRAINT volume_snapshots_last_error_check CHECK ((length(last_error) <= 2000)),
@@ -4006,7 +4237,8 @@ CREATE TABLE public.volume_snapshots (
     CONSTRAINT volume_snapshots_ready_since CHECK (((status <> 'ready'::text) OR (ready_at IS NOT NULL))),
     CONSTRAINT volume_snapshots_size_gb_check CHECK ((size_gb >= 0)),
     CONSTRAINT volume_snapshots_status_check CHECK ((status = ANY (ARRAY['creating'::text, 'ready'::text, 'failed'::text, 'deleting'::text, 'deleted'::text]))),
-    CONSTRAINT volume_snapshots_tries_check CHECK ((tries >= 0))
+    CONSTRAINT volume_snapshots_tries_check CHECK ((tries >= 0)),
+    CONSTRAINT volume_snapshots_volume_gb_check CHECK (((volume_gb >= 1) AND (volume_gb <= 64000)))
 )
 WITH (fillfactor='80');
 
@@ -4017,6 +4249,8 @@ COMMENT ON COLUMN public.volume_snapshots.size_gb IS 'At most the size of the vo
 COMMENT ON COLUMN public.volume_snapshots.price IS 'Frozen for this size.';
 
 COMMENT ON COLUMN public.volume_snapshots.make_by IS 'When it has failed if it is not ready.';
+
+COMMENT ON COLUMN public.volume_snapshots.volume_gb IS 'The size of the file system in it: a volume that it is restored into is at least as large.';
 
 CREATE TABLE public.volume_transitions (
     volume_id uuid NOT NULL,
@@ -4184,6 +4418,28 @@ COMMENT ON COLUMN public.webhooks.last_error IS 'Why the newest attempt failed, 
 
 COMMENT ON COLUMN public.webhooks.deleted_at IS 'Gone for its owner. The row stays until its deliveries are forgotten.';
 
+CREATE TABLE public.written_off_clawbacks (
+    transfer_id uuid NOT NULL
+);
+
+COMMENT ON TABLE public.written_off_clawbacks IS 'Clawbacks whose missing part the operator does not claim: those from before debts were kept.';
+
+CREATE TABLE public.written_off_machines (
+    org_id uuid NOT NULL,
+    cluster_id uuid NOT NULL,
+    external_id text NOT NULL,
+    mode text NOT NULL,
+    node_id uuid NOT NULL,
+    written_off_at timestamp with time zone NOT NULL,
+    absent_at timestamp with time zone,
+    CONSTRAINT written_off_machines_external_id_check CHECK (((length(external_id) >= 1) AND (length(external_id) <= 255))),
+    CONSTRAINT written_off_machines_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text])))
+);
+
+COMMENT ON TABLE public.written_off_machines IS 'Machines that an operator wrote off because their host never returned. A node with one that may still exist is not put back into use.';
+
+COMMENT ON COLUMN public.written_off_machines.absent_at IS 'When the engine, asked again, was seen to have no such machine. Null: nobody knows.';
+
 ALTER TABLE ONLY public.inference_requests ATTACH PARTITION public.inference_requests_rest DEFAULT;
 
 ALTER TABLE ONLY public.rental_samples ATTACH PARTITION public.rental_samples_0 FOR VALUES IN ('0');
@@ -4331,6 +4587,9 @@ ALTER TABLE ONLY public.invitations
 ALTER TABLE ONLY public.invoice_counter
     ADD CONSTRAINT invoice_counter_pkey PRIMARY KEY (is_only);
 
+ALTER TABLE ONLY public.invoice_gaps
+    ADD CONSTRAINT invoice_gaps_pkey PRIMARY KEY (first_number);
+
 ALTER TABLE ONLY public.invoice_months
     ADD CONSTRAINT invoice_months_pkey PRIMARY KEY (month);
 
@@ -4363,6 +4622,12 @@ ALTER TABLE ONLY public.ledger_transfers
 
 ALTER TABLE ONLY public.ledger_transfers
     ADD CONSTRAINT ledger_transfers_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.loop_items
+    ADD CONSTRAINT loop_items_pkey PRIMARY KEY (loop, item);
+
+ALTER TABLE ONLY public.mail_refusals
+    ADD CONSTRAINT mail_refusals_pkey PRIMARY KEY (email);
 
 ALTER TABLE ONLY public.maintenance_nodes
     ADD CONSTRAINT maintenance_nodes_pkey PRIMARY KEY (window_id, node_id);
@@ -4556,6 +4821,9 @@ ALTER TABLE ONLY public.reservation_requests
 ALTER TABLE ONLY public.reserve_options
     ADD CONSTRAINT reserve_options_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.restore_state
+    ADD CONSTRAINT restore_state_pkey PRIMARY KEY (is_only);
+
 ALTER TABLE ONLY public.sample_shards
     ADD CONSTRAINT sample_shards_pkey PRIMARY KEY (shard);
 
@@ -4573,6 +4841,9 @@ ALTER TABLE ONLY public.ssh_public_keys
 
 ALTER TABLE ONLY public.ssh_public_keys
     ADD CONSTRAINT ssh_public_keys_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.storage_addresses
+    ADD CONSTRAINT storage_addresses_pkey PRIMARY KEY (region, address);
 
 ALTER TABLE ONLY public.storage_nodes
     ADD CONSTRAINT storage_nodes_id_mode_key UNIQUE (id, mode);
@@ -4643,6 +4914,9 @@ ALTER TABLE ONLY public.usage_charges
 ALTER TABLE ONLY public.usage_charges_rest
     ADD CONSTRAINT usage_charges_rest_pkey PRIMARY KEY (request_id);
 
+ALTER TABLE ONLY public.usage_deferred
+    ADD CONSTRAINT usage_deferred_pkey PRIMARY KEY (stream, seq, "position");
+
 ALTER TABLE ONLY public.usage_sinks
     ADD CONSTRAINT usage_sinks_pkey PRIMARY KEY (stream);
 
@@ -4690,6 +4964,12 @@ ALTER TABLE ONLY public.webhook_queues
 
 ALTER TABLE ONLY public.webhooks
     ADD CONSTRAINT webhooks_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.written_off_clawbacks
+    ADD CONSTRAINT written_off_clawbacks_pkey PRIMARY KEY (transfer_id);
+
+ALTER TABLE ONLY public.written_off_machines
+    ADD CONSTRAINT written_off_machines_pkey PRIMARY KEY (org_id, cluster_id, external_id);
 
 CREATE INDEX accounts_user_id_idx ON public.accounts USING btree (user_id);
 
@@ -4763,6 +5043,10 @@ CREATE INDEX inference_requests_recorded_idx ON ONLY public.inference_requests U
 
 CREATE INDEX inference_requests_rest_recorded_at_idx ON public.inference_requests_rest USING brin (recorded_at);
 
+CREATE INDEX inference_requests_transfer_idx ON ONLY public.inference_requests USING btree (transfer_id, id) WHERE (transfer_id IS NOT NULL);
+
+CREATE INDEX inference_requests_rest_transfer_idx ON public.inference_requests_rest USING btree (transfer_id, id) WHERE (transfer_id IS NOT NULL);
+
 CREATE INDEX instances_node_idx ON public.instances USING btree (node_id, rental_id);
 
 CREATE INDEX instances_org_idx ON public.instances USING btree (org_id, mode, rental_id);
@@ -4798,6 +5082,8 @@ CREATE INDEX ledger_transfers_rare_kind_idx ON public.ledger_transfers USING btr
 CREATE INDEX ledger_transfers_reverses_idx ON public.ledger_transfers USING btree (reverses) WHERE (reverses IS NOT NULL);
 
 CREATE INDEX listing_changes_xid_idx ON public.listing_changes USING btree (xid);
+
+CREATE INDEX loop_items_by_time ON public.loop_items USING btree (free_at);
 
 CREATE INDEX maintenance_nodes_held_idx ON public.maintenance_nodes USING btree (window_id) WHERE (hold = 'held'::text);
 
@@ -4836,6 +5122,8 @@ CREATE INDEX nodes_cluster_idx ON public.nodes USING btree (cluster_id) WHERE ((
 CREATE UNIQUE INDEX nodes_name_idx ON public.nodes USING btree (cluster_id, name) WHERE (status <> 'node_removed'::text);
 
 CREATE INDEX nodes_status_idx ON public.nodes USING btree (status, id);
+
+CREATE INDEX notice_mails_digest_idx ON public.notice_mails USING btree (org_id, user_id, mode, category) WHERE ((state = 'waiting'::text) AND in_digest);
 
 CREATE INDEX notice_mails_due_idx ON public.notice_mails USING btree (next_attempt_at) WHERE (state = 'waiting'::text);
 
@@ -4891,6 +5179,8 @@ CREATE INDEX pot_leases_expiring_idx ON public.pot_leases USING btree (cell, exp
 
 CREATE UNIQUE INDEX pot_leases_one_open_idx ON public.pot_leases USING btree (org_id, mode, cell) WHERE (state = 'open'::text);
 
+CREATE INDEX prices_model_idx ON public.prices USING btree (model, org_id) WHERE (subject_kind = 'model'::text);
+
 CREATE UNIQUE INDEX prices_one_from_an_instant_idx ON public.prices USING btree (subject_kind, gpu_type, machine_type, model, model_unit, region, network_type, org_id, valid_from) NULLS NOT DISTINCT WHERE ((valid_until IS NULL) OR (valid_until > valid_from));
 
 COMMENT ON INDEX public.prices_one_from_an_instant_idx IS 'Two prices for the same thing from the same instant: the second is refused, so that which one counts is never a matter of luck.';
@@ -4904,6 +5194,8 @@ CREATE INDEX rental_machines_allocation_idx ON public.rental_machines USING btre
 CREATE INDEX rental_machines_cluster_idx ON public.rental_machines USING btree (cluster_id) WHERE (state <> 'gone'::text);
 
 CREATE INDEX rental_machines_node_idx ON public.rental_machines USING btree (node_id) WHERE (state <> 'gone'::text);
+
+CREATE INDEX rental_machines_uncut_idx ON public.rental_machines USING btree (next_try_at) WHERE ((state = 'doomed'::text) AND (cut_at IS NULL));
 
 CREATE INDEX rentals_allocation_idx ON public.rentals USING btree (allocation_id) WHERE (allocation_id IS NOT NULL);
 
@@ -4934,6 +5226,8 @@ CREATE INDEX sessions_expires_at_idx ON public.sessions USING btree (expires_at)
 CREATE INDEX sessions_user_id_idx ON public.sessions USING btree (user_id);
 
 CREATE INDEX ssh_public_keys_org_idx ON public.ssh_public_keys USING btree (org_id, mode, id);
+
+CREATE INDEX storage_addresses_machine_idx ON public.storage_addresses USING btree (rental_id, attempt, "position");
 
 CREATE INDEX storage_nodes_look_idx ON public.storage_nodes USING btree (next_look_at);
 
@@ -4967,6 +5261,12 @@ CREATE INDEX usage_charges_transfer_idx ON ONLY public.usage_charges USING btree
 
 CREATE INDEX usage_charges_rest_transfer_id_idx ON public.usage_charges_rest USING btree (transfer_id) WHERE (transfer_id IS NOT NULL);
 
+CREATE INDEX usage_deferred_lane_idx ON public.usage_deferred USING btree (org_id, lane, attempts, recorded_at, seq, "position");
+
+CREATE INDEX usage_deferred_lease_idx ON public.usage_deferred USING btree (lease_id) WHERE (lease_id IS NOT NULL);
+
+CREATE INDEX verifications_expires_idx ON public.verifications USING btree (expires_at);
+
 CREATE INDEX verifications_identifier_idx ON public.verifications USING btree (identifier);
 
 CREATE UNIQUE INDEX volume_attachments_once_idx ON public.volume_attachments USING btree (volume_id, rental_id) WHERE (detached_at IS NULL);
@@ -4984,6 +5284,8 @@ CREATE UNIQUE INDEX volumes_label_idx ON public.volumes USING btree (org_id, mod
 CREATE INDEX volumes_node_idx ON public.volumes USING btree (node_id) WHERE (phase <> 'purged'::text);
 
 CREATE INDEX volumes_org_idx ON public.volumes USING btree (org_id, mode, id) WHERE (phase <> 'purged'::text);
+
+CREATE INDEX volumes_restore_idx ON public.volumes USING btree (restore_volume_id) WHERE (restore_volume_id IS NOT NULL);
 
 CREATE UNIQUE INDEX volumes_vip_idx ON public.volumes USING btree (node_id, vip) WHERE (phase <> 'purged'::text);
 
@@ -5009,9 +5311,15 @@ CREATE INDEX webhooks_enabled_idx ON public.webhooks USING btree (org_id, mode) 
 
 CREATE INDEX webhooks_org_idx ON public.webhooks USING btree (org_id, mode, id) WHERE (deleted_at IS NULL);
 
+CREATE INDEX written_off_machines_cluster_idx ON public.written_off_machines USING btree (cluster_id) WHERE (absent_at IS NULL);
+
+CREATE INDEX written_off_machines_node_idx ON public.written_off_machines USING btree (node_id) WHERE (absent_at IS NULL);
+
 ALTER INDEX public.inference_requests_pkey ATTACH PARTITION public.inference_requests_rest_pkey;
 
 ALTER INDEX public.inference_requests_recorded_idx ATTACH PARTITION public.inference_requests_rest_recorded_at_idx;
+
+ALTER INDEX public.inference_requests_transfer_idx ATTACH PARTITION public.inference_requests_rest_transfer_idx;
 
 ALTER INDEX public.rental_samples_pkey ATTACH PARTITION public.rental_samples_0_pkey;
 
@@ -5073,6 +5381,8 @@ CREATE TRIGGER invoice_counter_no_truncate BEFORE TRUNCATE ON public.invoice_cou
 
 CREATE TRIGGER invoice_counter_stays BEFORE DELETE ON public.invoice_counter FOR EACH ROW EXECUTE FUNCTION public.refuse_ledger_change();
 
+CREATE TRIGGER invoice_gaps_are_final BEFORE DELETE OR UPDATE ON public.invoice_gaps FOR EACH ROW EXECUTE FUNCTION public.refuse_ledger_change();
+
 CREATE TRIGGER invoices_are_final BEFORE DELETE OR UPDATE ON public.invoices FOR EACH ROW EXECUTE FUNCTION public.refuse_ledger_change();
 
 CREATE TRIGGER invoices_have_the_next_number BEFORE INSERT ON public.invoices FOR EACH ROW EXECUTE FUNCTION public.check_invoice_number();
@@ -5121,7 +5431,11 @@ CREATE TRIGGER prices_no_truncate BEFORE TRUNCATE ON public.prices FOR EACH STAT
 
 CREATE TRIGGER prices_update_noted AFTER UPDATE ON public.prices FOR EACH ROW WHEN ((new.subject_kind = 'model'::text)) EXECUTE FUNCTION public.note_changed_model();
 
+CREATE TRIGGER rental_machines_hold_address AFTER INSERT OR UPDATE OF private_ip ON public.rental_machines FOR EACH ROW WHEN (((new.mode = 'live'::text) AND (new.private_ip IS NOT NULL))) EXECUTE FUNCTION public.note_storage_addresses('hold');
+
 CREATE TRIGGER rental_machines_listed AFTER UPDATE OF state ON public.rental_machines FOR EACH ROW WHEN (((old.state = 'wanted'::text) AND (new.state IS DISTINCT FROM old.state))) EXECUTE FUNCTION public.note_listed_instance();
+
+CREATE TRIGGER rental_machines_release_address AFTER UPDATE OF state ON public.rental_machines FOR EACH ROW WHEN (((new.mode = 'live'::text) AND (new.state = 'gone'::text))) EXECUTE FUNCTION public.note_storage_addresses('release');
 
 CREATE TRIGGER rental_transitions_append_only BEFORE DELETE OR UPDATE ON public.rental_transitions FOR EACH ROW EXECUTE FUNCTION public.refuse_ledger_change();
 
@@ -5131,7 +5445,13 @@ CREATE TRIGGER supplier_machines_listed AFTER INSERT OR UPDATE ON public.supplie
 
 CREATE TRIGGER suppliers_listed AFTER UPDATE OF status ON public.suppliers FOR EACH ROW WHEN ((old.status IS DISTINCT FROM new.status)) EXECUTE FUNCTION public.note_listed_supplier();
 
+CREATE TRIGGER volume_attachments_hold_address AFTER INSERT ON public.volume_attachments FOR EACH ROW WHEN ((new.mode = 'live'::text)) EXECUTE FUNCTION public.note_storage_addresses('hold');
+
+CREATE TRIGGER volume_attachments_not_while_restoring BEFORE INSERT ON public.volume_attachments FOR EACH ROW EXECUTE FUNCTION public.refuse_attached_restore();
+
 CREATE TRIGGER volume_transitions_append_only BEFORE DELETE OR UPDATE ON public.volume_transitions FOR EACH ROW EXECUTE FUNCTION public.refuse_ledger_change();
+
+CREATE TRIGGER volumes_restore_unattached BEFORE UPDATE OF restore_id ON public.volumes FOR EACH ROW WHEN (((new.restore_volume_id = new.id) AND (new.restore_id IS DISTINCT FROM old.restore_id))) EXECUTE FUNCTION public.refuse_attached_restore();
 
 ALTER TABLE ONLY public.accounts
     ADD CONSTRAINT accounts_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id) ON DELETE CASCADE;
@@ -5382,6 +5702,9 @@ ALTER TABLE ONLY public.ssh_public_keys
 ALTER TABLE ONLY public.ssh_public_keys
     ADD CONSTRAINT ssh_public_keys_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id) ON DELETE RESTRICT;
 
+ALTER TABLE ONLY public.storage_addresses
+    ADD CONSTRAINT storage_addresses_rental_id_attempt_position_fkey FOREIGN KEY (rental_id, attempt, "position") REFERENCES public.rental_machines(rental_id, attempt, "position") ON DELETE CASCADE;
+
 ALTER TABLE ONLY public.stray_machines
     ADD CONSTRAINT stray_machines_cluster_id_fkey FOREIGN KEY (cluster_id) REFERENCES public.clusters(id) ON DELETE RESTRICT;
 
@@ -5446,6 +5769,12 @@ ALTER TABLE ONLY public.volumes
     ADD CONSTRAINT volumes_org_id_fkey FOREIGN KEY (org_id) REFERENCES public.organisations(id) ON DELETE RESTRICT;
 
 ALTER TABLE ONLY public.volumes
+    ADD CONSTRAINT volumes_restore_snapshot_id_fkey FOREIGN KEY (restore_snapshot_id) REFERENCES public.volume_snapshots(id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.volumes
+    ADD CONSTRAINT volumes_restore_volume_id_fkey FOREIGN KEY (restore_volume_id) REFERENCES public.volumes(id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.volumes
     ADD CONSTRAINT volumes_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id) ON DELETE RESTRICT;
 
 ALTER TABLE ONLY public.wallet_ladders
@@ -5453,6 +5782,18 @@ ALTER TABLE ONLY public.wallet_ladders
 
 ALTER TABLE ONLY public.webhooks
     ADD CONSTRAINT webhooks_org_id_fkey FOREIGN KEY (org_id) REFERENCES public.organisations(id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.written_off_clawbacks
+    ADD CONSTRAINT written_off_clawbacks_transfer_id_fkey FOREIGN KEY (transfer_id) REFERENCES public.ledger_transfers(id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.written_off_machines
+    ADD CONSTRAINT written_off_machines_cluster_id_fkey FOREIGN KEY (cluster_id) REFERENCES public.clusters(id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.written_off_machines
+    ADD CONSTRAINT written_off_machines_node_id_fkey FOREIGN KEY (node_id) REFERENCES public.nodes(id) ON DELETE RESTRICT;
+
+ALTER TABLE ONLY public.written_off_machines
+    ADD CONSTRAINT written_off_machines_org_id_fkey FOREIGN KEY (org_id) REFERENCES public.organisations(id) ON DELETE RESTRICT;
 
 GRANT USAGE ON SCHEMA public TO millrace_app;
 
@@ -5639,6 +5980,8 @@ GRANT SELECT ON TABLE public.invoice_counter TO millrace_app;
 
 GRANT UPDATE(last_number) ON TABLE public.invoice_counter TO millrace_app;
 
+GRANT SELECT,INSERT ON TABLE public.invoice_gaps TO millrace_app;
+
 GRANT SELECT,INSERT,UPDATE ON TABLE public.invoice_months TO millrace_app;
 
 GRANT SELECT,INSERT ON TABLE public.invoices TO millrace_app;
@@ -5657,6 +6000,10 @@ GRANT UPDATE(frozen_at) ON TABLE public.ledger_accounts TO millrace_app;
 
 GRANT UPDATE(has_companions) ON TABLE public.ledger_accounts TO millrace_app;
 
+GRANT UPDATE(owed_nano_usd) ON TABLE public.ledger_accounts TO millrace_app;
+
+GRANT UPDATE(written_off_nano_usd) ON TABLE public.ledger_accounts TO millrace_app;
+
 GRANT SELECT,INSERT ON TABLE public.ledger_entries TO millrace_app;
 
 GRANT SELECT,INSERT ON TABLE public.ledger_hold_parts TO millrace_app;
@@ -5674,6 +6021,10 @@ GRANT UPDATE(closed_at) ON TABLE public.ledger_holds TO millrace_app;
 GRANT SELECT,INSERT ON TABLE public.ledger_transfers TO millrace_app;
 
 GRANT SELECT,DELETE ON TABLE public.listing_changes TO millrace_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.loop_items TO millrace_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.mail_refusals TO millrace_app;
 
 GRANT SELECT,INSERT ON TABLE public.maintenance_nodes TO millrace_app;
 
@@ -5826,6 +6177,14 @@ GRANT UPDATE(next_action_at) ON TABLE public.volumes TO millrace_app;
 GRANT UPDATE(transitions) ON TABLE public.volumes TO millrace_app;
 
 GRANT UPDATE(version) ON TABLE public.volumes TO millrace_app;
+
+GRANT UPDATE(restore_id) ON TABLE public.volumes TO millrace_app;
+
+GRANT UPDATE(restore_snapshot_id) ON TABLE public.volumes TO millrace_app;
+
+GRANT UPDATE(restore_volume_id) ON TABLE public.volumes TO millrace_app;
+
+GRANT UPDATE(restore_by) ON TABLE public.volumes TO millrace_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.metered_things TO millrace_app;
 
@@ -5989,6 +6348,12 @@ GRANT UPDATE(next_check_at) ON TABLE public.payments TO millrace_app;
 
 GRANT UPDATE(checks) ON TABLE public.payments TO millrace_app;
 
+GRANT UPDATE(refund_total_nano_usd) ON TABLE public.payments TO millrace_app;
+
+GRANT UPDATE(refund_told_at) ON TABLE public.payments TO millrace_app;
+
+GRANT UPDATE(failed_refunds) ON TABLE public.payments TO millrace_app;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.platform_roles TO millrace_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.pot_gateways TO millrace_app;
@@ -6044,6 +6409,8 @@ GRANT UPDATE(generation) ON TABLE public.pot_servers TO millrace_app;
 GRANT UPDATE(incarnation) ON TABLE public.pot_servers TO millrace_app;
 
 GRANT UPDATE(initialised_at) ON TABLE public.pot_servers TO millrace_app;
+
+GRANT UPDATE(epoch_floor) ON TABLE public.pot_servers TO millrace_app;
 
 GRANT SELECT,INSERT ON TABLE public.pots TO millrace_app;
 
@@ -6173,6 +6540,8 @@ GRANT SELECT,INSERT ON TABLE public.reservation_requests TO millrace_app;
 
 GRANT SELECT,INSERT ON TABLE public.reserve_options TO millrace_app;
 
+GRANT SELECT,UPDATE ON TABLE public.restore_state TO millrace_app;
+
 GRANT SELECT,UPDATE ON TABLE public.sample_shards TO millrace_app;
 
 GRANT SELECT ON TABLE public.schema_migrations TO millrace_app;
@@ -6180,6 +6549,8 @@ GRANT SELECT ON TABLE public.schema_migrations TO millrace_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.sessions TO millrace_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.ssh_public_keys TO millrace_app;
+
+GRANT SELECT,INSERT,DELETE ON TABLE public.storage_addresses TO millrace_app;
 
 GRANT SELECT,INSERT ON TABLE public.storage_nodes TO millrace_app;
 
@@ -6333,6 +6704,10 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.two_factors TO millrace_app;
 
 GRANT SELECT,INSERT ON TABLE public.usage_charges TO millrace_app;
 
+GRANT SELECT,INSERT,DELETE ON TABLE public.usage_deferred TO millrace_app;
+
+GRANT UPDATE(attempts) ON TABLE public.usage_deferred TO millrace_app;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.usage_sinks TO millrace_app;
 
 GRANT SELECT,INSERT ON TABLE public.usage_unreadable TO millrace_app;
@@ -6366,6 +6741,8 @@ GRANT UPDATE(ended_at) ON TABLE public.volume_snapshots TO millrace_app;
 GRANT UPDATE(tries) ON TABLE public.volume_snapshots TO millrace_app;
 
 GRANT UPDATE(last_error) ON TABLE public.volume_snapshots TO millrace_app;
+
+GRANT UPDATE(volume_gb) ON TABLE public.volume_snapshots TO millrace_app;
 
 GRANT SELECT,INSERT ON TABLE public.volume_transitions TO millrace_app;
 
@@ -6430,6 +6807,12 @@ GRANT UPDATE(failing_since) ON TABLE public.webhooks TO millrace_app;
 GRANT UPDATE(last_error) ON TABLE public.webhooks TO millrace_app;
 
 GRANT UPDATE(deleted_at) ON TABLE public.webhooks TO millrace_app;
+
+GRANT SELECT ON TABLE public.written_off_clawbacks TO millrace_app;
+
+GRANT SELECT,INSERT ON TABLE public.written_off_machines TO millrace_app;
+
+GRANT UPDATE(absent_at) ON TABLE public.written_off_machines TO millrace_app;
 
 ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT SELECT,USAGE ON SEQUENCES  TO millrace_app;
 

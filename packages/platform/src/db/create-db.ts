@@ -1,15 +1,16 @@
 import { Kysely, PostgresDialect, sql, type Transaction } from 'kysely';
 import { Pool } from 'pg';
-import { systemClock, type Clock } from '../clock/index.ts';
+import { ClockGuard, ClockSkewError, RemoteClock, systemClock, type Clock } from '../clock/index.ts';
 import type { IdSource } from '../ids/index.ts';
 import type { Logger } from '../log/index.ts';
 import { msToSeconds } from '../money/index.ts';
 import { counter, histogram, inSpan } from '../telemetry/index.ts';
 import type { Db, TransactionOptions, Tx } from './db.ts';
-import { isRetryable } from './errors.ts';
+import { isContended, isRetryable } from './errors.ts';
 import { NamingClient } from './prepared.ts';
 import { assertOutsideTransaction, insideTransaction } from './scope.ts';
 import type { Tables } from './tables.ts';
+import { readClock, TimedDialect, type BeginClocks } from './timed-driver.ts';
 import { columnTypes } from './types.ts';
 
 /** The role that the first migration makes: it reads and writes rows and cannot change the schema. */
@@ -21,7 +22,12 @@ export interface DbOptions {
   readonly poolSize: number;
   /** Shown in pg_stat_activity: the process and its instance. */
   readonly applicationName?: string;
+  /** Stands in for the time of the database, in tests and simulations. Unless given, the database is asked. */
   readonly clock?: Clock;
+  /** False lets transactions run though the clock of the process is wrong: for a command that a person runs. */
+  readonly guardClock?: boolean;
+  /** The clock of the process: its monotonic time measures, its waits are waited. The machine's unless given. */
+  readonly processClock?: Clock;
   readonly ids: IdSource;
   readonly log: Pick<Logger, 'error' | 'warn'>;
   readonly statementTimeoutMs?: number;
@@ -83,11 +89,12 @@ function createPool(options: DbOptions): Pool {
     types: columnTypes,
     ...(role === null ? {} : { options: `-c role=${role}` }),
   });
-  // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
-  pool.on('error', (error) => options.log.warn({ err: error }, 'an idle database connection broke'));
-  // One that breaks while a transaction holds it but runs no query reports here and nowhere else. The next query
-  // fails and undoes the transaction, so there is nothing to do; without a listener this too would end the process.
-  pool.on('connect', (client) => client.on('error', () => undefined));
+  // A connection that breaks is replaced by the pool, and the transaction that holds it fails at its next statement. Only
+  // here is it said why PostgreSQL ended the connection. Without both listeners it would end the process.
+  pool.on('error', () => undefined);
+  pool.on('connect', (client) =>
+    client.on('error', (error) => options.log.warn({ err: error }, 'a database connection broke')),
+  );
   return pool;
 }
 
@@ -97,17 +104,33 @@ function backoffMs(failedAttempts: number, random: () => number): number {
 }
 
 export function createDb(options: DbOptions): Db {
-  const { clock = systemClock, ids, log, random = Math.random } = options;
+  const { ids, log, random = Math.random, guardClock: isGuarded = true } = options;
+  const timer = options.clock ?? options.processClock ?? systemClock;
+  const remote = options.clock === undefined ? new RemoteClock('database', timer) : null;
+  const guard = remote === null ? null : new ClockGuard({ reference: remote, name: 'database', log });
+  const begun: BeginClocks = new WeakMap();
   const pool = createPool(options);
-  const kysely = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
+  const dialect = remote === null ? new PostgresDialect({ pool }) : new TimedDialect({ pool }, remote, begun);
+  const kysely = new Kysely<Tables>({ dialect });
   type Hook = () => void | Promise<void>;
+
+  /** What the driver read when it began the transaction on this connection. */
+  async function clockOf(transaction: Transaction<Tables>): Promise<Clock> {
+    if (remote === null) return timer;
+    const clock = await transaction.getExecutor().provideConnection(async (held) => begun.get(held));
+    if (clock === undefined) throw new Error('A transaction began without a reading of the clock.');
+    return clock;
+  }
 
   async function attempt<T>(o: TransactionOptions, work: (tx: Tx) => Promise<T>): Promise<[T, Hook[]]> {
     const hooks: Hook[] = [];
     const result = await kysely
       .transaction()
       .setIsolationLevel(o.isolation)
-      .execute((transaction: Transaction<Tables>) => {
+      .execute(async (transaction: Transaction<Tables>) => {
+        const clock = await clockOf(transaction);
+        const problem = guard?.problem() ?? null;
+        if (problem !== null && isGuarded && o.withAnyClock !== true) throw new ClockSkewError(problem);
         const tx = {
           kysely: transaction,
           ids,
@@ -126,13 +149,16 @@ export function createDb(options: DbOptions): Db {
     work: (tx: Tx) => Promise<T>,
   ): Promise<[T, Hook[]]> {
     const maxAttempts = o.maxAttempts ?? defaultMaxAttempts;
-    for (let attemptNumber = 1; ; attemptNumber += 1) {
+    const patientUntilMs = timer.monotonicMs() + (o.patienceMs ?? 0);
+    for (let attemptNumber = 1, waits = 0; ; attemptNumber += 1) {
       attempts.add(1, { name: o.name, first: attemptNumber === 1 });
       try {
         return await attempt(o, work);
       } catch (error) {
-        if (attemptNumber >= maxAttempts || !isRetryable(error)) throw error;
-        await clock.sleep(backoffMs(attemptNumber, random));
+        const isWaiting = isContended(error) && timer.monotonicMs() < patientUntilMs;
+        waits += isWaiting ? 1 : 0;
+        if (!isWaiting && (attemptNumber - waits >= maxAttempts || !isRetryable(error))) throw error;
+        await timer.sleep(backoffMs(attemptNumber, random));
       }
     }
   }
@@ -154,7 +180,7 @@ export function createDb(options: DbOptions): Db {
     },
     async transaction(o, work) {
       assertOutsideTransaction('A second transaction');
-      const startedMs = clock.monotonicMs();
+      const startedMs = timer.monotonicMs();
       let outcome = 'rolled back';
       try {
         const [result, hooks] = await inSpan(
@@ -166,11 +192,20 @@ export function createDb(options: DbOptions): Db {
         await runHooks(o.name, hooks);
         return result;
       } finally {
-        durations.record(msToSeconds(clock.monotonicMs() - startedMs), { name: o.name, outcome });
+        durations.record(msToSeconds(timer.monotonicMs() - startedMs), { name: o.name, outcome });
       }
     },
+    clock: remote ?? timer,
+    clockProblem: () => guard?.problem() ?? null,
     async ping() {
-      await sql`select 1`.execute(kysely);
+      if (remote === null) {
+        await sql`select 1`.execute(kysely);
+        return;
+      }
+      await kysely.getExecutor().provideConnection(async (connection) => {
+        remote.take(await readClock(connection, () => remote.monotonicMs()));
+        guard?.problem();
+      });
     },
     close: () => kysely.destroy(),
   } as Db;

@@ -23,7 +23,11 @@ describe('migration files', () => {
     const files = await readMigrations(directory);
     expect(files.map(({ version, name, concurrentIndex }) => ({ version, name, concurrentIndex }))).toEqual([
       { version: 1, name: 'first', concurrentIndex: null },
-      { version: 2, name: 'second', concurrentIndex: 'a_idx' },
+      {
+        version: 2,
+        name: 'second',
+        concurrentIndex: { name: 'a_idx', table: 'a', definition: '(b)', isUnique: false },
+      },
     ]);
     expect(files[0]?.sha256).toMatch(/^[0-9a-f]{64}$/);
   });

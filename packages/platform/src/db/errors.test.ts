@@ -1,6 +1,6 @@
 import { DatabaseError } from 'pg';
 import { expect, test } from 'vitest';
-import { isRetryable, isUnavailable } from './errors.ts';
+import { isContended, isRetryable, isUnavailable } from './errors.ts';
 
 function databaseError(code: string, constraint?: string): DatabaseError {
   const error = new DatabaseError('x', 1, 'error');
@@ -19,6 +19,16 @@ test.each([
   ['a lost connection', databaseError('08006'), false],
 ])('%s is worth another try: %s', (_name, error, retryable) => {
   expect(isRetryable(error)).toBe(retryable);
+});
+
+test.each([
+  ['a lock that others hold', databaseError('55P03'), true],
+  ['a pool without a free connection', new Error('timeout exceeded when trying to connect'), true],
+  ['a connection that took too long', new Error('Connection terminated due to connection timeout'), true],
+  // The transaction may have been committed.
+  ['a connection that broke', new Error('Connection terminated unexpectedly'), false],
+])('%s ended before anything was changed: %s', (_name, error, contended) => {
+  expect(isContended(error)).toBe(contended);
 });
 
 test.each([

@@ -94,7 +94,12 @@ function declared(column: Column, literals: string | undefined): string {
   if (column.is_generated === 'ALWAYS' || column.identity_generation === 'ALWAYS') {
     return `GeneratedAlways<${type}>`;
   }
-  return column.column_default !== null || column.is_identity === 'YES' ? `Generated<${type}>` : type;
+  const isOptional = column.column_default !== null || column.is_identity === 'YES';
+  if (!isOptional) return type;
+  // Generated<ColumnType<…>> would take a ColumnType as the value to write.
+  return type.startsWith('ColumnType<')
+    ? type.replaceAll(', string, ', ', string | undefined, ')
+    : `Generated<${type}>`;
 }
 
 function pascalCase(name: string): string {

@@ -1,7 +1,9 @@
 export type { Db, Isolation, Reader, TransactionOptions, Tx } from './db.ts';
 export { appRole, createDb, type DbOptions } from './create-db.ts';
+export { watchClock } from './watch-clock.ts';
+export { inSavepoint } from './savepoint.ts';
 export { assertOutsideTransaction } from './scope.ts';
-export { isDataError, isUnavailable, isUniqueViolation } from './errors.ts';
+export { isContended, isDataError, isStatementTimeout, isUnavailable, isUniqueViolation } from './errors.ts';
 export {
   migrate,
   requireSchema,

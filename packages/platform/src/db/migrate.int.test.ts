@@ -110,6 +110,46 @@ describe('migrating', () => {
     expect(rows).toEqual([{ indisvalid: true }]);
   });
 
+  it('builds an index on partitions one by one, and continues after a process died, while rows are written', async () => {
+    await file('0001_first.sql', 'create table a (id int) partition by range (id)');
+    await run();
+    for (const n of [1, 2, 3]) {
+      await client.query(`create table a_${n} partition of a for values from (${n}) to (${n + 1})`);
+    }
+    await client.query('insert into a values (1), (2), (3)');
+    await file(
+      '0002_index.sql',
+      '-- no-transaction\ncreate index concurrently a_id_idx on a (id) where id > 1',
+    );
+    // A process that died: the index of the parent, one part that is attached, and one that is not.
+    await client.query('create index a_id_idx on only a (id) where id > 1');
+    await client.query('create index a_1_id_idx on a_1 (id) where id > 1');
+    await client.query('alter index a_id_idx attach partition a_1_id_idx');
+    await client.query('create index a_2_id_idx on a_2 (id) where id > 1');
+    // A transaction that has written to the last partition: the build waits for it, and does not block another writer.
+    await client.query('begin');
+    await client.query('insert into a_3 values (3)');
+    const building = migrate(url, { directory, lockTimeoutMs: 2_000 });
+    const writer = new Client({ connectionString: url, lock_timeout: 2_000 });
+    await writer.connect();
+    await eventually({ what: 'the index waits for us' }, async () => {
+      const { rowCount } = await writer.query(
+        `select 1 from pg_stat_activity where application_name = 'millrace-migrate' and wait_event_type = 'Lock'
+            and query like 'create index concurrently a_3%' and datname = current_database()`,
+      );
+      return rowCount === 1;
+    });
+    await writer.query('insert into a values (1), (2), (3)');
+    await writer.end();
+    await client.query('commit');
+    expect(await building).toEqual([{ version: 2, name: 'index' }]);
+    const { rows } = await client.query(
+      `select indexrelid::regclass::text as name, indisvalid as valid from pg_index
+        where indrelid::regclass::text ~ '^a(_|$)' order by 1`,
+    );
+    expect(rows).toEqual(['a_1', 'a_2', 'a_3', 'a'].map((t) => ({ name: `${t}_id_idx`, valid: true })));
+  });
+
   it.each([
     ['two statements', 'create index concurrently a_idx on a (id); create table b (id int)'],
     ['a statement that cannot be begun again', 'create table b (id int)'],

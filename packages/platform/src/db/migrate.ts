@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { Client } from 'pg';
 import { systemClock, type Clock } from '../clock/index.ts';
 import type { Logger } from '../log/index.ts';
+import { buildIndex } from './concurrent-index.ts';
 import type { Db } from './db.ts';
 import { isUndefinedTable } from './errors.ts';
 import { migrationsDirectory, readMigrations, type MigrationFile } from './migration-files.ts';
@@ -146,25 +147,16 @@ async function apply(client: Client, file: MigrationFile): Promise<void> {
       await record();
       await client.query('commit');
     } else {
-      await buildIndex(client, file.concurrentIndex, file.sql);
+      await buildIndex(client, file.concurrentIndex);
       await record();
     }
   } catch (error) {
     const kept =
-      file.concurrentIndex === null ? 'nothing of it was kept' : 'the next run begins the index anew';
+      file.concurrentIndex === null
+        ? 'nothing of it was kept'
+        : 'the next run continues or rebuilds the index';
     throw new Error(`Migration ${file.version} (${file.name}) failed; ${kept}.`, { cause: error });
   }
-}
-
-/**
- * Nobody queues behind an index that is built concurrently, so it may wait for long transactions as long as it has to.
- * What a process that died over it left behind, finished or not, is dropped first.
- */
-async function buildIndex(client: Client, name: string, create: string): Promise<void> {
-  await client.query("select set_config('lock_timeout', '0', false)");
-  await client.query(`drop index concurrently if exists ${name}`);
-  await client.query(create);
-  await client.query('reset lock_timeout');
 }
 
 /** The version of the database, 0 when it has never been migrated. */
@@ -180,6 +172,7 @@ const howToMigrate = 'Run millrace-admin migrate first.';
 /**
  * Refuses to go on when the database is older than this code expects. A newer database is fine: migrations
  * only add what older code does not miss, so that a deployment can migrate first and roll the processes after.
+ * From then on `db.clock` knows the time.
  */
 export async function requireSchema(db: Db, directory = migrationsDirectory): Promise<void> {
   const needed = (await readMigrations(directory)).length;
@@ -197,4 +190,5 @@ export async function requireSchema(db: Db, directory = migrationsDirectory): Pr
       `The database is at schema version ${found} and this code needs ${needed}. ${howToMigrate}`,
     );
   }
+  await db.ping();
 }

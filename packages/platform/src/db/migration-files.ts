@@ -12,30 +12,39 @@ export interface MigrationFile {
   readonly sql: string;
   readonly sha256: string;
   /** The index that the file builds outside a transaction, as `create index concurrently` must; null for others. */
-  readonly concurrentIndex: string | null;
+  readonly concurrentIndex: ConcurrentIndex | null;
+}
+
+export interface ConcurrentIndex {
+  readonly name: string;
+  readonly table: string;
+  readonly isUnique: boolean;
+  /** All that follows the name of the table: columns, predicate. */
+  readonly definition: string;
 }
 
 const fileName = /^(\d{4})_([a-z0-9_]+)\.sql$/;
 const noTransactionMark = /^-- no-transaction$/m;
-const commentLine = /^\s*--.*$/gm;
-const buildsOneIndex = /^create (?:unique )?index concurrently ([a-z_][a-z0-9_]*) on [^;]+;?$/i;
+const commentLine = /^[ \t]*--.*$/gm;
+const buildsOneIndex =
+  /^create (unique )?index concurrently ([a-z_][a-z0-9_]*) on ([a-z_][a-z0-9_]*) ([^;]+);?$/i;
 
 /**
  * Without a transaction a process can die half way, or before it has noted what it did. The one statement allowed
  * there can always be begun again, once what the dead process left has been dropped. `if not exists` would take an
  * index that is there half built, and never used, for a finished one.
  */
-function concurrentIndexOf(file: string, sql: string): string | null {
+function concurrentIndexOf(file: string, sql: string): ConcurrentIndex | null {
   if (!noTransactionMark.test(sql)) return null;
   const statement = sql.replaceAll(commentLine, '').replaceAll(/\s+/g, ' ').trim();
-  const [, name] = buildsOneIndex.exec(statement) ?? [];
-  if (name === undefined) {
+  const [, unique, name, table, definition] = buildsOneIndex.exec(statement) ?? [];
+  if (name === undefined || table === undefined || definition === undefined) {
     throw new Error(
       `${file} is marked no-transaction, and such a file holds one statement only: ` +
         'create [unique] index concurrently NAME on …, without "if not exists".',
     );
   }
-  return name;
+  return { name, table, definition: definition.trim(), isUnique: unique !== undefined };
 }
 
 function parseMigration(file: string, sql: string): MigrationFile {

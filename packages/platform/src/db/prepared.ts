@@ -39,15 +39,32 @@ export async function runStatement<Row>(
   return result.rows;
 }
 
+/** Asks PostgreSQL for its time. May follow another statement in the same text. */
+export const readClockText =
+  'select extract(epoch from clock_timestamp())::double precision * 1000 as "nowMs"';
+
 type Query = (config: string | QueryConfig, values?: unknown[]) => Promise<QueryResult>;
 
-/** The driver's client, except that a text known here is sent by its name. */
+/**
+ * The driver's client, except that a text known here is sent by its name, and that a text which ends by asking the time
+ * answers the time alone, whatever stands before the question.
+ */
 export class NamingClient extends Client {
   override query: Client['query'] = ((config: string | QueryConfig, ...rest: unknown[]) => {
     const query = super.query.bind(this) as Query & ((...all: unknown[]) => unknown);
     const [values] = rest;
     const name = typeof config === 'string' && Array.isArray(values) ? known.get(config) : undefined;
-    if (name === undefined || typeof config !== 'string') return query(config, ...rest);
-    return query({ name, text: config, values: values as unknown[] });
+    if (name !== undefined && typeof config === 'string') {
+      return query({ name, text: config, values: values as unknown[] });
+    }
+    const asksTime = typeof config === 'string' && config.endsWith(readClockText);
+    return asksTime ? query(config).then(lastOf) : query(config, ...rest);
   }) as Client['query'];
+}
+
+/** A text of several statements has an array of results. */
+function lastOf(results: QueryResult | readonly QueryResult[]): QueryResult {
+  const last = Array.isArray(results) ? (results as readonly QueryResult[]).at(-1) : (results as QueryResult);
+  if (last === undefined) throw new Error('PostgreSQL answered nothing.');
+  return last;
 }

@@ -160,7 +160,7 @@ export interface ClustersTable {
   driver: 'incus' | 'ironic' | 'mock';
   endpoint: string;
   credential_ref: string | null;
-  settings: Generated<ColumnType<Json, string, string>>;
+  settings: ColumnType<Json, string | undefined, string>;
   offer: 'virtual-machine' | 'bare-metal' | 'marketplace';
   connection_type: 'ethernet' | 'infiniband';
   supplier_org_id: string | null;
@@ -192,6 +192,9 @@ export interface DeviceCodesTable {
   polling_interval: number | null;
   client_id: string | null;
   scope: string | null;
+  requested_ip: string | null;
+  requested_agent: string | null;
+  created_at: Generated<Date>;
 }
 
 export interface EntitlementsTable {
@@ -353,7 +356,7 @@ export interface InferenceRequestsTable {
   price_ids: string[];
   attempts: ColumnType<Json, string, string>;
   source: 'final' | 'checkpoint';
-  outcome: 'charged' | 'late' | 'unknown_lease' | 'free';
+  outcome: 'charged' | 'late' | 'unknown_lease' | 'overpriced' | 'free';
   transfer_id: string | null;
   recorded_at: Date;
   late_nano_usd: bigint | null;
@@ -388,6 +391,12 @@ export interface InvitationsTable {
 export interface InvoiceCounterTable {
   is_only: Generated<boolean>;
   last_number: bigint;
+}
+
+export interface InvoiceGapsTable {
+  first_number: bigint;
+  last_number: bigint;
+  noted_at: Date;
 }
 
 export interface InvoiceMonthsTable {
@@ -427,6 +436,8 @@ export interface LedgerAccountsTable {
   frozen_at: Date | null;
   has_companions: Generated<boolean>;
   created_at: Generated<Date>;
+  owed_nano_usd: Generated<bigint>;
+  written_off_nano_usd: Generated<bigint>;
 }
 
 export interface LedgerEntriesTable {
@@ -478,6 +489,21 @@ export interface LedgerTransfersTable {
 export interface ListingChangesTable {
   xid: Generated<string>;
   node_id: string;
+}
+
+export interface LoopItemsTable {
+  loop: string;
+  item: string;
+  failures: number;
+  free_at: Date;
+  failing_since: Date | null;
+  problem: string | null;
+  holder: string | null;
+}
+
+export interface MailRefusalsTable {
+  email: string;
+  refused_at: Date;
 }
 
 export interface MaintenanceNodesTable {
@@ -668,6 +694,7 @@ export interface NoticeMailsTable {
   done_at: Date | null;
   email: string | null;
   recipient: GeneratedAlways<string>;
+  in_digest: Generated<boolean>;
 }
 
 export interface NoticePreferencesTable {
@@ -795,6 +822,9 @@ export interface PaymentsTable {
   paid_at: Date | null;
   next_check_at: Date | null;
   checks: Generated<number>;
+  refund_total_nano_usd: Generated<bigint>;
+  refund_told_at: Date | null;
+  failed_refunds: ColumnType<Json, string | undefined, string>;
 }
 
 export interface PlatformRolesTable {
@@ -861,6 +891,7 @@ export interface PotServersTable {
   generation: bigint;
   incarnation: string;
   initialised_at: Date;
+  epoch_floor: Generated<bigint>;
 }
 
 export interface PotsTable {
@@ -1126,6 +1157,21 @@ export interface ReserveOptionsTable {
   created_at: Date;
 }
 
+export interface RestoreStateTable {
+  is_only: Generated<boolean>;
+  installation: Generated<string>;
+  generation: Generated<bigint>;
+  mark: Generated<bigint>;
+  marked_at: Generated<Date>;
+  state: Generated<'normal' | 'restored' | 'confirming'>;
+  found_at: Date | null;
+  outside: ColumnType<Json | null, string | null, string | null>;
+  report: ColumnType<Json | null, string | null, string | null>;
+  reported_at: Date | null;
+  confirmed_at: Date | null;
+  lost_from: Date | null;
+}
+
 export interface SampleShardsTable {
   shard: number;
   sampled_at: Generated<Date>;
@@ -1161,6 +1207,14 @@ export interface SshPublicKeysTable {
   public_key: string;
   fingerprint: string;
   created_at: Generated<Date>;
+}
+
+export interface StorageAddressesTable {
+  region: string;
+  address: string;
+  rental_id: string;
+  attempt: number;
+  position: number;
 }
 
 export interface StorageNodesTable {
@@ -1328,7 +1382,20 @@ export interface UsageChargesTable {
   amount_nano_usd: bigint;
   borne_nano_usd: Generated<bigint>;
   transfer_id: string | null;
-  outcome: 'charged' | 'late' | 'unknown_lease';
+  outcome: 'charged' | 'late' | 'unknown_lease' | 'overpriced';
+  recorded_at: Date;
+}
+
+export interface UsageDeferredTable {
+  stream: string;
+  seq: bigint;
+  position: number;
+  org_id: string;
+  lease_id: string | null;
+  lane: GeneratedAlways<string>;
+  kind: 'usage' | 'end';
+  payload: ColumnType<Json, string, string>;
+  attempts: Generated<number>;
   recorded_at: Date;
 }
 
@@ -1398,6 +1465,7 @@ export interface VolumeSnapshotsTable {
   ended_at: Date | null;
   tries: Generated<number>;
   last_error: string | null;
+  volume_gb: number;
 }
 
 export interface VolumeTransitionsTable {
@@ -1453,6 +1521,10 @@ export interface VolumesTable {
   next_action_at: Date | null;
   transitions: Generated<number>;
   version: Generated<number>;
+  restore_id: string | null;
+  restore_snapshot_id: string | null;
+  restore_volume_id: string | null;
+  restore_by: Date | null;
 }
 
 export interface WalletLaddersTable {
@@ -1475,7 +1547,7 @@ export interface WebhookDeliveriesTable {
   resource_id: string;
   status: Generated<'pending' | 'succeeded' | 'failed' | 'abandoned'>;
   failures: Generated<number>;
-  attempts: Generated<ColumnType<Json, string, string>>;
+  attempts: ColumnType<Json, string | undefined, string>;
   next_attempt_at: Date | null;
   created_at: Generated<Date>;
 }
@@ -1515,6 +1587,20 @@ export interface WebhooksTable {
   deleted_at: Date | null;
 }
 
+export interface WrittenOffClawbacksTable {
+  transfer_id: string;
+}
+
+export interface WrittenOffMachinesTable {
+  org_id: string;
+  cluster_id: string;
+  external_id: string;
+  mode: 'live' | 'test';
+  node_id: string;
+  written_off_at: Date;
+  absent_at: Date | null;
+}
+
 export interface GeneratedTables {
   accounts: AccountsTable;
   allocated_gpus: AllocatedGpusTable;
@@ -1545,6 +1631,7 @@ export interface GeneratedTables {
   instances: InstancesTable;
   invitations: InvitationsTable;
   invoice_counter: InvoiceCounterTable;
+  invoice_gaps: InvoiceGapsTable;
   invoice_months: InvoiceMonthsTable;
   invoices: InvoicesTable;
   ledger_accounts: LedgerAccountsTable;
@@ -1553,6 +1640,8 @@ export interface GeneratedTables {
   ledger_holds: LedgerHoldsTable;
   ledger_transfers: LedgerTransfersTable;
   listing_changes: ListingChangesTable;
+  loop_items: LoopItemsTable;
+  mail_refusals: MailRefusalsTable;
   maintenance_nodes: MaintenanceNodesTable;
   maintenance_notices: MaintenanceNoticesTable;
   maintenance_windows: MaintenanceWindowsTable;
@@ -1598,10 +1687,12 @@ export interface GeneratedTables {
   required_actions: RequiredActionsTable;
   reservation_requests: ReservationRequestsTable;
   reserve_options: ReserveOptionsTable;
+  restore_state: RestoreStateTable;
   sample_shards: SampleShardsTable;
   schema_migrations: SchemaMigrationsTable;
   sessions: SessionsTable;
   ssh_public_keys: SshPublicKeysTable;
+  storage_addresses: StorageAddressesTable;
   storage_nodes: StorageNodesTable;
   stray_machines: StrayMachinesTable;
   supplier_join_tokens: SupplierJoinTokensTable;
@@ -1613,6 +1704,7 @@ export interface GeneratedTables {
   suppliers: SuppliersTable;
   two_factors: TwoFactorsTable;
   usage_charges: UsageChargesTable;
+  usage_deferred: UsageDeferredTable;
   usage_sinks: UsageSinksTable;
   usage_unreadable: UsageUnreadableTable;
   usage_watermarks: UsageWatermarksTable;
@@ -1626,4 +1718,6 @@ export interface GeneratedTables {
   webhook_deliveries: WebhookDeliveriesTable;
   webhook_queues: WebhookQueuesTable;
   webhooks: WebhooksTable;
+  written_off_clawbacks: WrittenOffClawbacksTable;
+  written_off_machines: WrittenOffMachinesTable;
 }

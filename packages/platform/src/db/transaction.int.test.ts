@@ -152,6 +152,24 @@ describe('a transaction', () => {
   });
 });
 
+describe('a transaction that fails for a reason of its own when its connection is lost', () => {
+  it('reports that reason, not the failed rollback, and logs why PostgreSQL ended the connection', async () => {
+    const warned: unknown[] = [];
+    const log = { warn: (fields: unknown) => void warned.push(fields), error: () => undefined };
+    const fragile = open({ log: log as DbOptions['log'] });
+    const failure = fragile.transaction({ name: 'cut', isolation: 'read committed' }, async (tx) => {
+      const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(tx.kysely);
+      await killBackend(database, rows[0]?.pid ?? expect.fail('no pid'));
+      await expect(read(tx, 1)).rejects.toThrow();
+      throw new Error('the first reason');
+    });
+    await expect(failure).rejects.toThrow('the first reason');
+    await expect.poll(() => warned).toContainEqual({ err: expect.objectContaining({ code: '57P01' }) });
+    expect(await read(fragile, 1)).toBe(0);
+    await fragile.close();
+  });
+});
+
 describe('a commit', () => {
   it('whose answer is lost fails, is not run again and runs no hooks, though it may have happened', async () => {
     await using proxy = await startTcpProxy(database.url);
@@ -325,5 +343,50 @@ describe('a connection', () => {
 
   it('refuses a role name that could carry something else', () => {
     expect(() => open({ role: 'x -c statement_timeout=0' })).toThrow('Not a role name');
+  });
+});
+
+describe('a transaction with patience', () => {
+  it('is run again while others hold what it needs, and is given up at once without patience', async () => {
+    const impatient = open({ lockTimeoutMs: 20, poolSize: 1, connectTimeoutMs: 60_000 });
+    const holder = await database.connect();
+    try {
+      await holder.query('begin');
+      await holder.query('update counters set value = 5 where id = 1');
+      const options = { name: 'wait', isolation: 'read committed' } as const;
+      const refused = impatient.transaction(options, (tx) => write(tx, 1, 6));
+      await expect(refused).rejects.toMatchObject({ code: '55P03' });
+      let tries = 0;
+      await impatient.transaction({ ...options, patienceMs: 600_000 }, async (tx) => {
+        tries += 1;
+        if (tries === 3) await holder.query('commit');
+        await write(tx, 1, 7);
+      });
+      expect(tries).toBeGreaterThanOrEqual(3);
+      expect(await read(db, 1)).toBe(7);
+    } finally {
+      await holder.end();
+      await impatient.close();
+    }
+  });
+
+  it('waits for a connection as long as its patience lasts', async () => {
+    const small = open({ poolSize: 1, connectTimeoutMs: 1_000 });
+    // The time limit bounds the opening of the connection too, which may take longer on a slow machine.
+    await eventually({ what: 'an open connection' }, async () => (await read(small, 1)) === 0);
+    const options = { name: 'wait', isolation: 'read committed' } as const;
+    const isHeld = Promise.withResolvers<void>();
+    const release = Promise.withResolvers<void>();
+    const first = small.transaction(options, async () => {
+      isHeld.resolve();
+      await release.promise;
+    });
+    await isHeld.promise;
+    await expect(small.transaction(options, (tx) => write(tx, 1, 8))).rejects.toThrow(/timeout exceeded/);
+    const second = small.transaction({ ...options, patienceMs: 600_000 }, (tx) => write(tx, 1, 9));
+    release.resolve();
+    await Promise.all([first, second]);
+    expect(await read(db, 1)).toBe(9);
+    await small.close();
   });
 });

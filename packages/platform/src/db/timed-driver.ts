@@ -1,0 +1,81 @@
+import {
+  CompiledQuery,
+  PostgresDialect,
+  PostgresDriver,
+  type DatabaseConnection,
+  type PostgresDialectConfig,
+  type TransactionSettings,
+} from 'kysely';
+import type { Clock, ClockReading, RemoteClock } from '../clock/index.ts';
+import { readClockText } from './prepared.ts';
+
+interface ClockRow {
+  readonly nowMs: number;
+}
+
+type PostgresConnection = Parameters<PostgresDriver['rollbackTransaction']>[0];
+
+/** What one transaction needs of the driver: the clock that was read when it began. */
+export type BeginClocks = WeakMap<DatabaseConnection, Clock>;
+
+/** Reads the clock of the database on a connection. A text before the question is sent in the same round trip. */
+export async function readClock(
+  connection: Pick<DatabaseConnection, 'executeQuery'>,
+  monotonicMs: () => number,
+  before = '',
+): Promise<ClockReading> {
+  const sentMs = monotonicMs();
+  const { rows } = await connection.executeQuery<ClockRow>(CompiledQuery.raw(`${before}${readClockText}`));
+  const receivedMs = monotonicMs();
+  const remoteMs = rows[0]?.nowMs;
+  if (remoteMs === undefined) throw new Error('PostgreSQL did not say what time it is.');
+  return { remoteMs, sentMs, receivedMs };
+}
+
+/** Begins each transaction with a reading of the database's clock, in the round trip of BEGIN itself. */
+class TimedDriver extends PostgresDriver {
+  readonly #clock: RemoteClock;
+  readonly #begun: BeginClocks;
+
+  constructor(config: PostgresDialectConfig, clock: RemoteClock, begun: BeginClocks) {
+    super(config);
+    this.#clock = clock;
+    this.#begun = begun;
+  }
+
+  override async beginTransaction(
+    connection: PostgresConnection,
+    settings: TransactionSettings,
+  ): Promise<void> {
+    const isolation =
+      settings.isolationLevel === undefined ? '' : ` isolation level ${settings.isolationLevel}`;
+    const begin = `start transaction${isolation}; `;
+    try {
+      const reading = await readClock(connection, () => this.#clock.monotonicMs(), begin);
+      this.#begun.set(connection, this.#clock.take(reading));
+    } catch (error) {
+      // The transaction may have begun although the reading failed; the pool must not hand out such a connection.
+      await this.rollbackTransaction(connection);
+      throw error;
+    }
+  }
+
+  /** Kysely discards a connection whose rollback failed, and PostgreSQL ends its transaction: the caller needs the first error. */
+  override async rollbackTransaction(connection: PostgresConnection): Promise<void> {
+    await super.rollbackTransaction(connection).catch(() => undefined);
+  }
+}
+
+/** The dialect of PostgreSQL, with transactions that know the database's time at their beginning. */
+export class TimedDialect extends PostgresDialect {
+  readonly #make: () => TimedDriver;
+
+  constructor(config: PostgresDialectConfig, clock: RemoteClock, begun: BeginClocks) {
+    super(config);
+    this.#make = () => new TimedDriver(config, clock, begun);
+  }
+
+  override createDriver(): PostgresDriver {
+    return this.#make();
+  }
+}

@@ -1,0 +1,32 @@
+import type { Timer } from '../clock/index.ts';
+import { NotReadyError, startLoop, type Lifecycle } from '../lifecycle/index.ts';
+import type { Logger } from '../log/index.ts';
+import type { Db } from './db.ts';
+
+/** A process that runs no transaction still reads the clock of the database this often. */
+const READ_EVERY_MS = 5_000;
+const CHECK_TIMEOUT_MS = 2_000;
+
+/** Compares the clocks while the process is idle, and makes the comparison a required part of its readiness. */
+export function watchClock(
+  db: Pick<Db, 'ping' | 'clockProblem'>,
+  { clock, lifecycle, log }: { readonly clock: Timer; readonly lifecycle: Lifecycle; readonly log: Logger },
+): void {
+  const loop = startLoop(
+    { name: 'compare clocks', clock, log, idleMs: READ_EVERY_MS, maxBackoffMs: READ_EVERY_MS },
+    async () => {
+      await db.ping();
+      return 'idle';
+    },
+  );
+  lifecycle.onDrain('consumers', 'compare clocks', () => loop.stop());
+  lifecycle.addCheck({
+    name: 'clock',
+    required: true,
+    timeoutMs: CHECK_TIMEOUT_MS,
+    check: async () => {
+      const problem = db.clockProblem();
+      if (problem !== null) throw new NotReadyError(problem);
+    },
+  });
+}
