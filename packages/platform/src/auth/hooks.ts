@@ -1,18 +1,20 @@
 import type { BetterAuthOptions } from 'better-auth';
 import { createAuthMiddleware } from 'better-auth/api';
 import { refuseHandedToken } from './plugins.ts';
-import { requireFitSignUp, requireName } from './sign-up.ts';
+import { SESSION_SECONDS } from './settings.ts';
+import { requireFitSignUp, requireName, waySignedUp, type RequireMaySignUp } from './sign-up.ts';
 
 export interface HookOptions {
-  /** There is no mail, so nobody can show that a mailbox is theirs. */
-  readonly isEveryMailboxBelieved: boolean;
-  /** Throws unless somebody with this mailbox may sign up. */
-  readonly requireMaySignUp: (email: string) => Promise<void>;
+  readonly requireMaySignUp: RequireMaySignUp;
 }
+
+/** A program keeps a key, not the session: it needs the session only to make one. */
+const DEVICE_SESSION_MS = 3_600_000;
+const SESSION_MS = SESSION_SECONDS * 1_000;
 
 /** Where we have a word in what the library does. */
 export function authHooks(options: HookOptions): Pick<BetterAuthOptions, 'hooks' | 'databaseHooks'> {
-  const { isEveryMailboxBelieved, requireMaySignUp } = options;
+  const { requireMaySignUp } = options;
   return {
     hooks: {
       before: createAuthMiddleware(async ({ path, body }) => {
@@ -23,23 +25,22 @@ export function authHooks(options: HookOptions): Pick<BetterAuthOptions, 'hooks'
     databaseHooks: {
       session: {
         create: {
-          // The library signs in whoever opens a letter that changes the mailbox. The session that it wants is over at once.
-          before: async (session, context) =>
-            context?.path === '/verify-email' ? { data: { ...session, expiresAt: new Date(0) } } : undefined,
+          before: async (session, context) => {
+            // The library starts a session when a link that changes the mailbox is opened. That session is expired from the start.
+            if (context?.path === '/verify-email') return { data: { ...session, expiresAt: new Date(0) } };
+            if (context?.path !== '/device/token') return undefined;
+            const expiresAt = new Date(session.expiresAt.getTime() - SESSION_MS + DEVICE_SESSION_MS);
+            return { data: { ...session, expiresAt } };
+          },
         },
       },
       user: {
         create: {
-          before: async (user) => {
+          before: async (user, context) => {
             requireName(user.name);
-            await requireMaySignUp(user.email);
-            return {
-              data: {
-                ...user,
-                name: user.name.trim(),
-                ...(isEveryMailboxBelieved ? { emailVerified: true } : {}),
-              },
-            };
+            const sent: unknown = context?.body;
+            await requireMaySignUp(user.email, waySignedUp(context?.path, sent));
+            return { data: { ...user, name: user.name.trim() } };
           },
         },
         update: {

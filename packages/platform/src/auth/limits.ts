@@ -34,14 +34,14 @@ function requestsOf(path: AuthPath, who: Trier): readonly RateRequest[] {
   const { clientIp, mailbox, browser, addressTries } = who;
   const block = addressBlock(clientIp);
   const byAddress: RatePolicy = {
-    name: 'sign-in-address',
+    name: path.counted === 'request' ? 'device-codes-address' : 'sign-in-address',
     scope: 'ip',
     subject: block,
     limit: addressTries,
     windowMs,
   };
   const requests: RateRequest[] = [{ tag: block, policies: [byAddress] }];
-  if (path.counted === 'code' || mailbox === null) return requests;
+  if (path.counted === 'code' || path.counted === 'request' || mailbox === null) return requests;
   const isPassword = path.counted === 'password';
   const byMailbox: RatePolicy = {
     name: isPassword ? (browser === null ? 'sign-in-mailbox' : 'sign-in-browser') : 'letters-mailbox',
@@ -72,8 +72,8 @@ export async function countTry(limiter: GivingLimiter, path: AuthPath, who: Trie
   }
   return {
     giveBack: async () => {
-      // A letter stays counted: each of them lands in somebody's mailbox.
-      if (path.counted === 'letter') return;
+      // Letters that were sent and requests that left a row behind stay counted.
+      if (path.counted === 'letter' || path.counted === 'request') return;
       await Promise.all(requests.map((request) => limiter.giveBack(request)));
     },
   };

@@ -23,7 +23,7 @@ export interface MountOptions {
 export function mountSignIn(options: MountOptions): void {
   const { server } = options;
   void server.fastify.register(async (scope) => {
-    readJsonBodies(scope);
+    readJsonBodies(server, scope);
     scope.route({
       method: ['GET', 'POST'],
       url: `${prefix}/*`,
@@ -123,21 +123,24 @@ function mailboxIn(body: unknown): string | null {
   return typeof email === 'string' ? mailboxOf(email) : null;
 }
 
-function readJsonBodies(scope: FastifyInstance): void {
+function readJsonBodies(server: HttpServer, scope: FastifyInstance): void {
   scope.removeAllContentTypeParsers();
   const parseJson = scope.getDefaultJsonParser('error', 'error');
-  scope.addContentTypeParser(
-    'application/json',
-    { parseAs: 'string', bodyLimit: BODY_BYTES },
-    (request, text: string, done) => {
+  scope.addContentTypeParser('application/json', (request, payload, done) => {
+    const parse = (text: string): void => {
       if (text.trim() === '') return done(null, undefined);
       return void parseJson(request, text, (error, value) => {
         const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
         if (error !== null || !isObject) done(new Fault('MALFORMED_JSON'));
         else done(null, value);
       });
-    },
-  );
+    };
+    server.readText(request, payload, {
+      maxBytes: BODY_BYTES,
+      done: parse,
+      fail: (error) => done(error as Error),
+    });
+  });
   scope.addContentTypeParser('*', (_request, payload, done) => {
     payload.resume();
     done(new Fault('UNSUPPORTED_MEDIA_TYPE'));

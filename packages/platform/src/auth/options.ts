@@ -5,15 +5,15 @@ import { authHooks } from './hooks.ts';
 import { authPlugins } from './plugins.ts';
 import { createPasswords } from './passwords.ts';
 import type { Post } from './post.ts';
-import { columns, type SignInSettings } from './settings.ts';
-import { signUpClosed } from './sign-up.ts';
+import { columns, SESSION_SECONDS, type SignInSettings } from './settings.ts';
+import { signUpRule } from './sign-up.ts';
 
 export interface OptionDeps {
   readonly ids: IdSource;
-  /** Null: there is no mail, so every mailbox is believed. */
+  /** Null: there is no mail, so a person with a password has no verified mailbox. */
   readonly post: Post | null;
-  /** Whether somebody who was invited may sign up although it is closed. */
-  readonly isInvited: (email: string) => Promise<boolean>;
+  /** Whether this mailbox has an open invitation; with a secret: one whose link holds it. */
+  readonly isInvited: (email: string, secret: string | null) => Promise<boolean>;
   /** Told of everything that is refused or fails. */
   readonly onError: (error: unknown) => void;
   /** A password was chosen by a letter, so the mailbox, and the account with it, is that person's alone. */
@@ -23,7 +23,6 @@ export interface OptionDeps {
 }
 
 const SECONDS_PER_DAY = 86_400;
-const SESSION_SECONDS = 30 * SECONDS_PER_DAY;
 const LETTER_SECONDS = 3_600;
 /** How recently somebody must have signed in to change what they sign in with. */
 const FRESH_SECONDS = SECONDS_PER_DAY;
@@ -33,9 +32,8 @@ export function authOptions(settings: SignInSettings, deps: OptionDeps) {
   const { name, publicUrl } = settings;
   const console = `${publicUrl}/console`;
   const { post } = deps;
-  const requireMaySignUp = async (email: string): Promise<void> => {
-    if (settings.signUp === 'closed' && !(await deps.isInvited(email))) throw signUpClosed();
-  };
+  const isClosed = settings.signUp === 'closed';
+  const requireMaySignUp = signUpRule({ hasMail: post !== null, isClosed, isInvited: deps.isInvited });
   return {
     appName: name,
     baseURL: publicUrl,
@@ -106,7 +104,12 @@ export function authOptions(settings: SignInSettings, deps: OptionDeps) {
         ...(['accessTokenExpiresAt', 'refreshTokenExpiresAt', 'createdAt', 'updatedAt'] as const),
       ]),
       encryptOAuthTokens: true,
-      accountLinking: { enabled: true, requireLocalEmailVerified: true },
+      // Without mail, older versions and `millrace-admin user password` marked mailboxes as verified that no letter had reached.
+      accountLinking: {
+        enabled: true,
+        requireLocalEmailVerified: true,
+        disableImplicitLinking: post === null,
+      },
     },
     verification: {
       modelName: 'verifications',
@@ -126,7 +129,7 @@ export function authOptions(settings: SignInSettings, deps: OptionDeps) {
         validateSchema: false,
       },
     },
-    ...authHooks({ isEveryMailboxBelieved: post === null, requireMaySignUp }),
+    ...authHooks({ requireMaySignUp }),
     plugins: authPlugins(settings),
   } satisfies BetterAuthOptions;
 }

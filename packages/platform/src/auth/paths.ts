@@ -4,8 +4,11 @@
  */
 
 export interface AuthPath {
-  /** `password`: tries are counted by mailbox. `letter`: so are letters. `code`: a guess that only the address counts. */
-  readonly counted?: 'password' | 'letter' | 'code';
+  /**
+   * `password`: tries are counted by mailbox. `letter`: so are letters. `code`: a guess that only the address counts. `request`: each
+   * makes a row, so it is counted by address in a counter of its own, also if it succeeds.
+   */
+  readonly counted?: 'password' | 'letter' | 'code' | 'request';
   /** People come here from other sites: from a letter, or back from an outside provider. */
   readonly isLanding?: true;
   /** Programs get the token of their session in the answer; browsers in a cookie, and nowhere else. */
@@ -39,7 +42,7 @@ const paths: Readonly<Record<string, AuthPath>> = {
   'GET /passkey/list-user-passkeys': {},
   'POST /passkey/delete-passkey': {},
   'POST /passkey/update-passkey': {},
-  'POST /device/code': { counted: 'code' },
+  'POST /device/code': { counted: 'request' },
   'POST /device/token': { answersToken: true },
   'GET /device': { counted: 'code' },
   'POST /device/approve': { counted: 'code' },

@@ -1,19 +1,25 @@
 import type { Reader, Tx } from '../db/index.ts';
-import { fromUuid, toUuid, type UserId } from '../ids/index.ts';
+import { fromUuid, toUuid, type InvitationId, type UserId } from '../ids/index.ts';
+import type { InvitationTerms } from './invitation-link.ts';
 
 /** The little SQL of the sign-in that the library does not write itself. */
 
-/** Whether an organisation waits for this mailbox. */
-export async function isInvited(reader: Reader, email: string, at: Date): Promise<boolean> {
-  const row = await reader.kysely
+/** An open invitation of this mailbox: the one with this id, or any. */
+export async function findOpenInvitation(
+  reader: Reader,
+  asked: { readonly email: string; readonly id: InvitationId | null; readonly at: Date },
+): Promise<InvitationTerms | null> {
+  let query = reader.kysely
     .selectFrom('invitations')
-    .select('id')
-    .where('email', '=', email.toLowerCase())
+    .select(['id', 'email', 'expires_at'])
+    .where('email', '=', asked.email.toLowerCase())
     .where('status', '=', 'pending')
-    .where('expires_at', '>', at)
-    .limit(1)
-    .executeTakeFirst();
-  return row !== undefined;
+    .where('expires_at', '>', asked.at)
+    .limit(1);
+  if (asked.id !== null) query = query.where('id', '=', toUuid(asked.id));
+  const row = await query.executeTakeFirst();
+  if (row === undefined) return null;
+  return { id: fromUuid('inv', row.id), email: row.email, expiresAt: row.expires_at };
 }
 
 async function markVerified(tx: Tx, userUuid: string): Promise<void> {
@@ -122,9 +128,63 @@ export async function resetPassword(tx: Tx, email: string, hash: string): Promis
   return user.id;
 }
 
-/** Removes what the clock has ended. The library does so for what somebody asks for again, and leaves the rest. */
-export async function forgetExpired(reader: Reader, at: Date): Promise<void> {
-  await reader.kysely.deleteFrom('sessions').where('expires_at', '<', at).execute();
-  await reader.kysely.deleteFrom('verifications').where('expires_at', '<', at).execute();
-  await reader.kysely.deleteFrom('device_codes').where('expires_at', '<', at).execute();
+/** Where a request to sign a program in came from. */
+export interface DeviceOrigin {
+  readonly ip: string;
+  readonly userAgent: string | null;
+}
+
+export async function saveDeviceOrigin(
+  reader: Reader,
+  userCode: string,
+  { ip, userAgent }: DeviceOrigin,
+): Promise<void> {
+  await reader.kysely
+    .updateTable('device_codes')
+    .set({ requested_ip: ip, requested_agent: userAgent })
+    .where('user_code', '=', userCode)
+    .execute();
+}
+
+/** Null for an unknown code. */
+export async function findDeviceOrigin(
+  reader: Reader,
+  userCode: string,
+): Promise<{ readonly ip: string | null; readonly userAgent: string | null; readonly at: Date } | null> {
+  const row = await reader.kysely
+    .selectFrom('device_codes')
+    .select(['requested_ip', 'requested_agent', 'created_at'])
+    .where('user_code', '=', userCode)
+    .executeTakeFirst();
+  return row === undefined
+    ? null
+    : { ip: row.requested_ip, userAgent: row.requested_agent, at: row.created_at };
+}
+
+const expiringTables = ['sessions', 'verifications', 'device_codes'] as const;
+
+/**
+ * Removes expired rows, at most so many of each table. The library removes only those that are asked for again. Answers whether there
+ * may be more. Rows that another process removes at the same time are passed over.
+ */
+export async function forgetExpired(tx: Tx, limit: number): Promise<'more' | 'done'> {
+  const at = tx.clock.now();
+  let more = false;
+  for (const table of expiringTables) {
+    const { numDeletedRows } = await tx.kysely
+      .deleteFrom(table)
+      .where('id', 'in', (of) =>
+        of
+          .selectFrom(table)
+          .select('id')
+          .where('expires_at', '<', at)
+          .orderBy('expires_at')
+          .limit(limit)
+          .forUpdate()
+          .skipLocked(),
+      )
+      .executeTakeFirst();
+    more ||= numDeletedRows >= BigInt(limit);
+  }
+  return more ? 'more' : 'done';
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Clock } from '../clock/index.ts';
+import type { Timer } from '../clock/index.ts';
 import type { Logger } from '../log/index.ts';
 import { domainOf, isPlainAddress, type Letter, type Mailbox, type Mailer } from '../mail/index.ts';
 import type { SignInLetter } from './letters.ts';
@@ -19,7 +19,7 @@ const PAUSES_MS = [2_000, 10_000, 60_000] as const;
  */
 export function createPost(deps: {
   readonly mailer: Mailer;
-  readonly clock: Clock;
+  readonly clock: Timer;
   readonly log: Pick<Logger, 'warn'>;
 }): Post {
   const { mailer, clock, log } = deps;

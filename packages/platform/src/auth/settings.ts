@@ -1,3 +1,6 @@
+/** How long a person stays signed in; renewed daily while used. */
+export const SESSION_SECONDS = 30 * 86_400;
+
 /** An outside provider that people may sign in with, by OpenID Connect. */
 export interface OidcProvider {
   readonly id: string;

@@ -2,7 +2,7 @@ import { betterAuth } from 'better-auth';
 import { APIError } from 'better-auth/api';
 import { hashPassword } from 'better-auth/crypto';
 import { getAdapter } from 'better-auth/db/adapter';
-import type { Clock } from '../clock/index.ts';
+import type { Timer } from '../clock/index.ts';
 import type { Db } from '../db/index.ts';
 import { Fault } from '../fault/index.ts';
 import type { HttpServer, Sessions } from '../http/index.ts';
@@ -11,17 +11,20 @@ import type { GivingLimiter } from '../limiter/index.ts';
 import { logFailure, type Logger } from '../log/index.ts';
 import type { Mailer } from '../mail/index.ts';
 import { createCookieReader } from './cookie.ts';
+import { withDeviceOrigin } from './device-origin.ts';
 import { hashSecretsIn } from './hashed-adapter.ts';
+import { createInvitationLinks, type InvitationLinks } from './invitation-link.ts';
+import { createMailRefusals, type MailRefusals } from './mail-refusal.ts';
 import { createKnownBrowsers } from './known-browser.ts';
 import { mountSignIn } from './mount.ts';
-import { authOptions } from './options.ts';
-import { forgetExpired, forgetUnconfirmedPassword, isInvited, takeOver } from './people.store.ts';
+import { authOptions, type OptionDeps } from './options.ts';
+import { findOpenInvitation, forgetExpired, forgetUnconfirmedPassword, takeOver } from './people.store.ts';
 import { createPost } from './post.ts';
 import type { SignInSettings } from './settings.ts';
 
 export interface SignInDeps {
   readonly db: Db;
-  readonly clock: Clock;
+  readonly clock: Timer;
   readonly ids: IdSource;
   readonly log: Logger;
   /** Null: nobody gets letters. */
@@ -33,26 +36,35 @@ export interface SignIn {
   readonly settings: Pick<SignInSettings, 'name' | 'publicUrl' | 'signUp'>;
   readonly oidc: readonly { readonly id: string; readonly name: string }[];
   readonly hasMail: boolean;
+  /** The secret of an invitation's link. Where there is no mail, signing up and answering the invitation need it. */
+  readonly invitationSecretOf: InvitationLinks['secretOf'];
+  readonly isInvitationSecret: InvitationLinks['isSecretOf'];
+  /** Signs and checks the links by which a mailbox refuses further invitation mail. */
+  readonly mailRefusals: MailRefusals;
   /** Where the console is, and how its cookie is read. */
   readonly door: Pick<Sessions, 'origin' | 'tokenIn'>;
   mount(server: HttpServer, limiter: GivingLimiter): void;
-  /** Removes what has expired; to be called now and then. */
-  sweep(): Promise<void>;
+  /** Removes a batch of what has expired; to be called now and then, and again at once while there is more. */
+  sweep(): Promise<'more' | 'done'>;
   /** Resolves when no letter is under way. */
   settled(): Promise<void>;
 }
+
+/** Rows of each table in one transaction. */
+const SWEEP_BATCH = 1_000;
 
 export async function createSignIn(settings: SignInSettings, deps: SignInDeps): Promise<SignIn> {
   const { db, clock, ids, log, mailer } = deps;
   const post = mailer === null ? null : createPost({ mailer, clock, log });
   const { origin } = new URL(settings.publicUrl);
+  const links = createInvitationLinks(settings.secret);
   const options = authOptions(
     { ...settings, publicUrl: origin },
     {
       ids,
       post,
       onError: (error) => logFailureOf(log, error),
-      isInvited: (email) => isInvited(db, email, clock.now()),
+      isInvited: invitedBy(db, links),
       takeOver: (userId) =>
         db.transaction({ name: 'choose password', isolation: 'read committed' }, (tx) =>
           takeOver(tx, userId),
@@ -80,7 +92,7 @@ export async function createSignIn(settings: SignInSettings, deps: SignInDeps): 
   });
   const handle = async (request: Request): Promise<Response> => {
     const response = await auth.handler(request);
-    if (response.status < 500) return response;
+    if (response.status < 500) return withDeviceOrigin(db, request, response);
     // What failed was logged. If it was the database, this fails as well, and is answered as on every other path.
     await db.ping();
     throw new Fault('INTERNAL', { internal: 'the sign-in failed' });
@@ -93,11 +105,28 @@ export async function createSignIn(settings: SignInSettings, deps: SignInDeps): 
     settings: { name: settings.name, publicUrl: settings.publicUrl, signUp: settings.signUp },
     oidc: settings.oidc.map(({ id, name }) => ({ id, name })),
     hasMail: post !== null,
+    invitationSecretOf: links.secretOf,
+    isInvitationSecret: links.isSecretOf,
+    mailRefusals: createMailRefusals(settings.secret),
     door: { origin, tokenIn },
     mount: (server, limiter) =>
       mountSignIn({ server, limiter, origin, addressTries: settings.addressTries, browsers, handle }),
-    sweep: () => forgetExpired(db, clock.now()),
+    sweep: () =>
+      db.transaction({ name: 'forget expired sign-ins', isolation: 'read committed' }, (tx) =>
+        forgetExpired(tx, SWEEP_BATCH),
+      ),
     settled: async () => post?.settled(),
+  };
+}
+
+function invitedBy(db: Db, links: InvitationLinks): OptionDeps['isInvited'] {
+  return async (email, secret) => {
+    const at = db.clock.now();
+    if (secret === null) return (await findOpenInvitation(db, { email, id: null, at })) !== null;
+    const id = links.idIn(secret);
+    if (id === null) return false;
+    const invitation = await findOpenInvitation(db, { email, id, at });
+    return invitation !== null && links.isSecretOf(invitation, secret);
   };
 }
 

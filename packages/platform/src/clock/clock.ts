@@ -1,12 +1,5 @@
-/**
- * The only way the product learns the time or waits for it. Everything that has a deadline, a lease or a
- * retry takes a `Clock`, so that a test can hold time still and move it by hand.
- */
-export interface Clock {
-  /** Milliseconds since the Unix epoch. May step backwards when the machine's clock is corrected. */
-  nowMs(): number;
-  /** The same instant as a `Date`, for columns and wire formats. */
-  now(): Date;
+/** Measures durations and waits. It has no time of day, so code that holds only a `Timer` cannot judge by one. */
+export interface Timer {
   /** Milliseconds since an arbitrary origin. Never steps backwards: measure durations with this one. */
   monotonicMs(): number;
   /**
@@ -19,4 +12,15 @@ export interface Clock {
    * for deadlines, which are nearly always cancelled: no promise, no signal. `action` must not throw.
    */
   after(ms: number, action: () => void): () => void;
+}
+
+/**
+ * The only way the product learns the time or waits for it. Everything that has a deadline, a lease or a
+ * retry takes a `Clock`, so that a test can hold time still and move it by hand.
+ */
+export interface Clock extends Timer {
+  /** Milliseconds since the Unix epoch. May step backwards when the machine's clock is corrected. */
+  nowMs(): number;
+  /** The same instant as a `Date`, for columns and wire formats. */
+  now(): Date;
 }

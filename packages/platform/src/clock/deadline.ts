@@ -1,4 +1,4 @@
-import type { Clock } from './clock.ts';
+import type { Timer } from './clock.ts';
 
 /** Thrown when something was not done in the time it was given. */
 export class DeadlineError extends Error {
@@ -13,7 +13,7 @@ export class DeadlineError extends Error {
  * that work which can stop does. Work that cannot stop goes on unobserved: use this on calls that may be repeated.
  */
 export function withDeadline<T>(
-  clock: Clock,
+  clock: Timer,
   what: string,
   timeoutMs: number,
   work: (signal: AbortSignal) => Promise<T>,

@@ -1,4 +1,6 @@
-export type { Clock } from './clock.ts';
+export type { Clock, Timer } from './clock.ts';
+export { ClockGuard, ClockSkewError, type ClockGuardOptions } from './clock-guard.ts';
+export { RemoteClock, type ClockReading, type Skew } from './remote-clock.ts';
 export { systemClock } from './system-clock.ts';
 export { SimulatedClock } from './simulated-clock.ts';
 export { DeadlineError, withDeadline } from './deadline.ts';

@@ -56,6 +56,7 @@ const httpVariables = {
 
 interface HttpValues {
   readonly host: string;
+  readonly publicUrl: string | null;
   readonly tlsCert: string | null;
   readonly tlsKey: string | null;
   readonly trustedProxies: readonly string[];
@@ -85,7 +86,21 @@ function checkHttp(http: HttpValues): readonly ConfigProblem[] {
       example: '127.0.0.1',
     });
   }
+  if (http.publicUrl !== null && isPlainBeyondLoopback(http.publicUrl)) {
+    problems.push({
+      env: httpVariables.publicUrl.env,
+      problem: `is ${JSON.stringify(http.publicUrl)}, plain HTTP beyond loopback: passwords and keys would cross the network unencrypted, and browsers withhold what the console needs; serve it by HTTPS, here or in a proxy in front`,
+      example: httpVariables.publicUrl.example,
+    });
+  }
   return problems;
+}
+
+/** Browsers treat these names and loopback addresses as secure without TLS, and no others. */
+function isPlainBeyondLoopback(url: string): boolean {
+  const { protocol, hostname } = new URL(url);
+  const host = hostname.replace(/^\[|\]$/g, '');
+  return protocol === 'http:' && !isLoopback(host) && !host.endsWith('.localhost');
 }
 
 export const httpConfig = fragment('http', httpVariables, checkHttp);

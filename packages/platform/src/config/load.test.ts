@@ -140,6 +140,24 @@ test('a bind beyond loopback needs TLS here or in a named proxy in front', () =>
   }
 });
 
+test('a public address by plain HTTP is refused unless it is loopback', () => {
+  const reading = (url: string) => ({ MILLRACE_HTTP_PUBLIC_URL: url });
+  for (const url of ['http://10.0.0.5:8080', 'http://cloud.example.com', 'http://[2001:db8::1]:8080']) {
+    const text = report([httpConfig], reading(url));
+    expect(text).toContain(`MILLRACE_HTTP_PUBLIC_URL is "${url}", plain HTTP beyond loopback`);
+    expect(text).toContain('serve it by HTTPS');
+  }
+  for (const url of [
+    'http://127.0.0.1:8080',
+    'http://[::1]:8080',
+    'http://localhost:8080',
+    'http://cloud.localhost',
+    'https://cloud.example.com',
+  ]) {
+    expect(loadConfig([httpConfig], reading(url)).http.publicUrl).toBe(url);
+  }
+});
+
 test('providers come from a variable or a file, not from both', () => {
   const list = '[{"id":"gpu-eu","variant":"V3"}]';
   const path = file('providers.json', list);

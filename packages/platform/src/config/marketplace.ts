@@ -17,6 +17,12 @@ export const marketplaceConfig = fragment('marketplace', {
       'the name of the entry of MILLRACE_FLEET_CREDENTIALS_FILE with the certificate and key that suppliers trust',
     example: 'suppliers',
   },
+  payoutHoldDays: {
+    env: 'MILLRACE_PAYOUT_HOLD_DAYS',
+    schema: values.wholeNumber(0, 90).default(7),
+    expected: 'for how many days suppliers wait before they can ask for what was earned, from 0 to 90',
+    example: '14',
+  },
   allowedNetworks: {
     env: 'MILLRACE_MARKETPLACE_ALLOWED_NETWORKS',
     schema: values.listOf(values.cidr).default([]),

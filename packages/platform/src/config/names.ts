@@ -4,17 +4,13 @@ import { fragment } from './fragment.ts';
 import type { ConfigProblem } from './fragment.ts';
 import { isLoopback, values } from './values.ts';
 
-const label = '[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?';
+const domain = /^(?=.{1,189}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)+$/;
 
 /** The domain below which ports of marketplace instances have names. Whoever shows such a name has to know it. */
 export const namesConfig = fragment('names', {
   domain: {
     env: 'MILLRACE_MARKETPLACE_DOMAIN',
-    schema: z
-      .string()
-      .regex(new RegExp(`^(?=.{1,189}$)${label}(\\.${label})+$`), 'it is not a domain in small letters')
-      .nullable()
-      .default(null),
+    schema: z.string().regex(domain, 'it is not a domain in small letters').nullable().default(null),
     expected:
       'the domain below which ports of marketplace instances have HTTPS names; without one they have none',
     example: 'run.example.com',

@@ -58,9 +58,26 @@ export interface ProviderSetting extends Omit<ProviderInput, 'driver' | 'cluster
   readonly clusters: readonly ClusterSetting[];
 }
 
+const mockImages = ['ubuntu-24.04', 'ubuntu-22.04', 'debian-12'];
+
+/** The interface has no mock region for bare metal, so test keys rent it wherever live keys could. */
+const mockMetal: readonly ClusterSetting[] = bareMetalRegions.map((region, index) => ({
+  name: `mock-metal-${region}`,
+  region,
+  endpoint: 'mock:',
+  offer: 'bare-metal',
+  connectionType: 'infiniband',
+  credential: null,
+  ports: { first: 20_000, last: 29_999 },
+  settings: { firstAddress: `127.0.${82 + index}.1`, images: mockImages },
+}));
+
 /** What test keys rent on, unless the configuration says otherwise: rentals, and machines of the marketplace. */
 const mockFleet: Pick<ProviderSetting, 'regions' | 'clusters'> = {
-  regions: [{ region: 'mock-region', customPorts: true }],
+  regions: [
+    { region: 'mock-region', customPorts: true },
+    ...bareMetalRegions.map((region) => ({ region, customPorts: false })),
+  ],
   clusters: [
     {
       name: 'mock',
@@ -70,7 +87,7 @@ const mockFleet: Pick<ProviderSetting, 'regions' | 'clusters'> = {
       connectionType: 'infiniband',
       credential: null,
       ports: { first: 20_000, last: 29_999 },
-      settings: {},
+      settings: { images: mockImages },
     },
     {
       name: 'mock-market',
@@ -85,9 +102,10 @@ const mockFleet: Pick<ProviderSetting, 'regions' | 'clusters'> = {
         // Shown in the listing; test keys pay for nothing.
         pricePerGpuHourUsd: 1.99,
         defaultImage: 'ubuntu-24.04',
-        images: ['ubuntu-24.04', 'ubuntu-22.04', 'debian-12'],
+        images: mockImages,
       },
     },
+    ...mockMetal,
   ],
 };
 

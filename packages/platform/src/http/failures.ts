@@ -1,9 +1,9 @@
-import type { Socket } from 'node:net';
+import type { IncomingMessage } from 'node:http';
+import { PassThrough, type Readable } from 'node:stream';
 import type { Operation } from '@millrace/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isUnavailable } from '../db/index.ts';
 import { Fault, isFault, renderFault } from '../fault/index.ts';
-import type { IdSource } from '../ids/index.ts';
 import { logFailure } from '../log/index.ts';
 import type { Kit } from './kit.ts';
 import { findState } from './request-state.ts';
@@ -25,7 +25,7 @@ const frameworkFaults: Readonly<Record<string, () => Fault>> = {
 function toFault(error: unknown): unknown {
   if (isFault(error) || !(error instanceof Error)) return error;
   if (isUnavailable(error)) {
-    const internal = `the database is away: ${error.message}`;
+    const internal = `the database cannot be used: ${error.message}`;
     return new Fault('SERVICE_UNAVAILABLE', { retryAfterSeconds: 1, internal, cause: error });
   }
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
@@ -51,21 +51,44 @@ export function answerFailure(kit: Kit, thrown: unknown, request: FastifyRequest
   const error = toFault(thrown);
   const operation = state?.operation ?? null;
   const requestId = state?.requestId ?? kit.ids.next('req');
-  const rendered = renderFault(error, operation, requestId);
+  const rendered = renderFault(error, operation ?? state?.elsewhere ?? null, requestId);
   if (state !== undefined) state.reason = isFault(error) ? error.reason : 'INTERNAL';
   // What a caller did wrong is told by the request's own line; only what is ours gets one more.
   if (rendered.status >= 500)
     logFailure(state?.log ?? kit.log, error, 'request failed', { operation: operation?.id });
   reportUndeclared(kit, operation, rendered.status);
   if (reply.sent) return;
+  const text = JSON.stringify(rendered.body);
+  reply.code(rendered.status).headers({
+    'x-request-id': requestId,
+    ...rendered.headers,
+    'content-type': 'application/json; charset=utf-8',
+  });
+  if (!hasUnreadBody(request.raw)) {
+    void reply.send(text);
+    return;
+  }
+  // The rest of that body may never come: the connection cannot be used for another request.
   void reply
-    .code(rendered.status)
-    .headers({
-      'x-request-id': requestId,
-      ...rendered.headers,
-      'content-type': 'application/json; charset=utf-8',
-    })
-    .send(JSON.stringify(rendered.body));
+    .headers({ connection: 'close', 'content-length': Buffer.byteLength(text) })
+    .send(openUntilDrained(kit, request.raw, text));
+}
+
+function hasUnreadBody(request: IncomingMessage): boolean {
+  const { headers } = request;
+  const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+  return hasBody && !request.complete && !request.readableEnded && !request.destroyed;
+}
+
+/**
+ * Closing a connection with unread bytes resets it, and the client may lose the answer. So the whole answer is
+ * sent, but the response stays open until the client has sent its body, within the limits of the drain.
+ */
+function openUntilDrained(kit: Kit, request: IncomingMessage, text: string): Readable {
+  const answer = new PassThrough();
+  answer.write(text);
+  kit.bodyDrain.drain(request, () => answer.end());
+  return answer;
 }
 
 function reportUndeclared(kit: Kit, operation: Operation | null, status: number): void {
@@ -73,41 +96,5 @@ function reportUndeclared(kit: Kit, operation: Operation | null, status: number)
   kit.log.error(
     { operation: operation.id, status },
     'an operation answered a status its contract does not declare',
-  );
-}
-
-/** Answers what is not even HTTP, or not HTTP we read, and hangs up. No request exists at this point. */
-export function answerBrokenConnection(
-  ids: IdSource,
-  error: Error & { code?: string },
-  socket: Socket,
-): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const fault =
-    error.code === 'HPE_HEADER_OVERFLOW'
-      ? new Fault('HEADERS_TOO_LARGE')
-      : new Fault('VALIDATION_FAILED', {
-          message:
-            error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-              ? 'The request did not arrive in time.'
-              : 'The request is not valid HTTP/1.1.',
-          suggestion: 'Send a complete HTTP/1.1 request.',
-        });
-  const requestId = ids.next('req');
-  const { status, body } = renderFault(fault, null, requestId);
-  const json = JSON.stringify(body);
-  socket.end(
-    [
-      `HTTP/1.1 ${status} Bad Request`,
-      'Content-Type: application/json; charset=utf-8',
-      `Content-Length: ${Buffer.byteLength(json)}`,
-      `X-Request-Id: ${requestId}`,
-      'Connection: close',
-      '',
-      json,
-    ].join('\r\n'),
   );
 }

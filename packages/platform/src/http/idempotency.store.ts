@@ -94,14 +94,14 @@ export async function storeAnswer(
 }
 
 /** The sweep over all organisations, in bites that hold no lock for long. Answers how many rows went. */
-export async function deleteExpiredOperations(tx: Tx, now: Date, limit: number): Promise<number> {
+export async function deleteExpiredOperations(tx: Tx, limit: number): Promise<number> {
   const result = await tx.kysely
     .deleteFrom('idempotency_keys')
     .where('operation_row_id', 'in', (expired) =>
       expired
         .selectFrom('idempotency_keys')
         .select('operation_row_id')
-        .where('expires_at', '<=', now)
+        .where('expires_at', '<=', tx.clock.now())
         .orderBy('expires_at')
         .limit(limit)
         .forUpdate()

@@ -1,5 +1,5 @@
 import type { Answer, Operation } from '@millrace/contract';
-import type { Clock } from '../clock/index.ts';
+import type { Timer } from '../clock/index.ts';
 import type { Db, TransactionOptions, Tx } from '../db/index.ts';
 import type { Actor, Mode } from '../envelope/index.ts';
 import { Fault } from '../fault/index.ts';
@@ -38,7 +38,7 @@ type Outcome<Op extends Operation> =
  */
 export async function runKeyed<Op extends Operation>(
   db: Db,
-  clock: Clock,
+  clock: Timer,
   operation: Op,
   request: KeyedRequest,
   options: TransactionOptions,

@@ -66,12 +66,21 @@ function tokenOf(sessions: Sessions, operation: Operation, request: FastifyReque
 }
 
 /**
+ * The console sends this header with every call. A page of another site can send it only after a CORS preflight, and this api
+ * approves none.
+ */
+const CONSOLE_HEADER = 'millrace-console';
+
+/**
  * A cookie proves who the browser belongs to, not who wrote the request. That a page of ours did is what the browser says
- * in headers that no page can set: without them the cookie counts for nothing.
+ * in headers that no page can set. Browsers without fetch metadata send neither of them with a GET: there the console's own
+ * header is the proof. Without any of these the cookie counts for nothing.
  */
 export function requireSameOrigin(origin: string, request: Pick<FastifyRequest, 'headers'>): void {
   const { origin: sentBy } = request.headers;
   const site = headerText(request.headers['sec-fetch-site']);
   if (sentBy !== undefined && sentBy !== origin) throw new Fault('CROSS_SITE_REQUEST');
-  if (site === undefined ? sentBy !== origin : site !== 'same-origin') throw new Fault('CROSS_SITE_REQUEST');
+  if (site !== undefined && site !== 'same-origin') throw new Fault('CROSS_SITE_REQUEST');
+  const isFromConsole = request.headers[CONSOLE_HEADER] === '1';
+  if (site === undefined && sentBy === undefined && !isFromConsole) throw new Fault('CROSS_SITE_REQUEST');
 }

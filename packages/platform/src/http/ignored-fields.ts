@@ -15,14 +15,19 @@ const maxDepth = 16;
 function collect(input: unknown, output: unknown, path: string, dropped: string[], depth: number): void {
   if (dropped.length >= maxFields || depth > maxDepth) return;
   if (Array.isArray(input) && Array.isArray(output)) {
-    for (const [index, item] of input.entries())
-      collect(item, output[index], `${path}${index}.`, dropped, depth + 1);
+    for (const [index, item] of input.entries()) {
+      if (typeof item === 'object') collect(item, output[index], `${path}${index}.`, dropped, depth + 1);
+    }
     return;
   }
   if (!isPlainObject(input) || !isPlainObject(output)) return;
-  for (const [name, value] of Object.entries(input)) {
-    if (Object.hasOwn(output, name)) collect(value, output[name], `${path}${name}.`, dropped, depth + 1);
-    else if (value !== undefined && dropped.length < maxFields) dropped.push(`${path}${name}`);
+  for (const name in input) {
+    const value = input[name];
+    if (!Object.hasOwn(output, name)) {
+      if (value !== undefined && dropped.length < maxFields) dropped.push(`${path}${name}`);
+    } else if (typeof value === 'object') {
+      collect(value, output[name], `${path}${name}.`, dropped, depth + 1);
+    }
   }
 }
 

@@ -3,6 +3,8 @@ import type { Db } from '../db/index.ts';
 import type { IdSource } from '../ids/index.ts';
 import type { Limiter } from '../limiter/index.ts';
 import type { Logger } from '../log/index.ts';
+import type { BodyBudget } from './body-budget.ts';
+import type { BodyDrain } from './body-drain.ts';
 import type { AddressBook } from './client-ip.ts';
 import type { Authenticate, HttpLimits, ServedContract, Sessions } from './types.ts';
 
@@ -18,6 +20,10 @@ export interface Kit {
   readonly db: Db | undefined;
   readonly trusted: AddressBook;
   readonly limits: HttpLimits;
+  /** The memory that bodies may hold while they arrive. */
+  readonly bodies: BodyBudget;
+  /** Reads what is left of refused bodies. */
+  readonly bodyDrain: BodyDrain;
   readonly validateResponses: boolean;
   /** Aborts when the server drains. */
   readonly draining: AbortSignal;

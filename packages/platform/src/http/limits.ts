@@ -3,6 +3,15 @@ import type { HttpLimits } from './types.ts';
 /** Everything that could grow without end has an end here. */
 export const defaultHttpLimits: HttpLimits = {
   bodyBytes: 1_048_576,
+  bodyTimeoutMs: 20_000,
+  bodies: {
+    processBytes: 64 * 1_048_576,
+    processBodies: 2_048,
+    unfundedBytes: 16 * 1_048_576,
+    unfundedBodies: 512,
+    callerBytes: 8 * 1_048_576,
+    callerBodies: 256,
+  },
   headerBytes: 16_384,
   connectionTimeoutMs: 60_000,
   requestTimeoutMs: 30_000,

@@ -38,6 +38,7 @@ export function beginRequest(kit: Kit, request: FastifyRequest, reply: FastifyRe
     log: kit.log.child({ requestId }),
     left,
     operation: null,
+    elsewhere: null,
     principal: null,
     person: null,
     reason: null,

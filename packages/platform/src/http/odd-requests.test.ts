@@ -101,7 +101,7 @@ test('JSON nested beyond all reason is refused, with and without an idempotency 
 
 test.each([
   ['an expectation nobody knows', 'GET', 'Host: x\r\nExpect: the-unexpected', 404, 'ROUTE_NOT_FOUND'],
-  ['a method that must have a body, without one', 'QUERY', 'Host: x', 400, 'UNSUPPORTED_MEDIA_TYPE'],
+  ['a method that must have a body, without one', 'QUERY', 'Host: x', 415, 'UNSUPPORTED_MEDIA_TYPE'],
   ['no Host', 'GET', 'Accept: */*', 400, 'VALIDATION_FAILED'],
 ])(
   '%s is answered by us, with the limits, and raises no alarm',

@@ -5,7 +5,10 @@ import { findUnfit } from './validate.ts';
 /** A place in a list, as an opaque string that clients only ever hand back. */
 export type Cursor = string;
 
-/** Packs a list position. The content is the caller's own data, so it is encoded, not secret, and checked on return. */
+/**
+ * Packs a list position. It is encoded, not secret and not signed (docs/decisions/173-unsigned-cursors.md), so it may hold nothing
+ * that decides what the caller may see.
+ */
 export function encodeCursor(position: Readonly<Record<string, string | number>>): Cursor {
   return Buffer.from(JSON.stringify(position), 'utf8').toString('base64url');
 }

@@ -1,6 +1,7 @@
 import type { Operation } from '@millrace/contract';
 import type { Context, Span } from '@opentelemetry/api';
 import type { FastifyRequest } from 'fastify';
+import type { FaultTarget } from '../fault/index.ts';
 import type { RequestId } from '../ids/index.ts';
 import type { Logger } from '../log/index.ts';
 import type { Person, Principal } from './types.ts';
@@ -17,6 +18,8 @@ export interface RequestState {
   readonly left: AbortController;
   /** Null until a route of the contract is known, and for paths that are none. */
   operation: Operation | null;
+  /** For a path that is no operation: whose error body it answers with. */
+  elsewhere: FaultTarget;
   principal: Principal | null;
   person: Person | null;
   /** The reason of the refusal, once there is one. */

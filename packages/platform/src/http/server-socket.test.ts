@@ -43,12 +43,12 @@ test.each([
     `GET / HTTP/1.1\r\nHost: x\r\nX-Pad: ${'x'.repeat(20_000)}\r\n\r\n`,
     'HEADERS_TOO_LARGE',
   ],
-  ['what is not HTTP', 'SSH-2.0-OpenSSH_9.2\r\n\r\n', 'VALIDATION_FAILED'],
+  ['text that is not HTTP', 'SSH-2.0-OpenSSH_9.2\r\n\r\n', 'MALFORMED_HTTP'],
 ])('%s get an error body, a request id and a closed connection', async (_name, text, reason) => {
   const { port } = await listen();
   const answer = await exchange(port, text);
   expect(answer).toMatch(/^HTTP\/1\.1 400 /);
-  expect(answer).toMatch(/\r\nX-Request-Id: req_/);
+  expect(answer).toMatch(/\r\nx-request-id: req_/);
   expect(answer).toContain(`"reason":"${reason}"`);
 });
 

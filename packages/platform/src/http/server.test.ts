@@ -101,6 +101,18 @@ test('every failure has the body of its family, the limits and a request id', as
       family: 'v2',
     },
     {
+      request: { method: 'PUT', url: '/v1/marketplace', headers: authorised },
+      status: 405,
+      reason: 'METHOD_NOT_ALLOWED',
+      family: 'marketplace',
+    },
+    {
+      request: { url: '/v1/marketplace/nothing', headers: authorised },
+      status: 404,
+      reason: 'ROUTE_NOT_FOUND',
+      family: 'marketplace',
+    },
+    {
       request: { url: '/v2/feed', headers: authorised },
       status: 404,
       reason: 'OPERATION_NOT_IMPLEMENTED',
@@ -265,7 +277,7 @@ test.each([
     400,
     'MALFORMED_JSON',
   ],
-  ['a form', 'size=8', 'application/x-www-form-urlencoded', 400, 'UNSUPPORTED_MEDIA_TYPE'],
+  ['a form', 'size=8', 'application/x-www-form-urlencoded', 415, 'UNSUPPORTED_MEDIA_TYPE'],
   [
     'a body over the limit',
     JSON.stringify({ size: 8, pad: 'x'.repeat(1_048_577) }),

@@ -6,14 +6,18 @@ import Fastify from 'fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify';
 import { Fault } from '../fault/index.ts';
 import { admit, admitAnonymous, admitFile } from './admission.ts';
+import { createBodyBudget } from './body-budget.ts';
+import { createBodyDrain } from './body-drain.ts';
+import { readText } from './body-text.ts';
 import { createAddressBook } from './client-ip.ts';
-import { answerBrokenConnection, answerFailure } from './failures.ts';
+import { answerBrokenConnection } from './broken-connection.ts';
+import { answerFailure } from './failures.ts';
 import { handle } from './handle.ts';
 import type { Kit } from './kit.ts';
 import { defaultHttpLimits } from './limits.ts';
 import { beginRequest, endRequest, pathOf } from './observe.ts';
 import { findState, stateOf } from './request-state.ts';
-import { createMethodFinder, createOperationFinder, routerPath } from './route-path.ts';
+import { createMethodFinder, createOperationFinder, createTargetFinder, routerPath } from './route-path.ts';
 import type { Handler, HttpServer, HttpServerOptions } from './types.ts';
 
 /**
@@ -23,6 +27,7 @@ import type { Handler, HttpServer, HttpServerOptions } from './types.ts';
  */
 export function createHttpServer(options: HttpServerOptions): HttpServer {
   const drain = new AbortController();
+  const limits = { ...defaultHttpLimits, ...options.limits };
   const kit: Kit = {
     contract: options.contract,
     authenticate: options.authenticate,
@@ -33,7 +38,9 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     ids: options.ids,
     db: options.db,
     trusted: createAddressBook(options.trustedProxies),
-    limits: { ...defaultHttpLimits, ...options.limits },
+    limits,
+    bodies: createBodyBudget(limits.bodies, limits.bodyBytes),
+    bodyDrain: createBodyDrain(options.clock),
     validateResponses: options.validateResponses,
     draining: drain.signal,
   };
@@ -63,6 +70,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     admitAnonymous: (request, reply) => admitAnonymous(kit, request, reply),
     clientIpOf: (request) => stateOf(request).clientIp,
     admitFile: (request, reply) => admitFile(kit, request, reply),
+    readText: (request, payload, reading) => readText(kit, request, payload, reading),
     listen: async (at) => {
       await fastify.listen(at);
       const address = fastify.server.address();
@@ -117,7 +125,12 @@ function createFastify(kit: Kit, tls: HttpServerOptions['tls']): FastifyInstance
     onConstructorPoisoning: 'error' as const,
     routerOptions: { maxParamLength: 500, ignoreTrailingSlash: false, caseSensitive: true },
     frameworkErrors: (error, request, reply) => void answerUnroutable(kit, error, request, reply),
-    clientErrorHandler: (error, socket) => answerBrokenConnection(kit.ids, error, socket),
+    clientErrorHandler: (error, socket) =>
+      answerBrokenConnection(
+        { clock: kit.clock, ids: kit.ids, target: null, headers: (id) => ({ 'x-request-id': id }) },
+        error,
+        socket,
+      ),
   } satisfies FastifyServerOptions;
   if (tls === undefined) return Fastify({ ...shared, http: nodeOptions });
   const https = { ...nodeOptions, cert: tls.cert, key: tls.key, minVersion: 'TLSv1.2' as const };
@@ -166,8 +179,10 @@ function admitterElsewhere(
   served: ReadonlySet<string>,
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<void> {
   const findOperation = createOperationFinder(Object.values(kit.contract.operations));
+  const targetAt = createTargetFinder(Object.values(kit.contract.operations));
   return async (request, reply) => {
     const operation = findOperation(request.method, pathOf(request));
+    stateOf(request).elsewhere = targetAt(pathOf(request));
     if (operation === undefined || served.has(operation.id)) {
       await admitAnonymous(kit, request, reply);
       return;
@@ -196,10 +211,8 @@ async function answerUnroutable(
 function installBodyParsers(kit: Kit, fastify: FastifyInstance): void {
   fastify.removeAllContentTypeParsers();
   const parseJson = fastify.getDefaultJsonParser('error', 'error');
-  fastify.addContentTypeParser(
-    'application/json',
-    { parseAs: 'string', bodyLimit: kit.limits.bodyBytes },
-    (request, text: string, done) => {
+  fastify.addContentTypeParser('application/json', (request, payload, done) => {
+    const parse = (text: string): void => {
       if (findState(request)?.operation?.signedBody === true) done(null, text);
       else if (text.trim() === '' || !takesBody(request)) done(null, undefined);
       else
@@ -208,8 +221,13 @@ function installBodyParsers(kit: Kit, fastify: FastifyInstance): void {
             ? done(new Fault('MALFORMED_JSON', { message: whyMalformed(text), cause: error }))
             : done(null, value),
         );
-    },
-  );
+    };
+    readText(kit, request, payload, {
+      maxBytes: kit.limits.bodyBytes,
+      done: parse,
+      fail: (error) => done(error as Error),
+    });
+  });
   fastify.addContentTypeParser('*', (request, payload, done) => {
     payload.resume();
     if (takesBody(request)) done(new Fault('UNSUPPORTED_MEDIA_TYPE'));

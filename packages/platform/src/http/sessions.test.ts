@@ -104,6 +104,17 @@ describe('a person who is signed in', () => {
     expect(asked).toEqual(Array(3).fill({ organisation: 'org_1', mode: 'test' }));
   });
 
+  it('is let in by the header of the console where the browser sends neither fetch metadata nor an origin', async () => {
+    const { ask } = serve();
+    const fromConsole = { cookie, 'millrace-console': '1' };
+    expect((await ask('/v2/things/1', fromConsole)).status).toBe(200);
+    expect((await ask('/v2/who', fromConsole)).json).toEqual({ userId: person.userId });
+    for (const contradiction of [{ 'sec-fetch-site': 'cross-site' }, { origin: 'https://evil.example' }]) {
+      const { status, json } = await ask('/v2/who', { ...fromConsole, ...contradiction });
+      expect([status, json['reason']]).toEqual([403, 'CROSS_SITE_REQUEST']);
+    }
+  });
+
   it('is told of their role, not of a key, when it lacks a scope', async () => {
     const { ask } = serve();
     const { status, json } = await ask('/v2/things', { cookie, ...ownPage }, 'POST');

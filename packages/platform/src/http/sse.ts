@@ -1,11 +1,11 @@
 import type { ServerResponse } from 'node:http';
-import type { Clock } from '../clock/index.ts';
+import type { Timer } from '../clock/index.ts';
 import type { SseEvent, SseReply } from './reply.ts';
 import type { HttpLimits } from './types.ts';
 
 export interface SseOptions {
   readonly response: ServerResponse;
-  readonly clock: Clock;
+  readonly clock: Timer;
   readonly limits: Pick<HttpLimits, 'sseHeartbeatMs' | 'sseMaxBufferedBytes' | 'sseMaxDurationMs'>;
   /** Aborts when the process drains. */
   readonly draining: AbortSignal;
@@ -38,7 +38,7 @@ export async function streamEvents(reply: SseReply, options: SseOptions): Promis
   }
 }
 
-async function endAfter(clock: Clock, ms: number, ended: AbortController): Promise<void> {
+async function endAfter(clock: Timer, ms: number, ended: AbortController): Promise<void> {
   await clock.sleep(ms, ended.signal).catch(() => undefined);
   ended.abort();
 }

@@ -14,7 +14,7 @@ import type { HttpServer, HttpServerOptions, Principal } from './types.ts';
 /** A small contract of our own for the tests of the kit; only the handlers are made up, the kit is the real one. */
 
 const thing = z.object({ id: z.string(), size: z.int(), key: z.string().nullable() });
-const statuses = [400, 401, 403, 404, 409, 415, 429, 500, 503] as const;
+const statuses = [400, 401, 403, 404, 408, 409, 415, 429, 500, 503] as const;
 
 const common = { document: 'v2', summary: 'A thing.', tags: ['things'], errors: statuses } as const;
 
@@ -166,6 +166,7 @@ export function testPrincipal(overrides: Partial<Principal> = {}): Principal {
     platformRoles: new Set(),
     limits: { organisationRpm: 60, keyRpm: null },
     orgStatus: 'active',
+    orgFunded: true,
     ...overrides,
   };
 }

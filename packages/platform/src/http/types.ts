@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import type { Answer, Body, Operation, Params, PlatformRole, Query, Scope } from '@millrace/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../clock/index.ts';
@@ -7,6 +8,8 @@ import type { IdSource, KeyId, OrgId, RequestId, SessionId, UserId } from '../id
 import type { Limiter } from '../limiter/index.ts';
 import type { Logger } from '../log/index.ts';
 import type { Traceparent } from '../telemetry/index.ts';
+import type { BodyBudgetLimits } from './body-budget.ts';
+import type { TextReading } from './body-text.ts';
 import type { BytesReply, Reply, SseReply } from './reply.ts';
 
 /** The limits that bear on each request of a principal. A key's further limits belong to the features. */
@@ -30,6 +33,8 @@ export interface Principal {
   readonly platformRoles: ReadonlySet<PlatformRole>;
   readonly limits: PrincipalLimits;
   readonly orgStatus: 'active' | 'suspended';
+  /** Its first deposits were made. */
+  readonly orgFunded: boolean;
 }
 
 /**
@@ -124,6 +129,10 @@ export type Handler<Op extends Operation> = (call: Call<Op>) => Promise<HandlerR
 /** Sizes and times; every one has a default in limits.ts. */
 export interface HttpLimits {
   readonly bodyBytes: number;
+  /** Within which a body must arrive: less than `handlerTimeoutMs`, which covers the body too. */
+  readonly bodyTimeoutMs: number;
+  /** Of all bodies that are arriving at once. */
+  readonly bodies: BodyBudgetLimits;
   readonly headerBytes: number;
   readonly connectionTimeoutMs: number;
   readonly requestTimeoutMs: number;
@@ -191,6 +200,8 @@ export interface HttpServer {
   serve<Op extends Operation>(operation: Op, handler: Handler<Op>): void;
   /** Ids of the operations bound so far, in order of binding. */
   served(): readonly string[];
+  /** Reads a body as text, within the memory that bodies may hold while they arrive. */
+  readonly readText: (request: FastifyRequest, payload: Readable, reading: TextReading) => void;
   /** For routes that are no operation, as their `onRequest`: counts the caller by address, with headers. */
   readonly admitAnonymous: (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
   /** The same for files that are at hand and alike for everybody: they cost little and are counted by themselves. */

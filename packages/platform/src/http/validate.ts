@@ -2,6 +2,7 @@ import type { Operation } from '@millrace/contract';
 import type { z } from 'zod';
 import { Fault, issuesFromZod } from '../fault/index.ts';
 import type { FaultIssue } from '../fault/index.ts';
+import { oddNumbers } from './decimal-numbers.ts';
 import { droppedFields } from './ignored-fields.ts';
 
 export interface RawInput {
@@ -35,6 +36,11 @@ export function validateInput(operation: Operation, raw: RawInput): ValidInput {
       issues.push({ ...unfit, location });
       return undefined;
     }
+    const odd = location === 'body' ? [] : oddNumbers(schema, input);
+    if (odd.length > 0) {
+      issues.push(...odd.map((name) => ({ ...oddNumber, path: [name], location })));
+      return undefined;
+    }
     const parsed = schema.safeParse(input);
     if (parsed.success) {
       ignored.push(...droppedFields(input, parsed.data));
@@ -61,6 +67,8 @@ export function validateInput(operation: Operation, raw: RawInput): ValidInput {
     ...(ignored.length === 0 ? {} : { extra: { ignoredFields: ignored.slice(0, maxIgnoredNamed) } }),
   });
 }
+
+const oddNumber = { message: 'must be a whole number in decimal digits', code: 'invalid_format' } as const;
 
 const maxIgnoredNamed = 20;
 

@@ -24,6 +24,7 @@ export const idKinds = [
   'ssh',
   'evt',
   'req',
+  'bat',
   'op',
   'aud',
   'lac',
@@ -77,6 +78,7 @@ export type KeyId = IdOf<'key'>;
 export type SshKeyId = IdOf<'ssh'>;
 export type EventId = IdOf<'evt'>;
 export type RequestId = IdOf<'req'>;
+export type BatchId = IdOf<'bat'>;
 export type OperationId = IdOf<'op'>;
 export type AuditId = IdOf<'aud'>;
 export type LedgerAccountId = IdOf<'lac'>;

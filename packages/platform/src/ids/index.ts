@@ -10,6 +10,7 @@ export {
   type AllocationId,
   type AnyId,
   type AuditId,
+  type BatchId,
   type BudgetId,
   type ClusterId,
   type DeliveryId,

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock/index.ts';
+import type { Timer } from '../clock/index.ts';
 
 /** Asks one dependency whether it answers. Throws, or takes too long, when it does not. */
 export interface ReadinessCheck {
@@ -28,7 +28,7 @@ export interface HealthReport {
 /** Runs every check at once, each within its own time limit. */
 export async function runChecks(
   checks: readonly ReadinessCheck[],
-  clock: Clock,
+  clock: Timer,
 ): Promise<Record<string, CheckResult>> {
   const results = await Promise.all(checks.map((check) => runCheck(check, clock)));
   return Object.fromEntries(checks.map((check, index) => [check.name, results[index] ?? neverRan(check)]));
@@ -38,7 +38,7 @@ function neverRan(check: ReadinessCheck): CheckResult {
   return { ok: false, required: check.required, tookMs: 0, detail: 'did not run' };
 }
 
-async function runCheck(check: ReadinessCheck, clock: Clock): Promise<CheckResult> {
+async function runCheck(check: ReadinessCheck, clock: Timer): Promise<CheckResult> {
   const startedMs = clock.monotonicMs();
   const over = new AbortController();
   const timedOut = clock
@@ -56,9 +56,15 @@ async function runCheck(check: ReadinessCheck, clock: Clock): Promise<CheckResul
   return detail === undefined ? base : { ...base, detail };
 }
 
+/** Thrown by a check with a message for operators. The message is shown as it is, so it must hold nothing private. */
+export class NotReadyError extends Error {
+  override readonly name = 'NotReadyError';
+}
+
 /** A driver's message may hold addresses or user names; its class and code are enough for an answer anyone can read. */
 function failureWord(error: unknown): string {
   if (!(error instanceof Error)) return 'failed';
+  if (error instanceof NotReadyError) return error.message;
   const code = 'code' in error && typeof error.code === 'string' ? ` ${error.code}` : '';
   return `failed: ${error.name}${code}`;
 }

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock/index.ts';
+import type { Timer } from '../clock/index.ts';
 import type { Logger } from '../log/index.ts';
 import { runChecks } from './health.ts';
 import type { HealthReport, ReadinessCheck } from './health.ts';
@@ -13,7 +13,7 @@ export const drainPhases = ['accept', 'requests', 'consumers', 'pools'] as const
 export type DrainPhase = (typeof drainPhases)[number];
 
 export interface LifecycleOptions {
-  readonly clock: Clock;
+  readonly clock: Timer;
   readonly log: Logger;
   /** From the first signal until what is left is abandoned. */
   readonly drainDeadlineMs: number;

@@ -1,9 +1,10 @@
-import type { Clock } from '../clock/index.ts';
+import type { Timer } from '../clock/index.ts';
 import type { Logger } from '../log/index.ts';
 
 export interface LoopOptions {
+  /** As listed in the catalog of loops, which says whose items the loop is about. */
   readonly name: string;
-  readonly clock: Clock;
+  readonly clock: Timer;
   readonly log: Pick<Logger, 'warn'>;
   /** How long to wait after a step that found nothing to do. `wake` cuts it short. */
   readonly idleMs: number;
@@ -19,6 +20,9 @@ export interface Loop {
 
 const FIRST_BACKOFF_MS = 25;
 const DEFAULT_MAX_BACKOFF_MS = 1_000;
+
+/** Starts a loop: `startLoop`, or a function around it that says when steps may run. */
+export type StartLoop = typeof startLoop;
 
 /**
  * Runs `step` for ever: at once again while it answers `busy`, after a wait when `idle`, after a growing wait when

@@ -1,5 +1,5 @@
 import { readEndpoints } from '@millrace/services';
-import { eventually, startTcpProxy } from '@millrace/testing';
+import { eventually, startStopwatch, startTcpProxy, stretchedMs } from '@millrace/testing';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../clock/index.ts';
@@ -13,10 +13,19 @@ import type { GivingLimiter, RatePolicy } from './types.ts';
 
 const log = createLogger({ name: 'test', level: 'silent' });
 const ids = createIdSource({ clock: systemClock, cell: 1 });
+/** Long, so that calls are counted on a busy machine too. */
+const timeoutMs = 10_000;
+/** Nothing of a limit of one day comes back while a slow test runs. */
+const dayMs = 86_400_000;
 let valkey: ValkeyClient;
 
 beforeAll(async () => {
-  valkey = await connectValkey({ url: readEndpoints().valkeyUrl, name: 'limiter-test', log });
+  valkey = await connectValkey({
+    url: readEndpoints().valkeyUrl,
+    name: 'limiter-test',
+    log,
+    commandTimeoutMs: timeoutMs,
+  });
 });
 afterAll(async () => {
   await valkey.close();
@@ -31,7 +40,7 @@ function freshTag(): string {
   return ids.next('org');
 }
 
-test('the script and the plain model agree on every sequence of calls', { timeout: 120_000 }, async () => {
+test('the script and the plain model agree on every sequence of calls', async () => {
   const policyArb = fc.record({
     name: fc.constantFrom('requests', 'tokens', 'daily'),
     subject: fc.constantFrom('a', 'b'),
@@ -53,7 +62,7 @@ test('the script and the plain model agree on every sequence of calls', { timeou
       const tag = freshTag();
       // Far enough from the real time that nothing expires while the property runs.
       let nowMs = Date.now();
-      const real = createLimiter({ valkey, log, nowMs: () => nowMs });
+      const real = createLimiter({ valkey, log, timeoutMs, nowMs: () => nowMs });
       const model = createModelLimiter({ nowMs: () => nowMs });
       for (const call of calls) {
         nowMs += call.stepMs;
@@ -67,10 +76,10 @@ test('the script and the plain model agree on every sequence of calls', { timeou
 });
 
 test('a call refused by one policy costs nothing in the others', async () => {
-  const limiter = createLimiter({ valkey, log });
+  const limiter = createLimiter({ valkey, log, timeoutMs });
   const tag = freshTag();
-  const wide = policy({ name: 'wide', limit: 100 });
-  const narrow = policy({ name: 'narrow', limit: 1 });
+  const wide = policy({ name: 'wide', limit: 100, windowMs: dayMs });
+  const narrow = policy({ name: 'narrow', limit: 1, windowMs: dayMs });
   await limiter.consume({ tag, policies: [wide, narrow] });
   for (let i = 0; i < 5; i += 1) {
     const refused = await limiter.consume({ tag, policies: [wide, narrow] });
@@ -81,9 +90,10 @@ test('a call refused by one policy costs nothing in the others', async () => {
 });
 
 test('what is given back can be used again, and never makes more of a budget than it is', async () => {
-  const limiter = createLimiter({ valkey, log });
+  const limiter = createLimiter({ valkey, log, timeoutMs });
   const tag = freshTag();
-  const tokens = (cost: number) => ({ tag, policies: [policy({ name: 'tokens', limit: 100, cost })] });
+  const limit = { name: 'tokens', limit: 100, windowMs: dayMs };
+  const tokens = (cost: number) => ({ tag, policies: [policy({ ...limit, cost })] });
   await limiter.consume(tokens(90));
   expect((await limiter.consume(tokens(50))).allowed).toBe(false);
   await limiter.giveBack(tokens(60));
@@ -93,15 +103,15 @@ test('what is given back can be used again, and never makes more of a budget tha
 });
 
 test('concurrent callers never pass more than the limit', async () => {
-  const limiter = createLimiter({ valkey, log });
-  const request = { tag: freshTag(), policies: [policy({ limit: 10 })] };
+  const limiter = createLimiter({ valkey, log, timeoutMs });
+  const request = { tag: freshTag(), policies: [policy({ limit: 10, windowMs: dayMs })] };
   const decisions = await Promise.all(Array.from({ length: 200 }, () => limiter.consume(request)));
   expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(10);
 });
 
 test('a refused caller that waits as long as it was told passes, and a millisecond earlier does not', async () => {
   let nowMs = Date.now();
-  const limiter = createLimiter({ valkey, log, nowMs: () => nowMs });
+  const limiter = createLimiter({ valkey, log, timeoutMs, nowMs: () => nowMs });
   const request = { tag: freshTag(), policies: [policy({ limit: 7, cost: 5 })] };
   await limiter.consume(request);
   const refused = await limiter.consume(request);
@@ -113,14 +123,28 @@ test('a refused caller that waits as long as it was told passes, and a milliseco
   expect((await limiter.consume(request)).allowed).toBe(true);
 });
 
+test('a clock that steps back an hour delays no caller by more than its limit does', async () => {
+  let nowMs = Date.now();
+  const limiter = createLimiter({ valkey, log, timeoutMs, nowMs: () => nowMs });
+  const request = { tag: freshTag(), policies: [policy({ limit: 60, cost: 60 })] };
+  expect((await limiter.consume(request)).allowed).toBe(true);
+  nowMs -= 3_600_000;
+  const refused = await limiter.consume(request);
+  expect(refused).toMatchObject({ allowed: false, refusedBy: { retryAfterMs: 60_000 } });
+  nowMs += 59_999;
+  expect((await limiter.peek(request)).allowed).toBe(false);
+  nowMs += 1;
+  expect((await limiter.consume(request)).allowed).toBe(true);
+});
+
 test('keys vanish by themselves once the budget is whole, and share the slot of their tag', async () => {
-  const limiter = createLimiter({ valkey, log });
+  const limiter = createLimiter({ valkey, log, timeoutMs });
   const tag = freshTag();
-  await limiter.consume({ tag, policies: [policy({ limit: 60 })] });
+  await limiter.consume({ tag, policies: [policy({ limit: 1 })] });
   const key = `limit:{${tag}}:requests:60000:it`;
   const ttlMs = Number(await valkey.command(['PTTL', key]));
   expect(ttlMs).toBeGreaterThan(0);
-  expect(ttlMs).toBeLessThanOrEqual(2_000);
+  expect(ttlMs).toBeLessThanOrEqual(61_000);
 });
 
 test('with Valkey gone calls pass uncounted and quickly, it is said once, and counting resumes by itself', async () => {
@@ -133,17 +157,19 @@ test('with Valkey gone calls pass uncounted and quickly, it is said once, and co
     destination: { write: (line) => lines.push(line) },
   });
   const client = await connectValkey({ url: proxy.rewrite(valkeyUrl), name: 'limiter-proxy', log });
-  const limiter = createLimiter({ valkey: client, log: loud });
+  const limiter = createLimiter({ valkey: client, log: loud, timeoutMs });
   const request = { tag: freshTag(), policies: [policy()] };
   try {
-    expect((await limiter.consume(request)).degraded).toBe(false);
+    // By a limiter that logs nothing: the other one logs a failure only once in a while.
+    const silent = createLimiter({ valkey: client, log, timeoutMs });
+    await eventually({ what: 'a counted call' }, async () => !(await silent.consume(request)).degraded);
     proxy.cut();
-    const beganMs = systemClock.monotonicMs();
+    const stopwatch = startStopwatch();
     for (let i = 0; i < 10; i += 1) {
       const decision = await limiter.consume(request);
       expect([decision.allowed, decision.degraded]).toEqual([true, true]);
     }
-    expect(systemClock.monotonicMs() - beganMs).toBeLessThan(5_000);
+    expect(await stopwatch.elapsedMs()).toBeLessThan(stretchedMs(5_000));
     expect(lines.filter((line) => line.includes('not counted'))).toHaveLength(1);
     proxy.heal();
     await eventually({ what: 'counting to resume' }, async () => !(await limiter.consume(request)).degraded);

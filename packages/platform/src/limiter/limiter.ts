@@ -1,5 +1,5 @@
 import { systemClock } from '../clock/index.ts';
-import type { Clock } from '../clock/index.ts';
+import type { Timer } from '../clock/index.ts';
 import type { Logger } from '../log/index.ts';
 import { counter } from '../telemetry/index.ts';
 import type { ValkeyClient } from '../valkey/index.ts';
@@ -10,7 +10,7 @@ import type { GivingLimiter, RateDecision, RateRequest } from './types.ts';
 export interface LimiterOptions {
   readonly valkey: Pick<ValkeyClient, 'run'>;
   readonly log: Pick<Logger, 'warn'>;
-  readonly clock?: Clock;
+  readonly clock?: Timer;
   /** Replaces the server's own time, in milliseconds: tests only. */
   readonly nowMs?: () => number;
   /** The longest a request waits for Valkey before it is let through uncounted. */

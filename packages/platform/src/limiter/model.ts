@@ -21,7 +21,13 @@ export function createModelLimiter(options: { readonly nowMs: () => number }): G
       [request.tag, name, windowMs, subject].join('\n'),
     );
     const costAt = (index: number): number => costs[index] ?? 0;
-    const settled = policies.map((policy, index) => settle(buckets.get(names[index] ?? ''), policy, nowMs));
+    const settled = policies.map((policy, index) => {
+      const name = names[index] ?? '';
+      const before = buckets.get(name);
+      const now = settle(before, policy, nowMs);
+      if (before !== undefined && before.atMs > nowMs) buckets.set(name, now);
+      return now;
+    });
     const passed = policies.every((policy, index) => fits(settled[index]?.used ?? 0, policy, costAt(index)));
     const after = policies.map((policy, index): Bucket => {
       const { used, atMs } = settled[index] ?? { used: 0, atMs: nowMs };
@@ -48,11 +54,11 @@ export function createModelLimiter(options: { readonly nowMs: () => number }): G
   };
 }
 
-/** What is used by now. A clock that stepped back gives nothing back and takes nothing. */
+/** What is used by now. A clock that stepped back gives nothing back and takes nothing; from then on it refills as ever. */
 function settle(bucket: Bucket | undefined, policy: RatePolicy, nowMs: number): Bucket {
   if (bucket === undefined) return { used: 0, atMs: nowMs };
   const elapsedMs = Math.max(0, nowMs - bucket.atMs);
-  return { used: Math.max(0, bucket.used - elapsedMs * policy.limit), atMs: Math.max(nowMs, bucket.atMs) };
+  return { used: Math.max(0, bucket.used - elapsedMs * policy.limit), atMs: nowMs };
 }
 
 function fits(used: number, { limit, windowMs }: RatePolicy, cost: number): boolean {

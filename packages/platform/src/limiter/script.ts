@@ -8,14 +8,15 @@ import { defineScript } from '../valkey/index.ts';
  *
  * `look_at_limits(now, keys, args)`: the policies are the keys after the first `keys`, and limit, window and cost of each
  * are the arguments after the first `args`. Answers whether all have room, and fills `used` for the answer of the script.
- * `count_limits(now, keys)` then takes the costs. Names are long because they share a script with others.
+ * `count_limits(now, keys)` then takes the costs. A limit that was counted in the future, because the clock stepped back, counts from
+ * now on: otherwise it would not refill before the clock is there again. That is kept at once, also of a call that is refused. Names are long because they share a script with others.
  *
  * Each key holds two little-endian doubles, what is used and when that was so. As one value it takes one command
  * to read all of them and one to write each with its expiry, and no number is printed or parsed: this is most of what
  * a limit costs Valkey, and Valkey runs it on one core.
  */
 export const limitFunctions = `
-local limits, costs, used, used_at = {}, {}, {}, {}
+local limits, costs, used = {}, {}, {}
 local function look_at_limits(now, keys, args)
   local passed = true
   if #KEYS == keys then return passed end
@@ -25,14 +26,17 @@ local function look_at_limits(now, keys, args)
     local word = args + 3 * i
     local limit, window = tonumber(ARGV[word - 2]), tonumber(ARGV[word - 1])
     local cost = tonumber(ARGV[word]) * window
-    local before, last = 0, now
+    local before = 0
     if kept[i] then
+      local last
       before, last = struct.unpack('<dd', kept[i])
+      if last > now then
+        redis.call('SET', KEYS[keys + i], struct.pack('<dd', before, now), 'PX', math.ceil(before / limit) + 1000)
+      end
       before = max(0, before - max(0, now - last) * limit)
-      last = max(now, last)
     end
     if before + cost > limit * window then passed = false end
-    limits[i], costs[i], used[i], used_at[i] = limit, cost, before, last
+    limits[i], costs[i], used[i] = limit, cost, before
   end
   return passed
 end
@@ -40,8 +44,8 @@ local function count_limits(now, keys)
   for i = 1, #used do
     if costs[i] ~= 0 then
       used[i] = math.max(0, used[i] + costs[i])
-      local ttl = math.ceil(used[i] / limits[i]) + used_at[i] - now + 1000
-      redis.call('SET', KEYS[keys + i], struct.pack('<dd', used[i], used_at[i]), 'PX', ttl)
+      local ttl = math.ceil(used[i] / limits[i]) + 1000
+      redis.call('SET', KEYS[keys + i], struct.pack('<dd', used[i], now), 'PX', ttl)
     end
   end
 end`;

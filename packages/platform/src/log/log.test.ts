@@ -1,3 +1,4 @@
+import { workGrowth } from '@millrace/testing/growth';
 import { expect, test } from 'vitest';
 import { Fault } from '../fault/index.ts';
 import { createLogger, logFailure, redactText, redactValue } from './index.ts';
@@ -68,6 +69,39 @@ test('redaction is idempotent and leaves ordinary text alone', () => {
   for (const ordinary of ['rental 1042 is Running', 'https://example.com/a?limit=5', 'mr_smith', 'a:b@c']) {
     expect(redactText(ordinary)).toBe(ordinary);
   }
+});
+
+test('redaction takes time in proportion to the length of the text', () => {
+  const begin = '-----BEGIN PRIVATE KEY-----';
+  const pieces = [
+    'a.',
+    'a',
+    begin,
+    `${begin}x-----END PRIVATE KEY-----`,
+    '\\\\',
+    'a://',
+    'a://b:',
+    '-----BEGIN ',
+  ];
+  for (const piece of [...pieces, 'mr_live_', 'Bearer ', '"password": "', 'v1.a.', '?key=']) {
+    const growth = workGrowth(
+      (length) => {
+        const text = piece.repeat(length);
+        return () => redactText(text);
+      },
+      { length: 500, factor: 16 },
+    );
+    expect(growth, piece).toBeLessThan(64);
+  }
+});
+
+test('a private key is hidden up to its END line, or to where no key can go on', () => {
+  const begin = '-----BEGIN RSA PRIVATE KEY-----';
+  const end = '-----END RSA PRIVATE KEY-----';
+  expect(redactText(`a ${begin}\nMII\n${end} b ${begin}\\nMII`)).toBe(
+    `a ${begin} [redacted] b ${begin} [redacted]`,
+  );
+  expect(redactText(`{"k":"${begin}\\\\nMII\\\\n","l":1}`)).toBe(`{"k":"${begin} [redacted]","l":1}`);
 });
 
 test('cycles, depth and width are bounded', () => {

@@ -1,3 +1,5 @@
+import { redactPrivateKeys } from './redact-private-keys.ts';
+
 /**
  * What must never reach a log, wherever it hides. Two nets: names (a property called `password` is hidden
  * whatever it holds) and shapes (an API key is hidden in any string, also inside a URL or an error message).
@@ -47,20 +49,14 @@ const shapes: readonly Shape[] = [
     pattern: /\bmr_(live|test)_(?![0-9A-Za-z]{12}_\[redacted\])[0-9A-Za-z_-]+/g,
     replacement: `mr_$1_${hidden}`,
   },
-  // Up to the END line, or as far as a key can reach: line breaks may be escaped once or more, quotes never occur.
-  {
-    pattern:
-      /-----BEGIN ([A-Z0-9 ]*PRIVATE KEY)-----(?! \[redacted\])(?:(?:[^"\\]|\\+[nr])*?-----END \1-----|(?:[^"\\]|\\+[nr])*)/g,
-    replacement: `-----BEGIN $1----- ${hidden}`,
-  },
   {
     pattern: /\b(Bearer|Basic)\s+(?!mr_(?:live|test)_)[A-Za-z0-9._~+/=-]{8,}/gi,
     replacement: `$1 ${hidden}`,
   },
   // A sealed secret is ciphertext, but a log is no place for it either.
   { pattern: /\bv1\.([A-Za-z0-9_-]{1,32})\.[A-Za-z0-9_-]{36,}/g, replacement: `v1.$1.${hidden}` },
-  // scheme://user:password@host
-  { pattern: /\b([a-z][a-z0-9+.-]*:\/\/[^\s:/@"]*):[^\s@/"]+@/gi, replacement: `$1:${hidden}@` },
+  // scheme://user:password@host, from the colon on: a scheme of any length before it would be searched for again and again.
+  { pattern: /(:\/\/[^\s:/@"]*):[^\s@/"]+@/g, replacement: `$1:${hidden}@` },
   {
     pattern: /([?&](?:password|passwd|secret|token|access_token|api_key|apikey|key|signature)=)[^&\s"#]+/gi,
     replacement: `$1${hidden}`,
@@ -74,7 +70,7 @@ const shapes: readonly Shape[] = [
 
 /** Hides every secret shape in a text. Idempotent: redacting twice changes nothing more. */
 export function redactText(text: string): string {
-  let result = text;
+  let result = redactPrivateKeys(text, hidden);
   for (const { pattern, replacement } of shapes) result = result.replace(pattern, replacement);
   return result;
 }

@@ -1,4 +1,4 @@
-import { startSmtpServer, startTcpProxy } from '@millrace/testing';
+import { eventually, startSmtpServer, startTcpProxy } from '@millrace/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createSmtpMailer, type Letter } from './index.ts';
 
@@ -15,7 +15,7 @@ const letter: Letter = {
 async function startServer(options: Parameters<typeof startSmtpServer>[0] = {}) {
   const smtp = await startSmtpServer(options);
   onTestFinished(() => smtp.close());
-  return { smtp, mailer: createSmtpMailer({ url: smtp.url, from, timeoutMs: 2_000 }) };
+  return { smtp, mailer: createSmtpMailer({ url: smtp.url, from, timeoutMs: 20_000 }) };
 }
 
 describe('a letter', () => {
@@ -66,16 +66,18 @@ describe('a server', () => {
 
   test('that does not know us, is gone or says nothing is unavailable, and nothing is held against the letter', async () => {
     const { smtp } = await startServer({ withPassword: true });
-    const stranger = createSmtpMailer({ url: smtp.url.replace('open', 'closed'), from, timeoutMs: 2_000 });
+    const stranger = createSmtpMailer({ url: smtp.url.replace('open', 'closed'), from, timeoutMs: 20_000 });
     expect(await stranger.send(letter)).toMatchObject({ kind: 'unavailable' });
 
     await using proxy = await startTcpProxy(smtp.url);
-    const mailer = createSmtpMailer({ url: proxy.rewrite(smtp.url), from, timeoutMs: 200 });
+    const mailer = createSmtpMailer({ url: proxy.rewrite(smtp.url), from, timeoutMs: 1_000 });
     proxy.pause();
     expect(await mailer.send(letter)).toMatchObject({ kind: 'unavailable' });
     proxy.cut();
     expect(await mailer.send(letter)).toMatchObject({ kind: 'unavailable' });
     proxy.heal();
-    expect(await mailer.send(letter)).toEqual({ kind: 'sent' });
+    await eventually({ what: 'the letter to be sent' }, async () => {
+      return (await mailer.send(letter)).kind === 'sent';
+    });
   });
 });

@@ -13,7 +13,7 @@ import {
   type NatsConnection,
   type NodeConnectionOptions,
 } from '@nats-io/transport-node';
-import { systemClock, withDeadline, type Clock } from '../clock/index.ts';
+import { systemClock, withDeadline, type Timer } from '../clock/index.ts';
 import { assertOutsideTransaction } from '../db/index.ts';
 import type { Logger } from '../log/index.ts';
 import { follow } from './follow.ts';
@@ -48,7 +48,7 @@ function connectionOptions(options: NatsOptions): NodeConnectionOptions {
   };
 }
 
-async function connectWithin(options: NatsOptions, clock: Clock): Promise<NatsConnection> {
+async function connectWithin(options: NatsOptions, clock: Timer): Promise<NatsConnection> {
   const { firstConnectionMs = defaultFirstConnectionMs, signal } = options;
   const deadlineMs = clock.monotonicMs() + firstConnectionMs;
   for (;;) {
@@ -104,7 +104,7 @@ interface Parts {
   readonly connection: NatsConnection;
   readonly manager: JetStreamManager;
   readonly streams: JetStreamClient;
-  readonly clock: Clock;
+  readonly clock: Timer;
   readonly log: Pick<Logger, 'warn' | 'error'>;
   readonly standing: Standing;
 }

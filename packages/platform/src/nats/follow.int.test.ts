@@ -41,7 +41,8 @@ const makeStream = () =>
     maxAgeMs: 0,
     maxBytes,
     whenFull: 'refuse new',
-    duplicateWindowMs: 1_000,
+    // Longer than the time in which a message without an answer is published again.
+    duplicateWindowMs: 60_000,
   });
 
 async function publish(count: number): Promise<void> {
@@ -54,7 +55,7 @@ async function publish(count: number): Promise<void> {
 async function takeAll(follower: StreamFollower, count: number): Promise<number[]> {
   const sequences: number[] = [];
   while (sequences.length < count) {
-    const taken = await follower.take(10, 5_000);
+    const taken = await follower.take(10, 60_000);
     if (taken.length === 0) expect.fail(`only ${sequences.length} messages came`);
     sequences.push(...taken.map(({ sequence }) => sequence));
   }
@@ -73,7 +74,7 @@ describe('following a stream', () => {
     onTestFinished(() => follower.close());
     expect(await takeAll(follower, 20)).toEqual(upTo(11, 30));
     expect(await follower.take(10, 20)).toEqual([]);
-    const next = follower.take(10, 5_000);
+    const next = follower.take(10, 60_000);
     await publish(1);
     const [message = expect.fail('no message')] = await next;
     expect([message.sequence, message.subject, message.text()]).toEqual([31, subject, '{"n":31}']);

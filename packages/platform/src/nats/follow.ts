@@ -1,5 +1,5 @@
 import type { ConsumerMessages, JetStreamClient, JsMsg } from '@nats-io/jetstream';
-import type { Clock } from '../clock/index.ts';
+import type { Timer } from '../clock/index.ts';
 import { toIncoming } from './messages.ts';
 import { retryTransient } from './retry.ts';
 import type { FollowSpec, StoredMessage, StreamFollower } from './types.ts';
@@ -16,7 +16,7 @@ function toStored(message: JsMsg): StoredMessage {
 /** Reads a stream in order from a place that the caller keeps. The server remembers nothing of it. */
 export async function follow(
   streams: JetStreamClient,
-  clock: Clock,
+  clock: Timer,
   spec: FollowSpec,
 ): Promise<StreamFollower> {
   const consumer = await retryTransient(clock, () =>
@@ -33,7 +33,7 @@ export async function follow(
 /** Moves what comes into a list to take from; a full list makes the server wait. */
 export function gather(
   messages: Pick<ConsumerMessages, 'close' | typeof Symbol.asyncIterator>,
-  clock: Clock,
+  clock: Timer,
   maxBuffered: number,
 ): StreamFollower {
   const buffered: StoredMessage[] = [];

@@ -10,7 +10,7 @@ import {
   type StreamConfig,
 } from '@nats-io/jetstream';
 import { headers } from '@nats-io/transport-node';
-import type { Clock } from '../clock/index.ts';
+import type { Timer } from '../clock/index.ts';
 import { assertOutsideTransaction } from '../db/index.ts';
 import type { Logger } from '../log/index.ts';
 import { followBucket } from './kv-follow.ts';
@@ -58,7 +58,7 @@ export async function ensureBucket(manager: JetStreamManager, spec: BucketSpec):
 export interface BucketParts {
   readonly manager: JetStreamManager;
   readonly streams: JetStreamClient;
-  readonly clock: Clock;
+  readonly clock: Timer;
   readonly log: Pick<Logger, 'warn' | 'error'>;
   /** Calls back each time the connection has come back; answers how to stop that. */
   readonly onReconnect: (listener: () => void) => () => void;

@@ -1,6 +1,6 @@
 import { NoRespondersError, RequestError, TimeoutError } from '@nats-io/transport-node';
 import { JetStreamApiError } from '@nats-io/jetstream';
-import type { Clock } from '../clock/index.ts';
+import type { Timer } from '../clock/index.ts';
 
 // After a cold start the server is reachable several seconds before JetStream answers.
 const maxAttempts = 8;
@@ -22,7 +22,7 @@ function isTransient(error: unknown): boolean {
 
 /** Repeats a call that may be repeated, a bounded number of times and not beyond the signal. */
 export async function retryTransient<T>(
-  clock: Clock,
+  clock: Timer,
   call: () => Promise<T>,
   signal?: AbortSignal,
 ): Promise<T> {

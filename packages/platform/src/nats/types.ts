@@ -1,4 +1,4 @@
-import type { Clock } from '../clock/index.ts';
+import type { Timer } from '../clock/index.ts';
 import type { Envelope } from '../envelope/index.ts';
 import type { Logger } from '../log/index.ts';
 import type { Bucket, BucketSpec } from './kv-types.ts';
@@ -8,7 +8,7 @@ export interface NatsOptions {
   /** Shown by the server's connection list. */
   readonly name: string;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
-  readonly clock?: Clock;
+  readonly clock?: Timer;
   /** How long to try for the first connection before failing. After that it reconnects for ever. */
   readonly firstConnectionMs?: number;
   /** Ends the wait for the first connection. */

@@ -1,4 +1,4 @@
-import { systemClock, withDeadline, type Clock } from '../clock/index.ts';
+import { systemClock, withDeadline, type Timer } from '../clock/index.ts';
 
 const timeoutMs = 10_000;
 
@@ -10,7 +10,7 @@ const timeoutMs = 10_000;
 export async function registerDeployment(
   adminUrl: string,
   uri: string,
-  options: { readonly replace?: boolean; readonly clock?: Clock } = {},
+  options: { readonly replace?: boolean; readonly clock?: Timer } = {},
 ): Promise<{ readonly deploymentId: string; readonly services: readonly string[] }> {
   const { replace = false, clock = systemClock } = options;
   return withDeadline(clock, 'Registering with Restate', timeoutMs, async (signal) => {

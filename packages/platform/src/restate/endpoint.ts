@@ -1,7 +1,7 @@
 import { createServer, type ServerHttp2Session } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { createEndpointHandler, type EndpointOptions } from '@restatedev/restate-sdk/node';
-import { systemClock, withDeadline, type Clock } from '../clock/index.ts';
+import { systemClock, withDeadline, type Timer } from '../clock/index.ts';
 import type { Logger } from '../log/index.ts';
 import { serviceName } from './service-name.ts';
 
@@ -18,7 +18,7 @@ export interface RestateEndpointOptions {
   /** Lets several processes with the same code serve one address; the kernel deals calls out to those alive. */
   readonly sharePort?: boolean;
   readonly log: Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>;
-  readonly clock?: Clock;
+  readonly clock?: Timer;
   /** How long `close` waits for handlers that are running. Restate runs again what it cuts off. */
   readonly drainMs?: number;
 }

@@ -1,4 +1,4 @@
-import { systemClock, withDeadline, type Clock } from '../clock/index.ts';
+import { systemClock, withDeadline, type Timer } from '../clock/index.ts';
 import { assertOutsideTransaction } from '../db/index.ts';
 import { envelopeHeaders, type Envelope } from '../envelope/index.ts';
 import { serviceName } from './service-name.ts';
@@ -7,7 +7,7 @@ export interface RestateIngressOptions {
   readonly url: string;
   /** As that of the endpoints whose handlers are to be called. */
   readonly prefix?: string;
-  readonly clock?: Clock;
+  readonly clock?: Timer;
   readonly timeoutMs?: number;
 }
 

@@ -1,5 +1,5 @@
 import { createClient } from '@redis/client';
-import { systemClock, withDeadline, type Clock } from '../clock/index.ts';
+import { systemClock, withDeadline, type Timer } from '../clock/index.ts';
 import { assertOutsideTransaction } from '../db/index.ts';
 import type { Logger } from '../log/index.ts';
 import type { ValkeyScript } from './script.ts';
@@ -10,10 +10,13 @@ export interface ValkeyOptions {
   /** Shown by `CLIENT LIST`. */
   readonly name: string;
   readonly log: Pick<Logger, 'warn' | 'info'>;
-  readonly clock?: Clock;
+  readonly clock?: Timer;
   /** PEM of the authority that signed the server's certificate, when it is not a public one. */
   readonly tlsCa?: string;
-  /** The longest a command may take, unless the call says otherwise. */
+  /**
+   * The longest a command may take, unless the call says otherwise. A connection is given up when its server says nothing
+   * for this long, or for three seconds if that is longer.
+   */
   readonly commandTimeoutMs?: number;
   /** How long to wait for the first connection before going on without one. */
   readonly firstConnectionMs?: number;
@@ -81,7 +84,8 @@ export async function connectValkey(options: ValkeyOptions): Promise<ValkeyClien
     commandOptions: { timeout: 0 },
     socket: {
       connectTimeout: connectTimeoutMs,
-      socketTimeout: silenceMs,
+      // A command may take its full time: the connection is not given up before.
+      socketTimeout: Math.max(silenceMs, defaultTimeoutMs),
       reconnectStrategy: (tries) => reconnectDelayMs(tries, random),
       ...(options.tlsCa === undefined ? {} : { tls: true as const, ca: options.tlsCa }),
     },

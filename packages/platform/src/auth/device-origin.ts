@@ -1,0 +1,47 @@
+import type { Db } from '../db/index.ts';
+import { findDeviceOrigin, saveDeviceOrigin } from './people.store.ts';
+import { CLIENT_IP_HEADER } from './options.ts';
+
+/**
+ * Adds to the library's device login where a request came from: the person who is to approve it sees an address, a program and a
+ * time. The answer leaves out the link that holds the code: an attacker who sent it to a person would need one click of theirs.
+ */
+export async function withDeviceOrigin(db: Db, request: Request, response: Response): Promise<Response> {
+  if (response.status !== 200) return response;
+  const { pathname } = new URL(request.url);
+  if (request.method === 'POST' && pathname === '/auth/device/code') return noteOrigin(db, request, response);
+  if (request.method === 'GET' && pathname === '/auth/device') return tellOrigin(db, response);
+  return response;
+}
+
+async function noteOrigin(db: Db, { headers }: Request, response: Response): Promise<Response> {
+  const { verification_uri_complete: _link, ...answer } = await bodyOf(response);
+  const { user_code: userCode } = answer;
+  if (typeof userCode === 'string') {
+    const origin = { ip: headers.get(CLIENT_IP_HEADER) ?? '', userAgent: headers.get('user-agent') };
+    await saveDeviceOrigin(db, userCode, origin);
+  }
+  return replaced(response, answer);
+}
+
+async function tellOrigin(db: Db, response: Response): Promise<Response> {
+  const answer = await bodyOf(response);
+  const { user_code: userCode, client_id: program } = answer;
+  // The library names the program only to the person who may approve the request. Only that person sees where it came from.
+  const mayReview = typeof program === 'string' && typeof userCode === 'string';
+  const origin = mayReview ? await findDeviceOrigin(db, plainCode(userCode)) : null;
+  return replaced(response, origin === null ? answer : { ...answer, requestedFrom: origin });
+}
+
+/** As the library stores it. */
+function plainCode(userCode: string): string {
+  return userCode.replaceAll('-', '').toUpperCase();
+}
+
+async function bodyOf(response: Response): Promise<Record<string, unknown>> {
+  return (await response.json()) as Record<string, unknown>;
+}
+
+function replaced({ status, headers }: Response, body: Record<string, unknown>): Response {
+  return new Response(JSON.stringify(body), { status, headers });
+}

@@ -1,0 +1,92 @@
+import type { Logger } from '../log/index.ts';
+import { gauge } from '../telemetry/index.ts';
+import type { RemoteClock, Skew } from './remote-clock.ts';
+
+const skewGauge = gauge(
+  'millrace_clock_skew_seconds',
+  'Wall clock of this process less the clock that it is compared with; positive is ahead',
+);
+const wrongGauge = gauge(
+  'millrace_clock_wrong',
+  '1 while the clock of this process is so wrong that it does not charge, end or delete',
+);
+
+/** A process whose clock is further away than this does not charge, end or delete. */
+const MOST_SKEW_MS = 2_000;
+/** A process that stopped for its clock begins again below this. Lower than the above, so that it does not flap. */
+const RIGHT_AGAIN_MS = 1_000;
+const RECORD_EVERY_MS = 1_000;
+const MS_TO_SECONDS = 1e-3;
+
+/** Thrown in place of work that charges, ends or deletes while the clock of the process is wrong. */
+export class ClockSkewError extends Error {
+  override readonly name = 'ClockSkewError';
+}
+
+export interface ClockGuardOptions {
+  /** The clock to compare with, and its name in messages: `database`. */
+  readonly reference: RemoteClock;
+  readonly name: string;
+  readonly log: Pick<Logger, 'error' | 'warn'>;
+}
+
+/**
+ * Compares the wall clock of the process with a reference, at each reading of the reference and whenever it is asked. The
+ * difference is known between two bounds, and only their nearer one counts: a slow answer is not a wrong clock.
+ */
+export class ClockGuard {
+  readonly #options: ClockGuardOptions;
+  #isWrong = false;
+  #recordedMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: ClockGuardOptions) {
+    this.#options = options;
+  }
+
+  /** Null while the clock is right. Otherwise what is wrong and what to do, for an operator. */
+  problem(): string | null {
+    const { reference, name, log } = this.#options;
+    const skew = reference.skew();
+    if (skew === null) return null;
+    const leastMs = nearestToZero(skew);
+    const wasWrong = this.#isWrong;
+    this.#isWrong = Math.abs(leastMs) > (wasWrong ? RIGHT_AGAIN_MS : MOST_SKEW_MS);
+    this.#record(skew, wasWrong !== this.#isWrong);
+    if (!this.#isWrong) {
+      if (wasWrong) log.warn({ skewMs: Math.round(leastMs) }, 'the clock of this process is right again');
+      return null;
+    }
+    const problem = describe(leastMs, name);
+    if (!wasWrong) log.error({ skewMs: Math.round(leastMs) }, problem);
+    return problem;
+  }
+
+  /** Throws while the clock of the process is wrong. */
+  require(): void {
+    const problem = this.problem();
+    if (problem !== null) throw new ClockSkewError(problem);
+  }
+
+  #record(skew: Skew, hasChanged: boolean): void {
+    const nowMs = this.#options.reference.monotonicMs();
+    if (!hasChanged && nowMs - this.#recordedMs < RECORD_EVERY_MS) return;
+    this.#recordedMs = nowMs;
+    const against = { reference: this.#options.name };
+    skewGauge.record(nearestToZero(skew) * MS_TO_SECONDS, against);
+    wrongGauge.record(this.#isWrong ? 1 : 0, against);
+  }
+}
+
+function nearestToZero({ fromMs, toMs }: Skew): number {
+  if (fromMs > 0) return fromMs;
+  return toMs < 0 ? toMs : 0;
+}
+
+function describe(skewMs: number, name: string): string {
+  const seconds = (Math.abs(skewMs) * MS_TO_SECONDS).toFixed(1);
+  const side = skewMs > 0 ? 'ahead of' : 'behind';
+  return (
+    `The clock of this machine is ${seconds} s ${side} the clock of the ${name}. Until they agree, this process does ` +
+    `not charge, end or delete anything. Check time synchronisation (NTP) on this machine and on the ${name}'s.`
+  );
+}

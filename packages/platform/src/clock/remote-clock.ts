@@ -1,0 +1,124 @@
+import type { Clock } from './clock.ts';
+
+/** One reading of another machine's clock. The reading was made between `sentMs` and `receivedMs` of our monotonic time. */
+export interface ClockReading {
+  readonly remoteMs: number;
+  readonly sentMs: number;
+  readonly receivedMs: number;
+}
+
+/** How far the process's wall clock may be from the remote one: the truth lies between the two bounds. */
+export interface Skew {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** Two clocks drift apart by at most this share of the time since the last reading (NTP slews by at most 500 ppm). */
+const DRIFT = 0.0005;
+
+/**
+ * The time of another machine, kept from readings of its clock and from our monotonic time between them. The wall clock
+ * of this process is not used for it. Each reading bounds the offset between remote time and monotonic time, so a slow
+ * answer only widens the bounds; readings that agree narrow them. The time is never ahead of the remote clock.
+ */
+export class RemoteClock implements Clock {
+  readonly #name: string;
+  readonly #local: Clock;
+  #bounds: { readonly low: number; readonly high: number; readonly atMs: number } | null = null;
+
+  constructor(name: string, local: Clock) {
+    this.#name = name;
+    this.#local = local;
+  }
+
+  /** Takes a reading into account and returns a clock that keeps to it, whatever later readings say. */
+  take({ remoteMs, sentMs, receivedMs }: ClockReading): Clock {
+    const read = { low: remoteMs - receivedMs, high: remoteMs - sentMs };
+    const known = this.#boundsAt(receivedMs);
+    const low = known === null ? read.low : Math.max(read.low, known.low);
+    const high = known === null ? read.high : Math.min(read.high, known.high);
+    // Bounds that exclude each other mean that one of the clocks was set: only the newest reading counts.
+    const agreed = low <= high ? { low, high } : read;
+    this.#bounds = { ...agreed, atMs: receivedMs };
+    return new OffsetClock(this.#local, agreed.low);
+  }
+
+  get isKnown(): boolean {
+    return this.#bounds !== null;
+  }
+
+  /** The wall clock of this process less the remote clock; null before the first reading. */
+  skew(): Skew | null {
+    const monotonicMs = this.#local.monotonicMs();
+    const bounds = this.#boundsAt(monotonicMs);
+    if (bounds === null) return null;
+    const wallMs = this.#local.nowMs();
+    return { fromMs: wallMs - (monotonicMs + bounds.high), toMs: wallMs - (monotonicMs + bounds.low) };
+  }
+
+  /** How long ago the last reading was taken; null before the first one. */
+  ageMs(): number | null {
+    return this.#bounds === null ? null : this.#local.monotonicMs() - this.#bounds.atMs;
+  }
+
+  nowMs(): number {
+    if (this.#bounds === null) {
+      throw new Error(`The time of the ${this.#name} is not known yet. Ask it once before using its clock.`);
+    }
+    return Math.floor(this.#local.monotonicMs() + this.#bounds.low);
+  }
+
+  now(): Date {
+    return new Date(this.nowMs());
+  }
+
+  monotonicMs(): number {
+    return this.#local.monotonicMs();
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return this.#local.sleep(ms, signal);
+  }
+
+  after(ms: number, action: () => void): () => void {
+    return this.#local.after(ms, action);
+  }
+
+  #boundsAt(monotonicMs: number): { readonly low: number; readonly high: number } | null {
+    if (this.#bounds === null) return null;
+    const { low, high, atMs } = this.#bounds;
+    const driftMs = Math.max(0, monotonicMs - atMs) * DRIFT;
+    return { low: low - driftMs, high: high + driftMs };
+  }
+}
+
+/** A clock at a fixed distance from monotonic time. */
+class OffsetClock implements Clock {
+  readonly #local: Clock;
+  readonly #offsetMs: number;
+
+  constructor(local: Clock, offsetMs: number) {
+    this.#local = local;
+    this.#offsetMs = offsetMs;
+  }
+
+  nowMs(): number {
+    return Math.floor(this.#local.monotonicMs() + this.#offsetMs);
+  }
+
+  now(): Date {
+    return new Date(this.nowMs());
+  }
+
+  monotonicMs(): number {
+    return this.#local.monotonicMs();
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return this.#local.sleep(ms, signal);
+  }
+
+  after(ms: number, action: () => void): () => void {
+    return this.#local.after(ms, action);
+  }
+}

@@ -1,0 +1,55 @@
+import type { Readable } from 'node:stream';
+import type { FastifyRequest } from 'fastify';
+import { Fault } from '../fault/index.ts';
+import type { BodyCaller, BodyShare } from './body-budget.ts';
+import { addressBlock } from './client-ip.ts';
+import type { Kit } from './kit.ts';
+import { unreadableBody } from './body-encoding.ts';
+import { readBody } from './read-body.ts';
+import { stateOf, type RequestState } from './request-state.ts';
+
+export interface TextReading {
+  readonly maxBytes: number;
+  done(text: string): void;
+  fail(error: unknown): void;
+}
+
+/** Reads a body as text, within the memory that bodies of this process, and of its caller, may hold. */
+export function readText(kit: Kit, request: FastifyRequest, payload: Readable, reading: TextReading): void {
+  const { maxBytes, done, fail } = reading;
+  const announced = Number(request.headers['content-length'] ?? 0);
+  const unreadable = unreadableBody(request.headers);
+  if (unreadable !== null) {
+    fail(unreadable);
+    return;
+  }
+  let share: BodyShare;
+  try {
+    share = kit.bodies.open(callerOf(stateOf(request)));
+  } catch (error) {
+    fail(error);
+    return;
+  }
+  readBody(payload, {
+    announced,
+    maxBytes,
+    arrival: { timer: kit.clock, timeoutMs: kit.limits.bodyTimeoutMs },
+    share,
+    parse: (bytes) => bytes.toString('utf8'),
+    done,
+    fail,
+    left: () => fail(new Fault('VALIDATION_FAILED', { ...incomplete })),
+  });
+}
+
+const incomplete = {
+  message: 'The client closed the connection before the whole body had arrived.',
+  suggestion: 'Send a complete HTTP/1.1 request.',
+};
+
+/** Anyone can send anonymous requests, sign up and make test keys: only deposits set callers apart. */
+function callerOf({ principal, person, clientIp }: RequestState): BodyCaller {
+  if (principal !== null)
+    return { subject: principal.orgId, isFunded: principal.orgFunded && principal.mode === 'live' };
+  return { subject: person === null ? addressBlock(clientIp) : person.userId, isFunded: false };
+}

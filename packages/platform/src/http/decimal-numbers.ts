@@ -1,0 +1,36 @@
+import { z } from 'zod';
+
+/**
+ * Names of a path's or a query's numbers that are not written in decimal digits. The schemas read them by `Number()`, which
+ * also takes `1e0`, `0x1` and ` 1 `: one thing would have many addresses.
+ */
+export function oddNumbers(schema: z.ZodType, input: unknown): string[] {
+  if (!(schema instanceof z.ZodObject) || typeof input !== 'object' || input === null) return [];
+  const values = new Map<string, unknown>(Object.entries(input));
+  return Object.entries(schema.shape)
+    .filter(([name, field]) => {
+      const value = values.get(name);
+      return value !== undefined && readsNumbers(field) && !isAccepted(field, value);
+    })
+    .map(([name]) => name);
+}
+
+/** Whether a field takes text as a number, be it optional, with a default or one of several things. */
+function readsNumbers(schema: unknown): boolean {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault) return readsNumbers(schema.unwrap());
+  if (schema instanceof z.ZodUnion) return schema.options.some(readsNumbers);
+  return schema instanceof z.ZodNumber && schema.def.coerce === true;
+}
+
+function isAccepted(schema: unknown, value: unknown): boolean {
+  if (typeof value === 'string' && /^(?:0|-?[1-9][0-9]{0,15})$/.test(value)) return true;
+  return takesWord(schema, value);
+}
+
+/** Whether a field takes this very text for another reason than a number, as `latest`. */
+function takesWord(schema: unknown, value: unknown): boolean {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault)
+    return takesWord(schema.unwrap(), value);
+  if (schema instanceof z.ZodUnion) return schema.options.some((option) => takesWord(option, value));
+  return schema instanceof z.ZodType && !readsNumbers(schema) && schema.safeParse(value).success;
+}

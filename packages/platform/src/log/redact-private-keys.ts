@@ -1,0 +1,37 @@
+const begin = /-----BEGIN ([A-Z0-9 ]{0,64}PRIVATE KEY)-----(?! \[redacted\])/g;
+
+/**
+ * Replaces the body of every PEM private key, up to its END line or as far as a key can reach. Reads each character once:
+ * the search goes on behind the key that was replaced.
+ */
+export function redactPrivateKeys(text: string, replacement: string): string {
+  let result = '';
+  let keptTo = 0;
+  begin.lastIndex = 0;
+  for (let match = begin.exec(text); match !== null; match = begin.exec(text)) {
+    const [head, label = ''] = match;
+    const end = endOfKey(text, match.index + head.length, `-----END ${label}-----`);
+    result += `${text.slice(keptTo, match.index)}${head} ${replacement}`;
+    keptTo = end;
+    begin.lastIndex = end;
+  }
+  return keptTo === 0 ? text : result + text.slice(keptTo);
+}
+
+/** Behind the END line; without one, at the first character that no key holds. Line breaks may be escaped once or more. */
+function endOfKey(text: string, from: number, endLine: string): number {
+  let at = from;
+  while (at < text.length) {
+    const character = text[at];
+    if (character === '"') return at;
+    if (character === '-' && text.startsWith(endLine, at)) return at + endLine.length;
+    if (character === '\\') {
+      let letterAt = at;
+      while (text[letterAt] === '\\') letterAt += 1;
+      if (text[letterAt] !== 'n' && text[letterAt] !== 'r') return at;
+      at = letterAt;
+    }
+    at += 1;
+  }
+  return at;
+}

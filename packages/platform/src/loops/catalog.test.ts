@@ -1,0 +1,120 @@
+import { readFileSync } from 'node:fs';
+import { glob } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { loopCatalog } from './index.ts';
+
+const root = fileURLToPath(new URL('../../../../', import.meta.url));
+const isTest = (file: string): boolean => /\.(test|fixture)\.ts$/.test(file) || file.includes('/testing/');
+
+async function sources(): Promise<readonly { readonly file: string; readonly text: string }[]> {
+  const found: { file: string; text: string }[] = [];
+  for await (const file of glob('{packages,apps,tests}/**/*.ts', {
+    cwd: root,
+    exclude: (name) => name === 'node_modules',
+  })) {
+    found.push({ file, text: readFileSync(`${root}${file}`, 'utf8') });
+  }
+  return found;
+}
+
+const all = await sources();
+const product = all.filter(({ file }) => !isTest(file) && !file.startsWith('tests/'));
+const matches = (texts: readonly { readonly text: string }[], pattern: RegExp): readonly string[] => [
+  ...new Set(
+    texts.flatMap(({ text }) =>
+      [...text.matchAll(pattern)].map((match) => match[1] ?? match[2] ?? match[3] ?? ''),
+    ),
+  ),
+];
+
+/** In files that start loops, every name that is given to `startLoop` or to a helper around it. */
+const started = matches(
+  product.filter(({ text, file }) => text.includes('startLoop(') && !file.endsWith('lifecycle/loop.ts')),
+  /(?:\b(?:loop|sweep)\(\s*'([^']+)'|\bname: '([^']+)'(?=,\s*(?:clock|idleMs))|\.\.\.options, name: '([^']+)')/g,
+);
+const defined = matches(product, /defineLoop\(\{\s*name: '([^']+)'/g);
+/** By loop, the kinds of poison that its tests run with: `it.each<ItemPoison>` lists them below `poisonedLoop`. */
+const poisoned = kindsOfPoison(all.filter(({ file }) => isTest(file)).map(({ text }) => text));
+
+function kindsOfPoison(texts: readonly string[]): ReadonlyMap<string, ReadonlySet<string>> {
+  const kinds = new Map<string, Set<string>>();
+  for (const part of texts.flatMap((text) => text.split(/(?=describe\(poisonedLoop\(')/))) {
+    const name = /^describe\(poisonedLoop\('([^']+)'\)/.exec(part)?.[1];
+    if (name === undefined) continue;
+    const found = kinds.get(name) ?? new Set();
+    for (const [, listed = ''] of part.matchAll(/\b(?:it|test)\.each<(?:Item)?Poison>\(\[([^\]]*)\]/g))
+      for (const [, kind = ''] of listed.matchAll(/'([^']+)'/g)) found.add(kind);
+    kinds.set(name, found);
+  }
+  return kinds;
+}
+
+/** Whether the tests run both with an item that fails at once and with one that fails only after some time. */
+const isShown = (kinds: ReadonlySet<string> | undefined): boolean =>
+  kinds?.has('throws') === true && (kinds.has('hangs') || kinds.has('times out'));
+
+/**
+ * Loops whose own test plants only one kind. The tests of the runner (packages/core/src/ledger/poisoned-items.int.test.ts) show
+ * that the other kinds fail only the item; for loops without the runner, the tests next to theirs show it. Do not add a loop:
+ * a new loop is tested with both kinds.
+ */
+const withOneKind: readonly string[] = [
+  'call in leases of pots',
+  'claim webhooks',
+  'close leases of pots',
+  'dispatch commands',
+  'enrol machines',
+  'give up silent gateways',
+  'publish events',
+  'remove orphaned machines',
+  'reseal webhooks',
+  'sample machines',
+  'settle ended gateways',
+  'tend leases',
+  'write the gateway book',
+];
+const entries = Object.entries(loopCatalog);
+const itemLoops = entries.flatMap(([, entry]) => (Array.isArray(entry) ? (entry as string[]) : []));
+const isApartByItself = (entry: unknown): boolean =>
+  typeof entry === 'object' && entry !== null && 'byItself' in entry;
+
+/** Every loop over shared items. */
+const needed = [...itemLoops, ...entries.filter(([, entry]) => isApartByItself(entry)).map(([name]) => name)];
+
+describe('the catalog of loops', () => {
+  it('lists every loop that the product starts', () => {
+    expect(started.length).toBeGreaterThan(50);
+    expect(started.filter((name) => !(name in loopCatalog))).toEqual([]);
+  });
+
+  it('lists no loop that the product does not start', () => {
+    expect(Object.keys(loopCatalog).filter((name) => !started.includes(name))).toEqual([]);
+  });
+
+  it('names every loop over shared items that is defined, and no other', () => {
+    expect(itemLoops.toSorted()).toEqual(defined.toSorted());
+  });
+
+  it('has a test with a poisoned item for every loop over shared items', () => {
+    const missing = needed.filter((name) => !poisoned.has(name));
+    expect(missing).toEqual([]);
+  });
+
+  it('has for every loop a test with an item that throws, and with one that hangs or times out', () => {
+    const once = needed.filter((name) => !isShown(poisoned.get(name)));
+    expect(once.toSorted()).toEqual(withOneKind.toSorted());
+  });
+
+  it('finds the kinds of poison that the tests of a loop run with', () => {
+    const found = kindsOfPoison([
+      `describe(poisonedLoop('a'), () => { it.each<ItemPoison>(['throws', 'hangs'])('%s', async (how) => {`,
+      `describe(poisonedLoop('b'), () => { it('x'); }); describe(poisonedLoop('c'), () => { it.each<Poison>(['throws'])('%s'`,
+    ]);
+    expect([...found].map(([name, kinds]) => [name, isShown(kinds)])).toEqual([
+      ['a', true],
+      ['b', false],
+      ['c', false],
+    ]);
+  });
+});

@@ -1,0 +1,12 @@
+export { loopCatalog } from './catalog.ts';
+export { defineLoop, type LoopDefinition, type PrivateLoop, type SharedLoop } from './definition.ts';
+export {
+  createItemRunner,
+  type BatchWork,
+  type ItemRunner,
+  type ItemRunnerOptions,
+  type ItemWork,
+  type RunReport,
+} from './item-runner.ts';
+export { isItemFree } from './failures.store.ts';
+export { createItemUpkeep } from './upkeep.ts';

@@ -1,0 +1,216 @@
+import { createTestDatabase, eventually, type TestDatabase } from '@millrace/testing';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { SimulatedClock } from '../clock/index.ts';
+import { createDb, type Db } from '../db/index.ts';
+import { createIdSource } from '../ids/index.ts';
+import { createLogger } from '../log/index.ts';
+import { createItemRunner, defineLoop, isItemFree, type ItemRunner } from './index.ts';
+
+const loop = defineLoop({ name: 'test items', over: 'organisations', timeoutMs: 1_000, firstRetryMs: 100 });
+const clock = new SimulatedClock();
+const log = createLogger({ name: 'test', level: 'silent' });
+let database: TestDatabase;
+let db: Db;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  db = createDb({ url: database.url, poolSize: 4, clock, ids: createIdSource({ clock, cell: 1 }), log });
+});
+afterAll(async () => {
+  await db.close();
+  await database.drop();
+});
+beforeEach(async () => {
+  await db.kysely.deleteFrom('loop_items').execute();
+});
+
+const worker = (claims: boolean): ItemRunner =>
+  createItemRunner(loop, { clock, log, db, claims, random: () => 0 });
+const key = (item: string): string => item;
+const rows = () => db.kysely.selectFrom('loop_items').selectAll().orderBy('item').execute();
+const freeOf = async (items: string[]): Promise<string[]> => {
+  const { rows: found } = await sql<{ item: string }>`
+    select w.item from unnest(${items}::text[]) as w (item)
+     where ${isItemFree(loop, sql.ref('w.item'), clock.now())} order by w.item`.execute(db.kysely);
+  return found.map(({ item }) => item);
+};
+
+describe('a runner with a database', () => {
+  it('postpones a failing item for every worker, and the query for work leaves it out', async () => {
+    const work = async (item: string): Promise<void> => {
+      if (item === 'bad') throw new Error('This item is bad.');
+    };
+    expect(await worker(false).run(['a', 'bad'], { key, work })).toEqual({ done: 1, failed: 1, skipped: 0 });
+    expect(await rows()).toMatchObject([
+      { loop: 'test items', item: 'bad', failures: 1, problem: 'This item is bad.' },
+    ]);
+    expect(await freeOf(['a', 'bad'])).toEqual(['a']);
+    expect(await worker(false).run(['a', 'bad'], { key, work })).toEqual({ done: 1, failed: 0, skipped: 1 });
+    await clock.advance(50);
+    expect(await freeOf(['a', 'bad'])).toEqual(['a', 'bad']);
+    await worker(false).run(['bad'], { key, work });
+    expect(await rows()).toMatchObject([{ failures: 2 }]);
+    await clock.advance(100);
+    await worker(false).run(['bad'], { key, work: () => Promise.resolve() });
+    expect(await rows()).toEqual([]);
+  });
+
+  it('gives each item to one of many workers at once, and leaves nothing behind', async () => {
+    const items = Array.from({ length: 40 }, (_, index) => `item ${index}`);
+    const begun: string[] = [];
+    let release: () => void = () => undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    // Workers that have items, or have seen that none is left. One that looks after the release may take what is done already.
+    const hasLooked = new Set<number>();
+    const runs = Array.from({ length: 4 }, (_, nth) =>
+      worker(true)
+        .run(items, {
+          key,
+          work: async (item) => {
+            hasLooked.add(nth);
+            begun.push(item);
+            await released;
+          },
+        })
+        .finally(() => hasLooked.add(nth)),
+    );
+    while (begun.length < 8 || hasLooked.size < runs.length) await new Promise(setImmediate);
+    expect(await freeOf(items)).toEqual([]);
+    release();
+    const reports = await Promise.all(runs);
+    expect(begun.toSorted()).toEqual(items.toSorted());
+    expect(reports.reduce((sum, { done }) => sum + done, 0)).toBe(40);
+    expect(await rows()).toEqual([]);
+  });
+
+  it('takes over an item of a worker that died once its claim has run out', async () => {
+    const died = worker(true).run(['a'], { key, work: () => new Promise(() => undefined) });
+    while ((await rows()).length === 0) await new Promise(setImmediate);
+    const next = worker(true);
+    const work = () => Promise.resolve();
+    expect(await next.run(['a'], { key, work })).toMatchObject({ skipped: 1 });
+    await db.kysely.updateTable('loop_items').set({ free_at: clock.now() }).execute();
+    expect(await next.run(['a'], { key, work })).toMatchObject({ done: 1 });
+    await clock.advance(1_000);
+    await died;
+  });
+
+  it('renews a claim that has run down while its item waited for a place, and leaves an item that was taken over', async () => {
+    const begun: string[] = [];
+    const slow = { ...loop, atOnce: 1, timeoutMs: 60_000 };
+    const releases: (() => void)[] = [];
+    const running = createItemRunner(slow, { clock, log, db, claims: true }).run(['a', 'b', 'c'], {
+      key,
+      work: async (item: string) => {
+        begun.push(item);
+        await new Promise<void>((resolve) => void releases.push(resolve));
+      },
+    });
+    while (begun.length < 1) await new Promise(setImmediate);
+    await clock.advance(50_000);
+    releases[0]?.();
+    while (begun.length < 2) await new Promise(setImmediate);
+    // Without the renewal the claim of b would have run out by now.
+    await clock.advance(50_000);
+    expect(await freeOf(['b', 'c'])).toEqual(['c']);
+    expect(await worker(true).run(['b', 'c'], { key, work: () => Promise.reject(new Error('bad')) })).toEqual(
+      {
+        done: 0,
+        failed: 1,
+        skipped: 1,
+      },
+    );
+    releases[1]?.();
+    expect(await running).toEqual({ done: 2, failed: 0, skipped: 1 });
+    expect(begun).toEqual(['a', 'b']);
+    expect(await rows()).toMatchObject([{ item: 'c', failures: 1 }]);
+  });
+
+  it('keeps an item from other workers while work that ignores the end of its time goes on', async () => {
+    let release: () => void = () => undefined;
+    const hanging = new Promise<void>((resolve) => (release = resolve));
+    const hung = worker(true).run(['a'], { key, work: () => hanging });
+    while ((await rows()).length === 0) await new Promise(setImmediate);
+    await clock.advance(1_000);
+    expect(await hung).toMatchObject({ failed: 1 });
+    const next = worker(true);
+    const work = () => Promise.resolve();
+    for (let minute = 0; minute < 3; minute += 1) {
+      await eventually({ what: 'the claim is extended' }, async () => (await freeOf(['a'])).length === 0);
+      expect(await next.run(['a'], { key, work })).toMatchObject({ skipped: 1 });
+      await clock.advance(30_000);
+    }
+    release();
+    await eventually({ what: 'the item is free' }, async () => {
+      await clock.advance(60_000);
+      return (await next.run(['a'], { key, work })).done === 1;
+    });
+  });
+
+  it('leaves the claim of another worker alone when its own has run out', async () => {
+    const releases: (() => void)[] = [];
+    const hold = () => new Promise<void>((resolve) => void releases.push(resolve));
+    const first = worker(true).run(['a'], { key, work: hold });
+    while (releases.length < 1) await new Promise(setImmediate);
+    await db.kysely.updateTable('loop_items').set({ free_at: clock.now() }).execute();
+    const second = worker(true).run(['a'], { key, work: hold });
+    while (releases.length < 2) await new Promise(setImmediate);
+    releases[0]?.();
+    await first;
+    expect(await rows()).toHaveLength(1);
+    releases[1]?.();
+    await second;
+    expect(await rows()).toEqual([]);
+  });
+
+  it('keeps the failures of an item that is given back', async () => {
+    const runner = worker(true);
+    await runner.run(['a'], { key, work: () => Promise.reject(new Error('bad')) });
+    await clock.advance(50);
+    const stopping = new AbortController();
+    const running = runner.run(['a'], {
+      key,
+      signal: stopping.signal,
+      work: (_, signal) =>
+        new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => reject(new Error('stopped')));
+          stopping.abort();
+        }),
+    });
+    await running;
+    expect(await rows()).toMatchObject([{ item: 'a', failures: 1, holder: null }]);
+    expect(await freeOf(['a'])).toEqual(['a']);
+  });
+
+  it('keeps items whose keys are longer than the column, and the query for work finds them', async () => {
+    const long = 'x'.repeat(300);
+    const umlauts = 'ü'.repeat(100);
+    await worker(false).run([long, umlauts], { key, work: () => Promise.reject(new Error('bad')) });
+    expect((await rows()).map(({ item }) => item.slice(0, 7))).toEqual(['sha256:', 'üüüüüüü']);
+    expect(await freeOf([long, umlauts])).toEqual([]);
+    await clock.advance(50);
+    expect(await worker(true).run([long], { key, work: () => Promise.resolve() })).toMatchObject({ done: 1 });
+    expect(await rows()).toHaveLength(1);
+  });
+
+  it('fails as a whole when a failure cannot be recorded, so that the loop waits', async () => {
+    const runner = createItemRunner({ ...loop, name: 'x'.repeat(101) }, { clock, log, db });
+    const work = () => Promise.reject(new Error('bad'));
+    await expect(runner.run(['a'], { key, work })).rejects.toThrow('loop_items_loop_check');
+  });
+
+  it('logs a failure that cannot be recorded after the round has answered', async () => {
+    const warned: string[] = [];
+    const telling = { warn: (_: unknown, text: string) => void warned.push(text) };
+    const named = { ...loop, name: 'x'.repeat(101) };
+    const runner = createItemRunner(named, { clock, log: telling as never, db });
+    const running = runner.run(['a'], { key, patienceMs: 10, work: () => new Promise(() => undefined) });
+    while (runner.free === loop.atOnce) await new Promise(setImmediate);
+    await clock.advance(10);
+    await running;
+    await clock.advance(1_000);
+    await runner.settled();
+    expect(warned).toContain('a failure of an item could not be recorded');
+  });
+});

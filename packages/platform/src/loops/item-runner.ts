@@ -1,0 +1,386 @@
+import { randomUUID } from 'node:crypto';
+import { systemClock, withDeadline, DeadlineError, type Timer } from '../clock/index.ts';
+import type { Db } from '../db/index.ts';
+import type { Logger } from '../log/index.ts';
+import { counter } from '../telemetry/index.ts';
+import { retryDelayMs, type SharedLoop } from './definition.ts';
+import {
+  claimItems,
+  extendItem,
+  forgetItems,
+  listKnownItems,
+  releaseItems,
+  rowKeyOf,
+  saveFailure,
+  type HeldItems,
+  type KnownItem,
+} from './failures.store.ts';
+import { runTogether } from './together.ts';
+
+const failures = counter(
+  'millrace_loop_item_failures_total',
+  'Items of a loop that failed and were postponed, by loop and by whether they failed or ran out of time',
+);
+
+export interface ItemRunnerOptions {
+  /** Measures the time of items. The machine's unless given; what is kept in `db` goes by the clock of transactions. */
+  readonly clock?: Timer;
+  readonly log: Pick<Logger, 'warn'>;
+  /**
+   * Where failures are kept, so that all workers postpone an item and a query for work can leave it out. Without it they
+   * are kept in this process: for items that one process takes, such as its own connections.
+   */
+  readonly db?: Db;
+  /** Whether an item is claimed before its work. For loops whose query for work locks nothing. Needs `db`. */
+  readonly claims?: boolean;
+  /** From 0 up to 1; spreads the attempts of items that failed together. */
+  readonly random?: () => number;
+}
+
+export interface ItemWork<T> {
+  /** The item's id within the loop. */
+  key(item: T): string;
+  /** Must stop when the signal aborts. Work that does not stop keeps its key, but not its place. */
+  work(item: T, signal: AbortSignal): Promise<void>;
+  /** No further item is begun after this aborts; the signals of items under way abort too. */
+  readonly signal?: AbortSignal;
+  /**
+   * How long `run` waits for items that are under way. After it they go on in their places and the next call runs
+   * beside them. Unless given, `run` waits until each has ended or its time is up.
+   */
+  readonly patienceMs?: number;
+}
+
+export interface BatchWork<T> {
+  key(item: T): string;
+  /**
+   * One transaction over the items: if it fails, it has changed nothing. It takes its rows itself (locks, guards), since
+   * parts of a batch run one after the other. The time-outs of the database bound it.
+   */
+  together(items: readonly T[]): Promise<void>;
+}
+
+export interface RunReport {
+  /** Items whose work succeeded before `run` answered. */
+  readonly done: number;
+  readonly failed: number;
+  /** Items left alone: postponed, claimed by another worker, or still under way from an earlier call. */
+  readonly skipped: number;
+}
+
+export interface ItemRunner {
+  /** Places that no item occupies: a query for work asks for no more items than this. */
+  readonly free: number;
+  /** Runs each item by itself. */
+  run<T>(items: readonly T[], work: ItemWork<T>): Promise<RunReport>;
+  /**
+   * Runs a batch in one transaction, and if that fails in smaller and smaller ones: n items are tried together, then in
+   * about √n parts, then the failing parts item by item. A bad item costs its neighbours about 2√n further transactions.
+   */
+  runBatch<T>(items: readonly T[], work: BatchWork<T>): Promise<RunReport>;
+  /** Resolves when no item has a place. Work that ignored the end of its time is not waited for. */
+  settled(): Promise<void>;
+}
+
+interface Failing {
+  readonly failures: number;
+  /** By the monotonic clock of this process; only for failures that are kept in it. */
+  readonly freeAtMs: number;
+}
+
+/** Items that may be begun, with their failures so far. */
+interface Taken {
+  readonly ready: readonly string[];
+  readonly known: ReadonlyMap<string, number>;
+}
+
+interface FailedItem {
+  readonly key: string;
+  /** The key as the caller gave it. */
+  readonly name: string;
+  readonly failures: number;
+}
+
+const failuresOf = (listed: readonly KnownItem[]): ReadonlyMap<string, number> =>
+  new Map(listed.filter(({ failures }) => failures > 0).map(({ item, failures }) => [item, failures]));
+
+/** Without those that are postponed. */
+function takenOf(listed: readonly KnownItem[], keys: readonly string[], now: Date): Taken {
+  const postponed = new Set(listed.filter(({ freeAt }) => freeAt > now).map(({ item }) => item));
+  return { ready: keys.filter((key) => !postponed.has(key)), known: failuresOf(listed) };
+}
+
+const CLAIM_MARGIN_MS = 30_000;
+const RENEW_AFTER_MS = 15_000;
+const LONGEST_PROBLEM = 500;
+const isolation = 'read committed';
+
+/**
+ * Runs work over items of several owners so that one of them never blocks the others. Each item is on its own: it has
+ * a deadline, its exception ends only itself, and after a failure it is postponed with a growing wait, so that items
+ * behind it come first. Failures are counted by loop, and logged once for each doubling of the wait.
+ */
+export function createItemRunner(loop: SharedLoop, options: ItemRunnerOptions): ItemRunner {
+  return new Runner(loop, options);
+}
+
+class Runner implements ItemRunner {
+  readonly #loop: SharedLoop;
+  readonly #options: ItemRunnerOptions;
+  readonly #clock: Timer;
+  readonly #failing = new Map<string, Failing>();
+  /** Items whose work has not ended, also those that lost their place because their time was up. */
+  readonly #running = new Set<string>();
+  /** Items in places. Each ends by its deadline at the latest. */
+  readonly #placed = new Set<Promise<void>>();
+  readonly #waiting: (() => void)[] = [];
+  /** Names the claims of this runner. */
+  readonly #holder: string | null;
+  #free: number;
+
+  constructor(loop: SharedLoop, options: ItemRunnerOptions) {
+    if (options.claims === true && options.db === undefined) throw new TypeError('Claims are kept in a Db.');
+    this.#loop = loop;
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#free = loop.atOnce;
+    this.#holder = options.claims === true ? randomUUID() : null;
+  }
+
+  get free(): number {
+    return this.#free;
+  }
+
+  async settled(): Promise<void> {
+    while (this.#placed.size > 0) await Promise.all(this.#placed);
+  }
+
+  async run<T>(items: readonly T[], work: ItemWork<T>): Promise<RunReport> {
+    const byKey = new Map(items.map((item) => [rowKeyOf(work.key(item)), item]));
+    const counts = { done: 0, failed: 0, problems: [] as unknown[], hasAnswered: false };
+    const begun: Promise<void>[] = [];
+    const idle = [...byKey.keys()].filter((key) => !this.#running.has(key));
+    const { ready, known } = await this.#takeReady(idle);
+    const takenMs = this.#clock.monotonicMs();
+    for (const [index, key] of ready.entries()) {
+      await this.#place();
+      if (work.signal?.aborted === true) {
+        this.#leave();
+        await this.#giveBack(ready.slice(index));
+        break;
+      }
+      if (!(await this.#isStillOurs(key, takenMs))) continue;
+      const item = byKey.get(key) as T;
+      const placed: Promise<void> = this.#one(
+        { key, name: work.key(item), failuresBefore: known.get(key) ?? 0 },
+        (signal) => work.work(item, signal),
+        work.signal,
+      )
+        .then(
+          (ended) => void (counts[ended] += 1),
+          (problem: unknown) => this.#unrecorded(counts, key, problem),
+        )
+        .then(() => void this.#placed.delete(placed));
+      this.#placed.add(placed);
+      begun.push(placed);
+    }
+    await this.#patiently(Promise.all(begun), work.patienceMs);
+    counts.hasAnswered = true;
+    // Only the record of a failure can get here: then nothing is known of the item, and the loop itself must wait.
+    if (counts.problems.length > 0) throw counts.problems[0];
+    return { done: counts.done, failed: counts.failed, skipped: byKey.size - begun.length };
+  }
+
+  /** A failure that cannot be recorded fails the round; one of a round that has answered is at least logged. */
+  #unrecorded(counts: { problems: unknown[]; hasAnswered: boolean }, item: string, problem: unknown): void {
+    counts.problems.push(problem);
+    if (!counts.hasAnswered) return;
+    const about = { err: problem, loop: this.#loop.name, item };
+    this.#options.log.warn(about, 'a failure of an item could not be recorded');
+  }
+
+  /** A claim that has run down while its item waited for a place is renewed; an item that another worker took over is left. */
+  async #isStillOurs(key: string, takenMs: number): Promise<boolean> {
+    const { db } = this.#options;
+    const waitedMs = this.#clock.monotonicMs() - takenMs;
+    if (db === undefined || this.#holder === null || waitedMs < RENEW_AFTER_MS) return true;
+    let isOurs = false;
+    try {
+      isOurs = await db.transaction({ name: 'renew claim', isolation }, (tx) =>
+        extendItem(tx, this.#held([key]), this.#loop.timeoutMs + CLAIM_MARGIN_MS),
+      );
+      return isOurs;
+    } finally {
+      if (!isOurs) this.#leave();
+    }
+  }
+
+  async runBatch<T>(items: readonly T[], work: BatchWork<T>): Promise<RunReport> {
+    const byKey = new Map(items.map((item) => [rowKeyOf(work.key(item)), item]));
+    const { ready, known } = await this.#takeReady([...byKey.keys()]);
+    const failed = new Set<string>();
+    await runTogether(ready, {
+      together: (keys) => work.together(keys.flatMap((key) => byKey.get(key) ?? [])),
+      fail: async (key, error) => {
+        failed.add(key);
+        const item = byKey.get(key) as T;
+        await this.#postpone({ key, name: work.key(item), failures: (known.get(key) ?? 0) + 1 }, error);
+      },
+    });
+    const done = ready.filter((key) => !failed.has(key));
+    await this.#succeeded(done.filter((key) => this.#options.claims === true || (known.get(key) ?? 0) > 0));
+    return { done: done.length, failed: failed.size, skipped: byKey.size - ready.length };
+  }
+
+  async #takeReady(keys: readonly string[]): Promise<Taken> {
+    const { db } = this.#options;
+    if (db === undefined) {
+      const nowMs = this.#clock.monotonicMs();
+      const ready = keys.filter((key) => (this.#failing.get(key)?.freeAtMs ?? 0) <= nowMs);
+      this.#forgetVanished(nowMs);
+      return { ready, known: new Map(ready.map((key) => [key, this.#failing.get(key)?.failures ?? 0])) };
+    }
+    if (keys.length === 0) return { ready: [], known: new Map() };
+    const holder = this.#holder;
+    if (holder === null)
+      return takenOf(await listKnownItems(db, this.#loop.name, keys), keys, db.clock.now());
+    return db.transaction({ name: 'take items', isolation }, async (tx) => {
+      const listed = await listKnownItems(tx, this.#loop.name, keys);
+      const claim = { holder, forMs: this.#loop.timeoutMs + CLAIM_MARGIN_MS };
+      const claimed = new Set(await claimItems(tx, this.#loop.name, keys, claim));
+      return { ready: keys.filter((key) => claimed.has(key)), known: failuresOf(listed) };
+    });
+  }
+
+  /** Runs one item, and answers once it has ended or its time is up. Rejects only if a failure cannot be recorded. */
+  async #one(
+    {
+      key,
+      name,
+      failuresBefore,
+    }: { readonly key: string; readonly name: string; readonly failuresBefore: number },
+    work: (signal: AbortSignal) => Promise<void>,
+    stop: AbortSignal | undefined,
+  ): Promise<'done' | 'failed'> {
+    const run = async (late: AbortSignal): Promise<void> => {
+      const signal = stop === undefined ? late : AbortSignal.any([late, stop]);
+      // A tick later, so that work that throws before its first await is caught like any other.
+      const running = Promise.resolve().then(() => work(signal));
+      const end = (): void => void this.#running.delete(key);
+      this.#running.add(key);
+      running.then(end, end);
+      await running;
+    };
+    try {
+      await withDeadline(this.#clock, `An item of the loop "${this.#loop.name}"`, this.#loop.timeoutMs, run);
+    } catch (error) {
+      this.#leave();
+      // Work that was aborted because the process ends has not failed.
+      if (stop?.aborted === true && !(error instanceof DeadlineError)) await this.#giveBack([key]);
+      else await this.#postpone({ key, name, failures: failuresBefore + 1 }, error);
+      this.#keepFromOthers(key);
+      return 'failed';
+    }
+    this.#leave();
+    if (failuresBefore > 0 || this.#holder !== null) await this.#succeeded([key]);
+    return 'done';
+  }
+
+  /** Work that ignores the end of its time still runs here: no other worker begins the item beside it. */
+  #keepFromOthers(key: string): void {
+    const { db, log } = this.#options;
+    if (db === undefined || this.#holder === null || !this.#running.has(key)) return;
+    const extend = (): Promise<boolean> =>
+      db.transaction({ name: 'keep hanging item', isolation }, (tx) =>
+        extendItem(tx, this.#held([key]), 2 * CLAIM_MARGIN_MS),
+      );
+    const again = (): void => {
+      if (!this.#running.has(key)) return;
+      extend().then(
+        (isOurs) => {
+          if (isOurs) this.#clock.after(CLAIM_MARGIN_MS, again);
+        },
+        (error: unknown) => {
+          log.warn({ err: error, loop: this.#loop.name, item: key }, 'a hanging item could not be kept');
+          this.#clock.after(CLAIM_MARGIN_MS, again);
+        },
+      );
+    };
+    again();
+  }
+
+  #held(items: readonly string[]): HeldItems {
+    return { loop: this.#loop.name, items, holder: this.#holder };
+  }
+
+  async #succeeded(keys: readonly string[]): Promise<void> {
+    const { db } = this.#options;
+    for (const key of keys) this.#failing.delete(key);
+    if (db === undefined || keys.length === 0) return;
+    await db.transaction({ name: 'forget items', isolation }, (tx) => forgetItems(tx, this.#held(keys)));
+  }
+
+  async #postpone(item: FailedItem, error: unknown): Promise<void> {
+    const { db, log, random = Math.random } = this.#options;
+    const { key, failures: count } = item;
+    const { name } = this.#loop;
+    const wholeMs = retryDelayMs(this.#loop, count);
+    const retryInMs = Math.round(wholeMs * (0.5 + random() * 0.5));
+    failures.add(1, { loop: name, kind: error instanceof DeadlineError ? 'late' : 'error' });
+    if (count === 1 || wholeMs > retryDelayMs(this.#loop, count - 1)) {
+      log.warn(
+        { err: error, loop: name, item: item.name, failures: count, retryInMs },
+        'an item of a loop failed',
+      );
+    }
+    if (db === undefined) {
+      this.#failing.set(key, { failures: count, freeAtMs: this.#clock.monotonicMs() + retryInMs });
+      return;
+    }
+    const problem = (error instanceof Error ? error.message : String(error)).slice(0, LONGEST_PROBLEM);
+    const failure = { item: key, failures: count, retryInMs, problem, holder: this.#holder };
+    await db.transaction({ name: 'postpone item', isolation }, (tx) => saveFailure(tx, name, failure));
+  }
+
+  async #giveBack(keys: readonly string[]): Promise<void> {
+    const { db } = this.#options;
+    if (db === undefined || this.#holder === null) return;
+    await db.transaction({ name: 'give items back', isolation }, (tx) => releaseItems(tx, this.#held(keys)));
+  }
+
+  /** An item that is gone is never run again and would be remembered for ever. */
+  #forgetVanished(nowMs: number): void {
+    for (const [key, { freeAtMs }] of this.#failing) {
+      if (freeAtMs + 2 * this.#loop.maxRetryMs < nowMs) this.#failing.delete(key);
+    }
+  }
+
+  async #patiently(all: Promise<unknown>, patienceMs: number | undefined): Promise<void> {
+    if (patienceMs === undefined) {
+      await all;
+      return;
+    }
+    await new Promise<void>((resolve) => {
+      const cancel = this.#clock.after(patienceMs, resolve);
+      const end = (): void => {
+        cancel();
+        resolve();
+      };
+      all.then(end, end);
+    });
+  }
+
+  async #place(): Promise<void> {
+    if (this.#free > 0) {
+      this.#free -= 1;
+      return;
+    }
+    await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  }
+
+  #leave(): void {
+    const next = this.#waiting.shift();
+    if (next === undefined) this.#free += 1;
+    else next();
+  }
+}

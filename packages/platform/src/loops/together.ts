@@ -1,0 +1,34 @@
+/**
+ * Runs a batch in one go, and if that fails in smaller and smaller parts, so that one item that fails costs its
+ * neighbours nothing. A batch of n items is tried whole, then in about √n parts, then the failing parts item by item: a
+ * bad item costs about 2√n further attempts and three time-outs. `fail` gets each item that fails by itself.
+ * `together` must be one transaction: a part that failed has changed nothing.
+ */
+export async function runTogether<T>(
+  items: readonly T[],
+  work: {
+    together(items: readonly T[]): Promise<void>;
+    fail(item: T, error: unknown): Promise<void>;
+  },
+): Promise<void> {
+  const [only] = items;
+  if (only === undefined) return;
+  try {
+    await work.together(items);
+  } catch (error) {
+    if (items.length === 1) {
+      await work.fail(only, error);
+      return;
+    }
+    const size = partSize(items.length);
+    for (let first = 0; first < items.length; first += size) {
+      await runTogether(items.slice(first, first + size), work);
+    }
+  }
+}
+
+const SMALL = 32;
+
+function partSize(length: number): number {
+  return length <= SMALL ? 1 : Math.ceil(Math.sqrt(length));
+}

@@ -1,0 +1,35 @@
+import { readEndpoints } from '@millrace/services';
+import { eventually, startTcpProxy } from '@millrace/testing';
+import { expect, it, onTestFinished } from 'vitest';
+import { systemClock } from '../clock/index.ts';
+import { connectValkey, type ValkeyClient } from './index.ts';
+
+it('a client gives up a silent server within seconds, unless its commands may take longer', async () => {
+  const proxy = await startTcpProxy(readEndpoints().valkeyUrl);
+  onTestFinished(() => proxy.close());
+  const url = proxy.rewrite(readEndpoints().valkeyUrl);
+  const open = async (commandTimeoutMs: number): Promise<{ client: ValkeyClient; losses: string[] }> => {
+    const losses: string[] = [];
+    const log = {
+      warn: (_: unknown, text?: string) => void losses.push(text ?? ''),
+      info: () => {},
+    };
+    const client = await connectValkey({ url, name: 'test', log, commandTimeoutMs });
+    await eventually({ what: 'the first connection' }, () => client.ping().then(() => true));
+    losses.length = 0;
+    onTestFinished(() => client.close());
+    return { client, losses };
+  };
+  const patient = await open(300_000);
+  const hasty = await open(500);
+
+  proxy.pause();
+  const answer = patient.client.command(['ECHO', 'late']).catch((error: unknown) => error);
+  await eventually({ what: 'the loss to be noticed' }, () => hasty.losses.length > 0);
+  // The last answers to the two clients may be up to a second apart.
+  await systemClock.sleep(2_000);
+  expect(hasty.losses[0]).toBe('the connection to Valkey was lost');
+  expect(patient.losses).toEqual([]);
+  proxy.heal();
+  expect(await answer).toBe('late');
+});
