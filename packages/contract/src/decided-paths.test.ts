@@ -32,6 +32,7 @@ const decided = {
     `DELETE ${onDemand}/storage-volumes/{}`,
     `PATCH ${onDemand}/storage-volumes/{}`,
     `POST ${onDemand}/storage-volumes/{}/snapshots`,
+    `POST ${onDemand}/storage-volumes/{}/snapshots/{}/restore`,
     'GET /v2/customer/balance',
     'GET /v2/customer/ledger',
     'GET /v2/customer/invoices',

@@ -53,7 +53,7 @@ describe('the registry', () => {
     expect(statusFor('INSUFFICIENT_BALANCE', terminateMarketplaceInstance)).toBe(402);
     expect(statusFor('IDEMPOTENCY_KEY_REUSED', terminateMarketplaceInstance)).toBe(400);
     expect(statusFor('IDEMPOTENCY_KEY_REUSED', { source: 'own', errorFamily: 'v2' })).toBe(409);
-    expect(statusFor('UNSUPPORTED_MEDIA_TYPE', { source: 'own', errorFamily: 'v2' })).toBe(400);
+    expect(statusFor('UNSUPPORTED_MEDIA_TYPE', { source: 'own', errorFamily: 'v2' })).toBe(415);
     expect(statusFor('RENTAL_NOT_FOUND', { source: 'own', errorFamily: 'v2' })).toBe(404);
     expect(statusFor('RENTAL_NOT_FOUND', contract.operations.listBareMetalRentals)).toBe(404);
     expect(statusFor('RENTAL_NOT_FOUND', contract.operations.attachStorageVolume)).toBe(400);

@@ -14,7 +14,10 @@ export const eventDescriptions = {
   'volume.active': 'A volume is usable.',
   'volume.attached': 'A volume was attached to rentals.',
   'volume.detached': 'A volume was detached from rentals.',
-  'volume.inactive': 'A volume is frozen: delete requested, or no money.',
+  'volume.inactive': 'A volume cannot be used: delete requested, no money, or it is being restored.',
+  'volume.restored': 'A volume holds what a snapshot held.',
+  'volume.restore_failed':
+    'A snapshot was not restored. A volume that was there keeps its content; a new one is given up.',
   'volume.deleted': 'A volume and its data are gone.',
   'instance.creating': 'An instance was accepted.',
   'instance.starting': 'An instance is starting.',

@@ -159,7 +159,26 @@ export const eventTypes = {
     description: described['volume.inactive'],
     data: volume.extend({ reason: z.string(), purgeAt: timestamp.nullable() }),
   },
-  'volume.deleted': { resource: 'volume', description: described['volume.deleted'], data: volume },
+  'volume.restored': {
+    resource: 'volume',
+    description: described['volume.restored'],
+    data: volume.extend({ snapshotId: z.string() }),
+  },
+  'volume.restore_failed': {
+    resource: 'volume',
+    description: described['volume.restore_failed'],
+    data: volume.extend({ snapshotId: z.string(), reason: z.string() }),
+  },
+  'volume.deleted': {
+    resource: 'volume',
+    description: described['volume.deleted'],
+    data: volume.extend({
+      reason: z.string().optional().meta({
+        description:
+          'Why it was deleted, as text: for example by its tenant, or because it could not be created.',
+      }),
+    }),
+  },
   'instance.creating': { resource: 'instance', description: described['instance.creating'], data: instance },
   'instance.starting': { resource: 'instance', description: described['instance.starting'], data: instance },
   'instance.online': {

@@ -105,6 +105,20 @@ export const administrationErrors = {
     suggestion: 'List payouts and use an id from the list.',
     retryable: false,
   },
+  HOST_ANSWERS: {
+    status: 409,
+    message: 'Its host answers, so nothing is written off.',
+    suggestion:
+      'Terminate the rental, delete the volume or drain the node: what a host confirms is removed in the usual way. If the host is broken, switch it off first.',
+    retryable: false,
+  },
+  NODE_HAS_WRITE_OFFS: {
+    status: 409,
+    message: 'Machines of this node were written off, and its engine has not confirmed that they are gone.',
+    suggestion:
+      'Wait until the engine answers and the orphaned machines are removed, which begins a minute after they are seen. If they are many, allow it: millrace-admin strays allow.',
+    retryable: true,
+  },
   PAYOUT_SETTLED: {
     status: 409,
     message: 'This payout was settled already, and not like this.',

@@ -97,8 +97,8 @@ export const identityErrors = {
   TEST_MODE_ONLY: {
     status: 403,
     interfaceStatus: 400,
-    message: 'A test key reaches only the mock provider in mock-region.',
-    suggestion: 'Use region mock-region, or a live key.',
+    message: 'A test key reaches only the mock provider.',
+    suggestion: 'Use mock-region (for bare metal, a region that has it), or a live key.',
     retryable: false,
   },
   ORGANISATION_NOT_FOUND: {
@@ -154,6 +154,13 @@ export const identityErrors = {
     status: 409,
     message: 'Whoever invited you may not give you this role any more.',
     suggestion: 'Ask an owner or admin of the organisation for a new invitation.',
+    retryable: false,
+  },
+  INVITATION_LINK_REQUIRED: {
+    status: 403,
+    message: 'You need the newest link of this invitation to answer it.',
+    suggestion:
+      'Open the link, or send the part after #invitation= as secret. If you have no link, ask the person who invited you to invite you again.',
     retryable: false,
   },
   INVITATION_LIMIT_REACHED: {

@@ -63,6 +63,14 @@ export const inferenceErrors = {
     suggestion: 'Use the id from the X-Inference-Request-Id header of the answer.',
     retryable: false,
   },
+  BATCH_NOT_FOUND: {
+    status: 404,
+    interfaceStatus: 400,
+    message: 'No such batch of inference requests.',
+    suggestion:
+      'Use cause.id of a ledger line whose cause.kind is inference, such as bat_01JD8Q7XK4T2M9V6B3N5C1F0GH.',
+    retryable: false,
+  },
   MODEL_NAME_TAKEN: {
     status: 409,
     interfaceStatus: 400,

@@ -12,8 +12,8 @@ export const moneyErrors = {
   BUDGET_EXCEEDED: {
     status: 402,
     interfaceStatus: 400,
-    message: 'The budget of this key or organisation is used up for the current period.',
-    suggestion: 'Wait for the next period, or raise the budget.',
+    message: 'The remaining budget of this key or organisation does not cover this request.',
+    suggestion: 'Raise the budget, ask for less, or wait for the next period.',
     retryable: false,
   },
   ACCOUNT_FROZEN: {

@@ -26,6 +26,12 @@ export const rentalErrors = {
     suggestion: 'Leave customPorts out, or choose a region that supports them.',
     retryable: false,
   },
+  IDLE_RULE_NOT_SUPPORTED: {
+    status: 400,
+    message: 'Idle rules are not supported here: the machines do not report how busy their GPUs are.',
+    suggestion: 'Leave idle out. Set ttlSeconds or maxUsd to bound what the rental costs.',
+    retryable: false,
+  },
   NETWORK_TYPE_NOT_SUPPORTED: {
     status: 400,
     message: 'This network type is not offered for this region and GPU count.',
@@ -145,6 +151,20 @@ export const rentalErrors = {
     message: 'No such snapshot.',
     suggestion: 'List the snapshots of the volume.',
     retryable: false,
+  },
+  SNAPSHOT_NOT_READY: {
+    status: 409,
+    interfaceStatus: 400,
+    message: 'The snapshot is not ready.',
+    suggestion: 'Wait until its status is ready; one that failed or is being deleted cannot be restored.',
+    retryable: true,
+  },
+  SNAPSHOT_IN_USE: {
+    status: 409,
+    interfaceStatus: 400,
+    message: 'A restore from this snapshot is in progress.',
+    suggestion: 'Wait until the restore is done; volume.restored or volume.restore_failed tells when.',
+    retryable: true,
   },
   MACHINE_NOT_FOUND: {
     status: 404,

@@ -9,6 +9,12 @@ export const requestErrors = {
     suggestion: 'Correct the fields named in issues and send the request again.',
     retryable: false,
   },
+  MALFORMED_HTTP: {
+    status: 400,
+    message: 'The request is not valid HTTP/1.1.',
+    suggestion: 'Send a complete HTTP/1.1 request.',
+    retryable: false,
+  },
   MALFORMED_JSON: {
     status: 400,
     message: 'The request body is not valid JSON.',
@@ -16,10 +22,18 @@ export const requestErrors = {
     retryable: false,
   },
   UNSUPPORTED_MEDIA_TYPE: {
-    status: 400,
+    status: 415,
+    interfaceStatus: 400,
     message: 'The request body has a media type this operation does not read.',
     suggestion: 'Send the body as JSON with the header Content-Type: application/json.',
     retryable: false,
+  },
+  BODY_TIMEOUT: {
+    status: 408,
+    interfaceStatus: 400,
+    message: 'The request body did not arrive in time.',
+    suggestion: 'Send the request again over a faster connection, or with a smaller body.',
+    retryable: true,
   },
   BODY_TOO_LARGE: {
     status: 400,
@@ -68,6 +82,12 @@ export const requestErrors = {
     status: 429,
     message: 'Too many requests: a rate limit was reached.',
     suggestion: 'Wait as long as Retry-After says. The RateLimit headers show what remains.',
+    retryable: true,
+  },
+  TOO_MANY_UPLOADS: {
+    status: 429,
+    message: 'Too many request bodies of your organisation are arriving at once.',
+    suggestion: 'Wait as long as Retry-After says, and send fewer large requests at a time.',
     retryable: true,
   },
   IDEMPOTENCY_KEY_INVALID: {

@@ -4,6 +4,8 @@ import type { Header, Parameter, Reference } from './types.ts';
 /** The headers that belong to no operation in particular. */
 
 const text = { type: 'string' } as const;
+/** Servers refuse longer headers. */
+const headerText = { ...text, maxLength: 16_384 } as const;
 
 export const headers = {
   'X-Request-Id': { description: 'The id of this request; name it when asking for help.', schema: text },
@@ -92,13 +94,13 @@ export const parameters = {
     required: false,
     description:
       'The ETag of an answer that is at hand already. If it still holds, 304 comes instead of the answer.',
-    schema: text,
+    schema: headerText,
   },
   'Last-Event-ID': {
     name: 'Last-Event-ID',
     in: 'header',
     required: false,
     description: 'Where a stream that broke off was read to: the `id` of the last event.',
-    schema: text,
+    schema: headerText,
   },
 } as const satisfies Record<string, Parameter>;

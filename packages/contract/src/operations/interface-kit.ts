@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { singleDirection } from '../input-text.ts';
 import { sshKeyId, tags } from './own-kit.ts';
 
 /** What the operations of the interface share. */
@@ -9,9 +10,11 @@ export const v2Errors = [400, 401, 403, 429, 500, 503] as const;
 /** The same for the three v2 operations that may also answer 404. */
 export const v2ErrorsWithNotFound = [400, 401, 403, 404, 429, 500, 503] as const;
 
-export const inferenceErrorStatuses = [400, 401, 402, 403, 404, 413, 422, 429, 500, 502, 503, 504] as const;
+export const inferenceErrorStatuses = [
+  400, 401, 402, 403, 404, 408, 413, 415, 422, 429, 500, 502, 503, 504,
+] as const;
 
-export const marketplaceErrorStatuses = [400, 401, 402, 403, 404, 429, 500, 503] as const;
+export const marketplaceErrorStatuses = [400, 401, 402, 403, 404, 408, 415, 429, 500, 503] as const;
 
 /** Lists of the interface stay bare arrays; a page is asked for in the query and found in the `Link` header. */
 export const listQuery = z.object({
@@ -37,7 +40,7 @@ export const idlePolicy = z
   })
   .meta({ id: 'IdlePolicy' });
 
-export const displayName = z.string().trim().min(1).max(255);
+export const displayName = singleDirection(z.string().trim().min(1).max(255));
 const sshKeyIds = z.array(sshKeyId).min(1).max(100);
 const userData = z.string().max(65_536);
 export const ttlSeconds = z.int().min(60).max(315_360_000);

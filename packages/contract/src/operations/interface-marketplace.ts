@@ -23,8 +23,8 @@ const port = z.int().min(1).max(65_535);
 
 const instanceImage = z
   .object({
-    name: z.string(),
-    tag: z.string().optional(),
+    name: z.string().max(1_000),
+    tag: z.string().max(1_000).optional(),
     port: port.optional(),
     ports: z.array(port).max(20).optional(),
   })
@@ -87,8 +87,8 @@ export function marketplaceOperations() {
       summary: 'Create a marketplace instance',
       body: z
         .object({
-          cluster_name: z.string(),
-          node_name: z.string(),
+          cluster_name: z.string().max(1_000),
+          node_name: z.string().max(1_000),
           gpu_count: z.int().min(1),
           image: instanceImage.optional(),
           ...instanceAdditions,
@@ -146,7 +146,7 @@ export function marketplaceOperations() {
       scope: 'marketplace:write',
       summary: 'Terminate a marketplace instance',
       description: 'Terminating again answers success again.',
-      body: z.object({ id: z.string() }),
+      body: z.object({ id: z.string().max(1_000) }),
       response: {
         status: 200,
         schema: z.strictObject({ status: z.literal('success'), message: z.string() }),

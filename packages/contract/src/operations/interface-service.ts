@@ -36,7 +36,7 @@ export function serviceOperations() {
       description:
         'Ids come from the `X-Inference-Request-Id` header. Unknown, foreign and still running ids are left out.',
       tags: ['usage'],
-      body: z.object({ requestIds: z.array(z.string()).max(requestCount) }),
+      body: z.object({ requestIds: z.array(z.string().max(1_000)).max(requestCount) }),
       response: {
         status: 200,
         schema: z.strictObject({

@@ -19,7 +19,7 @@ export const createStorageVolumeBody = z
     region: volumeRegion,
     label: volumeLabel,
     sizeInGb: volumeSizeInGb.multipleOf(256),
-    rentalIds: z.array(positiveInt).optional(),
+    rentalIds: z.array(positiveInt).max(10_000).optional(),
     ...volumeAdditions,
   })
   .meta({ id: 'CreateStorageVolume' });
@@ -74,7 +74,7 @@ export function volumeOperations() {
       scope: 'volumes:write',
       summary: 'Attach a storage volume to bare-metal rentals',
       // Any integer is a well-formed rental id here; one that is not positive is simply not found.
-      body: z.object({ storageVolumeId: positiveInt, rentalIds: z.array(z.int()).min(1) }),
+      body: z.object({ storageVolumeId: positiveInt, rentalIds: z.array(z.int()).min(1).max(10_000) }),
       response: {
         status: 200,
         schema: z.strictObject({

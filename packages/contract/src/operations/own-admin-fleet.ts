@@ -94,7 +94,16 @@ const gpu = z.object({
   allocatedTo: z.string().nullable().meta({ description: 'The external id of the rental or instance.' }),
 });
 
+/** More ways of proof may follow. */
+export const gpuVerification = z.enum(['unverified']).meta({
+  id: 'GpuVerification',
+  'x-extensible': true,
+  description:
+    'unverified: the engine of its host reports the GPU, and no computation has proven that it is one of this model.',
+});
+
 export const nodeGpu = gpu.extend({
+  verification: gpuVerification,
   deviceUuid: z.string().nullable().meta({ description: 'The id that its maker gave it.' }),
   state: z.enum(['present', 'missing', 'faulty', 'replaced']).meta({
     description:
@@ -104,7 +113,7 @@ export const nodeGpu = gpu.extend({
   stateReason: z.string().nullable(),
 });
 
-const node = z
+export const node = z
   .object({
     id: nodeId,
     name: z.string(),

@@ -34,11 +34,13 @@ const adminRental = z
   })
   .meta({ id: 'AdminRental' });
 
+const address = z.union([z.ipv4().max(64), z.ipv6().max(64)]);
+
 const privateCloudNode = z.object({
   role: z.enum(['login', 'head', 'compute']).default('compute'),
   hostname: z.string().min(1).max(253).optional(),
-  publicIp: z.union([z.ipv4(), z.ipv6()]).optional(),
-  privateIp: z.union([z.ipv4(), z.ipv6()]),
+  publicIp: address.optional(),
+  privateIp: address,
 });
 
 const privateCloudBody = z

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { singleDirection } from '../input-text.ts';
 import { member, organisation, organisationName, organisationStatus, role } from './own-identity.ts';
 import { auditEntry, auditQuery } from './own-audit.ts';
 import { admin, auditReason, organisationId, page, pageQuery } from './own-kit.ts';
@@ -15,7 +16,7 @@ export const adminOrganisation = z
   .meta({ id: 'AdminOrganisation' });
 
 const email = z.email().max(255);
-const personName = z.string().trim().min(1).max(255);
+const personName = singleDirection(z.string().trim().min(1).max(255));
 
 export const adminOrganisationParams = z.object({ organisationId });
 
@@ -57,7 +58,7 @@ export const adminOrganisationOperations = {
     tags: ['organisations'],
     body: z
       .object({
-        name: organisationName,
+        name: singleDirection(organisationName),
         slug: slug.optional().meta({ description: 'Left out: made from the name.' }),
         owner: z.object({ email, name: personName.optional() }),
         reason: auditReason.optional(),

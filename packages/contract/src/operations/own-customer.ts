@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { singleDirection } from '../input-text.ts';
 import { resourceRef } from './own-audit.ts';
 import {
   keyId,
@@ -58,7 +59,10 @@ export const ledgerEntry = z
     kind: ledgerKind,
     amountNanoUsd: nanoUsd.meta({ description: 'Signed: what the balance changed by.' }),
     balanceAfterNanoUsd: nanoUsd,
-    cause: resourceRef.meta({ description: 'The rental, volume, request batch or act that this is for.' }),
+    cause: resourceRef.meta({
+      description:
+        'The rental, volume, batch of inference requests or act that this is for. A batch opens into its requests by `GET /v2/usage/batches/{batchId}/requests`.',
+    }),
     description: z.string(),
     reverses: transferId.nullable(),
   })
@@ -230,7 +234,7 @@ const budgetOperations = {
     tags: ['customer'],
     body: z
       .object({
-        name: budgetName,
+        name: singleDirection(budgetName),
         keyId: keyId.optional().meta({
           description: 'Counts the work of this API key alone, and of the keys it is rotated to.',
         }),
@@ -255,7 +259,7 @@ const budgetOperations = {
     params: budgetParams,
     body: z
       .object({
-        name: budgetName.optional(),
+        name: singleDirection(budgetName).optional(),
         limitNanoUsd: positiveNanoUsd.optional(),
         thresholdsPercent: thresholdsPercent.optional(),
         onExceeded: onExceeded.optional(),

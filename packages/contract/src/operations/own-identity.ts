@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { singleDirection } from '../input-text.ts';
 import { platformRoleNames, roleNames } from '../scopes.ts';
 import { apiKeyLimits, keyPrefix, keyPublicId, scope } from './own-keys.ts';
 import {
@@ -120,7 +121,7 @@ export const identityOperations = {
     summary: 'Change an organisation',
     tags: ['organisations'],
     params: organisationParams,
-    body: z.object({ name: organisationName.optional() }).meta({ id: 'OrganisationUpdate' }),
+    body: z.object({ name: singleDirection(organisationName).optional() }).meta({ id: 'OrganisationUpdate' }),
     response: { status: 200, schema: organisation },
     refuses: [404],
     idempotency: 'none',

@@ -1,8 +1,9 @@
 import { z } from 'zod';
+import { bodyText, bodyValues, boundedRecord } from '../records/vocabulary.ts';
 import { chatUsage } from '../records/chat.ts';
 import { imageSide } from '../records/generation.ts';
 import { inferenceHeaders } from './interface-kit.ts';
-import { inference, own, requestId, timestamp } from './own-kit.ts';
+import { batchId, inference, own, page, pageQuery, requestId, timestamp } from './own-kit.ts';
 
 /**
  * The inference operations beyond the interface, in the widely used shapes that existing clients send and
@@ -45,7 +46,7 @@ const penalty = z.number().min(-2).max(2);
 const completionRequest = z
   .object({
     model: modelName,
-    prompt: z.union([z.string(), z.array(z.string()).min(1).max(128)]),
+    prompt: z.union([bodyText, z.array(bodyText).min(1).max(128)]),
     max_tokens: z.int().min(1).optional(),
     temperature: z.number().min(0).max(2).optional(),
     top_p: z.number().min(0).max(1).optional(),
@@ -57,16 +58,18 @@ const completionRequest = z
     logprobs: z.int().min(0).max(20).nullable().optional(),
     echo: z.boolean().optional(),
     stop: z
-      .union([z.string(), z.array(z.string()).max(16)])
+      .union([bodyText, z.array(bodyText).max(16)])
       .nullable()
       .optional(),
     presence_penalty: penalty.optional(),
     frequency_penalty: penalty.optional(),
     repetition_penalty: z.number().positive().optional(),
-    logit_bias: z.record(z.string(), z.number().min(-100).max(100)).nullable().optional(),
+    logit_bias: boundedRecord(z.number().min(-100).max(100), { names: bodyValues, nameLength: 100 })
+      .nullable()
+      .optional(),
     seed: z.int().nullable().optional(),
-    suffix: z.string().nullable().optional(),
-    user: z.string().optional(),
+    suffix: bodyText.nullable().optional(),
+    user: bodyText.optional(),
   })
   .meta({ id: 'CompletionRequest' });
 
@@ -105,7 +108,7 @@ const imagesRequest = z
       .default('1024x1024')
       .meta({ description: 'Width x height, each 128 to 2496.' }),
     response_format: z.enum(['b64_json']).default('b64_json'),
-    user: z.string().optional(),
+    user: bodyText.optional(),
     negative_prompt: z.string().max(20_000).optional(),
     num_inference_steps: z.int().min(1).max(1000).optional(),
     guidance_scale: z.number().min(0).max(50).optional(),
@@ -243,5 +246,21 @@ export const inferenceOperations = {
     refuses: [404],
     idempotency: 'none',
     notFoundReason: 'REQUEST_NOT_FOUND',
+  }),
+  listBatchRequests: own({
+    id: 'listBatchRequests',
+    method: 'GET',
+    path: '/v2/usage/batches/{batchId}/requests',
+    scope: 'usage:read',
+    summary: 'The requests that one ledger line of inference sums',
+    description:
+      'A ledger line of inference has the cause `inference` and the id of a batch. The costs of the requests of that batch sum to the amount of the line. Oldest first.',
+    tags: ['usage'],
+    params: z.object({ batchId }),
+    query: pageQuery,
+    response: { status: 200, schema: page(requestUsage) },
+    refuses: [404],
+    idempotency: 'none',
+    notFoundReason: 'BATCH_NOT_FOUND',
   }),
 } as const;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { singleDirection } from '../input-text.ts';
 import { gpuType, region } from '../records/vocabulary.ts';
 import { scopeNames } from '../scopes.ts';
 import { keyId, mode, noContent, own, page, pageQuery, sshKeyId, timestamp, userId } from './own-kit.ts';
@@ -22,6 +23,7 @@ export const scope = z.enum(scopeNames).meta({ id: 'Scope', 'x-extensible': true
 /** A model name, or a prefix of one followed by `*`. */
 const modelPattern = z
   .string()
+  .max(201)
   .regex(/^[A-Za-z0-9][A-Za-z0-9._/:-]{0,199}\*?$|^\*$/, 'must be a model name, optionally ending in *');
 
 const budget = z.object({
@@ -47,7 +49,7 @@ export const apiKeyLimits = z
 export type ApiKeyLimits = z.output<typeof apiKeyLimits>;
 
 /** An address or a network, either family. Prefix lengths are bounded by the address. */
-const ipOrNetwork = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()], {
+const ipOrNetwork = z.union([z.ipv4().max(64), z.ipv6().max(64), z.cidrv4().max(64), z.cidrv6().max(64)], {
   error: 'must be an IP address or a network such as 10.0.0.0/8',
 });
 
@@ -92,7 +94,7 @@ const rotatedApiKey = z
 
 const createApiKeyBody = z
   .object({
-    name: apiKeyName,
+    name: singleDirection(apiKeyName),
     scopes: z.array(scope).min(1).max(scopeNames.length).meta({
       description: 'A subset of what the creator may do.',
     }),
@@ -220,7 +222,7 @@ const sshKeyOperations = {
     tags: ['ssh-public-keys'],
     body: z
       .object({
-        name: z.string().trim().min(1).max(100),
+        name: singleDirection(z.string().trim().min(1).max(100)),
         publicKey: z.string().min(1).max(16_384),
       })
       .meta({ id: 'SshPublicKeyCreate' }),

@@ -11,9 +11,11 @@ const idBody = '[0-7][0-9A-HJKMNP-TV-Z]{25}';
 
 /** A prefixed identifier, such as `key_01JD…`. A malformed one is a validation error, not an absent thing. */
 export function prefixedId(prefix: string, what: string) {
+  // oxlint-disable-next-line house/linear-regexp -- a prefix of letters and a body of fixed length
+  const pattern = new RegExp(`^${prefix}_${idBody}$`);
   return z
     .string()
-    .regex(new RegExp(`^${prefix}_${idBody}$`), `must be the id of ${what}: ${prefix}_ and 26 characters`)
+    .regex(pattern, `must be the id of ${what}: ${prefix}_ and 26 characters`)
     .meta({ description: `The id of ${what}.`, examples: [`${prefix}_01JD8Q7XK4T2M9V6B3N5C1F0GH`] });
 }
 
@@ -25,10 +27,14 @@ export const sshKeyId = prefixedId('ssh', 'an SSH public key');
 export const auditId = prefixedId('aud', 'an audit log entry');
 export const eventId = prefixedId('evt', 'an event');
 export const requestId = prefixedId('req', 'a request');
+export const batchId = prefixedId('bat', 'a batch of requests');
 export const operationRecordId = prefixedId('op', 'an operation record');
 
 /** RFC 3339 in UTC. Answers always end in `Z`; offsets are refused on the way in. */
-export const timestamp = z.iso.datetime().meta({ examples: ['2026-08-01T12:00:00.000Z'] });
+export const timestamp = z.iso
+  .datetime()
+  .max(64)
+  .meta({ examples: ['2026-08-01T12:00:00.000Z'] });
 
 /** A total in nano-USD as a decimal string: a JSON number is exact only up to nine million dollars. */
 export const nanoUsd = z
@@ -105,6 +111,7 @@ function ownOperationsOf<const Name extends DocumentName, const Family extends E
     const { refuses = [], ...rest } = operation;
     const errors = new Set([...commonErrors[errorFamily], ...refuses]);
     if (operation.idempotency === 'key') errors.add(409);
+    if (operation.body !== undefined) errors.add(408).add(415);
     return {
       ...rest,
       document,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { gpuVerification } from './own-admin-fleet.ts';
 import type { InstanceState } from '../states/instance.ts';
 import { marketplace, nanoUsd, own, tags, timestamp } from './own-kit.ts';
 import { rentalStep } from './own-rental-records.ts';
@@ -36,6 +37,7 @@ const instanceDetail = z
     region: z.string(),
     supplierId: z.string(),
     gpuModel: z.string(),
+    gpuVerification,
     gpuCount: z.int().positive(),
     costPerHourNanoUsd: nanoUsd.meta({ description: 'Of all of its GPUs, as it was when it was ordered.' }),
     costSoFarNanoUsd: nanoUsd.meta({

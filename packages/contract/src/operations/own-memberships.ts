@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { singleDirection } from '../input-text.ts';
 import { organisation, organisationName, platformRole, role } from './own-identity.ts';
 import {
   noContent,
@@ -14,6 +15,15 @@ import {
 /** What people do before, and beside, acting for an organisation: their organisations, and invitations to others. */
 
 const invitationId = prefixedId('inv', 'an invitation');
+
+const invitationAnswer = z
+  .object({
+    secret: z.string().max(200).optional().meta({
+      description:
+        'The secret of the invitation\u2019s link: the part after #invitation=. Needed in an installation without mail, where nothing else proves the mailbox.',
+    }),
+  })
+  .meta({ id: 'InvitationAnswer' });
 
 /** One plain mailbox: nothing that could be read as two addresses, as a comment or as a header. */
 const email = z
@@ -40,6 +50,15 @@ const invitation = z
     expiresAt: timestamp,
   })
   .meta({ id: 'Invitation' });
+
+const newInvitation = invitation
+  .extend({
+    link: z.url().max(2_000).nullable().meta({
+      description:
+        'Where the person signs up, in an installation without mail: give it to them, and to no other. It is shown this once, and a replay answers null. Null where mail proves the mailbox.',
+    }),
+  })
+  .meta({ id: 'InvitationWithLink' });
 
 const ownInvitation = z
   .object({
@@ -76,15 +95,17 @@ const organisationSide = {
     method: 'POST',
     path: '/v2/organisations/{organisationId}/invitations',
     scope: 'members:write',
-    summary: 'Invite somebody by mail',
+    summary: 'Invite a person to the organisation',
     description:
-      'Open for seven days. Inviting the same mailbox again renews the invitation, with the role of the last one. Nobody hands out more than they hold.',
+      'Open for seven days. Inviting the same mailbox again renews the invitation, with the role of the last one. The role must not hold more than the inviter may give. ' +
+      'In an installation without mail the answer has a link, shown once: give it to the person.',
     tags: ['organisations'],
     params: organisationParams,
     body: z.object({ email, role }).meta({ id: 'NewInvitation' }),
-    response: { status: 201, schema: invitation },
+    response: { status: 201, schema: newInvitation },
     refuses: [404, 409],
     idempotency: 'key',
+    redactForReplay: ['link'],
     notFoundReason: 'ORGANISATION_NOT_FOUND',
   }),
   cancelInvitation: own({
@@ -121,7 +142,7 @@ const personSide = {
     description:
       'Asked for twice within ten minutes under the same name, the second answer is the organisation of the first. A person owns at most ten.',
     tags: ['people'],
-    body: z.object({ name: organisationName }).meta({ id: 'NewOrganisation' }),
+    body: z.object({ name: singleDirection(organisationName) }).meta({ id: 'NewOrganisation' }),
     response: { status: 201, schema: membership },
     refuses: [409],
     idempotency: 'none',
@@ -141,9 +162,11 @@ const personSide = {
     method: 'POST',
     path: '/v2/me/invitations/{invitationId}/accept',
     summary: 'Accept an invitation',
-    description: 'Accepting twice answers the same.',
+    description:
+      'Accepting twice answers the same. In an installation without mail it needs the secret of the link that the inviter was shown.',
     tags: ['people'],
     params: invitationParams,
+    body: invitationAnswer,
     response: { status: 200, schema: membership },
     refuses: [404, 409],
     idempotency: 'none',
@@ -154,8 +177,10 @@ const personSide = {
     method: 'POST',
     path: '/v2/me/invitations/{invitationId}/decline',
     summary: 'Decline an invitation',
+    description: 'In an installation without mail it needs the secret of the link, as accepting does.',
     tags: ['people'],
     params: invitationParams,
+    body: invitationAnswer,
     response: noContent,
     refuses: [404],
     idempotency: 'none',

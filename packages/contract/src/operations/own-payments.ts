@@ -114,7 +114,7 @@ export const paymentOperations = {
       'that the event is stored and its effect on the ledger committed; anything else asks Stripe to repeat it.',
     tags: ['payments'],
     signedBody: true,
-    body: z.looseObject({ id: z.string(), type: z.string() }).meta({ id: 'StripeEvent' }),
+    body: z.looseObject({ id: z.string().max(255), type: z.string().max(255) }).meta({ id: 'StripeEvent' }),
     response: { status: 200, schema: z.object({ received: z.literal(true) }) },
     errors: [400, 404, 413, 429, 500, 503],
     idempotency: 'none',

@@ -187,6 +187,10 @@ export const quote = z
         'How long the balance would last with this beside what runs now; null when nothing costs anything.',
     }),
     available: z.boolean(),
+    idleRules: z.boolean().meta({
+      description:
+        'Whether create accepts an idle rule for it. False on bare metal and where machines do not report how busy their GPUs are.',
+    }),
     affordable: z.boolean(),
     validUntil: timestamp.meta({
       description: 'Until when the price book, as it stands, asks this price.',

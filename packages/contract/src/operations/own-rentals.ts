@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { eventEnvelope } from '../events.ts';
+import { singleDirection } from '../input-text.ts';
 import type { ProviderDataSchema } from '../records/provider-data.ts';
 import { rentalStatus } from '../records/rental.ts';
 import { gpuType, region, rentalType } from '../records/vocabulary.ts';
@@ -173,7 +174,7 @@ const pastOperations = {
 const updateBody = z
   .object({
     name: displayName.nullable().optional(),
-    label: z.string().nullable().optional(),
+    label: singleDirection(z.string().max(65_536)).nullable().optional(),
     tags: tags.optional(),
     convertToOnDemandOnExpiry: z.boolean().optional(),
     ttlSeconds: ttlSeconds.nullable().optional().meta({

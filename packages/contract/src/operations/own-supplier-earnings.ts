@@ -21,6 +21,9 @@ const earnings = z
       description:
         'What can be asked for. Below zero when tenants were given back what had been paid out: it is made up for by what is earned next.',
     }),
+    maturingNanoUsd: nanoUsd.meta({
+      description: 'Earned so recently that it cannot be asked for yet. It becomes payable by itself.',
+    }),
     requestedNanoUsd: nanoUsd.meta({ description: 'Asked for and neither paid nor rejected yet.' }),
     paidOutNanoUsd: nanoUsd,
     from: timestamp,

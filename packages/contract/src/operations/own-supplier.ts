@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { singleDirection } from '../input-text.ts';
 import { nodeGpu } from './own-admin-fleet.ts';
 import {
   nanoUsd,
@@ -127,7 +128,10 @@ const accountOperations = {
     summary: 'Apply to be a supplier',
     tags: ['account'],
     body: z
-      .object({ name: z.string().trim().min(1).max(100), about: z.string().trim().max(2000).default('') })
+      .object({
+        name: singleDirection(z.string().trim().min(1).max(100)),
+        about: singleDirection(z.string().trim().max(2000)).default(''),
+      })
       .meta({ id: 'SupplierApplication' }),
     response: { status: 201, schema: supplierAccount },
     idempotency: 'key',
@@ -264,7 +268,7 @@ const machineOperations = {
     tags: ['machines'],
     body: z
       .object({
-        description: z.string().trim().max(255).default(''),
+        description: singleDirection(z.string().trim().max(255)).default(''),
         clusterName: z
           .string()
           .regex(

@@ -2,11 +2,14 @@ import { z } from 'zod';
 import { positiveInt, volumeLabel, volumeRegion, volumeSizeInGb } from '../records/vocabulary.ts';
 import { storageVolume } from '../records/volume.ts';
 import { alpha, nanoUsd, noContent, own, page, pageQuery, prefixedId, tags, timestamp } from './own-kit.ts';
+import { volumeAdditions } from './interface-kit.ts';
 import { wireId } from './own-rentals.ts';
 
 /** Storage volumes beyond the interface's own operations. */
 
 const volumeParams = z.object({ storageVolumeId: wireId });
+
+const snapshotId = prefixedId('snp', 'a snapshot');
 
 /** A volume as our own operations show it: the interface's record and more, open to additions. */
 const volumeDetail = z
@@ -19,10 +22,16 @@ const volumeDetail = z
     growingToGb: positiveInt.nullable().meta({
       description: 'The size that it is about to have. It has it, and costs by it, once `sizeInGb` says so.',
     }),
+    restoring: z
+      .object({
+        snapshotId,
+        storageVolumeId: positiveInt.meta({ description: 'The volume that the snapshot was taken of.' }),
+        deadline: timestamp.meta({ description: 'The restore is given up if it is not done by then.' }),
+      })
+      .nullable()
+      .meta({ description: 'The snapshot that is being restored into this volume; else null.' }),
   })
   .meta({ id: 'StorageVolumeDetail' });
-
-const snapshotId = prefixedId('snp', 'a snapshot');
 
 const snapshot = z
   .object({
@@ -31,6 +40,9 @@ const snapshot = z
     label: z.string(),
     status: z.enum(['creating', 'ready', 'failed', 'deleting']),
     sizeInGb: z.int().nonnegative(),
+    volumeSizeInGb: positiveInt.meta({
+      description: 'The size that the volume had. A new volume restored from it is at least as large.',
+    }),
     costPerHour: z.number().nonnegative(),
     createdAt: timestamp,
   })
@@ -173,8 +185,33 @@ export const volumeOperations = {
     tags: ['volumes'],
     params: z.object({ storageVolumeId: wireId, snapshotId }),
     response: noContent,
-    refuses: [404],
+    refuses: [404, 409],
     idempotency: 'none',
+    notFoundReason: 'SNAPSHOT_NOT_FOUND',
+  }),
+  restoreStorageVolumeSnapshot: own({
+    ...alpha('/v2/alpha/on-demand/storage-volumes/{storageVolumeId}/snapshots/{snapshotId}/restore'),
+    id: 'restoreStorageVolumeSnapshot',
+    method: 'POST',
+    scope: 'volumes:write',
+    summary: 'Restore a snapshot into a new volume, or into its own volume while nothing is attached',
+    description:
+      'Into a new volume: it is made on the storage node of the snapshot, is `inactive` until it holds what the snapshot holds, and costs like any other volume from when it is `active`. Into the same volume: everything written since the snapshot is lost; the volume is `inactive` meanwhile, keeps its price, and is `active` again with the content of the snapshot, or with its old content if the restore failed.',
+    tags: ['volumes'],
+    params: z.object({ storageVolumeId: wireId, snapshotId }),
+    body: z
+      .object({
+        into: z.enum(['new-volume', 'same-volume']),
+        label: volumeLabel.optional().meta({ description: 'Of the new volume, which needs one.' }),
+        sizeInGb: volumeSizeInGb.multipleOf(256).optional().meta({
+          description: 'Of the new volume. Not below `volumeSizeInGb` of the snapshot, which is the default.',
+        }),
+        ...volumeAdditions,
+      })
+      .meta({ id: 'SnapshotRestore' }),
+    response: { status: 202, schema: volumeDetail },
+    refuses: [402, 404, 409],
+    idempotency: 'key',
     notFoundReason: 'SNAPSHOT_NOT_FOUND',
   }),
 } as const;

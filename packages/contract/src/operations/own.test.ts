@@ -48,7 +48,7 @@ describe('operations of our own', () => {
   });
 
   it('never answer a secret on replay: fields that hold one are declared', () => {
-    const secretFields = ['key', 'secret', 'token'];
+    const secretFields = ['key', 'link', 'secret', 'token'];
     for (const { id, response, idempotency, redactForReplay = [] } of own) {
       if (idempotency !== 'key') continue;
       const shape = 'shape' in response.schema ? Object.keys(response.schema.shape as z.ZodRawShape) : [];

@@ -5,6 +5,7 @@ import { adminInferenceOperations } from './own-admin-inference.ts';
 import { adminMoneyOperations } from './own-admin-money.ts';
 import { adminRentalOperations } from './own-admin-rentals.ts';
 import { adminSupplierOperations } from './own-admin-suppliers.ts';
+import { adminWriteOffOperations } from './own-admin-write-offs.ts';
 import { adminOrganisationOperations } from './own-admin.ts';
 import { auditOperations } from './own-audit.ts';
 import { catalogOperations } from './own-catalog.ts';
@@ -51,6 +52,7 @@ export function ownOperations({ providerData }: Pick<ContractSchemas, 'providerD
     ...adminAuditOperations,
     ...adminFleetOperations,
     ...adminRentalOperations(providerData),
+    ...adminWriteOffOperations,
     ...adminInferenceOperations,
     ...adminSupplierOperations,
   } as const;

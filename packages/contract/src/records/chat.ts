@@ -1,8 +1,9 @@
 import { z } from 'zod';
+import { bodyText, bodyValues, boundedRecord } from './vocabulary.ts';
 
 /** Chat completion objects: the widely used convention, bounded as the interface bounds it. */
 
-const text = z.string();
+const text = bodyText;
 
 const imagePart = z.object({
   type: z.literal('image_url'),
@@ -12,7 +13,13 @@ const imagePart = z.object({
 const textPart = z.object({ type: z.literal('text'), text });
 
 /** Plain text, or parts for models that see more than text. */
-const content = z.union([text, z.array(z.discriminatedUnion('type', [textPart, imagePart])).min(1)]);
+const content = z.union([
+  text,
+  z
+    .array(z.discriminatedUnion('type', [textPart, imagePart]))
+    .min(1)
+    .max(bodyValues),
+]);
 
 const toolCall = z.object({
   id: text,
@@ -27,7 +34,7 @@ const assistantMessage = z
   .object({
     role: z.literal('assistant'),
     content: content.nullish(),
-    tool_calls: z.array(toolCall).min(1).optional(),
+    tool_calls: z.array(toolCall).min(1).max(bodyValues).optional(),
     name,
   })
   .refine(
@@ -46,7 +53,7 @@ export const chatMessage = z
   ])
   .meta({ id: 'ChatMessage' });
 
-const jsonSchemaObject = z.record(z.string(), z.unknown());
+const jsonSchemaObject = boundedRecord(z.unknown(), { names: bodyValues, nameLength: 1_000 });
 
 const tool = z.object({
   type: z.literal('function'),
@@ -89,17 +96,25 @@ export function createChatRequest({ widePenalties }: ChatLimits) {
   const penalty = widePenalties ? z.number().min(-2).max(2) : z.number().min(0).max(1);
   return z
     .object({
-      messages: z.array(chatMessage).min(1),
+      messages: z.array(chatMessage).min(1).max(bodyValues),
       model: text.min(1),
       frequency_penalty: penalty.optional(),
-      logit_bias: z.record(z.string(), z.number().min(-100).max(100)).optional(),
+      logit_bias: boundedRecord(z.number().min(-100).max(100), {
+        names: bodyValues,
+        nameLength: 100,
+      })
+        .optional()
+        .meta({ description: 'At most 1024 tokens.' }),
       logprobs: z.union([z.int().min(0), z.boolean()]).optional(),
       top_logprobs: z.int().min(0).max(20).optional().meta({ description: 'Requires `logprobs`.' }),
       max_tokens: tokenCount.optional(),
-      n: z.int().min(1).optional(),
+      n: z.int().min(1).optional().meta({ description: 'At most 128.' }),
       presence_penalty: penalty.optional(),
       seed: z.int().optional(),
-      stop: z.union([z.array(text), text]).optional(),
+      stop: z
+        .union([z.array(text).max(bodyValues), text])
+        .optional()
+        .meta({ description: 'At most 16 texts, none of them empty.' }),
       stream: z.boolean().optional(),
       temperature: z.number().min(0).max(2).optional(),
       top_p: z.number().min(0).max(1).optional(),
@@ -107,7 +122,7 @@ export function createChatRequest({ widePenalties }: ChatLimits) {
       top_k: z.int().min(-1).optional(),
       min_p: z.number().min(0).max(1).optional(),
       repetition_penalty: z.number().positive().default(1),
-      tools: z.array(tool).optional(),
+      tools: z.array(tool).max(bodyValues).optional().meta({ description: 'At most 128.' }),
       tool_choice: toolChoice.optional(),
       response_format: responseFormat.optional(),
       stream_options: z.object({ include_usage: z.boolean().optional() }).optional(),

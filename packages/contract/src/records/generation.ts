@@ -1,32 +1,36 @@
 import { z } from 'zod';
+import { bodyText, boundedRecord } from './vocabulary.ts';
 
 /** Image and audio generation, as the v1 interface and our decisions have them. */
 
 export const imageSide = z.int().min(128).max(2496);
 const prompt = z.string().max(20_000);
+/** Names of models, samplers, styles and voices. */
+const name = z.string().max(200);
 const base64 = z.string().meta({ description: 'Base64.' });
+const base64Input = bodyText.meta({ description: 'Base64.' });
 
 export const imageRequest = z
   .object({
-    model_name: z.string().min(1),
+    model_name: name.min(1),
     prompt,
     height: imageSide,
     width: imageSide,
-    backend: z.string().default('auto'),
+    backend: name.default('auto'),
     negative_prompt: prompt.optional(),
     prompt_2: prompt.optional(),
     negative_prompt_2: prompt.optional(),
-    style_preset: z.string().optional(),
-    image: base64.optional(),
-    controlnet_name: z.string().optional(),
-    controlnet_image: base64.optional(),
+    style_preset: name.optional(),
+    image: base64Input.optional(),
+    controlnet_name: name.optional(),
+    controlnet_image: base64Input.optional(),
     seed: z.int().optional(),
     strength: z.number().min(0).max(1).optional(),
     cfg_scale: z.number().min(0).max(50).default(5),
     steps: z.int().min(1).max(1000).default(30),
-    sampler: z.string().optional(),
+    sampler: name.optional(),
     enable_refiner: z.boolean().default(false),
-    lora: z.record(z.string(), z.number()).default({}),
+    lora: boundedRecord(z.number(), { names: 100, nameLength: 200 }).default({}),
   })
   .meta({ id: 'ImageGenerationRequest' });
 
@@ -40,13 +44,13 @@ export const imageAnswer = z
 export const audioRequest = z
   .object({
     text: z.string().min(1).max(20_000),
-    language: z.string().optional(),
-    speaker: z.string().optional(),
+    language: name.optional(),
+    speaker: name.optional(),
     speed: z.number().min(0.25).max(4).default(1),
     sdp_ratio: z.number().min(0).max(1).default(0.2),
     noise_scale: z.number().min(0).max(2).default(0.6),
     noise_scale_w: z.number().min(0).max(2).default(0.8),
-    model: z.string().optional(),
+    model: name.optional(),
   })
   .meta({ id: 'AudioGenerationRequest' });
 

@@ -17,7 +17,9 @@ export const hardware = z
     gpus: z.array(
       z.strictObject({
         hardware_type: z.literal('gpu'),
-        model: z.string(),
+        model: z.string().meta({
+          description: 'As the engine of the host reports it: unverified, no computation has proven it.',
+        }),
         clock_speed: z.number().meta({ description: 'MHz; 0 where it was not measured.' }),
         compute_power: z.number().meta({ description: 'TFLOPS; 0 where it was not measured.' }),
         ram: z.number().meta({ description: 'MiB.' }),
@@ -174,7 +176,7 @@ function filterOn<Value extends z.ZodType>(value: Value) {
 }
 
 const filterSchemas = {
-  string: filterOn(z.string()),
+  string: filterOn(z.string().max(1_000)),
   number: filterOn(z.number()),
   boolean: filterOn(z.boolean()),
 };

@@ -68,6 +68,23 @@ export const requestedTermType = z.enum(['on-demand', 'reserved']).meta({ id: 'R
 /** A positive integer that JSON carries exactly: 1..9007199254740991. */
 export const positiveInt = z.int().positive();
 
+/** As long as the largest body that a gateway can be set to take: a bound, and none that a caller could meet. */
+export const bodyText = z.string().max(268_435_456);
+
+/** More values than this are refused in one body, whatever they are. */
+export const bodyValues = 20_000;
+
+/** A map with a bound on its names, their length and their number. */
+export function boundedRecord<Value extends z.ZodType>(
+  value: Value,
+  { names, nameLength }: { readonly names: number; readonly nameLength: number },
+) {
+  return z
+    .record(z.string().max(nameLength), value)
+    .refine((map) => Object.keys(map).length <= names, `at most ${names} names`)
+    .meta({ maxProperties: names });
+}
+
 /** A value the interface does not constrain. It must be present, though it may be anything JSON can say. */
 export const unconstrained = z.unknown();
 
