@@ -1,4 +1,4 @@
-import type { Clock } from '@millrace/platform/clock';
+import type { Timer } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { startLoop, type Loop } from '@millrace/platform/lifecycle';
 import type { Logger } from '@millrace/platform/log';
@@ -11,7 +11,7 @@ import { readAuditState } from './runs.store.ts';
 
 export interface AuditorOptions {
   readonly db: Db;
-  readonly clock: Clock;
+  readonly clock: Timer;
   readonly log: Pick<Logger, 'error' | 'warn' | 'info'>;
   /** How long after an audit the next incremental one begins, by whichever worker is first. */
   readonly everyMs: number;

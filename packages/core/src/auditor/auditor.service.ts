@@ -13,9 +13,10 @@ import { checks } from './checks.ts';
 import { holdProbe } from './holds.store.ts';
 import { invoiceNumberProbe, invoiceProbe } from './invoices.store.ts';
 import { meterProbe, thingProbe } from './meters.store.ts';
-import { clawbackProbe, paymentProbe } from './payments.store.ts';
+import { clawbackProbe, debtProbe, paymentProbe } from './payments.store.ts';
 import { leaseProbe, requestProbe, usageProbe } from './pots.store.ts';
 import { runProbe, type Probe } from './probe.store.ts';
+import { allocatedProbe, allocationProbe, capacityProbe, ownedHoldProbe } from './resources.store.ts';
 import { requestRowProbe, unreadableProbe } from './requests.store.ts';
 import { payoutProbe, splitProbe, statementProbe } from './suppliers.store.ts';
 import { beginReading, endReading, readMark, recordRun, takeAuditLock } from './runs.store.ts';
@@ -145,12 +146,22 @@ function otherProbes({ orgUuid, range, since, marginMs }: AuditPlan, now: Date):
     thingProbe(orgUuid),
     volumeProbe(orgUuid),
     volumeHoldProbe(orgUuid),
+    ownedHoldProbe(orgUuid),
+    allocationProbe(orgUuid),
+    allocatedProbe(orgUuid),
+    ...(orgUuid === null ? [capacityProbe()] : []),
     paymentProbe({ range, paidSince: since, orgUuid }),
     payoutProbe({ range, settledSince: since, orgUuid }),
     leaseProbe({ everything, orgUuid }),
     // These read all transfers of organisations that have budgets, all that took back a payment, all requests, all charges.
     ...(everything
-      ? [budgetProbe(orgUuid), clawbackProbe(orgUuid), requestProbe(orgUuid), invoiceProbe(orgUuid)]
+      ? [
+          budgetProbe(orgUuid),
+          clawbackProbe(orgUuid),
+          debtProbe(orgUuid),
+          requestProbe(orgUuid),
+          invoiceProbe(orgUuid),
+        ]
       : []),
     // What a supplier earned stands in the transfers of others, so it can only be summed where all are looked at.
     ...(everything && orgUuid === null ? [statementProbe(), invoiceNumberProbe()] : []),

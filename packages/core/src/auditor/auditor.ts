@@ -17,7 +17,8 @@ export type SubjectKind =
   | 'usage'
   | 'payout'
   | 'statement'
-  | 'invoice';
+  | 'invoice'
+  | 'allocation';
 
 export interface Finding {
   readonly check: CheckName;

@@ -9,7 +9,7 @@ import {
   type TransferId,
 } from '@millrace/platform/ids';
 import { outboxShards } from '@millrace/platform/outbox';
-import { plantRequest, testIds, testLog, type TestDatabase } from '@millrace/testing';
+import { databaseAt, plantRequest, testIds, testLog, type TestDatabase } from '@millrace/testing';
 import { changeMeters, openMeters, sweepMeters, type Meter, type MeterWish } from '../metering/index.ts';
 import { apply, base, hold, holdOf, transferOf, usd } from './world.fixture.ts';
 
@@ -58,7 +58,10 @@ async function runMeters(db: Db, orgId: OrgId) {
   const run = <T>(work: (tx: Tx) => Promise<T>): Promise<T> =>
     db.transaction({ name: 'fixture', isolation: 'read committed' }, work);
   const opened = await run((tx) => openMeters(tx, orgId, [wish('running'), wish('paused'), wish('closed')]));
-  await sweepMeters(db, { shards: [...Array(outboxShards).keys()], now: new Date(nowMs), log: testLog() });
+  await sweepMeters(databaseAt(db, new Date(nowMs)), {
+    shards: [...Array(outboxShards).keys()],
+    log: testLog(),
+  });
   const [running, paused, closed] = opened as [Meter, Meter, Meter];
   await run((tx) =>
     changeMeters(tx, orgId, [

@@ -1,9 +1,8 @@
 import { documentChecks } from './document-checks.ts';
+import { paymentChecks } from './payment-checks.ts';
+import { resourceChecks } from './resource-checks.ts';
 
-/**
- * Every check by its name: what must hold, what to say when it does not, and what a person does then. The SQL that looks
- * is in the stores; the runbook has a section for each name.
- */
+/** Every check by its name: the rule, the message and the remedy. Stores have its SQL; the runbook has a section for each. */
 
 /** `notice` is for reading and happens in sound books; `error` is drift. */
 export type Severity = 'error' | 'notice';
@@ -283,26 +282,6 @@ const causeChecks = {
     says: ({ actual }) => `${actual} of its holds are for nothing that is known.`,
     remedy: ownerRepairs,
   },
-  payment_top_up: {
-    severity: 'error',
-    rule: 'Every payment that was paid has exactly one top-up of its amount, and no other has any.',
-    says: ({ actual, expected }) => `It should have ${expected}, and has ${actual}.`,
-    remedy:
-      "Compare with the provider's page of the payment; then adjust the balance, with this id in the reason.",
-  },
-  payment_clawback: {
-    severity: 'error',
-    rule: 'What was taken back of every payment is what its transfers took, and no other transfer took any.',
-    says: ({ actual, expected }) => `It says ${expected}, and its transfers took ${actual}.`,
-    remedy:
-      "Compare with the refunds and disputes on the provider's page; then adjust the balance, with this id in the reason.",
-  },
-  top_up_has_payment: {
-    severity: 'error',
-    rule: 'Every top-up has its payment.',
-    says: ({ actual }) => `There is ${actual}.`,
-    remedy: 'Reverse it: nobody paid for it. Then find who wrote it.',
-  },
   payout_money: {
     severity: 'error',
     rule: 'A payout that waits is set aside, one that was paid has its transfer, and one that was rejected has neither.',
@@ -363,7 +342,7 @@ const causeChecks = {
   },
   request_shortfall: {
     severity: 'notice',
-    rule: 'What requests used and nobody was charged: beyond their reservations, or reported too late.',
+    rule: 'What requests used that was not charged: beyond their reservations, reported too late, or overpriced.',
     says: ({ actual, expected }) => `It used ${expected} nano-USD, and ${actual} were charged.`,
     remedy:
       'Not drift. Many that came too late: gateways die or are cut off. Many beyond their reservation: the bound for that model is wrong.',
@@ -402,10 +381,17 @@ const causeChecks = {
   },
 } as const satisfies Record<string, CheckText>;
 
-export type CheckName = keyof typeof ledgerChecks | keyof typeof causeChecks | keyof typeof documentChecks;
+export type CheckName =
+  | keyof typeof ledgerChecks
+  | keyof typeof causeChecks
+  | keyof typeof paymentChecks
+  | keyof typeof documentChecks
+  | keyof typeof resourceChecks;
 
 export const checks: Readonly<Record<CheckName, CheckText>> = {
   ...ledgerChecks,
   ...causeChecks,
+  ...paymentChecks,
   ...documentChecks,
+  ...resourceChecks,
 };

@@ -80,7 +80,7 @@ it.each([1, 2, 3])(
         [step > 10 ? 1 : 0, 'close'],
       ] as const);
       if (act === 'sweep') {
-        await sweepMeters(db, { shards: [...Array(outboxShards).keys()], now: clock.now(), log: testLog() });
+        await sweepMeters(db, { shards: [...Array(outboxShards).keys()], log: testLog() });
       } else await run((tx) => changeMeters(tx, orgId, [{ do: act, meterId: meter.id, at }]));
       if (step % 5 === 4) {
         const report = await runAudit(db, { kind: 'full' });

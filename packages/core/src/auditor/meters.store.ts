@@ -168,8 +168,8 @@ const meterChecks: Probe['checks'] = [
 ];
 
 /**
- * Things that should be metered against meters, both ways. Only kinds that have at least one thing are judged: until a
- * feature adds its rows to the view, nothing is known about its things.
+ * Things that should be metered against meters, both ways. Rentals, instances and volumes have numbers as ids, and their
+ * meters are judged also if there is no such thing left. Other kinds are judged while the view has at least one thing of them.
  */
 export function thingProbe(orgUuid: string | null): Probe {
   const ofOwner = orgUuid === null ? sql`true` : sql`org_id = ${orgUuid}::uuid`;
@@ -179,7 +179,9 @@ export function thingProbe(orgUuid: string | null): Probe {
       running as (
         select cause_kind as kind, cause_id as id, org_id, mode, (array_agg(id order by id))[1] as meter_id
           from meters
-         where state <> 'closed' and cause_kind in (select kind from things) and ${ofOwner}
+         where state <> 'closed' and ${ofOwner}
+           and (cause_kind in (select kind from things)
+                or (cause_kind in ('rental', 'instance', 'volume') and cause_id ~ '^[0-9]+$'))
          group by 1, 2, 3, 4
       )
       select coalesce(things.kind, running.kind) || ':' || coalesce(things.id, running.id) as subject,

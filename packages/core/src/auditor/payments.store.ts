@@ -87,3 +87,35 @@ export function clawbackProbe(orgUuid: string | null): Probe {
     ],
   };
 }
+
+/** Debts from clawbacks against the transfers that made and repaid them. Adds up all of them, so only a full audit does. */
+export function debtProbe(orgUuid: string | null): Probe {
+  const ofOwner = orgUuid === null ? sql`true` : sql`a.org_id = ${orgUuid}::uuid`;
+  return {
+    rows: sql`
+      with advanced as (
+        select t.org_id, t.mode, -sum(e.amount_nano_usd) as amount
+          from ledger_transfers t
+          left join ledger_transfers source on source.id = t.reverses
+          join ledger_entries e on e.transfer_id = t.id
+          join ledger_accounts a on a.id = e.account_id and a.kind = 'shortfall'
+         where t.kind in ('clawback', 'reversal') and coalesce(source.kind, t.kind) = 'clawback'
+           and ${ofOrganisation(orgUuid)}
+         group by t.org_id, t.mode
+      )
+      select a.id as subject, a.org_id, a.owed_nano_usd + a.written_off_nano_usd as owed,
+             coalesce(advanced.amount, 0) as advanced
+        from ledger_accounts a
+        left join advanced on (advanced.org_id, advanced.mode) = (a.org_id, a.mode)
+       where a.kind = 'credit' and ${ofOwner}`,
+    checks: [
+      {
+        name: 'clawback_debt',
+        about: 'account',
+        wrong: sql`q.owed <> q.advanced`,
+        expected: sql`q.advanced`,
+        actual: sql`q.owed`,
+      },
+    ],
+  };
+}

@@ -95,6 +95,7 @@ const idKinds: Readonly<Record<SubjectKind, IdKind | null>> = {
   payout: 'pyo',
   statement: 'stm',
   invoice: 'ivc',
+  allocation: 'alc',
 };
 
 /** The id as people know it. A row so broken that its id is not one of ours is named by what stands there. */

@@ -37,7 +37,7 @@ export async function apply(db: Db, ...commands: LedgerCommand[]): Promise<reado
   const results = await db.transaction({ name: 'fixture', isolation: 'read committed' }, (tx) =>
     applyLedger(tx, commands),
   );
-  return results.map(requireDone);
+  return results.map((result) => requireDone(result));
 }
 
 export function holdOf(done: Done | undefined): HoldId {

@@ -82,11 +82,11 @@ export function serveMoneyTools({ server, operations, burnOf }: BillingRoutes): 
 }
 
 /** Operators: what everybody has, and every movement of it, with the reason where a person gave one. */
-export function serveTransfers({ server, operations, db, clock }: BillingRoutes): void {
+export function serveTransfers({ server, operations, db }: BillingRoutes): void {
   server.serve(operations.adminGetBalance, async ({ params }) => {
     const orgId = requireOrgId(params.organisationId);
     if ((await findOrganisation(db, orgId)) === null) throw new Fault('ORGANISATION_NOT_FOUND');
-    return toWireAdminBalance(orgId, await readBalance(db, orgId, 'live', clock.now()));
+    return toWireAdminBalance(orgId, await readBalance(db, orgId, 'live', db.clock.now()));
   });
 
   server.serve(operations.adminListTransfers, async ({ query }) => {

@@ -3,6 +3,7 @@ import { toCents, toNearestUsdNumber } from '@millrace/platform/money';
 import type { OrgId } from '@millrace/platform/ids';
 import { runwaySeconds, type Balance, type BudgetRecord, type TransferRecord } from '../ledger/index.ts';
 import type { BalanceView } from './balance.ts';
+import { publicCause } from './batches.ts';
 import type { Deposit } from './billing.store.ts';
 import { wholeCount, wholeSeconds, type UsageSum } from './usage.ts';
 
@@ -66,7 +67,7 @@ export function toWireEntry(transfer: TransferRecord): ItemOf<'listLedgerEntries
     kind: wireKind(transfer),
     amountNanoUsd: transfer.amount.toString(),
     balanceAfterNanoUsd: transfer.balanceAfter.toString(),
-    cause: { kind: transfer.cause.kind, id: transfer.cause.id },
+    cause: publicCause(transfer.cause),
     description: transfer.description,
     reverses: transfer.reverses,
   };

@@ -12,6 +12,7 @@ import {
   UNREVOKED_KEYS_MAX,
 } from '../identity/index.ts';
 import { listBudgets, listTransfers, readBalance, type BudgetChanges } from '../ledger/index.ts';
+import { storedCauseId } from './batches.ts';
 import { countOwnBudgets, findFundedAt, listDeposits } from './billing.store.ts';
 import {
   toWireBalance,
@@ -31,10 +32,10 @@ const PURCHASES_MAX = 1_000;
 const WINDOW_SECONDS = 60;
 
 /** Balance, ledger, purchases and usage of the caller's organisation, in the mode of its key. */
-export function serveMoney({ server, operations, db, clock, burnOf }: BillingRoutes): void {
+export function serveMoney({ server, operations, db, burnOf }: BillingRoutes): void {
   server.serve(operations.getCurrentBalance, async ({ context }) => {
     const { orgId, mode } = requirePrincipal(context);
-    return toWireCurrentBalance(await readBalance(db, orgId, mode, clock.now()));
+    return toWireCurrentBalance(await readBalance(db, orgId, mode, db.clock.now()));
   });
 
   server.serve(operations.listPurchaseHistory, async ({ context }) => {
@@ -45,7 +46,7 @@ export function serveMoney({ server, operations, db, clock, burnOf }: BillingRou
 
   server.serve(operations.getBalance, async ({ context }) => {
     const { orgId, mode } = requirePrincipal(context);
-    const now = clock.now();
+    const now = db.clock.now();
     const [balance, burn] = await Promise.all([
       readBalance(db, orgId, mode, now),
       burnOf(db, orgId, mode, now),
@@ -71,7 +72,7 @@ export function serveMoney({ server, operations, db, clock, burnOf }: BillingRou
     const { orgId, mode } = requirePrincipal(context);
     const { limit, groupBy } = query;
     const { from = null, until = null } = periodOf(query);
-    const period = requirePeriod(usagePeriod({ from, until }, clock.now().getTime()));
+    const period = requirePeriod(usagePeriod({ from, until }, db.clock.now().getTime()));
     const after = usagePosition(groupBy, query.cursor);
     const rows = await sumUsage(db, orgId, { ...period, mode, groupBy }, { limit, after });
     const positionOf = (row: { readonly group: string }) => ({ by: groupBy, group: row.group });
@@ -154,7 +155,7 @@ function rateLimitsOf({ limits }: Principal) {
 }
 
 function causeOfQuery(kind: string, id: string | undefined) {
-  return id === undefined ? { kind } : { kind, id };
+  return id === undefined ? { kind } : { kind, id: storedCauseId(kind, id) };
 }
 
 function causeWithoutKind(): Fault {

@@ -4,4 +4,5 @@ export { noBurn, type BalanceView, type BurnOf } from './balance.ts';
 export { announceTopUp, FUNDING_THRESHOLD, noteDeposit } from './deposits.service.ts';
 export { grant, type GrantWish } from './money-tools.service.ts';
 export { openKeyBudget } from './budgets.service.ts';
+export { firstRequestOf } from './batches.ts';
 export { usageUnits, type Usage, type UsageUnit } from './usage.ts';

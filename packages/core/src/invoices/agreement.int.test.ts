@@ -132,4 +132,4 @@ it('invoices, their lines, the cost export and the ledger agree to the nano-USD,
     { numRuns: 12 },
   );
   expect((await world.drift()).filter((finding) => finding.startsWith('invoice'))).toEqual([]);
-}, 120_000);
+});

@@ -29,7 +29,7 @@ export async function* exportCosts(reader: Reader, wanted: CostExport): AsyncGen
       costs.map(({ thing }) => thing),
     );
     yield costs
-      .map((cost) => focusRow(cost, day.from, things.get(`${cost.thing.kind}/${cost.thing.id}`), basis))
+      .map((cost) => focusRow(cost, day, things.get(`${cost.thing.kind}/${cost.thing.id}`), basis))
       .map(csvOf)
       .join('');
   }

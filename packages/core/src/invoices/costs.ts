@@ -26,7 +26,7 @@ export interface CostSum {
 export function decimalText(value: bigint, digits: number): string {
   const sign = value < 0n ? '-' : '';
   const all = (value < 0n ? -value : value).toString().padStart(digits + 1, '0');
-  const fraction = all.slice(all.length - digits).replace(/0+$/, '');
+  const fraction = all.slice(all.length - digits).replace(/(?<!0)0+$/, '');
   const whole = all.slice(0, all.length - digits);
   return fraction === '' ? `${value === 0n ? '' : sign}${whole}` : `${sign}${whole}.${fraction}`;
 }

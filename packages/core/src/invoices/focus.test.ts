@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { CostKind, CostSum, CostUnit } from './costs.ts';
 import { parseCsv } from './csv.fixture.ts';
+import { dayOf, daysOf } from './days.ts';
 import { csvLine, csvOf, focusColumns, focusRow, type FocusColumn } from './focus.ts';
 
 /**
@@ -124,7 +125,7 @@ describe('the cost export', () => {
     );
     fc.assert(
       fc.property(anyCost, instants, facts, (one, at, known) => {
-        const row = focusRow(one, at, known, basis);
+        const row = focusRow(one, dayOf(at), known, basis);
         for (const [column, { nulls, fits }] of Object.entries(specified)) {
           const value = row[column as FocusColumn];
           if (value === null) expect(nulls, column).toBe(true);
@@ -146,14 +147,34 @@ describe('the cost export', () => {
         const [read] = parseCsv(csvLine(focusColumns) + csvOf(row));
         expect(read?.['BilledCost']).toBe(row.BilledCost);
         expect(read?.['BillingAccountName']).toBe('Acme, "Inc"');
-        expect(read?.['ResourceId']?.replace(/^'/, '') ?? null).toBe(row.ResourceId);
+        const isDecimal = /^-?[0-9]+(\.[0-9]+)?$/.test(row.ResourceId ?? '');
+        const guarded = row.ResourceId?.replaceAll(/(^|;)(?=[=+\-@\t\r\n])/g, "$1'") ?? null;
+        expect(read?.['ResourceId'] ?? null).toBe(isDecimal ? row.ResourceId : guarded);
       }),
+    );
+  });
+
+  it('claims the part of a day that was asked for, so that two exports of one day do not collide', () => {
+    const [start, noon, end] = ['2026-01-31T00:00:00Z', '2026-01-31T12:00:00Z', '2026-02-01T00:00:00Z'];
+    const rowsOf = (from: string, until: string) =>
+      [...daysOf({ from: new Date(from), until: new Date(until) })].map((period) =>
+        focusRow(cost(), period, undefined, basis),
+      );
+    const rows = [...rowsOf(start, noon), ...rowsOf(noon, end)];
+    expect(
+      rows.map(({ ChargePeriodStart, ChargePeriodEnd }) => [ChargePeriodStart, ChargePeriodEnd]),
+    ).toEqual([
+      [start, noon],
+      [noon, end],
+    ]);
+    expect(rows.map(({ BillingPeriodStart }) => BillingPeriodStart)).toEqual(
+      Array(2).fill('2026-01-01T00:00:00Z'),
     );
   });
 
   it('says what it was, exactly', () => {
     const at = new Date('2026-01-31T23:59:59.999Z');
-    expect(focusRow(cost({ keyId }), at, { name: 'train', region: 'eu-1' }, basis)).toEqual({
+    expect(focusRow(cost({ keyId }), dayOf(at), { name: 'train', region: 'eu-1' }, basis)).toEqual({
       BilledCost: '1.500000001',
       BillingAccountId: orgId,
       BillingAccountName: 'Acme, "Inc"',
@@ -189,7 +210,7 @@ describe('the cost export', () => {
     });
     const refund = focusRow(
       cost({ kind: 'refund', isCorrection: true, cost: nanoUsd(-5n) }),
-      new Date('2026-02-03T00:00:00Z'),
+      dayOf(new Date('2026-02-03T00:00:00Z')),
       undefined,
       basis,
     );
@@ -201,6 +222,15 @@ describe('the cost export', () => {
       InvoiceId: null,
       ResourceName: null,
     });
+  });
+
+  it.each([
+    [';=1+1', ";'=1+1"],
+    ['a;=1;+2;-3;@x', "a;'=1;'+2;'-3;'@x"],
+    ['\n=1+1', '"\'\n=1+1"'],
+    ['a; b', 'a; b'],
+  ])('writes %j so that no spreadsheet runs a part of it', (value, written) => {
+    expect(csvLine([value])).toBe(`${written}\r\n`);
   });
 
   it('gives a spreadsheet no formula to run, and leaves amounts alone', () => {

@@ -4,7 +4,7 @@ import { monthAfter, monthOf } from '../ledger/index.ts';
 import { countedQuantity, pricedQuantity, type CostSum, type CostUnit } from './costs.ts';
 import type { ThingFacts } from './costs.store.ts';
 import { numberText } from './invoice.ts';
-import { dayOf } from './days.ts';
+import type { Stretch } from './days.ts';
 
 /**
  * Costs in the columns of FOCUS 1.2 (FinOps Open Cost and Usage Specification): its names, its order of the alphabet, its
@@ -107,16 +107,15 @@ export interface FocusBasis {
   readonly numbers: ReadonlyMap<number, bigint>;
 }
 
-/** One cost of one day. */
+/** One cost of a day, or of the part of a day that was asked for: two exports of the two halves of a day have different rows. */
 export function focusRow(
   cost: CostSum,
-  at: Date,
+  period: Stretch,
   facts: ThingFacts | undefined,
   basis: FocusBasis,
 ): FocusRow {
   const { thing } = cost;
-  const month = monthOf(at);
-  const day = dayOf(at);
+  const month = monthOf(period.from);
   const number = basis.numbers.get(month.getTime());
   const service = services[thing.kind] ?? otherService;
   const resourceId = service.resourceType === null ? null : `${thing.kind}/${thing.id}`;
@@ -130,8 +129,8 @@ export function focusRow(
     BillingPeriodStart: instant(month),
     ...chargeOf(cost),
     ChargeDescription: describe(cost, service),
-    ChargePeriodEnd: instant(day.until),
-    ChargePeriodStart: instant(day.from),
+    ChargePeriodEnd: instant(period.until),
+    ChargePeriodStart: instant(period.from),
     ...quantitiesOf(cost),
     // The ledger knows what was agreed and charged. Without unit prices these are what was billed.
     ContractedCost: amount,
@@ -204,11 +203,13 @@ export function csvLine(fields: readonly (string | null)[]): string {
   return `${fields.map(csvField).join(',')}\r\n`;
 }
 
+/** Where a formula may begin: at the start, and after a semicolon, at which spreadsheets of many countries divide the line. */
+const formulaStart = /(^|;)(?=[=+\-@\t\r\n])/g;
 const decimal = /^-?[0-9]+(\.[0-9]+)?$/;
 
 function csvField(value: string | null): string {
   if (value === null) return '';
-  const text = /^[=+\-@\t\r]/.test(value) && !decimal.test(value) ? `'${value}` : value;
+  const text = decimal.test(value) ? value : value.replace(formulaStart, "$1'");
   return /[",\r\n]/.test(text) || text === '' ? `"${text.replaceAll('"', '""')}"` : text;
 }
 

@@ -5,10 +5,14 @@ import { nanoUsd } from '@millrace/platform/money';
 import {
   createTenant,
   hybridClock,
+  longDbTimeouts,
   plantFleet,
   plantRentals,
   TEST_START_MS,
   uniqueId,
+  poisonedLoop,
+  poisonRows,
+  type Poison,
 } from '@millrace/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { MONTH_IS_CLOSED_AFTER_MS, monthAfter } from '../ledger/index.ts';
@@ -161,6 +165,7 @@ describe('numbers', () => {
     const log = createLogger({ name: 'other', level: 'silent' });
     const others = [2, 3].map((cell) =>
       createDb({
+        ...longDbTimeouts,
         url: world.database.url,
         poolSize: 3,
         clock: hybridClock(world.clock),
@@ -223,23 +228,28 @@ describe('numbers', () => {
   });
 });
 
-it('an invoice that cannot be made keeps nobody else from theirs, and is made later', async () => {
-  const [broken, sound] = [await world.organisation(), await world.organisation()];
-  await world.charge(broken, usd(1));
-  await world.charge(sound, usd(2));
-  await world.goTo(closing(february));
-  const owner = await world.database.connect();
-  await owner.query(`alter table invoices add constraint broken check (org_id <> '${toUuid(broken)}')`);
-  await world.sweep(1);
-  expect([await world.invoicesOf(broken), (await world.invoicesOf(sound)).length]).toEqual([[], 1]);
-  await owner.query('alter table invoices drop constraint broken');
-  await owner.end();
-  await world.sweep(1);
-  const numbers = [...(await world.invoicesOf(broken)), ...(await world.invoicesOf(sound))].map(
-    ({ number }) => number,
+describe(poisonedLoop('make invoices'), () => {
+  it.each<Poison>(['throws', 'times out'])(
+    'whose write %s does not delay the invoices of other organisations, and is made later',
+    async (how) => {
+      const [broken, sound] = [await world.organisation(), await world.organisation()];
+      await world.charge(broken, usd(1));
+      await world.charge(sound, usd(2));
+      await world.goTo(closing(february));
+      const when = `new.org_id = '${toUuid(broken)}'`;
+      const removeFault = await poisonRows(world.database, { table: 'invoices', when, how });
+      await world.sweep(1);
+      expect([await world.invoicesOf(broken), (await world.invoicesOf(sound)).length]).toEqual([[], 1]);
+      await removeFault();
+      await world.clock.advance(HOUR_MS);
+      await world.sweep(1);
+      const numbers = [...(await world.invoicesOf(broken)), ...(await world.invoicesOf(sound))].map(
+        ({ number }) => number,
+      );
+      expect(numbers).toEqual([2n, 1n]);
+      expect(await world.drift()).toEqual([]);
+    },
   );
-  expect(numbers).toEqual([2n, 1n]);
-  expect(await world.drift()).toEqual([]);
 });
 
 it('the cost export calls things by their names and says where they are', async () => {

@@ -47,10 +47,10 @@ export function serveInvoices(routes: InvoiceRoutes): void {
   serveCostExport(routes);
 }
 
-function serveCostExport({ server, operations, db, clock, issuer }: InvoiceRoutes): void {
+function serveCostExport({ server, operations, db, issuer }: InvoiceRoutes): void {
   server.serve(operations.exportCosts, async ({ query, context }) => {
     const { orgId, mode } = requirePrincipal(context);
-    const period = requirePeriod(query, clock.now());
+    const period = requirePeriod(query, db.clock.now());
     const organisation = await findOrganisation(db, orgId);
     if (organisation === null) throw new Error('A key has no organisation.');
     const rows = exportCosts(db, {

@@ -1,6 +1,7 @@
 import type { Db, Tx } from '@millrace/platform/db';
-import type { OrgId } from '@millrace/platform/ids';
+import { toUuid, type OrgId } from '@millrace/platform/ids';
 import type { Logger } from '@millrace/platform/log';
+import { createItemRunner } from '@millrace/platform/loops';
 import { appendOutbox } from '@millrace/platform/outbox';
 import { counter } from '@millrace/platform/telemetry';
 import { MONTH_IS_CLOSED_AFTER_MS, monthAfter, monthOf } from '../ledger/index.ts';
@@ -21,6 +22,7 @@ import {
   takeNumber,
   type Walk,
 } from './invoices.store.ts';
+import { makeInvoices } from './loops.ts';
 
 const made = counter('millrace_invoices_total', 'Invoices this process has made');
 const failures = counter('millrace_invoice_failures_total', 'Invoices that could not be made; tried again');
@@ -28,8 +30,7 @@ const failures = counter('millrace_invoice_failures_total', 'Invoices that could
 const isolation = 'read committed';
 
 export interface InvoiceSweep {
-  readonly now: Date;
-  readonly log: Pick<Logger, 'error'>;
+  readonly log: Pick<Logger, 'warn'>;
   /** How many organisations to look at. */
   readonly limit: number;
   readonly issuer: string;
@@ -42,7 +43,7 @@ export interface InvoiceSweep {
  * invoice cannot be made keeps no other month back: it is walked through again when nothing else is to be done.
  */
 export async function makeDueInvoices(db: Db, options: InvoiceSweep): Promise<number> {
-  const walk = await findWalk(db, options.now);
+  const walk = await findWalk(db);
   if (walk !== null) return (await stepOf(db, walk, options)) === 'ends failing' ? 0 : options.limit;
   let underWay = 0;
   for (const again of await listWalks(db, 'to begin anew')) {
@@ -59,21 +60,14 @@ async function stepOf(
   const { limit } = options;
   const period = { from: walk.month, until: monthAfter(walk.month) };
   const candidates = await listCandidates(db, walk, { until: period.until, limit });
-  let hasFailed = false;
-  for (const { orgId, isDue } of candidates) {
-    if (!isDue) continue;
-    try {
-      await makeInvoice(db, orgId, { period, issuer: options.issuer });
-    } catch (error) {
-      // One organisation's must not keep the others from theirs. The walk comes by again.
-      hasFailed = true;
-      failures.add(1);
-      options.log.error(
-        { err: error, orgId, month: walk.month.toISOString() },
-        'An invoice could not be made.',
-      );
-    }
-  }
+  const due = candidates.filter(({ isDue }) => isDue);
+  // A failed invoice must not delay those of other organisations. The next run tries it again.
+  const { failed, skipped } = await createItemRunner(makeInvoices, { db, log: options.log }).run(due, {
+    key: ({ orgId }) => `${toUuid(orgId)} ${walk.month.toISOString()}`,
+    work: ({ orgId }) => makeInvoice(db, orgId, { period, issuer: options.issuer }),
+  });
+  failures.add(failed);
+  const hasFailed = failed + skipped > 0;
   const isLast = candidates.length < limit;
   const step = { to: candidates.at(-1)?.orgId ?? walk.after, hasFailed, isLast };
   const isFinished = await db.transaction({ name: 'move invoice walk', isolation }, (tx) =>
@@ -84,16 +78,21 @@ async function stepOf(
 }
 
 /** What is under way, or the next month that is closed; null when there is neither. */
-async function findWalk(db: Db, now: Date): Promise<Walk | null> {
+async function findWalk(db: Db): Promise<Walk | null> {
   const [underWay] = await listWalks(db, 'under way');
   if (underWay !== undefined) return underWay;
   const newest = await readNewestMonth(db);
   const first = newest === null ? await readFirstInstant(db) : null;
   const month = newest === null ? first && monthOf(first) : monthAfter(newest);
   if (month === null) return null;
-  if (now.getTime() < monthAfter(month).getTime() + MONTH_IS_CLOSED_AFTER_MS) return null;
-  await db.transaction({ name: 'begin invoice walk', isolation }, (tx) => beginWalk(tx, month));
-  return { month, after: null };
+  const closedMs = monthAfter(month).getTime() + MONTH_IS_CLOSED_AFTER_MS;
+  if (db.clock.nowMs() < closedMs) return null;
+  const hasBegun = await db.transaction({ name: 'begin invoice walk', isolation }, async (tx) => {
+    if (tx.clock.nowMs() < closedMs) return false;
+    await beginWalk(tx, month);
+    return true;
+  });
+  return hasBegun ? { month, after: null } : null;
 }
 
 interface Making {

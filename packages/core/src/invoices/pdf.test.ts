@@ -69,6 +69,41 @@ it.each([
   expect(pagesOf(await renderPdf(invoiceOf(2, more)))).toBeGreaterThan(0);
 });
 
+/** The numbers of the letters that the file shows, in the numbering of its own fonts; 0 is the box of a missing letter. */
+function lettersIn(bytes: Buffer): readonly number[] {
+  const shown = [...contentsOf(bytes).matchAll(/\[([^\]]*)\] TJ/g)].map(([, parts = '']) => parts);
+  return shown.flatMap((parts) =>
+    [...parts.matchAll(/<([0-9a-f]+)>/g)].flatMap(([, hex = '']) =>
+      (hex.match(/.{4}/g) ?? []).map((letter) => Number.parseInt(letter, 16)),
+    ),
+  );
+}
+
+it.each([
+  ['Japanese', '株式会社テスト'],
+  ['Chinese', '北京市示例科技有限公司 範例股份有限公司'],
+  ['Korean', '주식회사 예시'],
+  ['Thai and Hindi', 'บริษัท ตัวอย่าง उदाहरण'],
+  ['a letter beyond the basic plane', '𠮷野家 😀'],
+])('shows every letter of a name in %s, as recipient, as issuer and in a line', async (_script, name) => {
+  const [line] = invoiceOf(1).lines;
+  if (line === undefined) throw new Error('The invoice has no line.');
+  const described = { ...line, description: `Rental 1 (${name})` };
+  const bytes = await renderPdf(
+    invoiceOf(1, { billedTo: name, issuer: `${name}\n1 Mill Lane`, lines: [described] }),
+  );
+  const letters = lettersIn(bytes);
+  expect(letters.length).toBeGreaterThan(100);
+  expect(letters).not.toContain(0);
+  expect(bytes.length).toBeLessThan(200_000);
+});
+
+it('loads the wide font only where a name needs it', async () => {
+  const bytes = await renderPdf(invoiceOf(1, { billedTo: 'Žluťoučký Kůň Ελλάδα Ввод' }));
+  expect(bytes.toString('latin1')).not.toContain('Unifont');
+  expect(lettersIn(bytes)).not.toContain(0);
+});
+
 it('an issuer is known by its first line', () => {
   expect(['A\nB', ' A ', ''].map(firstLine)).toEqual(['A', 'A', 'Millrace']);
 });

@@ -1,29 +1,12 @@
-import { readFile } from 'node:fs/promises';
 import { formatUsd } from '@millrace/platform/money';
 import PDFDocument from 'pdfkit';
+import { registerFonts, setFontFor } from './pdf-fonts.ts';
 import { numberText, type Invoice, type InvoiceLine } from './invoice.ts';
 
 /**
  * An invoice as a PDF. The same invoice gives the same bytes, whoever asks and whenever: nothing in it is of now. Its fonts
  * come with a package and are embedded as far as they are used, so it reads alike everywhere.
  */
-
-interface Fonts {
-  readonly plain: Buffer;
-  readonly bold: Buffer;
-}
-
-let loaded: Fonts | undefined;
-
-async function loadFonts(): Promise<Fonts> {
-  if (loaded !== undefined) return loaded;
-  const [plain, bold] = await Promise.all([
-    readFile(new URL(import.meta.resolve('dejavu-fonts-ttf/ttf/DejaVuSans.ttf'))),
-    readFile(new URL(import.meta.resolve('dejavu-fonts-ttf/ttf/DejaVuSans-Bold.ttf'))),
-  ]);
-  loaded = { plain, bold };
-  return loaded;
-}
 
 /** In points, on A4. */
 const page = { width: 595.28, height: 841.89, margin: 50 } as const;
@@ -41,7 +24,6 @@ const LINES_AT_ONCE = 20;
 type Document = InstanceType<typeof PDFDocument>;
 
 export async function renderPdf(invoice: Invoice): Promise<Buffer> {
-  const fonts = await loadFonts();
   const number = numberText(invoice.number);
   const document = new PDFDocument({
     size: 'A4',
@@ -56,7 +38,11 @@ export async function renderPdf(invoice: Invoice): Promise<Buffer> {
     },
   });
   const bytes = collect(document);
-  document.registerFont('plain', fonts.plain).registerFont('bold', fonts.bold);
+  await registerFonts(document, [
+    invoice.issuer,
+    invoice.billedTo,
+    ...invoice.lines.map((line) => line.description),
+  ]);
   drawHead(document, invoice, number);
   await drawLines(document, invoice.lines);
   drawTotal(document, invoice);
@@ -83,8 +69,9 @@ const dayText = (at: Date): string => at.toISOString().slice(0, 10);
 function drawHead(document: Document, invoice: Invoice, number: string): void {
   const lastDay = new Date(invoice.periodEnd.getTime() - 1);
   document.font('bold').fontSize(20).text('Invoice', page.margin, page.margin);
-  document.font('plain').fontSize(9).fillColor(grey);
-  document.text(invoice.issuer, page.margin + 250, page.margin, {
+  document.fontSize(9).fillColor(grey);
+  document.y = page.margin;
+  writeLines(document, invoice.issuer, page.margin + 250, {
     width: right - page.margin - 250,
     align: 'right',
   });
@@ -100,26 +87,41 @@ function drawHead(document: Document, invoice: Invoice, number: string): void {
   for (const [name, value] of facts) {
     const { y } = document;
     document.font('bold').text(name, page.margin, y, { width: 80 });
-    document.font('plain').text(value, page.margin + 85, y, { width: right - page.margin - 85 });
+    document.y = y;
+    writeLines(document, value, page.margin + 85, { width: right - page.margin - 85 });
     document.moveDown(0.3);
   }
   document.moveDown(1.5);
   drawRow(document, { description: 'For', quantity: 'Quantity', unit: 'Unit', amount: 'USD' }, 'bold');
 }
 
+/** Each line in the font that has its letters. */
+function writeLines(
+  document: Document,
+  text: string,
+  x: number,
+  options: { readonly width: number; readonly align?: 'right' },
+): void {
+  for (const line of text.split('\n')) {
+    const shown = setFontFor(document, 'plain', line);
+    document.text(shown === '' ? ' ' : shown, x, document.y, options);
+  }
+}
+
 type Row = Readonly<Record<keyof typeof columns, string>>;
 
 function drawRow(document: Document, row: Row, font: 'plain' | 'bold'): void {
-  document.font(font).fontSize(8);
+  document.fontSize(8);
   const height = Math.max(
     ...(['description', 'quantity', 'amount'] as const).map((name) =>
-      document.heightOfString(row[name], { width: columns[name].width }),
+      document.heightOfString(setFontFor(document, font, row[name]), { width: columns[name].width }),
     ),
   );
   if (document.y + height > bottom) document.addPage();
   const { y } = document;
   const put = (name: keyof typeof columns, align: 'left' | 'right'): void => {
-    document.text(row[name], columns[name].x, y, { width: columns[name].width, align });
+    const shown = setFontFor(document, font, row[name]);
+    document.text(shown, columns[name].x, y, { width: columns[name].width, align });
   };
   put('description', 'left');
   put('quantity', 'right');

@@ -2,7 +2,7 @@ import { toUuid } from '@millrace/platform/ids';
 import { TEST_START_MS } from '@millrace/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { MONTH_IS_CLOSED_AFTER_MS, monthAfter } from '../ledger/index.ts';
-import { createInvoiceWorld, usd, type InvoiceWorld } from './world.fixture.ts';
+import { createInvoiceWorld, HOUR_MS, type InvoiceWorld, usd } from './world.fixture.ts';
 
 /** Months whose walk did not end well. */
 
@@ -32,6 +32,7 @@ it('an invoice that can never be made keeps nobody from those of later months, a
   expect((await world.invoicesOf(sound)).map(({ total }) => total)).toEqual([usd(1), usd(2)]);
   await owner.query('alter table invoices drop constraint broken');
   await owner.end();
+  await world.clock.advance(6 * HOUR_MS);
   await world.sweep(1);
   expect((await world.invoicesOf(broken)).map(({ total }) => total)).toEqual([usd(1), usd(2)]);
   expect(await world.drift()).toEqual([]);

@@ -7,6 +7,7 @@ import {
   createOrganisation,
   createTestDatabase,
   hybridClock,
+  longDbTimeouts,
   testClock,
   uniqueId,
   type TestDatabase,
@@ -60,7 +61,14 @@ export async function createInvoiceWorld(): Promise<InvoiceWorld> {
   const database = await createTestDatabase();
   const clock = testClock();
   const ids = createIdSource({ clock, cell: 1 });
-  const db = createDb({ url: database.url, poolSize: 8, clock: hybridClock(clock), ids, log: quiet });
+  const db = createDb({
+    ...longDbTimeouts,
+    url: database.url,
+    poolSize: 8,
+    clock: hybridClock(clock),
+    ids,
+    log: quiet,
+  });
   const within = <T>(work: (tx: Tx) => Promise<T>): Promise<T> =>
     db.transaction({ name: 'test', isolation: 'read committed' }, work);
   const rows = async <Row>(text: string): Promise<Row[]> =>
@@ -68,7 +76,7 @@ export async function createInvoiceWorld(): Promise<InvoiceWorld> {
   const apply: InvoiceWorld['apply'] = async (...commands) =>
     (await within((tx) => applyLedger(tx, commands))).map((result) => requireDone(result).transferId);
   const sweepAll = async (): Promise<void> => {
-    await sweepMeters(db, { shards: allShards, now: clock.now(), log: quiet });
+    await sweepMeters(db, { shards: allShards, log: quiet });
   };
 
   const grant: InvoiceWorld['grant'] = async (orgId, amount) => {
@@ -139,7 +147,7 @@ export async function createInvoiceWorld(): Promise<InvoiceWorld> {
     },
     goTo: (at) => clock.advance(at.getTime() - clock.nowMs()),
     sweep: async (limit = 100, with_ = db) => {
-      while ((await makeDueInvoices(with_, { now: clock.now(), log: quiet, limit, issuer })) >= limit);
+      while ((await makeDueInvoices(with_, { log: quiet, limit, issuer })) >= limit);
     },
     invoicesOf: async (orgId) => {
       const all = await listInvoices(db, orgId, { limit: 50, after: null });

@@ -43,6 +43,10 @@ export interface Account {
   held: bigint;
   floor: bigint | null;
   entryCount: bigint;
+  /** Credit only: what clawbacks could not take; free credit repays it first. See `debt.ts`. */
+  owed: bigint;
+  /** Credit only: what clawbacks could not take and the operator does not claim. */
+  writtenOff: bigint;
   /** Credit only: there may be promotional accounts or budgets beside it. */
   hasCompanions: boolean;
   touched: boolean;

@@ -6,6 +6,7 @@ import { nanoUsd } from '@millrace/platform/money';
 import {
   createOrganisation,
   createTestDatabase,
+  longDbTimeouts,
   TEST_START_MS,
   testIds,
   type TestDatabase,
@@ -38,6 +39,7 @@ let orgId: OrgId;
 beforeAll(async () => {
   database = await createTestDatabase();
   db = createDb({
+    ...longDbTimeouts,
     url: database.url,
     poolSize: 4,
     clock: hybrid,

@@ -4,7 +4,7 @@ import { fromUuid, toUuid, type OrgId, type TransferId } from '@millrace/platfor
 import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
 import type { MoneyCause, TransferKind, UsageQuantities } from './ledger.ts';
 
-/** What one cause was charged, was given back, and holds. */
+/** Reads the charges, refunds and holds of one cause, and the money that is lent for inference. */
 
 export interface CausedTransfer {
   readonly id: TransferId;
@@ -76,5 +76,22 @@ export async function readHeldFor(
 ): Promise<NanoUsd> {
   const values = [toUuid(orgId), mode, cause.kind, cause.id];
   const [row] = await runStatement<{ held: bigint }>(reader, heldStatement, values);
+  return nanoUsd(row?.held ?? 0n);
+}
+
+const lentStatement = defineStatement(
+  'ledger-lent-to-pots',
+  `
+  select coalesce(sum(part.held_nano_usd), 0)::bigint as held
+    from ledger_holds as hold
+    join ledger_hold_parts as part on part.hold_id = hold.id
+    join ledger_accounts as account on account.id = part.account_id
+   where hold.org_id = $1 and hold.mode = $2 and hold.idempotency_key > 'pot:' and hold.idempotency_key < 'pot;'
+     and hold.closed_at is null and account.kind in ('credit', 'promo')`,
+);
+
+/** The money that is lent for inference and not spent yet: the most that can still come back. */
+export async function readLent(reader: Reader, orgId: OrgId, mode: Mode): Promise<NanoUsd> {
+  const [row] = await runStatement<{ held: bigint }>(reader, lentStatement, [toUuid(orgId), mode]);
   return nanoUsd(row?.held ?? 0n);
 }

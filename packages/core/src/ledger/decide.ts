@@ -1,6 +1,7 @@
+import { settleDebt } from './debt.ts';
 import { decideClose, decideHold, decidePayOut, decidePost, decideResize } from './holds.ts';
 import type { LedgerCommand, LedgerResult } from './ledger.ts';
-import { mustHave, rollBudget, walletRef, type Slice } from './slice.ts';
+import { mustHave, rollBudget, walletRef, type Slice, type Wallet } from './slice.ts';
 import {
   decideCredit,
   decideDebit,
@@ -14,6 +15,12 @@ import {
 export function decide(slice: Slice, command: LedgerCommand): LedgerResult {
   const wallet = mustHave(slice.wallets.get(walletRef(command)), `the accounts of ${command.orgId}`);
   for (const limit of wallet.limits) rollBudget(slice, wallet, limit);
+  const result = decideCommand(slice, wallet, command);
+  settleDebt(slice, wallet);
+  return result;
+}
+
+function decideCommand(slice: Slice, wallet: Wallet, command: LedgerCommand): LedgerResult {
   switch (command.do) {
     case 'credit':
       return decideCredit(slice, wallet, command);

@@ -1,4 +1,4 @@
-export { applyLedger, requireDone } from './ledger.service.ts';
+export { applyLedger, LedgerRefusal, requireDone } from './ledger.service.ts';
 export type {
   Balance,
   CreditCommand,
@@ -18,7 +18,7 @@ export type {
   TransferRecord,
   UsageQuantities,
 } from './ledger.ts';
-export { listTransfersOf, readHeldFor, type CausedTransfer } from './causes.store.ts';
+export { listTransfersOf, readHeldFor, readLent, type CausedTransfer } from './causes.store.ts';
 export {
   findAnyTransfer,
   findHold,
@@ -49,5 +49,5 @@ export {
 export { firstIdAfter, firstIdOf } from './id-format.ts';
 export { MONTH_IS_CLOSED_AFTER_MS, monthAfter, monthOf } from './months.ts';
 export { expirePromos } from './promos.ts';
-export { MoneyMissing, withRecalledMoney, type RecallMoney } from './recalled-money.ts';
+export { MoneyMissing, missingMoney, withRecalledMoney, type RecallMoney } from './recalled-money.ts';
 export { runwayMs, runwaySeconds, type Burn } from './runway.ts';

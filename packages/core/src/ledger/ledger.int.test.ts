@@ -1,13 +1,22 @@
 import { systemClock } from '@millrace/platform/clock';
 import { createDb, type Db, type Tx } from '@millrace/platform/db';
-import { createIdSource, type OrgId } from '@millrace/platform/ids';
+import { createIdSource, fromUuid, toUuid, type OrgId } from '@millrace/platform/ids';
 import { nanoUsd } from '@millrace/platform/money';
-import { createOrganisation, createTestDatabase, testLog, type TestDatabase } from '@millrace/testing';
+import {
+  createOrganisation,
+  createTestDatabase,
+  testLog,
+  type TestDatabase,
+  poisonedLoop,
+  poisonRows,
+  type Poison,
+} from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   applyLedger,
   changeBudget,
   createBudget,
+  expirePromos,
   findBudget,
   findHold,
   listTransfers,
@@ -54,6 +63,16 @@ const hold = (orgId: OrgId, amount: number): LedgerCommand => ({
 const balanceOf = async (orgId: OrgId) => {
   const { balance, held, available } = await readBalance(db, orgId, 'live', new Date());
   return [balance, held, available].map((amount) => Number(amount / 1_000_000_000n));
+};
+
+const listExpired = async (): Promise<readonly OrgId[]> => {
+  const rows = await db.kysely
+    .selectFrom('ledger_accounts')
+    .select('org_id')
+    .where('expires_at', '<=', new Date())
+    .where('balance_nano_usd', '>', 0n)
+    .execute();
+  return rows.map(({ org_id: id }) => fromUuid('org', id ?? ''));
 };
 
 describe('a hold', () => {
@@ -211,6 +230,38 @@ describe('a cost beyond hold and balance', () => {
     expect(result).toMatchObject({ ok: true, amount: usd(-5), shortfall: usd(4) });
     expect(await balanceOf(orgId)).toEqual([0, 0, 0]);
   });
+});
+
+describe(poisonedLoop('take expired promotional credit'), () => {
+  it.each<Poison>(['throws', 'times out'])(
+    'whose write %s does not keep expired credit of other organisations from being taken',
+    async (how) => {
+      const [bad, good] = [await createOrganisation(db), await createOrganisation(db)];
+      for (const orgId of [bad, good]) {
+        await apply([
+          {
+            ...base(orgId),
+            step: step(),
+            do: 'credit',
+            kind: 'grant',
+            amount: usd(3),
+            from: [{ account: { kind: 'grants' }, amount: usd(3) }],
+            promo: { priority: 10, expiresAt: new Date(Date.now() - 1_000) },
+            description: 'Welcome',
+          },
+        ]);
+      }
+      const when = `new.org_id = '${toUuid(bad)}' and new.kind = 'expiry'`;
+      const removeFault = await poisonRows(database, { table: 'ledger_transfers', when, how });
+      const { balance } = await readBalance(db, good, 'live', new Date());
+      await expirePromos(db, { log: testLog(), limit: 100 });
+      await removeFault();
+      const left = async (orgId: OrgId) => (await readBalance(db, orgId, 'live', new Date())).balance;
+      expect([await left(bad), await left(good)]).toEqual([balance, 0n]);
+      const expired = await listExpired();
+      expect([expired.includes(bad), expired.includes(good)]).toEqual([true, false]);
+    },
+  );
 });
 
 describe('promotional credit and budgets', () => {

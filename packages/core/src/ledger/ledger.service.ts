@@ -7,6 +7,7 @@ import { decide } from './decide.ts';
 import { isAnyKnown } from './known.store.ts';
 import type { Done, LedgerCommand, LedgerResult } from './ledger.ts';
 import { loadSlice } from './load.store.ts';
+import { MoneyMissing } from './recalled-money.ts';
 import { keysNotEntered, type BudgetNotice, type Slice } from './slice.ts';
 import { writeSlice } from './write.store.ts';
 
@@ -75,8 +76,11 @@ async function tellBudget(tx: Tx, slice: Slice, notice: BudgetNotice): Promise<v
   if (thresholdPercent === 100) await appendOutbox(tx, { ...entry, type: 'budget.exceeded', data });
 }
 
-/** The result as a success, or the error that its caller is told. */
-export function requireDone(result: LedgerResult | undefined): Done {
+/**
+ * Returns a successful result, and throws any other as an error for the caller. If `wanted` is given, the error for too little
+ * balance says how much money was missing.
+ */
+export function requireDone(result: LedgerResult | undefined, wanted?: bigint): Done {
   if (result === undefined) throw new Error('The ledger answered nothing.');
   if (result.ok) return result;
   const { reason, available } = result;
@@ -85,6 +89,7 @@ export function requireDone(result: LedgerResult | undefined): Done {
     case 'INSUFFICIENT_BALANCE':
       throw new Fault('INSUFFICIENT_BALANCE', {
         message: `The available balance does not cover what this request would take.${has}`,
+        ...(wanted === undefined ? {} : { cause: new MoneyMissing(wanted - (available ?? 0n)) }),
       });
     case 'BUDGET_EXCEEDED':
       throw new Fault('BUDGET_EXCEEDED', {
@@ -98,6 +103,14 @@ export function requireDone(result: LedgerResult | undefined): Done {
     case 'HOLD_NOT_FOUND':
     case 'HOLD_CLOSED':
     case 'STEP_REUSED':
-      throw new Error(`The ledger refused with ${reason}, which only a mistake in the code can bring about.`);
+      throw new LedgerRefusal(reason);
+  }
+}
+
+/** A refusal that no caller can repair: a mistake in the code or in the ledger. A retry changes nothing. */
+export class LedgerRefusal extends Error {
+  override readonly name = 'LedgerRefusal';
+  constructor(reason: string) {
+    super(`The ledger refused with ${reason}, which only a mistake in the code can bring about.`);
   }
 }

@@ -8,6 +8,7 @@ import {
   type OrgId,
   type TransferId,
 } from '@millrace/platform/ids';
+import { isItemFree } from '@millrace/platform/loops';
 import { nanoUsd, negateUsd, type NanoUsd } from '@millrace/platform/money';
 import { sql, type Selectable, type SelectQueryBuilder } from 'kysely';
 import type {
@@ -18,6 +19,7 @@ import type {
   TransferRecord,
   UsageQuantities,
 } from './ledger.ts';
+import { expirePromoLoop } from './loops.ts';
 import { firstIdAfter, firstIdOf } from './id-format.ts';
 import { uuids } from './sql-arrays.ts';
 
@@ -273,6 +275,7 @@ export async function listExpiredPromos(
   const { rows } = await sql<{ id: string; org_id: string; mode: Mode; entry_count: bigint }>`
     select id, org_id, mode, entry_count from ledger_accounts
      where expires_at <= ${now} and balance_nano_usd > held_nano_usd
+       and ${isItemFree(expirePromoLoop, sql<string>`ledger_accounts.id::text`, now)}
      order by expires_at limit ${limit}
   `.execute(reader.kysely);
   return rows.map((row) => ({

@@ -55,7 +55,9 @@ function isOfEarnings(command: LedgerCommand): boolean {
 /** Whether the operator may have to bear a part of it, or gets back what it bore. */
 function mayFallShort(command: LedgerCommand): boolean {
   if (command.do === 'debit') return command.whenShort === 'shortfall';
-  return command.do === 'post' || (command.do === 'credit' && (command.borne ?? 0n) > 0n);
+  if (command.do === 'credit') return (command.borne ?? 0n) > 0n;
+  // A reversed clawback may return a repaid debt.
+  return command.do === 'post' || command.do === 'reverse';
 }
 
 /** What a batch will need, from the commands alone. */
@@ -127,6 +129,8 @@ interface AccountRow {
   priority: number;
   expires_at: Date | null;
   frozen_at: Date | null;
+  owed_nano_usd: bigint;
+  written_off_nano_usd: bigint;
   has_companions: boolean;
   // Of limit accounts only: nobody else has a budget behind them.
   budget_name?: string | null;
@@ -155,6 +159,8 @@ function accountFromRow(row: AccountRow): Account {
     held: row.held_nano_usd,
     floor: row.floor_nano_usd,
     entryCount: row.entry_count,
+    owed: row.owed_nano_usd,
+    writtenOff: row.written_off_nano_usd,
     hasCompanions: row.has_companions,
     touched: false,
   };
@@ -178,7 +184,7 @@ function budgetFromRow(row: AccountRow): Account['budget'] {
 
 const accountColumns = `account.id, account.kind, account.org_id, account.mode, account.balance_nano_usd,
   account.held_nano_usd, account.floor_nano_usd, account.entry_count, account.priority, account.expires_at,
-  account.frozen_at, account.has_companions`;
+  account.frozen_at, account.owed_nano_usd, account.written_off_nano_usd, account.has_companions`;
 
 // What is known under the batch's keys is looked up on the way. The statement may have to wait after that look, and
 // another transaction may use a key meanwhile: then `ledger_transfers_once` or `ledger_holds_once` refuses the second,
@@ -287,6 +293,13 @@ async function lockRest(
   ]);
 }
 
+/** The shortfall accounts that debts of these owners are repaid to. */
+function debtAccounts(owners: readonly AccountRow[], shard: number): readonly string[] {
+  return owners
+    .filter((owner) => owner.owed_nano_usd > 0n)
+    .map((owner) => systemAccountId({ kind: 'shortfall' }, owner.mode, shard));
+}
+
 /** An organisation gets its accounts with its first movement of money. Two at once make one row, not two. */
 async function openMissing(tx: Tx, needs: Needs, rows: readonly AccountRow[]): Promise<boolean> {
   const have = new Set(rows.map((row) => `${row.kind}:${row.org_id}:${row.mode}`));
@@ -314,7 +327,8 @@ export async function loadSlice(tx: Tx, commands: readonly LedgerCommand[]): Pro
   const undoAccounts = await readUndoAccounts(tx, needs.undoIds);
   let owners = await lockOwners(tx, needs, undoAccounts);
   if (await openMissing(tx, needs, owners)) owners = await lockOwners(tx, needs, undoAccounts);
-  const rest = await lockRest(tx, needs, owners, [...needs.systemIds, ...undoAccounts]);
+  const systemIds = new Set([...needs.systemIds, ...debtAccounts(owners, needs.shard)]);
+  const rest = await lockRest(tx, needs, owners, [...systemIds, ...undoAccounts]);
   fillAccounts(slice, [...owners, ...rest, ...(await lockCounterparts(tx, needs, rest))], needs);
   const [first] = owners;
   await fillHolds(tx, slice, [...needs.holdIds, ...(first?.known_holds ?? [])]);

@@ -1,25 +1,40 @@
 import type { Db } from '@millrace/platform/db';
+import { toUuid } from '@millrace/platform/ids';
+import type { Logger } from '@millrace/platform/log';
+import { createItemRunner } from '@millrace/platform/loops';
 import { applyLedger } from './ledger.service.ts';
 import { listExpiredPromos } from './ledger.store.ts';
+import { expirePromoLoop } from './loops.ts';
 
 /**
  * Takes what is left of promotional credit after its time. What running work holds of it stays until it is posted or let
  * go, so an account may be swept more than once: the number of its entries tells the sweeps apart.
  */
-export async function expirePromos(db: Db, limit: number): Promise<number> {
-  return db.transaction({ name: 'expire promotional credit', isolation: 'read committed' }, async (tx) => {
-    const due = await listExpiredPromos(tx, tx.clock.now(), limit);
-    await applyLedger(
-      tx,
-      due.map(({ orgId, mode, accountId, entryCount }) => ({
-        do: 'expire',
-        orgId,
-        mode,
-        cause: { kind: 'promo', id: accountId },
-        step: `expire:${entryCount}`,
-        accountId,
-      })),
-    );
-    return due.length;
+export async function expirePromos(
+  db: Db,
+  { log, limit }: { readonly log: Pick<Logger, 'warn'>; readonly limit: number },
+): Promise<number> {
+  const isolation = 'read committed';
+  const due = await db.transaction({ name: 'list expired credit', isolation }, (tx) =>
+    listExpiredPromos(tx, tx.clock.now(), limit),
+  );
+  await createItemRunner(expirePromoLoop, { db, log }).runBatch(due, {
+    key: ({ accountId }) => toUuid(accountId),
+    together: async (some) => {
+      await db.transaction({ name: 'expire promotional credit', isolation }, (tx) =>
+        applyLedger(
+          tx,
+          some.map(({ orgId, mode, accountId, entryCount }) => ({
+            do: 'expire',
+            orgId,
+            mode,
+            cause: { kind: 'promo', id: accountId },
+            step: `expire:${entryCount}`,
+            accountId,
+          })),
+        ),
+      );
+    },
   });
+  return due.length;
 }

@@ -31,12 +31,18 @@ describe('work that lacks money', () => {
     expect([tries(), available()]).toEqual([2, 70n]);
   });
 
-  it('is refused as before when the pot has too little, cannot be asked, or nobody asks it', async () => {
-    for (const recall of [setUp(70n, 69n).recall, () => Promise.reject(new Error('away')), undefined]) {
+  it('is refused as before when the pot has nothing, cannot be asked, or nobody asks it', async () => {
+    for (const recall of [setUp(70n, 0n).recall, () => Promise.reject(new Error('away')), undefined]) {
       const { work, tries } = setUp(70n, 0n);
       await expect(withRecalledMoney(owner, recall, work)).rejects.toThrow(Fault);
       expect(tries()).toBe(1);
     }
+  });
+
+  it('is tried again with a part of what it lacks, and is then refused for the rest', async () => {
+    const { recall, work, tries } = setUp(70n, 69n);
+    await expect(withRecalledMoney(owner, recall, work)).rejects.toMatchObject({ cause: { amount: 1n } });
+    expect(tries()).toBe(2);
   });
 
   it('is tried no more than twice', async () => {

@@ -20,10 +20,15 @@ export class MoneyMissing extends Error {
   }
 }
 
+/** How much money was missing, if the work was refused for that reason; otherwise null. */
+export function missingMoney(error: unknown): bigint | null {
+  return isFault(error) && error.cause instanceof MoneyMissing ? error.cause.amount : null;
+}
+
 /**
- * Does the work, and once more if it was refused for want of money and just that much could be taken back from where the
- * organisation had lent it. Never inside a transaction: whoever has the money is asked over the network. That it cannot be
- * asked changes nothing about the refusal.
+ * Does the work, and does it once more if it was refused for lack of money and some lent money of the organisation came back. A
+ * part of the missing amount may suffice, since a refusal may ask for more than the minimum. Not for use inside a transaction:
+ * the recall is a call over the network. If the recall fails, the refusal stands.
  */
 export async function withRecalledMoney<T>(
   { orgId, mode }: { readonly orgId: OrgId; readonly mode: Mode },
@@ -33,10 +38,10 @@ export async function withRecalledMoney<T>(
   try {
     return await work();
   } catch (error) {
-    if (recall === undefined || !isFault(error) || !(error.cause instanceof MoneyMissing)) throw error;
-    const { amount } = error.cause;
+    const amount = missingMoney(error);
+    if (recall === undefined || amount === null) throw error;
     const freed = await recall({ orgId, mode, amount }).catch(() => 0n);
-    if (freed < amount) throw error;
+    if (freed === 0n) throw error;
     return work();
   }
 }

@@ -35,6 +35,8 @@ export function account(fields: AccountFields): Account {
     held: 0n,
     floor: null,
     entryCount: 0n,
+    owed: 0n,
+    writtenOff: 0n,
     hasCompanions: false,
     touched: false,
     ...fields,
@@ -198,6 +200,8 @@ export function unsound(books: Books): readonly string[] {
     if (each.held < 0n) complaints.push(`${each.kind} holds ${each.held}`);
     if (each.floor !== null && each.balance - each.held < each.floor)
       complaints.push(`${each.kind} is below its floor`);
+    if (each.owed < 0n || (each.owed > 0n && each.balance > each.held))
+      complaints.push(`${each.kind} owes ${each.owed} and has free credit`);
     if (each.kind !== 'limit' && each.held !== (heldIn.get(each.id) ?? 0n))
       complaints.push(`${each.kind} has held astray`);
   }

@@ -70,6 +70,8 @@ export interface UndoableTransfer {
   /** The sum of what refunds and reversals have moved back so far, by account. */
   readonly undone: Map<string, bigint>;
   reversed: boolean;
+  /** A clawback whose missing part the operator does not claim. */
+  readonly isWrittenOff: boolean;
 }
 
 export interface NewTransfer {

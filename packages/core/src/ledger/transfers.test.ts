@@ -49,6 +49,7 @@ function keep(books: Books, transferId: TransferId | null): TransferId {
       .map(({ accountId, amount }) => ({ accountId, amount })),
     undone: new Map(),
     reversed: false,
+    isWrittenOff: false,
   });
   return transferId;
 }

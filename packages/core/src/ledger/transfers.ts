@@ -2,6 +2,7 @@ import type { Mode } from '@millrace/platform/envelope';
 import { toUuid } from '@millrace/platform/ids';
 import { allocate } from '@millrace/platform/money';
 import type { Account } from './accounts.ts';
+import { addDebt, endDebt } from './debt.ts';
 import {
   availableIn,
   compareSpending,
@@ -142,6 +143,8 @@ function openPromo(slice: Slice, wallet: Wallet, promo: NonNullable<CreditComman
     held: 0n,
     floor: 0n,
     entryCount: 0n,
+    owed: 0n,
+    writtenOff: 0n,
     hasCompanions: false,
     touched: true,
   };
@@ -187,6 +190,7 @@ export function decideDebit(slice: Slice, wallet: Wallet, command: DebitCommand)
     usage: command.usage ?? null,
     shortfall,
   });
+  if (command.kind === 'clawback') addDebt(wallet, shortfall);
   noteThresholds(slice, wallet, limits);
   return done(wallet, { transfer });
 }
@@ -276,6 +280,14 @@ const isSpendable = ({ kind }: Account): boolean => kind === 'credit' || kind ==
 
 const irreversible: ReadonlySet<TransferKind> = new Set(['refund', 'reversal', 'budget', 'expiry']);
 
+function shortfallReturned(legs: Legs): bigint {
+  let returned = 0n;
+  legs.forEach(({ kind }, amount) => {
+    if (kind === 'shortfall') returned += amount;
+  });
+  return returned;
+}
+
 export function decideReverse(slice: Slice, wallet: Wallet, command: ReverseCommand): LedgerResult {
   const key = keyOf(command);
   const replay = replayOf(slice, wallet, key, 'reversal');
@@ -305,6 +317,7 @@ export function decideReverse(slice: Slice, wallet: Wallet, command: ReverseComm
     keyId: source.keyId,
     description: command.description,
   });
+  if (source.kind === 'clawback') endDebt(wallet, shortfallReturned(legs), source);
   noteUndone(source, legs);
   source.reversed = true;
   return done(wallet, { transfer });

@@ -30,6 +30,7 @@ interface UndoRow {
   amount_nano_usd: bigint;
   undone: bigint;
   reversed: boolean;
+  is_written_off: boolean;
 }
 
 /** Reads what is to be undone, and how much of it was undone before. Only under the locks of its accounts. */
@@ -42,7 +43,8 @@ export async function fillUndoable(tx: Tx, slice: Slice, undoIds: readonly strin
                        join ledger_entries back on back.transfer_id = undo.id
                       where undo.reverses = source.id and back.account_id = entry.account_id), 0) as undone,
            exists (select 1 from ledger_transfers undo
-                    where undo.reverses = source.id and undo.kind = 'reversal') as reversed
+                    where undo.reverses = source.id and undo.kind = 'reversal') as reversed,
+           exists (select 1 from written_off_clawbacks where transfer_id = source.id) as is_written_off
       from ledger_transfers source
       join ledger_entries entry on entry.transfer_id = source.id
       join ledger_accounts account on account.id = entry.account_id
@@ -63,6 +65,7 @@ export async function fillUndoable(tx: Tx, slice: Slice, undoIds: readonly strin
       entries: list,
       undone: new Map(),
       reversed: row.reversed,
+      isWrittenOff: row.is_written_off,
     };
     if (row.undone !== 0n) source.undone.set(row.account_id, row.undone);
     slice.undoable.set(row.id, source);

@@ -17,13 +17,15 @@ interface Part {
 
 const changed: Part = {
   name: 'changed',
-  columns: 6,
+  columns: 8,
   text: `
     update ledger_accounts account
        set balance_nano_usd = change.balance, held_nano_usd = change.held, floor_nano_usd = change.floor,
-           entry_count = change.entry_count, has_companions = change.has_companions
-      from unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::boolean[])
-        as change (id, balance, held, floor, entry_count, has_companions)
+           entry_count = change.entry_count, has_companions = change.has_companions,
+           owed_nano_usd = change.owed, written_off_nano_usd = change.written_off
+      from unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::boolean[],
+                  $7::bigint[], $8::bigint[])
+        as change (id, balance, held, floor, entry_count, has_companions, owed, written_off)
      where account.id = change.id`,
 };
 
@@ -170,6 +172,8 @@ const changedValues = (rows: readonly Account[]): readonly unknown[] => [
   bigints(rows.map((row) => row.floor)),
   bigints(rows.map((row) => row.entryCount)),
   booleans(rows.map((row) => row.hasCompanions)),
+  bigints(rows.map((row) => row.owed)),
+  bigints(rows.map((row) => row.writtenOff)),
 ];
 
 const dateOf = (ms: number | null): Date | null => (ms === null ? null : new Date(ms));

@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+import { toUuid } from '@millrace/platform/ids';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { runAudit } from '../auditor/index.ts';
 import { usd } from './payments.fixture.ts';
@@ -5,6 +7,7 @@ import {
   completed,
   disputeOf,
   eventOutcomes,
+  failedRefundOf,
   refundOf,
   startPaymentsWorld,
   type PaymentsWorld,
@@ -40,6 +43,25 @@ afterEach(async () => {
   expect(audit?.outcomes.find(({ check }) => check === 'payment_clawback')).toMatchObject({ found: 0 });
 });
 
+/** Makes all debts what they were before the migration that keeps them, and runs the statements that note them. */
+async function writeOffAsBeforeDebts(): Promise<void> {
+  const file = new URL('../../../../db/migrations/0041_written_off_clawbacks.sql', import.meta.url);
+  const noting = (await readFile(file, 'utf8'))
+    .split(';')
+    .filter((statement) => /^\s*(insert into|update)/.test(statement));
+  expect(noting).toHaveLength(2);
+  const client = await world.database.connect();
+  await client.query('update ledger_accounts set owed_nano_usd = 0 where owed_nano_usd > 0');
+  for (const statement of noting) await client.query(statement);
+  await client.end();
+}
+
+async function wrongDebts(): Promise<number> {
+  const audit = await runAudit(world.database.db, { kind: 'full' });
+  const outcome = audit?.outcomes.find(({ check }) => check === 'clawback_debt');
+  return outcome?.found ?? expect.fail('The debts were not audited.');
+}
+
 describe('a refund', () => {
   it('takes back what was paid back, in parts, however often and in whatever order it is told', async () => {
     const call = await world.newCaller();
@@ -66,6 +88,38 @@ describe('a refund', () => {
     expect(await world.money(call.orgId)).toEqual({ balance: 0n, available: 0n, frozen: false });
   });
 
+  it('that fails at the bank gives back what was taken, also from the operator, once', async () => {
+    const call = await world.newCaller();
+    const { payment, intent } = await world.paid(call);
+    await world.spend(call.orgId, 70);
+    await world.send(refundOf(intent, 100));
+    expect((await world.money(call.orgId)).balance).toBe(0n);
+    await world.send(failedRefundOf(intent, 100));
+    await world.send(failedRefundOf(intent, 100, { type: 'charge.refund.updated' }));
+    expect((await world.money(call.orgId)).balance).toBe(usd(30));
+    expect(await world.read(payment)).toMatchObject({
+      state: 'paid',
+      refunded: 0n,
+      clawedBack: 0n,
+      shortfall: 0n,
+    });
+    expect(await world.shortfall(payment.id)).toBe(0n);
+  });
+
+  it('counts when another refund fails, even if an older process recorded it without a total', async () => {
+    const call = await world.newCaller();
+    const { payment, intent } = await world.paid(call);
+    await world.send(refundOf(intent, 60));
+    const client = await world.database.connect();
+    await client.query('update payments set refund_total_nano_usd = 0, refund_told_at = null where id = $1', [
+      toUuid(payment.id),
+    ]);
+    await client.end();
+    await world.send(failedRefundOf(intent, 20));
+    expect(await world.read(payment)).toMatchObject({ refunded: usd(40), clawedBack: usd(40) });
+    expect((await world.money(call.orgId)).balance).toBe(usd(60));
+  });
+
   it('of money that was spent takes what is there; the operator bears the rest, and the balance keeps its floor', async () => {
     const call = await world.newCaller();
     const { payment, intent } = await world.paid(call);
@@ -74,6 +128,30 @@ describe('a refund', () => {
     expect((await world.money(call.orgId)).balance).toBe(0n);
     expect(await world.read(payment)).toMatchObject({ clawedBack: usd(100), shortfall: usd(70) });
     expect(await world.shortfall(payment.id)).toBe(usd(70));
+  });
+
+  it('of money that is held takes the rest when the hold releases it', async () => {
+    const call = await world.newCaller();
+    const { payment, intent } = await world.paid(call);
+    const holdId = await world.hold(call.orgId, 90);
+    await world.send(refundOf(intent, 100));
+    expect(await world.money(call.orgId)).toMatchObject({ balance: usd(90), available: 0n });
+    await world.closeHold(call.orgId, holdId);
+    expect(await world.money(call.orgId)).toEqual({ balance: 0n, available: 0n, frozen: false });
+    expect(await world.read(payment)).toMatchObject({ state: 'refunded', clawedBack: usd(100) });
+  });
+
+  it('of money that was held and then used is paid from the next top-up', async () => {
+    const call = await world.newCaller();
+    const { intent } = await world.paid(call);
+    const holdId = await world.hold(call.orgId, 90);
+    await world.send(refundOf(intent, 100));
+    await world.closeHold(call.orgId, holdId, 60);
+    expect(await world.money(call.orgId)).toMatchObject({ balance: 0n, available: 0n });
+    await world.paid(call, 50);
+    expect(await world.money(call.orgId)).toMatchObject({ balance: 0n, available: 0n });
+    await world.paid(call, 50);
+    expect(await world.money(call.orgId)).toMatchObject({ balance: usd(40), available: usd(40) });
   });
 
   it('that is told before the payment waits for it, and is not forgotten', async () => {
@@ -124,6 +202,49 @@ describe('a dispute', () => {
     await world.send(disputeOf(intent, 'won', { second: 2 }));
     expect((await world.money(call.orgId)).balance).toBe(usd(30));
     expect(await world.shortfall(payment.id)).toBe(0n);
+  });
+
+  it('won after a hold released disputed money gives all of it back to the organisation', async () => {
+    const call = await world.newCaller();
+    const { payment, intent } = await world.paid(call);
+    const holdId = await world.hold(call.orgId, 90);
+    await world.send(disputeOf(intent, 'needs_response', { second: 1 }));
+    await world.closeHold(call.orgId, holdId, 20);
+    expect(await world.money(call.orgId)).toEqual({ balance: 0n, available: 0n, frozen: true });
+    await world.send(disputeOf(intent, 'won', { second: 2 }));
+    expect(await world.money(call.orgId)).toEqual({ balance: usd(80), available: usd(80), frozen: false });
+    expect(await world.read(payment)).toMatchObject({ clawedBack: 0n, shortfall: 0n });
+  });
+
+  it('won gives back what its organisation repaid, though the shortfall of an older dispute was written off', async () => {
+    const call = await world.newCaller();
+    const old = await world.paid(call);
+    await world.spend(call.orgId, 70);
+    const { intent } = await world.paid(call);
+    const holdId = await world.hold(call.orgId, 100);
+    await world.send(disputeOf(old.intent, 'needs_response', { second: 1 }));
+    await writeOffAsBeforeDebts();
+    // The write-off also changed organisations of other tests, which had repaid debts before.
+    const wrongBefore = await wrongDebts();
+    await world.send(disputeOf(intent, 'needs_response', { second: 1 }));
+    await world.closeHold(call.orgId, holdId);
+    expect((await world.money(call.orgId)).balance).toBe(0n);
+    await world.send(disputeOf(intent, 'won', { second: 2 }));
+    expect((await world.money(call.orgId)).balance).toBe(usd(100));
+    await world.send(disputeOf(old.intent, 'won', { second: 2 }));
+    expect((await world.money(call.orgId)).balance).toBe(usd(130));
+    expect(await wrongDebts()).toBe(wrongBefore);
+  });
+
+  it('won while the disputed money is still held leaves the hold as it was', async () => {
+    const call = await world.newCaller();
+    const { intent } = await world.paid(call);
+    const holdId = await world.hold(call.orgId, 90);
+    await world.send(disputeOf(intent, 'needs_response', { second: 1 }));
+    await world.send(disputeOf(intent, 'won', { second: 2 }));
+    expect(await world.money(call.orgId)).toMatchObject({ balance: usd(100), available: usd(10) });
+    await world.closeHold(call.orgId, holdId, 20);
+    expect(await world.money(call.orgId)).toMatchObject({ balance: usd(80), available: usd(80) });
   });
 
   it('won beside a refund gives back only what was disputed', async () => {

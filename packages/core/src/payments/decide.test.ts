@@ -3,7 +3,16 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { clawbackTarget, decide, decideClawback, isUndecided, type Decision } from './decide.ts';
 import type { Dispute, Payment, PaymentState, Report, Standing } from './payment.ts';
-import { disputed, paidPayment, payment, refunded, said, session, usd } from './payments.fixture.ts';
+import {
+  disputed,
+  paidPayment,
+  payment,
+  refunded,
+  refundFailed,
+  said,
+  session,
+  usd,
+} from './payments.fixture.ts';
 
 const after = (before: Payment, ...reports: readonly Report[]): Decision =>
   reports.reduce<Decision>((so, report) => decide(so.payment, so.disputes, report), {
@@ -117,6 +126,37 @@ describe('a refund', () => {
     expect([early.payment.state, target(early)]).toEqual(['open', 0n]);
     const paid = after(early.payment, said(session('paid')));
     expect([paid.payment.credited, target(paid)]).toEqual([usd(100), usd(40)]);
+  });
+
+  it('that fails at the bank gives the credit back, in whatever order and however often it is told', () => {
+    const reports = [
+      said(refunded(100), 1),
+      said(refundFailed(100), 5),
+      said(refundFailed(100), 6),
+      said(refunded(100), 1),
+    ];
+    for (const order of [reports, reports.toReversed(), [2, 0, 1, 3].flatMap((at) => reports[at] ?? [])]) {
+      const decision = after(paidPayment(), ...order);
+      expect([decision.payment.state, decision.payment.refunded, target(decision)]).toEqual(['paid', 0n, 0n]);
+    }
+  });
+
+  it('that follows a failed one counts, since its total leaves the failed one out', () => {
+    const reports = [said(refunded(100), 1), said(refundFailed(100), 5), said(refunded(60), 9)];
+    for (const order of [reports, reports.toReversed()]) {
+      expect(target(after(paidPayment(), ...order))).toBe(usd(60));
+    }
+  });
+
+  it('whose total goes down is followed, by the clock of the provider', () => {
+    const [high, low] = [said(refunded(100), 1), said(refunded(0), 2)];
+    expect(target(after(paidPayment(), high, low))).toBe(0n);
+    expect(target(after(paidPayment(), low, high))).toBe(0n);
+  });
+
+  it('of one of two parts that fails leaves the other taken back', () => {
+    const reports = [said(refunded(30), 1), said(refunded(80), 2), said(refundFailed(50), 3)];
+    expect(target(after(paidPayment(), ...reports))).toBe(usd(30));
   });
 
   it('in another currency moves nothing and is shown to the operator', () => {

@@ -1,11 +1,13 @@
-import { addUsd, fromCents, subtractUsd, type NanoUsd } from '@millrace/platform/money';
+import { addUsd, fromCents, subtractUsd, zeroUsd, type NanoUsd } from '@millrace/platform/money';
 import type {
   CreditedState,
   Dispute,
   DisputeFact,
+  FailedRefundFact,
   Payment,
   PaymentState,
   RefundFact,
+  RefundReport,
   Report,
   ReportOutcome,
   SessionFact,
@@ -45,7 +47,9 @@ export function decide(payment: Payment, disputes: readonly Dispute[], report: R
     case 'session':
       return decideSession(payment, disputes, fact, report.occurredAt);
     case 'refund':
-      return decideRefund(payment, disputes, fact);
+      return decideRefund(payment, disputes, fact, report.occurredAt);
+    case 'refund-failed':
+      return decideFailedRefund(payment, disputes, fact, report.occurredAt);
     case 'dispute':
       return decideDispute(payment, disputes, fact, report.occurredAt);
   }
@@ -94,14 +98,52 @@ function stateBeforePaid(state: PaymentState, told: Exclude<SessionFact['status'
   return progress.indexOf(told) > progress.indexOf(state) ? told : state;
 }
 
-function decideRefund(payment: Payment, disputes: readonly Dispute[], fact: RefundFact): Decision {
+function decideRefund(
+  payment: Payment,
+  disputes: readonly Dispute[],
+  fact: RefundFact,
+  occurredAt: Date,
+): Decision {
   if (fact.currency !== currency) return mismatch(payment, disputes, `it was refunded in ${fact.currency}`);
-  const told = fromCents(BigInt(fact.refundedCents));
-  const refunded = told > payment.refunded ? told : payment.refunded;
-  const known: Payment = { ...payment, intentRef: fact.intentRef, refunded };
-  const next = withState(known, disputes);
-  if (refunded > payment.amount) return mismatch(next, disputes, 'more was refunded than was paid');
+  const told = { total: fromCents(BigInt(fact.refundedCents)), toldAt: occurredAt };
+  const refundReport = isNewerTotal(told, payment.refundReport) ? told : payment.refundReport;
+  const next = withRefunds({ ...payment, intentRef: fact.intentRef, refundReport }, disputes);
+  if (next.refunded > payment.amount) return mismatch(next, disputes, 'more was refunded than was paid');
   return compared(payment, next, disputes);
+}
+
+/** The newest total counts; of two in one second the larger; of one that has no time, because it is old, the larger too. */
+function isNewerTotal(told: RefundReport & { readonly toldAt: Date }, before: RefundReport): boolean {
+  if (before.toldAt === null) return told.total >= before.total;
+  const laterMs = told.toldAt.getTime() - before.toldAt.getTime();
+  return laterMs > 0 || (laterMs === 0 && told.total > before.total);
+}
+
+function decideFailedRefund(
+  payment: Payment,
+  disputes: readonly Dispute[],
+  fact: FailedRefundFact,
+  occurredAt: Date,
+): Decision {
+  if (fact.currency !== currency) return mismatch(payment, disputes, `a refund in ${fact.currency} failed`);
+  const { intentRef, refundRef: ref } = fact;
+  const failed = { ref, amount: fromCents(BigInt(fact.amountCents)), toldAt: occurredAt };
+  const before = payment.failedRefunds.find((known) => known.ref === ref);
+  // One refund fails once, and several events say so: the earliest of them counts, in whatever order they come.
+  if (before !== undefined && before.toldAt <= occurredAt) {
+    return compared(payment, { ...payment, intentRef }, disputes);
+  }
+  const failedRefunds = [...payment.failedRefunds.filter((known) => known.ref !== ref), failed];
+  return compared(payment, withRefunds({ ...payment, intentRef, failedRefunds }, disputes), disputes);
+}
+
+/** A total that was reported before a refund failed still includes it; a later total does not. */
+function withRefunds(payment: Payment, disputes: readonly Dispute[]): Payment {
+  const { refundReport, failedRefunds } = payment;
+  const { total, toldAt } = refundReport;
+  const failed = failedRefunds.filter((each) => toldAt === null || each.toldAt >= toldAt);
+  const net = subtractUsd(total, addUsd(...failed.map(({ amount }) => amount)));
+  return withState({ ...payment, refunded: net < 0n ? zeroUsd : net }, disputes);
 }
 
 /** The newest report counts, by the provider's clock; within its second, the one that is further along. */

@@ -72,4 +72,4 @@ it('connections killed at random places in the middle of events: nothing is lost
   expect((await world.money(call.orgId)).frozen).toBe(false);
   // Otherwise nothing was tried.
   expect([kills > rounds, attempts > rounds * 8]).toEqual([true, true]);
-}, 120_000);
+});

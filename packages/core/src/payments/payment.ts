@@ -25,9 +25,12 @@ export interface Payment {
   readonly cancelUrl: string;
   readonly checkoutUrl: string | null;
   readonly credited: NanoUsd;
+  /** Refunded and not failed, as the two below say. */
   readonly refunded: NanoUsd;
+  readonly refundReport: RefundReport;
+  readonly failedRefunds: readonly FailedRefund[];
   readonly clawedBack: NanoUsd;
-  /** The part of what was clawed back that the organisation no longer had. */
+  /** The part of the clawback that was not free when it was taken: a debt, which the ledger keeps from then on. */
   readonly shortfall: NanoUsd;
   /** The transfers that took it back and were not undone. */
   readonly clawbackTransfers: readonly TransferId[];
@@ -37,6 +40,20 @@ export interface Payment {
   readonly paidAt: Date | null;
   /** How often the provider was asked about it. */
   readonly checks: number;
+}
+
+/** The newest total of refunds that the provider reported. */
+export interface RefundReport {
+  readonly total: NanoUsd;
+  /** By the provider's clock; null: never, or before this was recorded. */
+  readonly toldAt: Date | null;
+}
+
+/** A refund that the bank did not carry out, so that the money is still here. */
+export interface FailedRefund {
+  readonly ref: string;
+  readonly amount: NanoUsd;
+  readonly toldAt: Date;
 }
 
 /** `inquiry`: no money has moved. `open`, `lost`: it is gone. `won`: it is back, or never went. */
@@ -74,6 +91,14 @@ export interface RefundFact extends Told {
   readonly refundedCents: number;
 }
 
+/** What the provider says of a refund that it reported before and that failed or was cancelled. */
+export interface FailedRefundFact extends Told {
+  readonly kind: 'refund-failed';
+  readonly intentRef: string;
+  readonly refundRef: string;
+  readonly amountCents: number;
+}
+
 export interface DisputeFact extends Told {
   readonly kind: 'dispute';
   readonly intentRef: string;
@@ -82,7 +107,7 @@ export interface DisputeFact extends Told {
   readonly standing: Standing;
 }
 
-export type PaymentFact = SessionFact | RefundFact | DisputeFact;
+export type PaymentFact = SessionFact | RefundFact | FailedRefundFact | DisputeFact;
 
 /** A fact and when it became one, by the provider's clock. */
 export interface Report {

@@ -2,6 +2,7 @@ import { fromCents, zeroUsd } from '@millrace/platform/money';
 import { testIds } from '@millrace/testing';
 import type {
   DisputeFact,
+  FailedRefundFact,
   Payment,
   PaymentFact,
   RefundFact,
@@ -31,6 +32,8 @@ export function payment(fields: Partial<Payment> = {}): Payment {
     checkoutUrl: 'https://checkout.example.com/cs_1',
     credited: zeroUsd,
     refunded: zeroUsd,
+    refundReport: { total: zeroUsd, toldAt: null },
+    failedRefunds: [],
     clawedBack: zeroUsd,
     shortfall: zeroUsd,
     clawbackTransfers: [],
@@ -69,6 +72,19 @@ export function session(status: SessionFact['status'], fields: Partial<SessionFa
 export function refunded(dollars: number, fields: Partial<RefundFact> = {}): RefundFact {
   const refundedCents = Math.round(dollars * 100);
   return { kind: 'refund', intentRef: 'pi_1', refundedCents, currency: 'usd', live: true, ...fields };
+}
+
+export function refundFailed(dollars: number, fields: Partial<FailedRefundFact> = {}): FailedRefundFact {
+  const amountCents = Math.round(dollars * 100);
+  return {
+    kind: 'refund-failed',
+    intentRef: 'pi_1',
+    refundRef: 're_1',
+    amountCents,
+    currency: 'usd',
+    live: true,
+    ...fields,
+  };
 }
 
 export function disputed(standing: Standing, dollars = 100, fields: Partial<DisputeFact> = {}): DisputeFact {

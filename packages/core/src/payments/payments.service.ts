@@ -1,13 +1,15 @@
-import type { Clock } from '@millrace/platform/clock';
+import type { Timer } from '@millrace/platform/clock';
 import { assertOutsideTransaction, type Db, type Tx } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
 import { Fault, isFault } from '@millrace/platform/fault';
 import type { OrgId, PaymentId } from '@millrace/platform/ids';
 import type { Logger } from '@millrace/platform/log';
+import { createItemRunner } from '@millrace/platform/loops';
 import { fromCents } from '@millrace/platform/money';
 import { counter } from '@millrace/platform/telemetry';
 import { appendAudit, enterAs, readCommitted, type KeyCall } from '../identity/index.ts';
 import { insertEvent, settleEvent } from './payment-events.store.ts';
+import { checkPayments } from './loops.ts';
 import type { Payment } from './payment.ts';
 import {
   claimDuePayments,
@@ -40,7 +42,7 @@ const mismatched = counter(
 
 export interface PaymentsOptions extends DepositHooks {
   readonly db: Db;
-  readonly clock: Clock;
+  readonly clock: Timer;
   readonly log: Logger;
   /** Null where the operator takes no cards. */
   readonly stripe: StripeGateway | null;
@@ -93,10 +95,10 @@ export class Payments {
    * the provider answers the same page for the same payment, and the row takes only that one.
    */
   async openCheckout(orgId: OrgId, mode: Mode, id: PaymentId): Promise<Payment> {
-    const { db, clock } = this.#options;
+    const { db } = this.#options;
     assertOutsideTransaction('The payment provider');
     const payment = await this.#read(orgId, mode, id);
-    if (payment.state !== 'created' || clock.nowMs() - payment.createdAt.getTime() > OPENABLE_MS) {
+    if (payment.state !== 'created' || db.clock.nowMs() - payment.createdAt.getTime() > OPENABLE_MS) {
       return payment;
     }
     try {
@@ -117,8 +119,8 @@ export class Payments {
 
   /** Takes an event. Returns only once its effect is committed; whatever is thrown makes the provider repeat it. */
   async receive(body: string, signature: string | undefined): Promise<void> {
-    const { db, clock, log } = this.#options;
-    const reading = readEvent(this.#gateway().verify(body, signature, clock.nowMs()));
+    const { db, log } = this.#options;
+    const reading = readEvent(this.#gateway().verify(body, signature, db.clock.nowMs()));
     if (reading.kind === 'ignored') {
       reports.add(1, { outcome: 'ignored' });
       return;
@@ -160,29 +162,34 @@ export class Payments {
     const due = await db.transaction({ name: 'claim due payments', isolation: readCommitted }, (tx) =>
       claimDuePayments(tx, {
         real: stripe.live,
-        now: clock.now(),
+        now: tx.clock.now(),
         firstMs: FIRST_CHECK_MS,
         longestMs: LONGEST_CHECK_MS,
         limit,
       }),
     );
-    for (const payment of due) {
-      try {
-        await this.#check(stripe, payment);
-      } catch (error) {
-        // Its next time is set already. The others must not wait for it, unless they would all wait in vain.
-        log.warn({ err: error, paymentId: payment.id }, 'the provider could not be asked about a payment');
-        if (isFault(error) && error.reason === 'PAYMENT_PROVIDER_UNAVAILABLE') break;
-      }
-    }
+    let isAway = false;
+    await createItemRunner(checkPayments, { clock, log }).run(due, {
+      key: ({ id }) => id,
+      work: async (payment) => {
+        // The time of its next check is set already; a further wait would only delay it.
+        if (isAway) return;
+        try {
+          await this.#check(stripe, payment);
+        } catch (error) {
+          isAway = isFault(error) && error.reason === 'PAYMENT_PROVIDER_UNAVAILABLE';
+          throw error;
+        }
+      },
+    });
     return due.length;
   }
 
   async #check(stripe: StripeGateway, payment: Payment): Promise<void> {
-    const { db, clock } = this.#options;
+    const { db } = this.#options;
     const { id, orgId, mode, sessionRef } = payment;
     if (sessionRef === null) {
-      if (clock.nowMs() - payment.createdAt.getTime() <= OPENABLE_MS) {
+      if (db.clock.nowMs() - payment.createdAt.getTime() <= OPENABLE_MS) {
         await this.openCheckout(orgId, mode, id);
         return;
       }
@@ -194,7 +201,7 @@ export class Payments {
     }
     const fact = await stripe.readCheckout(sessionRef);
     const applied = await db.transaction({ name: 'apply payment check', isolation: readCommitted }, (tx) =>
-      applyReport(tx, this.#options, { fact, occurredAt: clock.now() }),
+      applyReport(tx, this.#options, { fact, occurredAt: tx.clock.now() }),
     );
     this.#observe(applied, { eventId: null, type: 'check' });
   }

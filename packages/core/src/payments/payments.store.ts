@@ -4,7 +4,7 @@ import { fromUuid, toUuid, type OrgId, type PaymentId } from '@millrace/platform
 import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
 import { sql, type Selectable } from 'kysely';
 import { isUndecided } from './decide.ts';
-import type { Dispute, Payment } from './payment.ts';
+import type { Dispute, FailedRefund, Payment } from './payment.ts';
 
 /** All SQL about payments and their disputes. */
 
@@ -12,6 +12,23 @@ const provider = 'stripe';
 
 /** A number of our own for advisory locks, so that no other use of them in the database collides. */
 const INTENT_LOCK = 7_102_510;
+
+/** As `failed_refunds` holds it; amounts are text, because JSON numbers are not exact. */
+interface FailedRefundRow {
+  readonly ref: string;
+  readonly nanoUsd: string;
+  readonly at: string;
+}
+
+function toFailedRefundRow({ ref, amount, toldAt }: FailedRefund): FailedRefundRow {
+  return { ref, nanoUsd: String(amount), at: toldAt.toISOString() };
+}
+
+/** Older processes write the refunded amount and no total. Otherwise the refunded amount is never above the total. */
+function refundTotalOf(row: Selectable<Tables['payments']>): NanoUsd {
+  const { refunded_nano_usd: refunded, refund_total_nano_usd: total } = row;
+  return nanoUsd(refunded > total ? refunded : total);
+}
 
 function toPayment(row: Selectable<Tables['payments']>): Payment {
   return {
@@ -28,6 +45,12 @@ function toPayment(row: Selectable<Tables['payments']>): Payment {
     checkoutUrl: row.checkout_url,
     credited: nanoUsd(row.credited_nano_usd),
     refunded: nanoUsd(row.refunded_nano_usd),
+    refundReport: { total: refundTotalOf(row), toldAt: row.refund_told_at },
+    failedRefunds: (row.failed_refunds as unknown as readonly FailedRefundRow[]).map((failed) => ({
+      ref: failed.ref,
+      amount: nanoUsd(BigInt(failed.nanoUsd)),
+      toldAt: new Date(failed.at),
+    })),
     clawedBack: nanoUsd(row.clawed_back_nano_usd),
     shortfall: nanoUsd(row.shortfall_nano_usd),
     clawbackTransfers: row.clawback_transfers.map((id) => fromUuid('trf', id)),
@@ -66,6 +89,21 @@ export async function insertPayment(tx: Tx, orgId: OrgId, fields: NewPayment): P
     .returningAll()
     .executeTakeFirstOrThrow();
   return toPayment(row);
+}
+
+/** Those of these pages whose payment was credited. */
+export async function listCredited(
+  reader: Reader,
+  sessionRefs: readonly string[],
+): Promise<ReadonlySet<string>> {
+  if (sessionRefs.length === 0) return new Set();
+  const rows = await reader.kysely
+    .selectFrom('payments')
+    .select('provider_ref')
+    .where('provider_ref', 'in', [...sessionRefs])
+    .where('credited_nano_usd', '>', 0n)
+    .execute();
+  return new Set(rows.flatMap(({ provider_ref }) => provider_ref ?? []));
 }
 
 /** Payment pages that could still be paid. */
@@ -190,6 +228,9 @@ export async function savePayment(tx: Tx, orgId: OrgId, payment: Payment): Promi
       provider_intent: payment.intentRef,
       credited_nano_usd: payment.credited,
       refunded_nano_usd: payment.refunded,
+      refund_total_nano_usd: payment.refundReport.total,
+      refund_told_at: payment.refundReport.toldAt,
+      failed_refunds: JSON.stringify(payment.failedRefunds.map(toFailedRefundRow)),
       clawed_back_nano_usd: payment.clawedBack,
       shortfall_nano_usd: payment.shortfall,
       clawback_transfers: payment.clawbackTransfers.map((id) => toUuid(id)),

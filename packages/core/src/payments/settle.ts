@@ -39,7 +39,13 @@ export function settle(before: Payment, after: Payment, disputes: readonly Dispu
   const target = clawbackTarget(after, disputes);
   const clawback = decideClawback(after, target);
   if (clawback.kind === 'none') {
-    return { commands: credits, settled: (results, requireDone) => (results.forEach(requireDone), after) };
+    return {
+      commands: credits,
+      settled(results, requireDone) {
+        for (const result of results) requireDone(result);
+        return after;
+      },
+    };
   }
 
   const undone = clawback.kind === 'redo' ? after.clawbackTransfers : [];
@@ -49,7 +55,7 @@ export function settle(before: Payment, after: Payment, disputes: readonly Dispu
     do: 'reverse',
     step: `return:${(steps += 1)}`,
     transferId,
-    description: 'Top-up given back: the dispute was won',
+    description: 'Top-up given back: a dispute was won or a refund failed',
   }));
   const take: LedgerCommand[] =
     clawback.amount === 0n
@@ -74,7 +80,7 @@ export function settle(before: Payment, after: Payment, disputes: readonly Dispu
       for (const result of credited) requireDone(result);
       // An operator may have undone it by hand; then there is nothing left to give back.
       for (const result of returned) if (!isUndoneAlready(result)) requireDone(result);
-      const dones = taken.map(requireDone);
+      const dones = taken.map((one) => requireDone(one));
       const kept = clawback.kind === 'redo' ? [] : after.clawbackTransfers;
       const borneSoFar = clawback.kind === 'redo' ? zeroUsd : after.shortfall;
       return {

@@ -88,6 +88,22 @@ describe('an event', () => {
     });
   });
 
+  it('about a refund that failed or was cancelled says so, and leaves others to the total of the charge', () => {
+    const refund = { id: 're_1', payment_intent: 'pi_1', amount: 100, currency: 'usd', status: 'failed' };
+    for (const type of ['refund.failed', 'refund.updated', 'charge.refund.updated']) {
+      expect(factOf(type, refund)).toEqual({
+        kind: 'refund-failed',
+        intentRef: 'pi_1',
+        refundRef: 're_1',
+        amountCents: 100,
+        currency: 'usd',
+        live: true,
+      });
+    }
+    expect(factOf('refund.updated', { ...refund, status: 'canceled' })).toMatchObject({ refundRef: 're_1' });
+    expect(readEvent(event('refund.updated', { ...refund, status: 'pending' })).kind).toBe('ignored');
+  });
+
   it.each([
     ['warning_needs_response', 'inquiry'],
     ['warning_under_review', 'inquiry'],

@@ -1,6 +1,6 @@
 import { secondsToMs } from '@millrace/platform/money';
 import { z } from 'zod';
-import type { DisputeFact, RefundFact, Report, SessionFact, Standing } from './payment.ts';
+import type { DisputeFact, FailedRefundFact, RefundFact, Report, SessionFact, Standing } from './payment.ts';
 
 /**
  * From Stripe's words to ours. Only the fields that are used are read, so that an endpoint set to another API version
@@ -32,6 +32,14 @@ const charge = z.object({
   amount_refunded: cents,
   currency,
   livemode: z.boolean(),
+});
+
+const refund = z.object({
+  id: ref,
+  payment_intent: refOrObject.nullish(),
+  amount: cents,
+  currency,
+  status: z.string().nullish(),
 });
 
 const dispute = z.object({
@@ -70,6 +78,9 @@ const readers: Readonly<Record<string, FactReader>> = {
   'checkout.session.async_payment_failed': (object) => readOwnSession(object, { failed: true }),
   'checkout.session.expired': (object) => readOwnSession(object),
   'charge.refunded': readRefund,
+  'charge.refund.updated': readFailedRefund,
+  'refund.updated': readFailedRefund,
+  'refund.failed': readFailedRefund,
   'charge.dispute.created': readDispute,
   'charge.dispute.updated': readDispute,
   'charge.dispute.funds_withdrawn': readDispute,
@@ -89,7 +100,7 @@ export function readEvent(json: unknown): EventReading {
   try {
     const fact = reader(data.object);
     if (fact === null) return { kind: 'ignored', type };
-    // An event and its object always agree; if they ever do not, only both together make money real.
+    // An event and its object always agree, where the object says; if they ever do not, only both together make money real.
     const live = livemode && fact.live;
     return {
       kind: 'event',
@@ -142,6 +153,21 @@ function readRefund(object: unknown): RefundFact | null {
     refundedCents: read.amount_refunded,
     currency: read.currency,
     live: read.livemode,
+  };
+}
+
+/** Null for a refund that is under way or done: its total comes with the charge. A refund does not say whether it is of real money. */
+function readFailedRefund(object: unknown): FailedRefundFact | null {
+  const read = refund.parse(object);
+  if (read.status !== 'failed' && read.status !== 'canceled') return null;
+  if (read.payment_intent === null || read.payment_intent === undefined) return null;
+  return {
+    kind: 'refund-failed',
+    intentRef: read.payment_intent,
+    refundRef: read.id,
+    amountCents: read.amount,
+    currency: read.currency,
+    live: true,
   };
 }
 

@@ -1,6 +1,6 @@
 import { Fault } from '@millrace/platform/fault';
 import type { PaymentId } from '@millrace/platform/ids';
-import { toCents } from '@millrace/platform/money';
+import { msToSeconds, toCents } from '@millrace/platform/money';
 import Stripe from 'stripe';
 import type { Payment, SessionFact } from './payment.ts';
 import { paymentIdField, readSession } from './stripe-facts.ts';
@@ -23,12 +23,15 @@ export interface StripeGateway {
   /** Makes the payment page of a payment; asked again, answers the same page. */
   openCheckout(payment: Payment): Promise<OpenedCheckout>;
   readCheckout(sessionRef: string): Promise<SessionFact>;
+  /** Pages made since then of which Stripe says that they were paid, at most a thousand. */
+  listPaid(since: Date): Promise<readonly SessionFact[]>;
   /** The event that this body is, or a refusal: the signature must fit the bytes, and be recent by `nowMs`. */
   verify(body: string, signature: string | undefined, nowMs: number): unknown;
 }
 
 const TIMEOUT_MS = 8_000;
 const RETRIES = 2;
+const PAID_MAX = 1_000;
 const TOLERANCE_SECONDS = 300;
 
 export function createStripeGateway(settings: StripeSettings): StripeGateway {
@@ -59,6 +62,20 @@ export function createStripeGateway(settings: StripeSettings): StripeGateway {
       try {
         const found = await stripe.checkout.sessions.retrieve(sessionRef, { expand: ['payment_intent'] });
         return readSession(found, { failed: hasFailed(found) });
+      } catch (error) {
+        throw faultOf(error);
+      }
+    },
+
+    listPaid: async (since) => {
+      try {
+        const created = { gte: Math.trunc(msToSeconds(since.getTime())) };
+        const pages = await stripe.checkout.sessions
+          .list({ created, status: 'complete', limit: 100 })
+          .autoPagingToArray({ limit: PAID_MAX });
+        if (pages.length >= PAID_MAX)
+          throw new Error(`Stripe has ${PAID_MAX} payments or more: compare them by hand.`);
+        return pages.map((page) => readSession(page)).filter(({ status }) => status === 'paid');
       } catch (error) {
         throw faultOf(error);
       }

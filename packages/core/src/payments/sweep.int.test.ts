@@ -1,4 +1,5 @@
 import { toUuid } from '@millrace/platform/ids';
+import { poisonedLoop, poisonRows, type Poison } from '@millrace/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { usd } from './payments.fixture.ts';
 import { startPaymentsWorld, type PaymentsWorld } from './world.fixture.ts';
@@ -62,16 +63,38 @@ describe('the sweep', () => {
     expect((await world.read(unopened)).state).toBe('expired');
   });
 
-  it('goes on after a payment that Stripe does not know', async () => {
-    const call = await world.newCaller();
-    const opened = [await world.open(call), await world.open(call)];
-    for (const { id } of opened) world.stripe.pay(world.stripe.sessionOf(id).id);
-    world.stripe.failNext('refused');
-    expect(await world.inMinutes(11).checkDue(1_000)).toBe(2);
-    const states = await Promise.all(opened.map(async (each) => (await world.read(each)).state));
-    expect(states.toSorted()).toEqual(['open', 'paid']);
-    await world.inMinutes(32).checkDue(1_000);
-    expect((await world.money(call.orgId)).balance).toBe(usd(200));
+  describe(poisonedLoop('ask about undecided payments'), () => {
+    it('goes on after a payment that Stripe does not know', async () => {
+      const call = await world.newCaller();
+      const opened = [await world.open(call), await world.open(call)];
+      for (const { id } of opened) world.stripe.pay(world.stripe.sessionOf(id).id);
+      world.stripe.failNext('refused');
+      expect(await world.inMinutes(11).checkDue(1_000)).toBe(2);
+      const states = await Promise.all(opened.map(async (each) => (await world.read(each)).state));
+      expect(states.toSorted()).toEqual(['open', 'paid']);
+      await world.inMinutes(32).checkDue(1_000);
+      expect((await world.money(call.orgId)).balance).toBe(usd(200));
+    });
+
+    it.each<Poison>(['throws', 'times out'])(
+      'whose write %s delays no other payment, and is credited once after the cause is gone',
+      async (how) => {
+        const call = await world.newCaller();
+        const opened = [await world.open(call), await world.open(call)] as const;
+        for (const { id } of opened) world.stripe.pay(world.stripe.sessionOf(id).id);
+        const when = `new.id = '${toUuid(opened[0].id)}' and new.state = 'paid'`;
+        const removeFault = await poisonRows(world.database, { table: 'payments', when, how });
+        await world.inMinutes(11).checkDue(1_000);
+        expect(await Promise.all(opened.map(async (each) => (await world.read(each)).state))).toEqual([
+          'open',
+          'paid',
+        ]);
+        await removeFault();
+        await world.inMinutes(60).checkDue(1_000);
+        await world.inMinutes(120).checkDue(1_000);
+        expect((await world.money(call.orgId)).balance).toBe(usd(200));
+      },
+    );
   });
 
   it('asks no further while Stripe is away, and asks again when it is back', async () => {

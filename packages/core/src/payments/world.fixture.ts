@@ -1,7 +1,6 @@
-import type { Clock } from '@millrace/platform/clock';
-import { SimulatedClock, systemClock } from '@millrace/platform/clock';
+import { systemClock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
-import { toUuid, type OrgId, type PaymentId } from '@millrace/platform/ids';
+import { toUuid, type HoldId, type OrgId, type PaymentId } from '@millrace/platform/ids';
 import { createLogger } from '@millrace/platform/log';
 import type { NanoUsd } from '@millrace/platform/money';
 import {
@@ -9,6 +8,7 @@ import {
   signStripeEvent,
   startStripeDouble,
   uniqueId,
+  databaseAt,
   type DoubleSession,
   type StripeDouble,
   type TestDatabase,
@@ -22,7 +22,7 @@ import {
   systemCause,
   type KeyCall,
 } from '../identity/index.ts';
-import { applyLedger, readBalance, requireDone } from '../ledger/index.ts';
+import { applyLedger, readBalance, requireDone, type LedgerCommand } from '../ledger/index.ts';
 import type { Payment } from './payment.ts';
 import { Payments, type PaymentsOptions } from './payments.service.ts';
 import { findPayment } from './payments.store.ts';
@@ -51,6 +51,10 @@ export interface PaymentsWorld {
   /** Balance and what of it is available, in nano-USD, and whether it is frozen. */
   money(orgId: OrgId): Promise<{ balance: NanoUsd; available: NanoUsd; frozen: boolean }>;
   spend(orgId: OrgId, dollars: number): Promise<void>;
+  /** Sets an amount aside for running work. */
+  hold(orgId: OrgId, dollars: number): Promise<HoldId>;
+  /** Charges a part of a hold and releases the rest. */
+  closeHold(orgId: OrgId, holdId: HoldId, chargedDollars?: number): Promise<void>;
   /** The kinds and amounts of all transfers of a payment, oldest first. */
   transfers(id: PaymentId): Promise<readonly (readonly [string, NanoUsd])[]>;
   /** What the operator bears for an organisation's payment, in all. */
@@ -87,6 +91,24 @@ export const refundOf = (intent: string, dollars: number): SentEvent => ({
     currency: 'usd',
     livemode: true,
   },
+});
+
+/** As Stripe reports it days later, when the bank has sent the money back. */
+export const failedRefundOf = (
+  intent: string,
+  dollars: number,
+  fields: { readonly type?: string; readonly id?: string } = {},
+): SentEvent => ({
+  type: fields.type ?? 'refund.failed',
+  object: {
+    id: fields.id ?? `re_${intent}`,
+    charge: `ch_${intent}`,
+    payment_intent: intent,
+    amount: dollars * 100,
+    currency: 'usd',
+    status: 'failed',
+  },
+  second: 86_400,
 });
 
 export const disputeOf = (
@@ -130,7 +152,7 @@ export async function startPaymentsWorld(): Promise<PaymentsWorld> {
   const transaction = <T>(work: Parameters<typeof db.transaction<T>>[1]): Promise<T> =>
     db.transaction({ name: 'test', isolation: readCommitted }, work);
   const with_ = (changes: Partial<PaymentsOptions>): Payments => new Payments({ ...options, ...changes });
-  const clockIn = (minutes: number): Clock => new SimulatedClock(systemClock.nowMs() + minutes * 60_000);
+  const inMinutes = (minutes: number): Db => databaseAt(db, new Date(systemClock.nowMs() + minutes * 60_000));
 
   const read = async ({ orgId, mode, id }: Payment): Promise<Payment> => {
     const found = await findPayment(db, orgId, mode, id);
@@ -153,6 +175,11 @@ export async function startPaymentsWorld(): Promise<PaymentsWorld> {
     await to.receive(body, headers['stripe-signature']);
   };
 
+  const runCommand = (command: LedgerCommand) =>
+    transaction(async (tx) => requireDone((await applyLedger(tx, [command]))[0]));
+  const rental = (orgId: OrgId, step: string) =>
+    ({ orgId, mode: 'live', cause: { kind: 'test', id: uniqueId() }, step }) as const;
+
   return {
     database,
     db,
@@ -160,7 +187,7 @@ export async function startPaymentsWorld(): Promise<PaymentsWorld> {
     payments,
     logs: () => logged,
     with: with_,
-    inMinutes: (minutes) => with_({ clock: clockIn(minutes) }),
+    inMinutes: (minutes) => with_({ db: inMinutes(minutes) }),
     newCaller: () =>
       transaction(async (tx) => {
         const cause = systemCause('test', 'live');
@@ -214,6 +241,28 @@ export async function startPaymentsWorld(): Promise<PaymentsWorld> {
         ]);
         requireDone(result);
       }),
+    hold: async (orgId, dollars) => {
+      const { holdId } = await runCommand({
+        ...rental(orgId, 'hold'),
+        do: 'hold',
+        amount: usd(dollars),
+        demand: 'new',
+      });
+      if (holdId === null) throw new Error('nothing was held');
+      return holdId;
+    },
+    closeHold: async (orgId, holdId, chargedDollars = 0) => {
+      const amount = usd(chargedDollars);
+      await runCommand({
+        ...rental(orgId, 'end'),
+        do: 'post',
+        holdId,
+        amount,
+        to: [{ account: { kind: 'revenue', product: 'rental' }, amount }],
+        afterwards: 'close',
+        description: 'Used',
+      });
+    },
     transfers: async (id) => {
       const rows = await db.kysely
         .selectFrom('ledger_transfers')

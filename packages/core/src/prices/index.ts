@@ -8,6 +8,7 @@ export {
   type GpuPrices,
   type QuoteRequest,
 } from './prices.service.ts';
+export { highestRecentCost, recentSince, type RequestSize } from './cost-bound.ts';
 export { modelTimelines, type ModelPriceTimelines, type TimedModelPrice } from './model-timeline.ts';
 export { toWireQuote, type WireQuote } from './prices.wire.ts';
 export { listReserveOptions, readAllReserveOptions, readPricesOfModels } from './prices.store.ts';

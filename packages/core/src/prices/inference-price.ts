@@ -21,8 +21,9 @@ export const DEFAULT_IMAGE_NANO_USD = nanoUsd(10_000_000n);
 /** A character of speech, likewise. */
 export const DEFAULT_CHARACTER_NANO_USD = nanoUsd(5_000n);
 
-const tokensPerMillion = 1_000_000n;
-const standardImage = 1_024n * 1_024n * 25n;
+export const tokensPerMillion = 1_000_000n;
+/** Pixels times steps of the image that a price is for. */
+export const standardImage = 1_024n * 1_024n * 25n;
 
 const amount = z.string().regex(/^(0|[1-9][0-9]{0,18})$/);
 

@@ -23,20 +23,27 @@ const mostSteps = 100;
 
 /** `book`: the prices of this model that have not ended, of everyone. */
 export function modelTimelines(book: readonly Price[], model: string, now: Date): ModelPriceTimelines {
-  const contractors = [...new Set(book.flatMap(({ orgId }) => orgId ?? []))].toSorted();
+  const byOwner = Map.groupBy(book, ({ orgId }) => orgId);
+  const list = byOwner.get(null) ?? [];
+  const contractors = [...byOwner.keys()].filter((orgId) => orgId !== null).toSorted();
   return {
-    list: timeline(book, null, model, now),
-    contracts: Object.fromEntries(contractors.map((orgId) => [orgId, timeline(book, orgId, model, now)])),
+    list: timeline(list, null, model, now),
+    contracts: Object.fromEntries(
+      contractors.map((orgId) => [
+        orgId,
+        timeline([...list, ...(byOwner.get(orgId) ?? [])], orgId, model, now),
+      ]),
+    ),
   };
 }
 
+/** `own`: the list prices, and the contract prices of this organisation. */
 function timeline(
-  book: readonly Price[],
+  own: readonly Price[],
   orgId: OrgId | null,
   model: string,
   now: Date,
 ): readonly TimedModelPrice[] {
-  const own = book.filter((price) => price.orgId === null || price.orgId === orgId);
   const steps: TimedModelPrice[] = [];
   for (let at: Date | null = now; at !== null && steps.length < mostSteps;) {
     const price = freezeModelPrice({ orgId, mode: 'live', book: own, now: at }, model);

@@ -5,6 +5,7 @@ import { nanoUsd } from '@millrace/platform/money';
 import {
   createTenant,
   createTestDatabase,
+  longDbTimeouts,
   testClock,
   testIds,
   testLog,
@@ -45,7 +46,7 @@ let other: OrgId;
 beforeAll(async () => {
   database = await createTestDatabase();
   const ids = createIdSource({ clock, cell: 1 });
-  db = createDb({ url: database.url, poolSize: 10, clock, ids, log: testLog() });
+  db = createDb({ ...longDbTimeouts, url: database.url, poolSize: 10, clock, ids, log: testLog() });
 });
 afterAll(async () => {
   await db.close();
@@ -341,7 +342,7 @@ describe('a quote from the database', () => {
     expect(mine.frozen.volume?.priceIds).toEqual([storage.id]);
     expect(mine.total).toBe(12_000_000_000n + 52_608_000n);
     expect((await ask(other, { gpuType })).frozen.rental.priceIds).toEqual([listed.id]);
-    const wire = toWireQuote(mine, { available: true, disk: null });
+    const wire = toWireQuote(mine, { available: true, idleRules: true, disk: null });
     expect(contract.operations.quoteRental.response.schema.parse(wire)).toEqual(wire);
     expect(wire).toMatchObject({
       costPerHour: 8.035072,
@@ -384,7 +385,7 @@ describe('a quote from the database', () => {
     const newer = await offer(gpuType, { discountPercentage: 25 });
     const quoted = await ask(acme, reserved);
     expect(quoted).toMatchObject({ discount: 250_000, perHour: 6_000_000_000n, hold: 4_320_000_000_000n });
-    expect(toWireQuote(quoted, { available: false, disk: null })).toMatchObject({
+    expect(toWireQuote(quoted, { available: false, idleRules: true, disk: null })).toMatchObject({
       discountPercentage: 25,
       originalCostPerHour: 8,
       available: false,

@@ -1,5 +1,5 @@
 import type { Contract } from '@millrace/contract';
-import type { Clock } from '@millrace/platform/clock';
+import type { Timer } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { Fault } from '@millrace/platform/fault';
 import type { HttpServer } from '@millrace/platform/http';
@@ -19,7 +19,7 @@ export interface PriceRoutes {
   readonly server: HttpServer;
   readonly operations: Contract['operations'];
   readonly db: Db;
-  readonly clock: Clock;
+  readonly clock: Timer;
 }
 
 /** Operators: the price book, the terms on offer, and what organisations are entitled to. */
@@ -80,13 +80,13 @@ function serveReserveOptions({ server, operations, db }: PriceRoutes): void {
   );
 }
 
-function serveEntitlements({ server, operations, db, clock }: PriceRoutes): void {
+function serveEntitlements({ server, operations, db }: PriceRoutes): void {
   server.serve(operations.adminListEntitlements, async ({ params, query }) => {
     const orgId = requireOrgId(params.organisationId);
     if ((await findOrganisation(db, orgId)) === null) throw new Fault('ORGANISATION_NOT_FOUND');
     const { limit, cursor } = query;
     const page = { limit, after: positionIn('ent', cursor) };
-    return pageOf(await listEntitlements(db, orgId, clock.now(), page), limit, toWireEntitlement);
+    return pageOf(await listEntitlements(db, orgId, db.clock.now(), page), limit, toWireEntitlement);
   });
 
   server.serve(operations.adminCreateEntitlement, ({ params, body, context, transact }) =>

@@ -221,19 +221,25 @@ export async function readModelPrices(
   return rows.map(toPrice);
 }
 
-/** What may count for these models and anyone, contracts included: for those who hand prices on. */
+/** Prices of these models that had not ended at an instant: list prices, and the contracts of these organisations or of all. */
 export async function readPricesOfModels(
   reader: Reader,
   models: readonly string[],
-  at: Date,
+  { since, orgIds }: { readonly since: Date; readonly orgIds: readonly OrgId[] | 'all' },
 ): Promise<readonly (Price & { readonly subject: ModelSubject })[]> {
-  const rows = await reader.kysely
+  let query = reader.kysely
     .selectFrom('prices')
     .selectAll()
     .where('subject_kind', '=', 'model')
     .where('model', 'in', [...models])
-    .where((where) => where.or([where('valid_until', 'is', null), where('valid_until', '>', at)]))
-    .execute();
+    .where((where) => where.or([where('valid_until', 'is', null), where('valid_until', '>', since)]));
+  if (orgIds !== 'all') {
+    const ids = orgIds.map(toUuid);
+    query = query.where((where) =>
+      where.or([where('org_id', 'is', null), sql<boolean>`org_id = any(${ids}::uuid[])`]),
+    );
+  }
+  const rows = await query.execute();
   return rows.map(toPrice).filter((price) => price.subject.kind === 'model') as (Price & {
     readonly subject: ModelSubject;
   })[];

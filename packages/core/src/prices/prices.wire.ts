@@ -56,14 +56,15 @@ export function toWireEntitlement(entitlement: Entitlement): WireEntitlement {
   };
 }
 
-/** What the price book does not know: whether it could be placed now, and the disk that it would keep without its GPUs. */
+/** The parts of a quote that do not come from the price book. */
 export interface QuoteFacts {
   readonly available: boolean;
+  readonly idleRules: boolean;
   /** Null: it never is without its GPUs. A disk for which the book has no price is kept for nothing. */
   readonly disk: { readonly sizeGb: number; readonly price: FrozenPrice | null } | null;
 }
 
-export function toWireQuote(quote: Quote, { available, disk }: QuoteFacts): WireQuote {
+export function toWireQuote(quote: Quote, { available, idleRules, disk }: QuoteFacts): WireQuote {
   const { term } = quote;
   return {
     costPerHour: toNearestUsdNumber(quote.perHour),
@@ -94,6 +95,7 @@ export function toWireQuote(quote: Quote, { available, disk }: QuoteFacts): Wire
         : { diskGb: disk.sizeGb, costPerHourNanoUsd: disk.price?.rateNanoUsdPerHour ?? String(zeroUsd) },
     runwaySeconds: quote.runwaySeconds,
     available,
+    idleRules,
     affordable: quote.affordable,
     validUntil: quote.validUntil.toISOString(),
   };

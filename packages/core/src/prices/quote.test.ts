@@ -396,7 +396,7 @@ describe('storage by itself', () => {
     const disk = priceOf({ kind: 'disk', region: null }, 11n);
     const price = freezeStorage(inputOf({}, { book: [disk] }), { kind: 'disk', region: 'eu-west-1' }, 100);
     const released = (facts: Parameters<typeof toWireQuote>[1]['disk']) =>
-      toWireQuote(quote(inputOf()), { available: true, disk: facts }).released;
+      toWireQuote(quote(inputOf()), { available: true, idleRules: true, disk: facts }).released;
     expect(released({ sizeGb: 100, price })).toEqual({ diskGb: 100, costPerHourNanoUsd: '1100' });
     expect(released({ sizeGb: 100, price: null })).toEqual({ diskGb: 100, costPerHourNanoUsd: '0' });
     expect(released(null)).toBeNull();

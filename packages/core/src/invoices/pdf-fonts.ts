@@ -1,0 +1,75 @@
+import { readFile } from 'node:fs/promises';
+import type PDFDocument from 'pdfkit';
+import { unpackWoff } from './woff.ts';
+
+/**
+ * The fonts of an invoice. DejaVu has Latin, Greek, Cyrillic and more; a text with letters that it lacks, such as Chinese, Japanese or
+ * Korean, is set in Unifont, which has every script of the basic plane. A letter that neither has is written as its code point.
+ */
+
+type Document = InstanceType<typeof PDFDocument>;
+export type FontName = 'plain' | 'bold' | 'wide';
+
+const files = {
+  plain: () => import.meta.resolve('dejavu-fonts-ttf/ttf/DejaVuSans.ttf'),
+  bold: () => import.meta.resolve('dejavu-fonts-ttf/ttf/DejaVuSans-Bold.ttf'),
+  wide: () => import.meta.resolve('@fontsource/unifont/files/unifont-latin-400-normal.woff'),
+} as const;
+
+const loaded = new Map<FontName, Promise<Buffer>>();
+
+/** Read once for the process. */
+function fontOf(name: FontName): Promise<Buffer> {
+  const known = loaded.get(name);
+  if (known !== undefined) return known;
+  const reading = readFile(new URL(files[name]())).then((bytes) =>
+    name === 'wide' ? unpackWoff(bytes) : bytes,
+  );
+  loaded.set(name, reading);
+  reading.catch(() => loaded.delete(name));
+  return reading;
+}
+
+/** Registers the fonts that these texts need: the wide one is large, and few invoices need it. */
+export async function registerFonts(document: Document, texts: readonly string[]): Promise<void> {
+  const [plain, bold] = await Promise.all([fontOf('plain'), fontOf('bold')]);
+  document.registerFont('plain', plain).registerFont('bold', bold);
+  const isWide = texts.some(
+    (text) => !['plain', 'bold'].every((name) => hasAll(document, name as FontName, text)),
+  );
+  if (isWide) document.registerFont('wide', await fontOf('wide'));
+}
+
+/** Selects the font for a text and answers the text as that font can show it. */
+export function setFontFor(document: Document, wanted: 'plain' | 'bold', text: string): string {
+  if (hasAll(document, wanted, text)) return text;
+  document.font('wide');
+  return lettersOf(text)
+    .map((letter) => (hasLetter(document, letter) ? letter : codePointOf(letter)))
+    .join('');
+}
+
+function hasAll(document: Document, name: FontName, text: string): boolean {
+  document.font(name);
+  return lettersOf(text).every((letter) => hasLetter(document, letter));
+}
+
+/** By code point, as fonts have them. */
+function lettersOf(text: string): readonly string[] {
+  return Array.from(text);
+}
+
+/** The library's types do not tell the font that it has selected. */
+interface SelectedFont {
+  readonly _font: { readonly font: { hasGlyphForCodePoint(codePoint: number): boolean } };
+}
+
+function hasLetter(document: Document, letter: string): boolean {
+  if (letter === '\n') return true;
+  const { font } = (document as unknown as SelectedFont)._font;
+  return font.hasGlyphForCodePoint(letter.codePointAt(0) ?? 0);
+}
+
+function codePointOf(letter: string): string {
+  return `U+${(letter.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
+}

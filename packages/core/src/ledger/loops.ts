@@ -1,0 +1,3 @@
+import { defineLoop } from '@millrace/platform/loops';
+
+export const expirePromoLoop = defineLoop({ name: 'take expired promotional credit', over: 'organisations' });

@@ -1,0 +1,33 @@
+import type { Db } from '@millrace/platform/db';
+import { listCredited } from './payments.store.ts';
+import type { StripeGateway } from './stripe-gateway.ts';
+
+/** A payment that Stripe has taken and that the ledger has not credited. */
+export interface LostPayment {
+  readonly sessionRef: string;
+  /** The id of our payment, as we wrote it into the page. */
+  readonly paymentId: string | null;
+  readonly amountCents: number;
+  readonly currency: string;
+}
+
+/** Payments since then that a restored database does not know, or knows as unpaid. */
+export async function listLostPayments(
+  db: Db,
+  stripe: Pick<StripeGateway, 'listPaid'>,
+  since: Date,
+): Promise<readonly LostPayment[]> {
+  const paid = await stripe.listPaid(since);
+  const credited = await listCredited(
+    db,
+    paid.map(({ sessionRef }) => sessionRef),
+  );
+  return paid
+    .filter(({ sessionRef, claimedPayment }) => claimedPayment !== null && !credited.has(sessionRef))
+    .map(({ sessionRef, claimedPayment, amountCents, currency }) => ({
+      sessionRef,
+      paymentId: claimedPayment,
+      amountCents,
+      currency,
+    }));
+}
