@@ -1,10 +1,13 @@
 import type { Reader, Tx } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
 import { fromUuid, toUuid, type LeaseId, type OrgId } from '@millrace/platform/ids';
+import { isItemFree } from '@millrace/platform/loops';
 import { sql } from 'kysely';
+import { endGateways, settleGateways } from './loops.ts';
 import type { EpochEnd } from './messages.ts';
 import type { ToldGateway } from './pot.ts';
 import type { PotRef } from './pots.store.ts';
+import { hasNoDeferredUsage } from './sweeps.store.ts';
 
 /** Which gateways were told of which lease, and what became of them. */
 
@@ -106,12 +109,18 @@ interface DeadRow {
 }
 
 /** The ends to be published on behalf of gateways that will not do it any more. */
-export async function listUnendedDead(reader: Reader, cell: number, limit: number): Promise<EpochEnd[]> {
+export async function listUnendedDead(
+  reader: Reader,
+  cell: number,
+  now: Date,
+  limit: number,
+): Promise<EpochEnd[]> {
+  const item = sql<string>`told.gateway_id || ' ' || lease.org_id::text || ' ' || lease.mode`;
   const { rows } = await sql<DeadRow>`
     select told.gateway_id, lease.org_id, lease.mode, lease.cell, max(lease.epoch) as epoch
       from pot_lease_gateways told join pot_leases lease on lease.id = told.lease_id
      where told.declared_dead_at is not null and told.given_back_at is null and told.ended_at_seq is null
-       and lease.cell = ${cell}
+       and lease.cell = ${cell} and ${isItemFree(endGateways, item, now)}
      group by told.gateway_id, lease.org_id, lease.mode, lease.cell
      limit ${limit}
   `.execute(reader.kysely);
@@ -135,14 +144,21 @@ export interface EndedGateway extends PotRef {
  * Gateways that have ended, or were declared dead, and whose last usage has been worked through, on leases that live on:
  * what they left reserved can be given back.
  */
-export async function listPassed(reader: Reader, cell: number, limit: number): Promise<EndedGateway[]> {
+export async function listPassed(
+  reader: Reader,
+  cell: number,
+  now: Date,
+  limit: number,
+): Promise<EndedGateway[]> {
+  const item = sql<string>`told.lease_id::text || ' ' || told.gateway_id`;
   const { rows } = await sql<DeadRow & { lease_id: string; generation: bigint }>`
     select told.lease_id, told.gateway_id, lease.org_id, lease.mode, lease.cell, lease.epoch, lease.generation
       from pot_lease_gateways told
       join pot_leases lease on lease.id = told.lease_id
       join usage_watermarks mark on mark.stream = told.ended_stream and mark.passed_seq >= told.ended_at_seq
      where told.ended_at_seq is not null and told.given_back_at is null
-       and lease.cell = ${cell} and lease.state = 'open'
+       and lease.cell = ${cell} and lease.state = 'open' and ${hasNoDeferredUsage}
+       and ${isItemFree(settleGateways, item, now)}
      limit ${limit}
   `.execute(reader.kysely);
   return rows.map((row) => ({

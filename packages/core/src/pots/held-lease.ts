@@ -1,4 +1,4 @@
-import type { Clock } from '@millrace/platform/clock';
+import type { Timer } from '@millrace/platform/clock';
 import type { BudgetId } from '@millrace/platform/ids';
 import type { Logger } from '@millrace/platform/log';
 import type { ValkeyClient } from '@millrace/platform/valkey';
@@ -14,7 +14,7 @@ export interface HeldLeaseOptions {
   /** Puts the marker into the usage stream and resolves when it is stored there. */
   readonly publishEnd: (end: EpochEnd) => Promise<void>;
   readonly cell: number;
-  readonly clock: Clock;
+  readonly clock: Timer;
   readonly log: Pick<Logger, 'warn'>;
 }
 
@@ -56,7 +56,7 @@ export interface HeldLease {
   /** Counts a request among those that wait for money and budgets, until it stops waiting. */
   wait(request: Waiting): void;
   stopWaiting(request: Waiting): void;
-  /** Prolongs the lease if it is used, gives it up if not, and reports ends. */
+  /** Prolongs the lease if it is used, gives it back when it was idle for a minute, and reports ends. */
   tend(): Promise<void>;
   /** Nothing is left of it here: no lease, no question, no request and nothing to report. */
   isDone(): boolean;
@@ -65,8 +65,50 @@ export interface HeldLease {
 
 /** A pot that cannot be filled above its low-water mark, or to all that a request would like, is not asked for each time. */
 const betweenAsksMs = 1_000;
+/** A lease without requests for so long is given back: until then its hold keeps the money from everything else. */
+const idleMs = 60_000;
 /** Budgets that are remembered as dry; more of them are simply asked for again. */
 const mostPoor = 100;
+
+function createPoorNotes(clock: Pick<Timer, 'monotonicMs'>): Pick<HeldLease, 'notePoor' | 'isPoor'> {
+  const untilMs = new Map<BudgetId | 'money', number>();
+  return {
+    notePoor(lacking) {
+      if (untilMs.size >= mostPoor) untilMs.clear();
+      untilMs.set(lacking, clock.monotonicMs() + betweenAsksMs);
+    },
+    isPoor(budgets) {
+      if (untilMs.size === 0) return false;
+      const nowMs = clock.monotonicMs();
+      const isNow = (lacking: BudgetId | 'money'): boolean => nowMs < (untilMs.get(lacking) ?? nowMs);
+      return isNow('money') || budgets.some(isNow);
+    },
+  };
+}
+
+/** How long a lease has had no request. */
+interface Idleness {
+  end(): void;
+  /** Whether to give the lease back now. Asks the ledger first: while it does not answer, the lease could not be borrowed again. */
+  mayReturn(ask: HeldLease['ask']): Promise<boolean>;
+}
+
+function createIdleness(clock: Pick<Timer, 'monotonicMs'>): Idleness {
+  let sinceMs = clock.monotonicMs();
+  const isOver = (): boolean => clock.monotonicMs() - sinceMs >= idleMs;
+  const end = (): void => void (sinceMs = clock.monotonicMs());
+  return {
+    end,
+    async mayReturn(ask) {
+      if (!isOver()) return false;
+      const { reply } = await ask({ shortage: 0n, budgets: [] });
+      const isAway = reply === null || (reply.outcome === 'refused' && reply.reason === 'busy');
+      if (isAway) end();
+      // A request may have come while the ledger was asked.
+      return isOver();
+    },
+  };
+}
 
 export function createHeldLease(options: HeldLeaseOptions, name: PotName, nextId: () => string): HeldLease {
   const { clock, log, cell } = options;
@@ -76,8 +118,8 @@ export function createHeldLease(options: HeldLeaseOptions, name: PotName, nextId
   const waiting = createWaitingSum();
   let admitUntilMs = 0;
   let prolongAtMs = 0;
+  const idleness = createIdleness(clock);
   let aheadAtMs = 0;
-  const poorUntilMs = new Map<BudgetId | 'money', number>();
   let used = false;
   let closed = false;
   const epochs = createEpochs({
@@ -157,16 +199,7 @@ export function createHeldLease(options: HeldLeaseOptions, name: PotName, nextId
     epochs,
     current,
     ask,
-    notePoor(lacking) {
-      if (poorUntilMs.size >= mostPoor) poorUntilMs.clear();
-      poorUntilMs.set(lacking, clock.monotonicMs() + betweenAsksMs);
-    },
-    isPoor(budgets) {
-      if (poorUntilMs.size === 0) return false;
-      const nowMs = clock.monotonicMs();
-      const isNow = (lacking: BudgetId | 'money'): boolean => nowMs < (poorUntilMs.get(lacking) ?? nowMs);
-      return isNow('money') || budgets.some(isNow);
-    },
+    ...createPoorNotes(clock),
     askAhead() {
       used = true;
       const nowMs = clock.monotonicMs();
@@ -179,9 +212,15 @@ export function createHeldLease(options: HeldLeaseOptions, name: PotName, nextId
     saw(pot) {
       if (held?.lease.epoch === pot.epoch) seen = pot;
     },
-    wait: waiting.add,
+    wait(request) {
+      idleness.end();
+      waiting.add(request);
+    },
     stopWaiting: waiting.remove,
     async tend() {
+      // A request that waits has not entered an epoch yet, and may still spend from the lease.
+      if (asking !== null || waiting.count() > 0 || epochs.inFlight() > 0) idleness.end();
+      if (held !== null && (await idleness.mayReturn(ask))) drop();
       // Also after the lease was lost: who still has requests under way must not be taken for dead.
       const busy = used || epochs.inFlight() > 0;
       if (busy && clock.monotonicMs() >= prolongAtMs) await ask({ shortage: 0n, budgets: [] });

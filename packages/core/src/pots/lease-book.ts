@@ -1,10 +1,16 @@
-import { applyLedger, readBalance, type LedgerCommand, type LedgerResult } from '../ledger/index.ts';
+import {
+  applyLedger,
+  findBudget,
+  readBalance,
+  type LedgerCommand,
+  type LedgerResult,
+} from '../ledger/index.ts';
 import type { Tx } from '@millrace/platform/db';
 import type { BudgetId, HoldId } from '@millrace/platform/ids';
 import { nanoUsd } from '@millrace/platform/money';
 import { isBeyondBudgets } from './beyond-budgets.ts';
 import { findUnended, listTold, touchGateway } from './gateways.store.ts';
-import type { LeaseReply, LeaseRequest } from './messages.ts';
+import type { BudgetLeft, LeaseReply, LeaseRequest } from './messages.ts';
 import {
   believeRecalled,
   fitsLease,
@@ -49,10 +55,16 @@ export type Lent =
       readonly lease: Lease;
       readonly budgets: readonly LentBudget[];
       readonly exceeded: readonly BudgetId[];
+      readonly left: readonly BudgetLeft[];
       readonly returning: readonly BudgetId[];
       readonly endThrough: bigint;
     }
-  | { readonly outcome: 'refused'; readonly reason: Refusal; readonly endThrough: bigint }
+  | {
+      readonly outcome: 'refused';
+      readonly reason: Refusal;
+      readonly available?: bigint;
+      readonly endThrough: bigint;
+    }
   /** The lease cannot grow further, or could be spent beyond a budget; it has to be retired first. */
   | { readonly outcome: 'full'; readonly lease: Lease }
   /** The server is no longer the present one. */
@@ -119,7 +131,7 @@ function wishBudgets(
 
 const noLease: LeaseAmounts = { granted: 0n, recalled: 0n, settled: 0n };
 
-type Lacking = Pick<Extract<Lent, { lease: Lease; endThrough: bigint }>, 'exceeded' | 'returning'>;
+type Lacking = Pick<Extract<Lent, { lease: Lease; endThrough: bigint }>, 'exceeded' | 'left' | 'returning'>;
 
 /** Records what of each budget was lent. Answers the others: those of which enough is on its way back are not exceeded. */
 async function keepBudgets(
@@ -128,12 +140,13 @@ async function keepBudgets(
   wishes: readonly BudgetWish[],
   results: readonly LedgerResult[],
 ): Promise<Lacking> {
-  const refused: { readonly id: BudgetId; readonly missing: bigint }[] = [];
+  const refused: { readonly id: BudgetId; readonly missing: bigint; readonly had: bigint }[] = [];
   for (const [index, wish] of wishes.entries()) {
     const result = results[index];
     if (result === undefined || !result.ok || result.holdId === null) {
-      const had = result?.ok === false ? (result.available ?? 0n) : 0n;
-      refused.push({ id: wish.id, missing: wish.shortage - (had > 0n ? had : 0n) });
+      const available = result?.ok === false ? (result.available ?? 0n) : 0n;
+      const had = available > 0n ? available : 0n;
+      refused.push({ id: wish.id, missing: wish.shortage - had, had });
       continue;
     }
     const before = wish.lent ?? { ...noLease, id: wish.id, holdId: result.holdId, changes: -1n };
@@ -141,11 +154,21 @@ async function keepBudgets(
     await putLentBudget(tx, lease, { ...before, granted, changes: before.changes + 1n });
   }
   const ids = refused.map(({ id }) => id);
-  if (ids.length === 0) return { exceeded: [], returning: [] };
+  if (ids.length === 0) return { exceeded: [], left: [], returning: [] };
   const back = await sumClosingBudgets(tx, lease, ids);
   const comesBack = ({ id, missing }: (typeof refused)[number]): boolean => (back.get(id) ?? 0n) >= missing;
   const returning = refused.filter(comesBack).map(({ id }) => id);
-  return { exceeded: ids.filter((id) => !returning.includes(id)), returning };
+  const exceeded = refused.filter(({ id }) => !returning.includes(id));
+  const left: BudgetLeft[] = [];
+  for (const { id, had } of exceeded) left.push(await budgetLeft(tx, lease, id, had));
+  return { exceeded: exceeded.map(({ id }) => id), left, returning };
+}
+
+async function budgetLeft(tx: Tx, { orgId, mode }: Lease, id: BudgetId, amount: bigint): Promise<BudgetLeft> {
+  const budget = await findBudget(tx, orgId, mode, id);
+  const endMs = budget?.periodEnd?.getTime() ?? null;
+  const limit = budget?.limit ?? 0n;
+  return { id, amount, limit, resetsInMs: endMs === null ? null : Math.max(0, endMs - tx.clock.nowMs()) };
 }
 
 /** A refusal by a pot whose own money is on its way back is not final. */
@@ -154,7 +177,8 @@ async function refuse(tx: Tx, request: LeaseRequest, reason: Refusal, available:
   const endThrough = await findUnended(tx, request, request.gatewayId);
   const short = reason === 'no money' || reason === 'budget exceeded';
   const soon = short && returning > 0n && available + returning >= request.shortage;
-  return { outcome: 'refused', reason: soon ? 'busy' : reason, endThrough };
+  const had = available > 0n ? available : 0n;
+  return { outcome: 'refused', reason: soon ? 'busy' : reason, available: had, endThrough };
 }
 
 export interface LendContext {

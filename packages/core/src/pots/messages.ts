@@ -67,6 +67,15 @@ export const leaseRequestSchema = z.object({
     .max(mostBudgets),
 });
 
+export interface BudgetLeft {
+  readonly id: BudgetId;
+  readonly amount: bigint;
+  /** What a whole period allows. */
+  readonly limit: bigint;
+  /** Until the budget starts again; null for one without a period. */
+  readonly resetsInMs: number | null;
+}
+
 export type LeaseReply =
   | {
       readonly outcome: 'leased';
@@ -80,6 +89,8 @@ export type LeaseReply =
       readonly admitForMs: number;
       /** The money is there, these budgets are not. */
       readonly exceeded: readonly BudgetId[];
+      /** What the ledger still has of these. Older workers leave it out. */
+      readonly left?: readonly BudgetLeft[] | undefined;
       /** Nor are these, but enough of them is on its way back from leases that are closing. */
       readonly returning: readonly BudgetId[];
       /** Epochs up to this are over: the gateway reports their end once its last request of them is. */
@@ -89,6 +100,8 @@ export type LeaseReply =
       readonly outcome: 'refused';
       /** `dead`: this gateway was given up; it must ask under another id. */
       readonly reason: 'no money' | 'budget exceeded' | 'frozen' | 'busy' | 'dead';
+      /** What the ledger still has. Older workers leave it out. */
+      readonly available?: bigint | undefined;
       readonly endThrough: bigint;
     };
 
@@ -106,15 +119,23 @@ export const leaseReplySchema = z.discriminatedUnion('outcome', [
     lowWater: whole,
     admitForMs: z.number(),
     exceeded: z.array(id('bdg')),
+    left: z
+      .array(z.object({ id: id('bdg'), amount: whole, limit: whole, resetsInMs: z.number().nullable() }))
+      .max(mostBudgets)
+      .optional(),
     returning: z.array(id('bdg')),
     endThrough: whole,
   }),
   z.object({
     outcome: z.literal('refused'),
     reason: z.enum(['no money', 'budget exceeded', 'frozen', 'busy', 'dead']),
+    available: whole.optional(),
     endThrough: whole,
   }),
 ]);
+
+/** The database's time, sent with each answer: a gateway has no other source for it. Older workers leave it out. */
+export const leaseTimeSchema = z.object({ databaseMs: z.number().optional() });
 
 export interface RecallRequest {
   readonly orgId: OrgId;

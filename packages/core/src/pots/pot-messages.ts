@@ -1,9 +1,11 @@
+import type { ClockReading, Timer } from '@millrace/platform/clock';
 import type { Envelope } from '@millrace/platform/envelope';
 import type { NatsClient } from '@millrace/platform/nats';
 import {
   epochEndMessageId,
   epochEndSubject,
   leaseReplySchema,
+  leaseTimeSchema,
   potSubjects,
   recallReplySchema,
   toMessage,
@@ -28,12 +30,19 @@ export interface AskOptions extends PotChannel {
 /** Asks the workers of the home cell. Rejects when none answers in time. */
 export function askForLease(
   nats: Pick<NatsClient, 'request'>,
-  options: AskOptions,
+  options: AskOptions & {
+    /** Called with the database's time for each answer. */
+    readonly time?: { readonly clock: Timer; readonly take: (reading: ClockReading) => void };
+  },
 ): (request: LeaseRequest) => Promise<LeaseReply> {
   const { lease } = potSubjects(options.prefix, options.homeCell);
   return async (request) => {
     const envelope = { ...options.envelope, mode: request.mode };
+    const sentMs = options.time?.clock.monotonicMs() ?? 0;
     const answer = await nats.request(lease, toMessage(request), { envelope, timeoutMs: options.timeoutMs });
+    const receivedMs = options.time?.clock.monotonicMs() ?? 0;
+    const { databaseMs: remoteMs } = leaseTimeSchema.parse(answer.json());
+    if (remoteMs !== undefined) options.time?.take({ remoteMs, sentMs, receivedMs });
     return leaseReplySchema.parse(answer.json());
   };
 }

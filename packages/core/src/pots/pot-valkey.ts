@@ -1,5 +1,5 @@
 import type { Mode } from '@millrace/platform/envelope';
-import type { BudgetId, OrgId, RequestId } from '@millrace/platform/ids';
+import type { BudgetId, LeaseId, OrgId, RequestId } from '@millrace/platform/ids';
 import { isScriptUnknown, type ValkeyClient, type ValkeyScript } from '@millrace/platform/valkey';
 import { pushLimits, type LimitSet } from './request-limits.ts';
 import { potScripts, type PotScripts, type PotServer } from './scripts.ts';
@@ -15,6 +15,7 @@ export interface PotName {
 export type NotHere = { readonly outcome: 'foreign' } | { readonly outcome: 'gone' };
 
 export interface PotGrant {
+  readonly leaseId: LeaseId;
   readonly epoch: bigint;
   readonly granted: bigint;
   readonly budgets: ReadonlyMap<BudgetId, bigint>;
@@ -22,9 +23,27 @@ export interface PotGrant {
 }
 
 export type Enlarged =
-  | { readonly outcome: 'granted'; readonly remaining: bigint; readonly recalled: bigint }
+  | {
+      readonly outcome: 'granted';
+      readonly remaining: bigint;
+      readonly recalled: bigint;
+      /** More than was asked for where another worker has enlarged the pot further, or where the ledger was restored. */
+      readonly granted: bigint;
+    }
   | { readonly outcome: 'closed' }
   | NotHere;
+
+export type Opened =
+  | { readonly outcome: 'opened' | 'foreign' }
+  /** The server has a pot of this epoch or of a later one, with the epoch that it has. */
+  | { readonly outcome: 'stale'; readonly epoch: bigint };
+
+interface DryAmounts {
+  readonly remaining: bigint;
+  readonly granted: bigint;
+  /** By other requests that have not been settled. */
+  readonly reserved: bigint;
+}
 
 /** With what is used of each limit, in its own measure; null when the server did not look. */
 export type Reserved = { readonly used: readonly number[] | null } & (
@@ -34,13 +53,8 @@ export type Reserved = { readonly used: readonly number[] | null } & (
       readonly remaining: bigint;
       readonly granted: bigint;
     }
-  | { readonly outcome: 'dry'; readonly remaining: bigint; readonly granted: bigint }
-  | {
-      readonly outcome: 'budget dry';
-      readonly remaining: bigint;
-      readonly granted: bigint;
-      readonly budget: BudgetId;
-    }
+  | ({ readonly outcome: 'dry' } & DryAmounts)
+  | ({ readonly outcome: 'budget dry'; readonly budget: BudgetId } & DryAmounts)
   | { readonly outcome: 'limited' | 'closed' | 'expired' }
   | NotHere
 );
@@ -88,7 +102,7 @@ export interface PotReservation {
 }
 
 export interface PotValkey {
-  open(pot: PotName, grant: PotGrant): Promise<{ readonly outcome: 'opened' | 'stale' | 'foreign' }>;
+  open(pot: PotName, grant: PotGrant): Promise<Opened>;
   enlarge(pot: PotName, grant: PotGrant): Promise<Enlarged>;
   reserve(pot: PotName, ask: PotAsk): Promise<Reserved>;
   /** Any number of requests of one gateway: what they did not spend can be spent again. */
@@ -109,6 +123,8 @@ export interface PotValkey {
       }
     | NotHere
   >;
+  /** Whether the pot of this epoch is lost: it is not there, or this is not the server that it was lent to. */
+  hasForgotten(pot: PotName, epoch: bigint): Promise<boolean>;
   /** What a gateway had reserved and not settled. */
   reservationsOf(pot: PotName, epoch: bigint, gatewayId: string): Promise<readonly PotReservation[]>;
   /** Removes what a closed lease left behind. */
@@ -144,15 +160,13 @@ function readReserved(answer: unknown, budgets: readonly BudgetId[]): Reserved {
   const { outcome, rest } = readAnswer(answer);
   if (outcome === 'foreign') return { outcome, used: null };
   const used = rest.slice(4) as readonly number[];
-  if (outcome === 'admitted') {
-    const [remaining, granted, amount] = [amountAt(rest, 0), amountAt(rest, 1), amountAt(rest, 2)];
-    return { outcome, remaining, granted, amount, used };
-  }
-  if (outcome === 'dry') return { outcome, remaining: amountAt(rest, 0), granted: amountAt(rest, 1), used };
+  const amounts = () => ({ remaining: amountAt(rest, 0), granted: amountAt(rest, 1) });
+  if (outcome === 'admitted') return { outcome, ...amounts(), amount: amountAt(rest, 2), used };
+  if (outcome === 'dry') return { outcome, ...amounts(), reserved: amountAt(rest, 2), used };
   if (outcome === 'budget dry') {
     const budget = budgets[Number(rest[3]) - 1];
     if (budget === undefined) throw new TypeError('A pot script named a budget that was not asked for.');
-    return { outcome, remaining: amountAt(rest, 0), granted: amountAt(rest, 1), budget, used };
+    return { outcome, ...amounts(), reserved: amountAt(rest, 2), budget, used };
   }
   return { outcome: outcome as 'limited' | 'closed' | 'expired' | 'gone', used };
 }
@@ -196,19 +210,23 @@ export function potsOn(options: PotValkeyOptions): PotValkey {
         now(),
         grant.granted.toString(),
         String(Math.max(0, Math.trunc(grant.admitForMs))),
+        grant.leaseId,
         ...flat(grant.budgets),
       ],
     );
 
   return {
     async open(pot, grant) {
-      const { outcome } = await lend(scripts.open, pot, grant);
-      return { outcome: outcome as 'opened' | 'stale' | 'foreign' };
+      const { outcome, rest } = await lend(scripts.open, pot, grant);
+      if (outcome === 'stale') return { outcome, epoch: amountAt(rest, 0) };
+      return { outcome: outcome as 'opened' | 'foreign' };
     },
     async enlarge(pot, grant) {
       const { outcome, rest } = await lend(scripts.enlarge, pot, grant);
-      if (outcome === 'granted')
-        return { outcome, remaining: amountAt(rest, 0), recalled: amountAt(rest, 1) };
+      if (outcome === 'granted') {
+        const [remaining, recalled, granted] = [amountAt(rest, 0), amountAt(rest, 1), amountAt(rest, 2)];
+        return { outcome, remaining, recalled, granted };
+      }
       return { outcome: outcome as 'closed' | 'foreign' | 'gone' };
     },
     // Not async: it stands before every request, and a promise more is noticed there.
@@ -243,6 +261,12 @@ export function potsOn(options: PotValkeyOptions): PotValkey {
       if (outcome !== 'closed') return { outcome: outcome as 'foreign' | 'gone' };
       const recalled = new Map(budgets.map((id, index) => [id, amountAt(rest, index + 1)]));
       return { outcome, recalled: amountAt(rest, 0), budgets: recalled };
+    },
+    async hasForgotten(pot, epoch) {
+      // This recalls nothing. A separate script would change the set of scripts that makes a server ready, and so begin a new
+      // generation.
+      const { outcome } = await run(scripts.recall, [keyOf(pot)], [epoch.toString(), '0', '0']);
+      return outcome === 'gone' || outcome === 'foreign';
     },
     async reservationsOf(pot, epoch, gatewayId) {
       const kept = await valkey.command(['HGETALL', reservationsKey(pot, epoch, gatewayId)]);

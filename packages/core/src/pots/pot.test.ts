@@ -25,7 +25,11 @@ import {
   type SizeQuestion,
 } from './pot.ts';
 
-const grant = (granted: bigint, more: { epoch?: bigint; budget?: bigint; admitUntilMs?: number } = {}) => ({
+const grant = (
+  granted: bigint,
+  more: { epoch?: bigint; budget?: bigint; admitUntilMs?: number; leaseId?: string } = {},
+) => ({
+  leaseId: more.leaseId ?? `lease-${more.epoch ?? 1n}`,
   epoch: more.epoch ?? 1n,
   granted,
   budgets: new Map(more.budget === undefined ? [] : [['b', more.budget]]),
@@ -58,6 +62,7 @@ function admitted(pot: Pot, ...ask: Parameters<typeof asked>): Pot {
 describe('opening a pot', () => {
   it('begins with what is lent and nothing used', () => {
     expect(opened(100n, { budget: 40n, admitUntilMs: 7 })).toEqual({
+      leaseId: 'lease-1',
       epoch: 1n,
       amounts: { granted: 100n, recalled: 0n, reserved: 0n, spent: 0n },
       budgets: new Map([['b', { granted: 40n, recalled: 0n, reserved: 0n, spent: 0n }]]),
@@ -74,6 +79,12 @@ describe('opening a pot', () => {
     const [answer, next] = openPot(pot, grant(500n, { epoch: 2n }));
     expect(answer).toBe('opened');
     expect(next).toEqual(opened(500n, { epoch: 2n }));
+  });
+
+  it('refuses an epoch that another lease has used, and keeps the money of that lease', () => {
+    const pot = opened(100n);
+    expect(openPot(pot, grant(500n, { leaseId: 'another' }))).toEqual(['stale', pot]);
+    expect(enlargePot(pot, grant(500n, { leaseId: 'another' }))).toEqual(['gone', pot]);
   });
 });
 
@@ -106,7 +117,10 @@ describe('enlarging a pot', () => {
 describe('admission', () => {
   it('reserves up to the last nano-dollar and not one more', () => {
     const pot = admitted(opened(100n), 60n);
-    expect(admit(pot, asked(41n, { id: 'g:2' }))).toEqual([{ outcome: 'dry', remaining: 40n }, pot]);
+    expect(admit(pot, asked(41n, { id: 'g:2' }))).toEqual([
+      { outcome: 'dry', remaining: 40n, reserved: 60n },
+      pot,
+    ]);
     const [answer, next] = admit(pot, asked(40n, { id: 'g:2' }));
     expect(answer).toEqual({ outcome: 'admitted', amount: 40n, remaining: 0n });
     expect(next?.amounts.reserved).toBe(100n);
@@ -123,11 +137,11 @@ describe('admission', () => {
   it('asks each budget too, and reserves in all or in none', () => {
     const pot = opened(100n, { budget: 50n });
     expect(admit(pot, asked(51n, { budgets: ['b'] }))).toEqual([
-      { outcome: 'budget dry', budget: 'b', remaining: 50n },
+      { outcome: 'budget dry', budget: 'b', remaining: 50n, reserved: 0n },
       pot,
     ]);
     expect(admit(pot, asked(1n, { budgets: ['b', 'c'] }))).toEqual([
-      { outcome: 'budget dry', budget: 'c', remaining: 0n },
+      { outcome: 'budget dry', budget: 'c', remaining: 0n, reserved: 0n },
       pot,
     ]);
     const next = admitted(pot, 50n, { budgets: ['b'] });

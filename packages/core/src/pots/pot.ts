@@ -21,6 +21,7 @@ export interface Reservation {
 
 /** What Valkey keeps of a pot. The scripts do to it what the functions below do; a test holds them to that. */
 export interface Pot {
+  readonly leaseId: string;
   readonly epoch: bigint;
   readonly amounts: Amounts;
   readonly budgets: ReadonlyMap<string, Amounts>;
@@ -31,6 +32,7 @@ export interface Pot {
 }
 
 export interface Grant {
+  readonly leaseId: string;
   readonly epoch: bigint;
   readonly granted: bigint;
   readonly budgets: ReadonlyMap<string, bigint>;
@@ -50,8 +52,14 @@ export interface Ask {
 export type Admission =
   | { readonly outcome: 'admitted'; readonly amount: bigint; readonly remaining: bigint }
   | { readonly outcome: 'gone' | 'closed' | 'expired' }
-  | { readonly outcome: 'dry'; readonly remaining: bigint }
-  | { readonly outcome: 'budget dry'; readonly budget: string; readonly remaining: bigint };
+  | ({ readonly outcome: 'dry' } & Dry)
+  | ({ readonly outcome: 'budget dry'; readonly budget: string } & Dry);
+
+interface Dry {
+  readonly remaining: bigint;
+  /** What other requests have reserved: the part that they do not use comes back when they end. */
+  readonly reserved: bigint;
+}
 
 type Step<T> = readonly [answer: T, pot: Pot | null];
 
@@ -76,19 +84,25 @@ function changeAmounts(pot: Pot, budgets: readonly string[], change: (amounts: A
   return { ...pot, amounts: change(pot.amounts), budgets: changed };
 }
 
-/** A pot begins once for each epoch and never goes back: what Valkey lost is lent anew under another epoch. */
+/**
+ * A pot begins once for each epoch and never goes back: credit that Valkey lost is lent again under another epoch. An epoch that
+ * belongs to another lease was used by a ledger that has since been restored, so its money must not be inherited.
+ */
 export function openPot(pot: Pot | null, grant: Grant): Step<'opened' | 'stale'> {
-  if (pot !== null && pot.epoch === grant.epoch) return ['opened', pot];
-  if (pot !== null && pot.epoch > grant.epoch) return ['stale', pot];
+  if (pot !== null && pot.epoch === grant.epoch && pot.leaseId === grant.leaseId) return ['opened', pot];
+  if (pot !== null && pot.epoch >= grant.epoch) return ['stale', pot];
   const budgets = new Map([...grant.budgets].map(([id, granted]) => [id, { ...nothing, granted }]));
-  const { epoch, admitUntilMs } = grant;
+  const { leaseId, epoch, admitUntilMs } = grant;
   const amounts = { ...nothing, granted: grant.granted };
-  return ['opened', { epoch, amounts, budgets, reservations: new Map(), admitUntilMs, closed: false }];
+  return [
+    'opened',
+    { leaseId, epoch, amounts, budgets, reservations: new Map(), admitUntilMs, closed: false },
+  ];
 }
 
 /** Raises what is lent to an absolute amount: a message that comes late or twice changes nothing. */
 export function enlargePot(pot: Pot | null, grant: Grant): Step<'granted' | 'gone' | 'closed'> {
-  if (!isOf(pot, grant.epoch)) return ['gone', pot];
+  if (!isOf(pot, grant.epoch) || pot.leaseId !== grant.leaseId) return ['gone', pot];
   if (pot.closed) return ['closed', pot];
   const budgets = new Map(pot.budgets);
   for (const [id, granted] of grant.budgets) {
@@ -108,11 +122,15 @@ export function admit(pot: Pot | null, ask: Ask): Step<Admission> {
   if (before !== undefined) return [{ outcome: 'admitted', amount: before.amount, remaining }, pot];
   if (pot.closed) return [{ outcome: 'closed' }, pot];
   if (ask.nowMs >= pot.admitUntilMs) return [{ outcome: 'expired' }, pot];
-  if (ask.least > remaining) return [{ outcome: 'dry', remaining }, pot];
+  const { reserved: inUse } = pot.amounts;
+  if (ask.least > remaining) return [{ outcome: 'dry', remaining, reserved: inUse }, pot];
   let amount = smaller(ask.amount, remaining);
   for (const budget of ask.budgets) {
-    const left = remainingOf(pot.budgets.get(budget) ?? nothing);
-    if (ask.least > left) return [{ outcome: 'budget dry', budget, remaining: left }, pot];
+    const amounts = pot.budgets.get(budget) ?? nothing;
+    const left = remainingOf(amounts);
+    if (ask.least > left) {
+      return [{ outcome: 'budget dry', budget, remaining: left, reserved: amounts.reserved }, pot];
+    }
     amount = smaller(amount, left);
   }
   const reserved = changeAmounts(pot, ask.budgets, (amounts) => ({

@@ -8,6 +8,7 @@ import type { ValkeyClient } from '@millrace/platform/valkey';
 import {
   createOrganisation,
   createTestDatabase,
+  databaseAt,
   startValkeyServer,
   testIds,
   uniqueId,
@@ -104,6 +105,7 @@ export function createFaults() {
         get kysely() {
           return db.kysely;
         },
+        clock: db.clock,
         transaction: (options: { name: string }, work: never) =>
           guard(options.name, () => db.transaction(options as never, work)),
       }) as unknown as Db,
@@ -140,7 +142,11 @@ export interface PotWorld {
   cutGateways(cut: boolean): void;
   /** Another worker; it may see Valkey through something of the test's own. */
   worker(through?: ValkeyClient): PotService;
-  gateway(options?: { ledger?: (request: LeaseRequest) => Promise<LeaseReply> }): Gateway;
+  /** Adds a gateway. A test may put its own code between the gateway and the ledger or Valkey. */
+  gateway(options?: {
+    ledger?: (request: LeaseRequest) => Promise<LeaseReply>;
+    through?: (valkey: ValkeyClient) => ValkeyClient;
+  }): Gateway;
   organisation(nano: bigint, mode?: Mode): Promise<OrgId>;
   balance(orgId: OrgId, mode?: Mode): Promise<{ balance: bigint; held: bigint; available: bigint }>;
   query(text: string): Promise<Record<string, unknown>[]>;
@@ -149,9 +155,9 @@ export interface PotWorld {
 
 export const nextRequest = (): RequestId => testIds.next('req');
 
-/** So many a minute, of a subject that no other test has. */
+/** So many a day, of a subject that no other test has: nothing of it comes back while a slow test runs. */
 export const limitOf = (counts: RequestLimit['counts'], subject: string, limit: number): RequestLimit => ({
-  ...{ name: `${counts}-of-key`, scope: 'key', subject, limit, windowMs: 60_000, counts },
+  ...{ name: `${counts}-of-key`, scope: 'key', subject, limit, windowMs: 86_400_000, counts },
 });
 
 /** A request that is limited by nothing but money. */
@@ -186,6 +192,8 @@ export async function createPotWorld(rules: LeaseRules = testRules): Promise<Pot
   const log = createLogger({ name: 'pots', level: 'silent' });
   const faults = createFaults();
   const clock = new SimulatedClock(systemClock.nowMs());
+  // The present, or later once a test has moved the clock: never before what other transactions have written.
+  const sweepTime = { nowMs: () => Math.max(clock.nowMs(), systemClock.nowMs()) };
   const stream = createTestStream(db);
   const worker = (through: ValkeyClient = valkey.client): PotService =>
     createPotService({
@@ -198,8 +206,7 @@ export async function createPotWorld(rules: LeaseRules = testRules): Promise<Pot
     });
   const service = worker();
   const sweeps = createPotSweeps({
-    db: faults.db(db),
-    clock,
+    db: faults.db(databaseAt(db, sweepTime)),
     log,
     cell: 1,
     service,
@@ -215,12 +222,15 @@ export async function createPotWorld(rules: LeaseRules = testRules): Promise<Pot
       isCut ? Promise.reject(new Error('no answer')) : valkey.client.runLoaded(script, call),
   };
 
-  function gateway({ ledger = service.lease }: Parameters<PotWorld['gateway']>[0] = {}): Gateway {
+  function gateway({
+    ledger = service.lease,
+    through = (reached: ValkeyClient) => reached,
+  }: Parameters<PotWorld['gateway']>[0] = {}): Gateway {
     let requests = 0;
     const open = new Set<Promise<unknown>>();
     const own = new SimulatedClock(systemClock.nowMs());
     const client = createPotClient({
-      valkey: fromGateways,
+      valkey: through(fromGateways),
       requestLease: (request) => {
         requests += 1;
         const reply = ledger(request);

@@ -272,6 +272,46 @@ describe('a budget lent with the pot', () => {
     expect(await gateway.reserve(with_(1n))).toMatchObject({ refused: 'BUDGET_EXCEEDED' });
   });
 
+  it('that does not cover a request says what is needed, what is left and whether running requests have the rest', async () => {
+    const orgId = await world.organisation(10_000n);
+    const { id } = await budgetOf(orgId, 150n);
+    const gateway = world.gateway();
+    const with_ = (amount: bigint) => ({ ...askFor(orgId, amount), budgets: [id] });
+    const lackOf = async (amount: bigint) => {
+      const got = await gateway.reserve(with_(amount));
+      return 'refused' in got ? got.lack : expect.fail('It was admitted.');
+    };
+    const nothingRuns = { of: 'budget', left: 150n, isReserved: false, resetsInMs: null };
+    expect(await lackOf(151n)).toEqual({ ...nothingRuns, needed: 151n });
+    const first = await gateway.reserve(with_(100n));
+    if ('refused' in first) return expect.fail(first.refused);
+    const resetsInMs: unknown = expect.any(Number);
+    expect(await lackOf(60n)).toEqual({
+      ...nothingRuns,
+      needed: 60n,
+      left: 50n,
+      isReserved: true,
+      resetsInMs,
+    });
+    expect(await lackOf(151n)).toMatchObject({ needed: 151n, left: 50n, isReserved: false });
+    await gateway.use(first, 80n);
+    expect(await lackOf(71n)).toMatchObject({ needed: 71n, left: 70n, isReserved: false });
+  });
+
+  it('is waited for while a request that is over gives back what it did not use', async () => {
+    const orgId = await world.organisation(10_000n);
+    const { id } = await budgetOf(orgId, 150n);
+    const gateway = world.gateway();
+    const with_ = (amount: bigint) => ({ ...askFor(orgId, amount), budgets: [id] });
+    const first = await gateway.reserve(with_(100n));
+    if ('refused' in first) return expect.fail(first.refused);
+    const nextSettled = async (): Promise<boolean> => {
+      await gateway.use(first, 80n);
+      return true;
+    };
+    expect(await gateway.reserve({ ...with_(60n), nextSettled })).toMatchObject({ amount: 60n });
+  });
+
   it('counts once: what was lent shrinks by what is charged', async () => {
     const orgId = await world.organisation(10_000n);
     const { id, keyId } = await budgetOf(orgId, 150n);

@@ -1,8 +1,9 @@
-import type { Clock } from '@millrace/platform/clock';
-import type { Db } from '@millrace/platform/db';
+import type { Timer } from '@millrace/platform/clock';
+import type { Db, Reader } from '@millrace/platform/db';
 import type { Logger } from '@millrace/platform/log';
 import type { ValkeyClient } from '@millrace/platform/valkey';
 import { isBeyondBudgets } from './beyond-budgets.ts';
+import { createLedgerComparison } from './ledger-comparison.ts';
 import { noteTold } from './gateways.store.ts';
 import {
   LeaseRefused,
@@ -14,7 +15,7 @@ import {
 } from './lease-book.ts';
 import type { LeaseReply, LeaseRequest, RecallRequest } from './messages.ts';
 import { admissionMs, lowWaterOf, requireSoundTimes } from './pot.ts';
-import { potsOn, type Enlarged, type PotGrant, type PotValkey } from './pot-valkey.ts';
+import { potsOn, type Enlarged, type Opened, type PotGrant, type PotValkey } from './pot-valkey.ts';
 import { findOpenLease, listLentBudgets, lockLease, type Lease } from './pots.store.ts';
 import { recallUpTo } from './recalling.ts';
 import type { PotServer } from './scripts.ts';
@@ -25,9 +26,11 @@ export interface PotServiceOptions {
   /** The pot Valkey: without persistence, replicas or failover. */
   readonly valkey: Pick<ValkeyClient, 'command' | 'runLoaded'>;
   readonly cell: number;
-  readonly clock: Clock;
+  readonly clock: Timer;
   readonly log: Pick<Logger, 'warn' | 'error'>;
   readonly rules: LeaseRules;
+  /** False while the database is known to be restored to an earlier point: then nothing is lent. */
+  readonly mayLend?: (reader: Reader) => Promise<boolean>;
 }
 
 export interface PotService {
@@ -48,15 +51,23 @@ export interface PotService {
 
 const mostAttempts = 5;
 
+const notNow = { outcome: 'refused', reason: 'busy', endThrough: 0n } as const;
+
 type LentTo = Extract<Lent, { lease: Lease; endThrough: bigint }>;
 
 function grantOf({ lease, budgets }: LentTo, admitForMs: number): PotGrant {
-  const { epoch, granted } = lease;
-  return { epoch, granted, admitForMs, budgets: new Map(budgets.map((lent) => [lent.id, lent.granted])) };
+  const { id: leaseId, epoch, granted } = lease;
+  return {
+    leaseId,
+    epoch,
+    granted,
+    admitForMs,
+    budgets: new Map(budgets.map((lent) => [lent.id, lent.granted])),
+  };
 }
 
 function leased(
-  { lease, exceeded, returning, endThrough }: LentTo,
+  { lease, exceeded, left, returning, endThrough }: LentTo,
   server: PotServer,
   { rules, filledTo }: { readonly rules: LeaseRules; readonly filledTo: bigint },
 ): LeaseReply {
@@ -69,6 +80,7 @@ function leased(
     lowWater: lowWaterOf(filledTo),
     admitForMs: admissionMs(rules),
     exceeded,
+    left,
     returning,
     endThrough,
   };
@@ -86,7 +98,7 @@ function tell(db: Db, request: LeaseRequest, lease: Lease): Promise<'told' | 'de
 }
 
 export function createPotService(options: PotServiceOptions): PotService {
-  const { db, valkey, cell, clock, log, rules } = options;
+  const { db, valkey, cell, clock, log, rules, mayLend = async () => true } = options;
   requireSoundTimes(rules);
   const keeper = createServerKeeper({ db, valkey, cell, log });
   const inTransaction = <T>(name: string, work: Parameters<typeof db.transaction<T>>[1]): Promise<T> =>
@@ -94,7 +106,9 @@ export function createPotService(options: PotServiceOptions): PotService {
 
   async function lend(request: LeaseRequest, server: PotServer): Promise<Lent> {
     const book = (asked: LeaseRequest) =>
-      inTransaction('lend to pot', (tx) => lendInBook(tx, asked, { server, rules }));
+      inTransaction('lend to pot', async (tx) =>
+        (await mayLend(tx)) ? lendInBook(tx, asked, { server, rules }) : notNow,
+      );
     try {
       return await book(request);
     } catch (error) {
@@ -125,12 +139,10 @@ export function createPotService(options: PotServiceOptions): PotService {
     await takeBack(lease, null, 'end');
   };
 
+  const repairRestored = createLedgerComparison({ db, log, potsOf, abandon });
+
   /** Tells Valkey of what the book has lent. */
-  async function place(
-    lent: LentTo,
-    server: PotServer,
-    startedMs: number,
-  ): Promise<Enlarged | { outcome: 'opened' | 'stale' }> {
+  async function place(lent: LentTo, server: PotServer, startedMs: number): Promise<Enlarged | Opened> {
     const { lease } = lent;
     // Less what it took to get here, so that Valkey never admits for longer than the book has prolonged it.
     const grant = grantOf(lent, admissionMs(rules) - (clock.monotonicMs() - startedMs));
@@ -168,6 +180,7 @@ export function createPotService(options: PotServiceOptions): PotService {
     if (placed.outcome === 'foreign') keeper.doubt();
     if (placed.outcome === 'closed') await retire(lease);
     if (placed.outcome === 'gone' || placed.outcome === 'foreign') await abandon(lease);
+    if (await repairRestored(lease, placed)) return 'again';
     if (placed.outcome !== 'opened' && placed.outcome !== 'granted') return 'again';
     if (placed.outcome === 'granted' && placed.recalled > lease.recalled) {
       // A recall that did not live to tell the book.
@@ -184,10 +197,9 @@ export function createPotService(options: PotServiceOptions): PotService {
 
   return {
     async lease(request) {
-      const busy = { outcome: 'refused', reason: 'busy', endThrough: 0n } as const;
       if (request.cell !== cell) {
         log.error({ cell: request.cell }, 'a lease was asked for in the wrong cell');
-        return busy;
+        return notNow;
       }
       try {
         for (let nth = 0; nth < mostAttempts; nth += 1) {
@@ -197,7 +209,7 @@ export function createPotService(options: PotServiceOptions): PotService {
       } catch (error) {
         log.warn({ err: error, orgId: request.orgId }, 'a lease could not be given');
       }
-      return busy;
+      return notNow;
     },
 
     async recallFor(request) {

@@ -115,8 +115,9 @@ export async function lockPot(tx: Tx, pot: PotRef): Promise<LockedPot | null> {
   let [row] = (await locked().execute(tx.kysely)).rows;
   if (row === undefined) {
     await sql`
-      insert into pots (org_id, mode, cell)
-      select id, ${pot.mode}, ${pot.cell} from organisations where id = ${org}
+      insert into pots (org_id, mode, cell, last_epoch)
+      select id, ${pot.mode}, ${pot.cell}, coalesce((select epoch_floor from pot_servers where cell = ${pot.cell}), 0)
+        from organisations where id = ${org}
       on conflict do nothing
     `.execute(tx.kysely);
     [row] = (await locked().execute(tx.kysely)).rows;
@@ -127,6 +128,24 @@ export async function lockPot(tx: Tx, pot: PotRef): Promise<LockedPot | null> {
 export async function setCalm(tx: Tx, pot: PotRef, until: Date): Promise<void> {
   await sql`
     update pots set calm_until = ${until}
+     where org_id = ${toUuid(pot.orgId)} and mode = ${pot.mode} and cell = ${pot.cell}
+  `.execute(tx.kysely);
+}
+
+/** Every lease of the cell that is opened from now on gets an epoch above the floor, also in pots that are not made yet. */
+export async function raiseFloor(tx: Tx, cell: number, floor: bigint): Promise<void> {
+  await sql`
+    update pot_servers set epoch_floor = greatest(epoch_floor, ${floor}) where cell = ${cell}
+  `.execute(tx.kysely);
+  await sql`update pots set last_epoch = ${floor} where cell = ${cell} and last_epoch < ${floor}`.execute(
+    tx.kysely,
+  );
+}
+
+/** The next lease of the pot gets an epoch above this one. */
+export async function raiseEpoch(tx: Tx, pot: PotRef, above: bigint): Promise<void> {
+  await sql`
+    update pots set last_epoch = greatest(last_epoch, ${above})
      where org_id = ${toUuid(pot.orgId)} and mode = ${pot.mode} and cell = ${pot.cell}
   `.execute(tx.kysely);
 }

@@ -1,7 +1,7 @@
-import type { Clock } from '@millrace/platform/clock';
 import type { Db, Tx } from '@millrace/platform/db';
-import type { LeaseId } from '@millrace/platform/ids';
+import { toUuid, type LeaseId } from '@millrace/platform/ids';
 import type { Logger } from '@millrace/platform/log';
+import { createItemRunner, type SharedLoop } from '@millrace/platform/loops';
 import { applyLedger, requireDone } from '../ledger/index.ts';
 import {
   declareDead,
@@ -15,11 +15,12 @@ import {
   type EndedGateway,
 } from './gateways.store.ts';
 import { closeCommands, type LeaseRules } from './lease-book.ts';
+import { callInLeases, closeLeases, endGateways, settleGateways } from './loops.ts';
 import type { EpochEnd } from './messages.ts';
 import { mayClose } from './pot.ts';
 import { listLentBudgets, lockLease, lockPot, updateLease, type Lease } from './pots.store.ts';
 import type { PotService } from './pots.service.ts';
-import { listClosable, listExpired, type LeaseRef } from './sweeps.store.ts';
+import { listClosable, listExpired, listReturned, type LeaseRef } from './sweeps.store.ts';
 import { findCharges, readWatermarks } from './usage.store.ts';
 
 /**
@@ -33,7 +34,6 @@ export type ChargeUnfinished = (
 
 export interface PotSweepOptions {
   readonly db: Db;
-  readonly clock: Clock;
   readonly log: Pick<Logger, 'warn'>;
   readonly cell: number;
   readonly service: PotService;
@@ -45,7 +45,7 @@ export interface PotSweepOptions {
 }
 
 export interface PotSweeps {
-  /** Calls in leases that nobody prolonged. */
+  /** Calls in leases that were not prolonged, and those that all their gateways have given back. */
   callIn(): Promise<number>;
   /** Closes what the watermark has passed: the rest of the hold goes back to the organisation. */
   closePassed(): Promise<number>;
@@ -63,7 +63,7 @@ const settleBatch = 100;
 const forgetBatch = 10_000;
 
 export function createPotSweeps(options: PotSweepOptions): PotSweeps {
-  const { db, clock, log, cell, service, rules, chargeUnfinished = async () => undefined } = options;
+  const { db, log, cell, service, rules, chargeUnfinished = async () => undefined } = options;
   const inTransaction = <T>(name: string, work: Parameters<typeof db.transaction<T>>[1]): Promise<T> =>
     db.transaction({ name, isolation: 'read committed' }, work);
 
@@ -71,15 +71,24 @@ export function createPotSweeps(options: PotSweepOptions): PotSweeps {
     return inTransaction('read lease', (tx) => lockLease(tx, orgId, id));
   }
 
-  /** Someone may have prolonged it since it was listed; that is seen in Valkey and in the book before it counts. */
+  async function isReturned({ orgId, id }: LeaseRef): Promise<boolean> {
+    const told = await listTold(db, orgId, id);
+    return told.length > 0 && told.every(({ ended }) => ended !== null);
+  }
+
+  /**
+   * A gateway may have prolonged the lease, or borrowed on it again, since it was listed. One that borrows while the pot is closed finds
+   * it closed in Valkey, and asks for another lease.
+   */
   async function callInOne(ref: LeaseRef): Promise<boolean> {
     const lease = await reread(ref);
-    if (lease?.state !== 'open' || lease.expiresAt > clock.now()) return false;
+    if (lease?.state !== 'open') return false;
+    if (lease.expiresAt > db.clock.now() && !(await isReturned(lease))) return false;
     try {
       await service.retire(lease);
     } catch (error) {
       // Valkey admits nothing on it any more by its own clock; after as long again, it is not waited for.
-      if (lease.expiresAt.getTime() + rules.leaseMs > clock.nowMs()) throw error;
+      if (lease.expiresAt.getTime() + rules.leaseMs > db.clock.nowMs()) throw error;
       await service.abandon(lease);
     }
     return true;
@@ -141,33 +150,49 @@ export function createPotSweeps(options: PotSweepOptions): PotSweeps {
     return true;
   }
 
-  async function count<T>(found: readonly T[], act: (one: T) => Promise<boolean>): Promise<number> {
+  /** Returns how many were acted on. A pot that fails must not delay the others. */
+  async function count<T>(
+    loop: SharedLoop,
+    found: readonly T[],
+    key: (one: T) => string,
+    act: (one: T) => Promise<boolean>,
+  ): Promise<number> {
     let acted = 0;
-    for (const one of found) {
-      // One pot that cannot be helped now must not hold up the others.
-      const done = await act(one).catch((error: unknown) => {
-        log.warn({ err: error }, 'a pot will be looked at again');
-        return false;
-      });
-      if (done) acted += 1;
-    }
+    await createItemRunner(loop, { db, log }).run(found, {
+      key,
+      work: async (one) => {
+        if (await act(one)) acted += 1;
+      },
+    });
     return acted;
   }
+  const leaseKey = ({ id }: LeaseRef): string => toUuid(id);
+  const endKey = ({ gatewayId, orgId, mode }: EpochEnd): string => `${gatewayId} ${toUuid(orgId)} ${mode}`;
+  const toldKey = ({ leaseId, gatewayId }: { leaseId: LeaseId; gatewayId: string }): string =>
+    `${toUuid(leaseId)} ${gatewayId}`;
 
   return {
-    callIn: async () => count(await listExpired(db, cell, clock.now(), sweepBatch), callInOne),
-    closePassed: async () => count(await listClosable(db, cell, sweepBatch), closeOne),
+    async callIn() {
+      const now = db.clock.now();
+      const expired = await listExpired(db, cell, now, sweepBatch);
+      const returned = await listReturned(db, cell, now, sweepBatch - expired.length);
+      return count(callInLeases, [...expired, ...returned], leaseKey, callInOne);
+    },
+    closePassed: async () =>
+      count(closeLeases, await listClosable(db, cell, db.clock.now(), sweepBatch), leaseKey, closeOne),
     async buryDead() {
-      const before = new Date(clock.nowMs() - rules.deadAfterMs);
       await inTransaction('declare gateways dead', async (tx) => {
+        const before = new Date(tx.clock.nowMs() - rules.deadAfterMs);
         await declareDead(tx, cell, before);
         await forgetGateways(tx, cell, before, forgetBatch);
       });
-      return count(await listUnendedDead(db, cell, sweepBatch), async (end) => {
+      const dead = await listUnendedDead(db, cell, db.clock.now(), sweepBatch);
+      return count(endGateways, dead, endKey, async (end) => {
         await options.publishEnd(end);
         return true;
       });
     },
-    settleDead: async () => count(await listPassed(db, cell, sweepBatch), settleOne),
+    settleDead: async () =>
+      count(settleGateways, await listPassed(db, cell, db.clock.now(), sweepBatch), toldKey, settleOne),
   };
 }

@@ -39,6 +39,11 @@ export interface ReserveAsk {
   readonly limits: readonly RequestLimit[];
   /** The most tokens that the request can use: what it costs of limits on tokens. */
   readonly tokens: number;
+  /**
+   * Resolves to true once a request of the organisation that has ended may have given its rest back, and to false when that takes
+   * long. A request that lacks little is not refused for the sake of requests that are over.
+   */
+  readonly nextSettled?: () => Promise<boolean>;
 }
 
 /** With what the usage event has to carry besides the usage. */
@@ -60,8 +65,22 @@ export interface Reservation {
   readonly rate: RateDecision;
 }
 
+/** Why money or a budget is too small, as far as it is known. */
+export interface Lack {
+  readonly of: 'balance' | 'budget';
+  /** The least that the request would have reserved. */
+  readonly needed: bigint;
+  /** What could be reserved now; null when the ledger did not say. */
+  readonly left: bigint | null;
+  /** Requests that are running have reserved enough of the rest: trying again may help once they end. */
+  readonly isReserved: boolean;
+  /** Until the budget starts again; null when it does not, would still be too small, or is not known to. */
+  readonly resetsInMs: number | null;
+}
+
 export interface Refusal {
   readonly refused: TurnedAway;
+  readonly lack?: Lack;
   /** Its `refusedBy` says which limit it was, when it was one. `degraded` when Valkey could not be asked. */
   readonly rate: RateDecision;
 }

@@ -50,7 +50,12 @@ async function race(order: RacerOrder): Promise<void> {
   const log = createLogger({ name: gatewayId, level: 'silent' });
   const ids = createIdSource({ clock, cell: 1 });
   const nats = await connectNats({ servers: order.natsUrls, name: gatewayId, log });
-  const valkey = await connectValkey({ url: order.valkeyUrl, name: gatewayId, log });
+  const valkey = await connectValkey({
+    url: order.valkeyUrl,
+    name: gatewayId,
+    log,
+    commandTimeoutMs: 10_000,
+  });
   const envelope: Envelope = {
     ...{ cell: 1, mode: 'live', actor: { kind: 'system', id: 'gateway' } },
     ...{ schemaVersion: payloadSchemaVersion, traceparent: null },

@@ -1,10 +1,10 @@
-import type { Clock } from '@millrace/platform/clock';
+import type { Timer } from '@millrace/platform/clock';
 import type { BudgetId } from '@millrace/platform/ids';
 import { toDecision, uncountedDecision, type RateDecision } from '@millrace/platform/limiter';
 import type { Answer, HeldLease, Holding, Need } from './held-lease.ts';
 import { mostPerLease, turnAway } from './pot.ts';
 import type { Reserved } from './pot-valkey.ts';
-import type { Refusal, Reservation, ReserveAsk } from './purse.ts';
+import type { Lack, Refusal, Reservation, ReserveAsk } from './purse.ts';
 import { costsFor, limitSetOf, type LimitSet } from './request-limits.ts';
 
 /** How a request comes by its money: from the pot, and where that is dry from the ledger, in turns. */
@@ -61,7 +61,7 @@ function isEnough(said: Reserved | null, least: bigint): boolean {
 }
 
 export interface Counter {
-  readonly clock: Clock;
+  readonly clock: Timer;
   /** What the limits are, for a request that has no pot to ask. */
   readonly peek: (ask: Asked) => Promise<RateDecision>;
   /** Counts a request that was turned away. */
@@ -73,7 +73,7 @@ async function spend(
   { lease, pots }: Holding,
   held: HeldLease,
   ask: Asked,
-  { least, clock }: { readonly least: bigint; readonly clock: Clock },
+  { least, clock }: { readonly least: bigint; readonly clock: Timer },
 ): Promise<Reserved | Reservation> {
   const { epoch, leaseId } = lease;
   const { orgId, mode, requestId, amount, budgets, limits, tokens, set, costs } = ask;
@@ -119,6 +119,51 @@ function refusalIn({ reply, askedForMore }: Answer, ask: Asked): Refusal['refuse
   return reply.returning.some(isOurs) ? turnAway(null) : null;
 }
 
+/** What is missing, by what Valkey and the ledger said last. */
+function lackOf(ask: Asked, refused: Refusal['refused'], { said, answer }: Said): Lack | null {
+  if (refused !== 'INSUFFICIENT_BALANCE' && refused !== 'BUDGET_EXCEEDED') return null;
+  const reply = answer.reply;
+  const exceeded =
+    reply?.outcome === 'leased' ? reply.left?.find(({ id }) => ask.budgets.includes(id)) : undefined;
+  const had = reply?.outcome === 'refused' ? reply.available : exceeded?.amount;
+  const dry = said?.outcome === 'dry' || said?.outcome === 'budget dry' ? said : null;
+  const remaining = dry !== null && dry.remaining > 0n ? dry.remaining : 0n;
+  const left = had === undefined ? null : had + remaining;
+  return {
+    of: refused === 'BUDGET_EXCEEDED' ? 'budget' : 'balance',
+    needed: ask.least,
+    left,
+    isReserved: dry !== null && dry.reserved > 0n && (left ?? remaining) + dry.reserved >= ask.least,
+    // The next period does not help a request that a whole one does not cover.
+    resetsInMs: exceeded !== undefined && exceeded.limit >= ask.least ? exceeded.resetsInMs : null,
+  };
+}
+
+/** The last words of Valkey and of the ledger. */
+interface Said {
+  readonly said: Reserved | null;
+  readonly answer: Answer;
+}
+
+/** How often a request waits for others that are over to give back what they did not use. */
+const mostWaits = 3;
+
+/** Tries again as requests that are over give back what they did not use. */
+async function spendLate(held: HeldLease, ask: Asked, clock: Timer): Promise<Reservation | null> {
+  for (let waits = 0; waits < mostWaits && (await ask.nextSettled?.()) === true; waits += 1) {
+    // The ledger may have the rest of what the pot lacks, so it is asked once before the second attempt.
+    for (const isLast of [false, true]) {
+      const holding = held.current();
+      if (holding === null) return null;
+      const got = await spend(holding, held, ask, { least: ask.least, clock });
+      if ('leaseId' in got) return got;
+      if (got.outcome !== 'dry' && got.outcome !== 'budget dry') return null;
+      if (isLast || refusalIn(await held.ask(needOf(ask, got)), ask) !== null) break;
+    }
+  }
+  return null;
+}
+
 /** The reservation, or why there is none. Rejects when Valkey cannot be asked. */
 export async function reserveFrom(
   held: HeldLease,
@@ -155,11 +200,15 @@ export async function reserveFrom(
     const answer = await held.ask(needOf(ask, said));
     const refused = refusalIn(answer, ask);
     const mayBeSmaller = refused !== 'ACCOUNT_FROZEN' && isEnough(said, ask.least) && least > ask.least;
-    if (refused !== null && !mayBeSmaller) return turnedAway(ask, refused, { counter, rate });
+    if (refused !== null && !mayBeSmaller) {
+      const lack = lackOf(ask, refused, { said, answer });
+      const late = lack?.isReserved === true ? await spendLate(held, ask, clock) : null;
+      return late ?? turnedAway(ask, refused, { counter, rate, lack });
+    }
     // A question that others had asked before says nothing about what this one would like.
     if (answer.own || nth + 2 >= mostTries) ({ least } = ask);
   }
-  return turnedAway(ask, turnAway(null), { counter, rate });
+  return turnedAway(ask, turnAway(null), { counter, rate, lack: null });
 }
 
 /**
@@ -169,8 +218,13 @@ export async function reserveFrom(
 async function turnedAway(
   ask: Asked,
   refused: Refusal['refused'],
-  { counter, rate }: { readonly counter: Counter; readonly rate: RateDecision | null },
+  {
+    counter,
+    rate,
+    lack,
+  }: { readonly counter: Counter; readonly rate: RateDecision | null; readonly lack: Lack | null },
 ): Promise<Refusal> {
-  if (refused !== 'LEDGER_UNAVAILABLE') return { refused, rate: await counter.count(ask) };
+  const why = lack === null ? {} : { lack };
+  if (refused !== 'LEDGER_UNAVAILABLE') return { refused, ...why, rate: await counter.count(ask) };
   return { refused, rate: rate ?? uncountedDecision(ask.set.limits) };
 }

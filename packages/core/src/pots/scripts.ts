@@ -28,7 +28,7 @@ export interface PotScripts {
  * A running server can also be given another's data (REPLICAOF) and keeps its scripts then; its replication id changes.
  * So whatever lends, spends or takes back compares that first. Settling does not: it only finds its own reservation.
  *
- * KEYS[1] is the pot, a hash: epoch, granted, recalled, reserved, spent, admit_until, closed, and for each budget lent
+ * KEYS[1] is the pot, a hash: epoch, lease, granted, recalled, reserved, spent, admit_until, closed, and for each budget lent
  * with it <id>:granted and so on. KEYS[2] holds the reservations of one gateway in one epoch: request -> amount, budgets.
  * Amounts are whole nano-USD below 2^53, which Lua keeps exactly and prints exactly with '%.0f', never by itself.
  * All keys have the organisation in their hash tag, those of rate limits too. ARGV[1] is the epoch everywhere; a pot without it, or with another, is not the one meant.
@@ -54,34 +54,40 @@ end`;
 const sameEpoch = `
 if redis.call('HGET', KEYS[1], 'epoch') ~= ARGV[1] then return { 'gone' } end`;
 
-/** ARGV: epoch, now or '', granted, ms of admission, then id and granted of each budget. */
+/**
+ * ARGV: epoch, now or '', granted, ms of admission, lease, then id and granted of each budget. A pot of this epoch that
+ * belongs to another lease, or a pot of a later epoch, was lent by a ledger that has since been restored to an earlier
+ * point. It is refused with its epoch, so that the ledger continues above it.
+ */
 const open = `${nowMs}
-local epoch = redis.call('HGET', KEYS[1], 'epoch')
-if epoch == ARGV[1] then return { 'opened' } end
-if epoch and tonumber(epoch) > tonumber(ARGV[1]) then return { 'stale' } end
+local pot = redis.call('HMGET', KEYS[1], 'epoch', 'lease')
+if pot[1] == ARGV[1] and pot[2] == ARGV[5] then return { 'opened' } end
+if pot[1] and tonumber(pot[1]) >= tonumber(ARGV[1]) then return { 'stale', tonumber(pot[1]) } end
 redis.call('DEL', KEYS[1])
-redis.call('HSET', KEYS[1], 'epoch', ARGV[1], 'granted', ARGV[3],
+redis.call('HSET', KEYS[1], 'epoch', ARGV[1], 'lease', ARGV[5], 'granted', ARGV[3],
   'admit_until', string.format('%.0f', now_ms(ARGV[2]) + tonumber(ARGV[4])))
-for i = 5, #ARGV, 2 do redis.call('HSET', KEYS[1], ARGV[i] .. ':granted', ARGV[i + 1]) end
+for i = 6, #ARGV, 2 do redis.call('HSET', KEYS[1], ARGV[i] .. ':granted', ARGV[i + 1]) end
 return { 'opened' }`;
 
-/** ARGV: as for open. Answers what remains, and what was recalled in all. */
+/** ARGV: as for open. Answers what remains, and what was recalled and granted in all. */
 const enlarge = `${nowMs}${whole}${sameEpoch}
+if redis.call('HGET', KEYS[1], 'lease') ~= ARGV[5] then return { 'gone' } end
 if redis.call('HEXISTS', KEYS[1], 'closed') == 1 then return { 'closed' } end
 local function raise(field, value)
   if tonumber(redis.call('HGET', KEYS[1], field) or -1) < tonumber(value) then redis.call('HSET', KEYS[1], field, value) end
 end
 raise('granted', ARGV[3])
 raise('admit_until', string.format('%.0f', now_ms(ARGV[2]) + tonumber(ARGV[4])))
-for i = 5, #ARGV, 2 do raise(ARGV[i] .. ':granted', ARGV[i + 1]) end
+for i = 6, #ARGV, 2 do raise(ARGV[i] .. ':granted', ARGV[i + 1]) end
 local left, granted, recalled = remaining('')
-return { 'granted', left, recalled }`;
+return { 'granted', left, recalled, granted }`;
 
 /**
  * KEYS[3…] are rate limits. ARGV: epoch, now or '', request, amount, the least that will do, how many budgets, the budgets,
  * then size, window and cost of each limit. Reserves as much as pot and budgets have, from the least up to the amount, and
  * takes the costs from the limits; or does neither. Answers, whatever the outcome, what the pot has left, what it was
- * granted in all, what was reserved, which budget is dry, and what is used of each limit.
+ * granted in all, what was reserved, which budget is dry, and what is used of each limit. A dry pot or budget answers what
+ * other requests have reserved of it in place of what was reserved.
  */
 const reserve = `${nowMs}${limitFunctions}
 local budgets = tonumber(ARGV[6])
@@ -104,7 +110,7 @@ if not here then return answer('gone', 0, 0) end
 if pot[7] then return answer('closed', 0, 0) end
 if now >= tonumber(pot[6]) then return answer('expired', 0, 0) end
 local amount, least = tonumber(ARGV[4]), tonumber(ARGV[5])
-if least > left then return answer('dry', 0, 0) end
+if least > left then return answer('dry', tonumber(pot[4] or 0), 0) end
 amount = math.min(amount, left)
 for i = 1, budgets do
   local id = ARGV[6 + i]
@@ -113,7 +119,7 @@ for i = 1, budgets do
   local rest = lent - tonumber(kept[2] or 0) - tonumber(kept[3] or 0) - tonumber(kept[4] or 0)
   if least > rest then
     left, granted = rest, lent
-    return answer('budget dry', 0, i)
+    return answer('budget dry', tonumber(kept[3] or 0), i)
   end
   amount = math.min(amount, rest)
 end

@@ -1,4 +1,4 @@
-import type { Clock } from '@millrace/platform/clock';
+import type { Timer } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { payloadSchemaVersion, type Envelope } from '@millrace/platform/envelope';
 import { startLoop, type Loop } from '@millrace/platform/lifecycle';
@@ -8,7 +8,7 @@ import type { ValkeyClient } from '@millrace/platform/valkey';
 import type { LeaseRules } from './lease-book.ts';
 import { leaseRequestSchema, potSubjects, recallRequestSchema, toMessage } from './messages.ts';
 import { publishEpochEnd } from './pot-messages.ts';
-import { createPotService } from './pots.service.ts';
+import { createPotService, type PotServiceOptions } from './pots.service.ts';
 import { createPotSweeps, sweepBatch, type ChargeUnfinished } from './pots.sweeps.ts';
 
 export interface ServePotsOptions {
@@ -18,13 +18,14 @@ export interface ServePotsOptions {
   /** The prefix of this installation's subjects. */
   readonly prefix: string;
   readonly cell: number;
-  readonly clock: Clock;
+  readonly clock: Timer;
   readonly log: Pick<Logger, 'warn' | 'error'>;
   /** How long pots shall last while the ledger is away. */
   readonly outageMs: number;
   /** No request of a gateway lasts longer. */
   readonly longestRequestMs: number;
   readonly chargeUnfinished?: ChargeUnfinished;
+  readonly mayLend?: NonNullable<PotServiceOptions['mayLend']>;
 }
 
 const queue = 'pots';
@@ -66,7 +67,10 @@ export function servePots(options: ServePotsOptions): { stop(): Promise<void> } 
   const subjects = potSubjects(prefix, cell);
   const listeners = Array.from({ length: atOnce }, () => [
     nats.subscribe(subjects.lease, { queue }, async (message) =>
-      toMessage(await service.lease(leaseRequestSchema.parse(message.json()))),
+      toMessage({
+        ...(await service.lease(leaseRequestSchema.parse(message.json()))),
+        databaseMs: db.clock.nowMs(),
+      }),
     ),
     nats.subscribe(subjects.recall, { queue }, async (message) =>
       toMessage({ freed: await service.recallFor(recallRequestSchema.parse(message.json())) }),
@@ -74,7 +78,6 @@ export function servePots(options: ServePotsOptions): { stop(): Promise<void> } 
   ]).flat();
   const sweeps = createPotSweeps({
     db,
-    clock,
     log,
     cell,
     service,

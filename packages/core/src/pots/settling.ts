@@ -1,4 +1,4 @@
-import type { Clock } from '@millrace/platform/clock';
+import type { Timer } from '@millrace/platform/clock';
 import type { RequestId } from '@millrace/platform/ids';
 import type { Logger } from '@millrace/platform/log';
 import type { HeldLease, Holding } from './held-lease.ts';
@@ -46,7 +46,7 @@ export function backOf(reservation: Reservation, tokens: number, nowMs: number):
 export function createSettling(
   name: PotName,
   held: HeldLease,
-  { clock, log }: { readonly clock: Clock; readonly log: Pick<Logger, 'warn'> },
+  { clock, log }: { readonly clock: Timer; readonly log: Pick<Logger, 'warn'> },
 ): Settling {
   let open: Batch | null = null;
 

@@ -1,4 +1,4 @@
-import type { Clock } from '@millrace/platform/clock';
+import type { Timer } from '@millrace/platform/clock';
 import type { GivingLimiter } from '@millrace/platform/limiter';
 import type { Refusal, Reservation, ReserveAsk } from './purse.ts';
 import { costsFor, limitSetOf, unusedTokens, withCosts } from './request-limits.ts';
@@ -14,7 +14,7 @@ export interface TestPurse {
 
 export function createTestPurse(options: {
   readonly limiter: GivingLimiter;
-  readonly clock: Clock;
+  readonly clock: Timer;
   readonly gatewayId: string;
 }): TestPurse {
   const { limiter, clock, gatewayId } = options;

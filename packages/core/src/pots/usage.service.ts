@@ -7,6 +7,9 @@ import type { EpochEnd } from './messages.ts';
 import { heldFor } from './pot.ts';
 import {
   borneOf,
+  cutToHeld,
+  cutToBound,
+  cutToLease,
   cutToReservation,
   groupUsage,
   judgeUsage,
@@ -31,6 +34,8 @@ import {
 export interface PostedUsage {
   readonly requestId: RequestId;
   readonly verdict: UsageVerdict;
+  /** What was charged, if it was. */
+  readonly amount: bigint;
   readonly transferId: TransferId | null;
 }
 
@@ -99,9 +104,32 @@ function mustHave<T>(value: T | undefined, what: string): T {
   return value;
 }
 
+interface JudgedUsage {
+  readonly item: UsageItem;
+  readonly verdict: Exclude<UsageVerdict, 'duplicate'>;
+}
+
+/** Each item with its verdict; the amounts of charged items are what the hold of their lease can pay. */
+function judgeAll(
+  items: readonly UsageItem[],
+  leases: ReadonlyMap<LeaseId, ChargedLease>,
+  settled: ReadonlySet<string>,
+): readonly JudgedUsage[] {
+  const judged = items.map((item): JudgedUsage => {
+    const lease = leases.get(item.leaseId);
+    const verdict = judgeUsage(item, lease, settled);
+    return { item: lease === undefined ? item : cutToLease(cutToBound(item), lease), verdict };
+  });
+  const charged = judged.filter(({ verdict }) => verdict === 'charged').map(({ item }) => item);
+  const cut = cutToHeld(charged, (id) => heldFor(mustHave(leases.get(id), 'its lease')));
+  const cutById = new Map(cut.map((item) => [item.requestId, item]));
+  return judged.map((each) => ({ ...each, item: cutById.get(each.item.requestId) ?? each.item }));
+}
+
 /**
  * Charges a batch of usage, each request once for ever: a second arrival changes nothing. What comes after its lease is
- * closed is recorded and never charged. Call it in the sink's transaction, after the sink's own row locks.
+ * closed, or costs more than the highest possible cost of its product, is recorded and never charged. Call it in the sink's
+ * transaction, after the sink's own row locks.
  */
 export async function postUsage(tx: Tx, items: readonly UsageItem[]): Promise<PostedUsage[]> {
   const distinct = new Map<RequestId, UsageItem>();
@@ -115,10 +143,7 @@ export async function postUsage(tx: Tx, items: readonly UsageItem[]): Promise<Po
   const gatewayIds = new Set([...distinct.values()].map(({ gatewayId }) => gatewayId));
   const settled = await listSettled(tx, [...leases.keys()], [...gatewayIds]);
   const fresh = [...distinct.values()].filter(({ requestId }) => !known.has(requestId));
-  const judged = fresh.map((item) => ({
-    item,
-    verdict: judgeUsage(item, leases.get(item.leaseId), settled),
-  }));
+  const judged = judgeAll(fresh, leases, settled);
   const payable = judged.filter(({ verdict }) => verdict === 'charged').map(({ item }) => item);
   const transfers = await charge(tx, payable, leases);
   await insertCharges(
@@ -135,12 +160,13 @@ export async function postUsage(tx: Tx, items: readonly UsageItem[]): Promise<Po
     }),
   );
   const verdicts = new Map(judged.map(({ item, verdict }) => [item.requestId, verdict]));
-  return items.map(({ requestId }) => {
+  const amounts = new Map(judged.map(({ item }) => [item.requestId, item.amount]));
+  return items.map(({ requestId, amount }) => {
     const verdict = verdicts.get(requestId) ?? 'duplicate';
     // The first of its kind in the batch has it; the others are duplicates of that one.
     verdicts.delete(requestId);
     const transferId = transfers.get(requestId) ?? known.get(requestId)?.transferId ?? null;
-    return { requestId, verdict, transferId };
+    return { requestId, verdict, amount: amounts.get(requestId) ?? amount, transferId };
   });
 }
 

@@ -14,7 +14,7 @@ import {
 import { sql } from 'kysely';
 import type { LeaseAmounts } from './pot.ts';
 
-export type UsageOutcome = 'charged' | 'late' | 'unknown_lease';
+export type UsageOutcome = 'charged' | 'late' | 'unknown_lease' | 'overpriced';
 
 export interface UsageCharge {
   readonly requestId: RequestId;

@@ -1,6 +1,15 @@
 import { testIds } from '@millrace/testing';
 import { describe, expect, it } from 'vitest';
-import { borneOf, cutToReservation, groupUsage, judgeUsage, type UsageItem } from './usage.ts';
+import {
+  borneOf,
+  cutToHeld,
+  cutToBound,
+  cutToLease,
+  cutToReservation,
+  groupUsage,
+  judgeUsage,
+  type UsageItem,
+} from './usage.ts';
 
 const orgId = testIds.next('org');
 const leaseId = testIds.next('lse');
@@ -32,6 +41,10 @@ describe('usage', () => {
     ['unknown_lease', item(), undefined, []],
     ['unknown_lease', item({ orgId: testIds.next('org') }), lease, []],
     ['unknown_lease', item({ mode: 'test' }), lease, []],
+    ['charged', item({ mostCost: 5n }), lease, []],
+    ['overpriced', item({ mostCost: 4n }), lease, []],
+    ['charged', item({ mostCost: 8n, priced: 9n }), lease, []],
+    ['late', item({ mostCost: 4n }), { ...lease, closed: true }, []],
   ] as const)('is %s', (verdict, one, known, settled) => {
     expect(judgeUsage(one, known, new Set(settled))).toBe(verdict);
   });
@@ -42,6 +55,14 @@ describe('usage', () => {
     expect([4n, 5n, 6n].map((priced) => borneOf({ amount: 5n, priced }))).toEqual([0n, 0n, 1n]);
     const [group] = groupUsage([item({ priced: 8n }), item({ amount: 7n, priced: 7n })]);
     expect(group).toMatchObject({ amount: 12n, borne: 3n });
+  });
+
+  it('is charged up to what its lease still holds, in the order of the batch', () => {
+    const other = testIds.next('lse');
+    const items = [item(), item(), item({ leaseId: other }), item()];
+    const cut = cutToHeld(items, (id) => (id === other ? 4n : 8n));
+    expect(cut.map(({ amount }) => amount)).toEqual([5n, 3n, 4n, 0n]);
+    expect(cut.map(borneOf)).toEqual([0n, 2n, 1n, 5n]);
   });
 
   it('shares a transfer with what has the same organisation, mode, key, lease, product and month', () => {
@@ -66,5 +87,43 @@ describe('usage', () => {
     expect(groups.at(-1)?.usedBy).toEqual(new Date(Date.UTC(2026, 1) + 7));
     expect(groups[0]?.quantities).toEqual({ requests: 2, promptTokens: 4, outputTokens: 2 });
     expect(groupUsage([])).toEqual([]);
+  });
+});
+
+describe('cutToBound', () => {
+  it.each([
+    ['without a bound', {}, 900n],
+    ['below the bound', { mostCost: 900n }, 900n],
+    ['above the bound', { mostCost: 800n }, 800n],
+    ['whose amount is above the bound too', { mostCost: 4n }, 900n],
+  ])('an item %s', (_, over, priced) => {
+    expect(cutToBound(item({ priced: 900n, ...over }))).toMatchObject({ amount: 5n, priced });
+  });
+});
+
+describe('cutToLease', () => {
+  const absurd = 2n ** 53n;
+  it.each([
+    ['leaves what the lease can hold', { amount: 5n, priced: 9n }, 0n, { amount: 5n, priced: 9n }],
+    [
+      'believes a dollar of a small lease',
+      { amount: absurd, priced: absurd },
+      7n,
+      { amount: 10n ** 9n, priced: 2n * 10n ** 9n },
+    ],
+    [
+      'believes all that a larger lease was granted',
+      { amount: absurd, priced: absurd },
+      10n ** 10n,
+      { amount: 10n ** 10n, priced: 2n * 10n ** 10n },
+    ],
+    [
+      'bounds the price where the amount is small',
+      { amount: 5n, priced: absurd },
+      0n,
+      { amount: 5n, priced: 10n ** 9n + 5n },
+    ],
+  ])('%s', (_, said, granted, expected) => {
+    expect(cutToLease(item(said), { granted })).toMatchObject(expected);
   });
 });

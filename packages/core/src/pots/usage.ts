@@ -20,6 +20,8 @@ export interface UsageItem {
   readonly reserved: bigint;
   /** What it costs by its price. What the organisation does not pay of it is borne by the operator. */
   readonly priced: bigint;
+  /** The highest believable cost of a request for this product; without it only the lease bounds the charge. */
+  readonly mostCost?: bigint;
   /** The budgets that the reservation counted against. */
   readonly budgets: readonly BudgetId[];
   /** When the request came: its charge is of that month, if that is still open. */
@@ -28,7 +30,7 @@ export interface UsageItem {
   readonly quantities: Readonly<Record<string, number>>;
 }
 
-export type UsageVerdict = 'charged' | 'late' | 'duplicate' | 'unknown_lease';
+export type UsageVerdict = 'charged' | 'late' | 'duplicate' | 'unknown_lease' | 'overpriced';
 
 interface Judged {
   readonly orgId: OrgId;
@@ -36,20 +38,61 @@ interface Judged {
   readonly closed: boolean;
 }
 
-/** A lease pays for its own organisation and mode, while it is not closed, and for gateways not given up. */
+/**
+ * A lease pays for its own organisation and mode, while it is not closed, and for gateways not given up. Neither the organisation nor
+ * the operator pays for a request that costs more than the highest possible cost of its product.
+ */
 export function judgeUsage(
-  item: Pick<UsageItem, 'orgId' | 'mode' | 'leaseId' | 'gatewayId'>,
+  item: Pick<UsageItem, 'orgId' | 'mode' | 'leaseId' | 'gatewayId' | 'amount' | 'mostCost'>,
   lease: Judged | undefined,
   settled: ReadonlySet<string>,
 ): Exclude<UsageVerdict, 'duplicate'> {
   if (lease === undefined || lease.orgId !== item.orgId || lease.mode !== item.mode) return 'unknown_lease';
   if (lease.closed || settled.has(`${item.leaseId} ${item.gatewayId}`)) return 'late';
-  return 'charged';
+  return item.mostCost !== undefined && item.amount > item.mostCost ? 'overpriced' : 'charged';
+}
+
+/** The same item, with a cost of at most `mostCost`: an engine that counts too much makes no request free. */
+export function cutToBound(item: UsageItem): UsageItem {
+  const { mostCost, amount, priced } = item;
+  if (mostCost === undefined || priced <= mostCost || amount > mostCost) return item;
+  return { ...item, priced: mostCost };
 }
 
 /** The same item, with what is really charged for it: no more than was reserved, whatever a gateway says. */
 export function cutToReservation(item: UsageItem): UsageItem {
   return item.amount <= item.reserved ? item : { ...item, amount: item.reserved };
+}
+
+/** Small leases: a request of a dollar is believed of each. */
+const believedOfAnyLease = 1_000_000_000n;
+
+/**
+ * The same item, with no more than its lease makes believable: a reservation is a part of what the lease was granted, and an engine
+ * exceeds it by no more than that again. Without this bound a hostile gateway could fill the operator's accounts with made-up prices.
+ */
+export function cutToLease(item: UsageItem, { granted }: { readonly granted: bigint }): UsageItem {
+  const most = granted > believedOfAnyLease ? granted : believedOfAnyLease;
+  const amount = item.amount > most ? most : item.amount;
+  const priced = item.priced > amount + most ? amount + most : item.priced;
+  return amount === item.amount && priced === item.priced ? item : { ...item, amount, priced };
+}
+
+/**
+ * The same items, together charged no more than their leases still hold. The transfer of a group then equals the sum of its requests:
+ * the ledger takes nothing beyond the hold, and the operator bears the rest.
+ */
+export function cutToHeld(
+  items: readonly UsageItem[],
+  heldOf: (leaseId: LeaseId) => bigint,
+): readonly UsageItem[] {
+  const left = new Map<LeaseId, bigint>();
+  return items.map((item) => {
+    const held = left.get(item.leaseId) ?? heldOf(item.leaseId);
+    const amount = item.amount > held ? held : item.amount;
+    left.set(item.leaseId, held - amount);
+    return amount === item.amount ? item : { ...item, amount };
+  });
 }
 
 /** What the operator bears of it. */
