@@ -3,7 +3,7 @@ import { nanoUsd } from '@millrace/platform/money';
 import { shardOf } from '@millrace/platform/outbox';
 import { createRandom } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createBudget } from '../ledger/index.ts';
+import { createBudget, type RecallMoney } from '../ledger/index.ts';
 import {
   claimRequiredActions,
   completeRequiredAction,
@@ -197,7 +197,7 @@ describe('a wallet that runs out of money', () => {
     const orgId = await world.organisation(5);
     const meter = await world.open(orgId);
     await world.clock.advance(82 * MINUTE_MS);
-    const sweep = () => sweepMeters(world.db, { shards: allShards, now: world.clock.now(), log: quiet });
+    const sweep = () => sweepMeters(world.db, { shards: allShards, log: quiet });
     await Promise.all([sweep(), sweep(), sweep()]);
     expect(await events(orgId)).toEqual(['balance.floor']);
     expect(await actionsOf(orgId)).toHaveLength(1);
@@ -300,13 +300,55 @@ describe('the look at all wallets', () => {
 describe('shards', () => {
   it('are swept by one worker in turn, and by another when the first has died', async () => {
     await world.clock.advance(HOUR_MS);
-    const sweep = (limit: number) =>
-      sweepDueShards(world.db, { now: world.clock.now(), log: quiet, everyMs: MINUTE_MS, limit });
+    const sweep = (limit: number) => sweepDueShards(world.db, { log: quiet, everyMs: MINUTE_MS, limit });
     const taken = await Promise.all([sweep(40), sweep(40)]);
     expect(taken.reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual(64);
     await sweep(64);
     expect(await sweep(64)).toBe(0);
     await world.clock.advance(MINUTE_MS);
     expect(await sweep(64)).toBe(64);
+  });
+});
+
+describe('a wallet whose money is lent for inference', () => {
+  /** A pot with so much of the money, which gives back no more than it has. */
+  function potWith(orgId: OrgId, inPot: bigint) {
+    let left = inPot;
+    const recalls: bigint[] = [];
+    const recallMoney: RecallMoney = async ({ amount }) => {
+      const given = amount === 'all' || amount > left ? left : amount;
+      left -= given;
+      recalls.push(given);
+      if (given > 0n) await world.topUp(orgId, Number(given) / 1e9);
+      return given;
+    };
+    return { recallMoney, recalls, left: () => left };
+  }
+
+  const passWith = async (recallMoney: RecallMoney, ms: number): Promise<void> => {
+    for (let passed = 0; passed < ms; passed += 5 * MINUTE_MS) {
+      await world.clock.advance(5 * MINUTE_MS);
+      await sweepMeters(world.db, { shards: allShards, log: quiet, recallMoney });
+    }
+  };
+
+  it('calls it back before anything is stopped, and no more than the next renewals take', async () => {
+    const orgId = await world.organisation(2 * 3.6);
+    await world.open(orgId);
+    const pot = potWith(orgId, usd(10 * 3.6));
+    await passWith(pot.recallMoney, 4 * HOUR_MS);
+    expect(await actionsOf(orgId)).toEqual([]);
+    expect(await stepOf(orgId)).not.toBe('empty');
+    expect(pot.recalls.length).toBeGreaterThan(0);
+    // Four hours were used, and the holds reach over the next renewal.
+    expect(pot.left()).toBeGreaterThan(usd(6 * 3.6));
+  });
+
+  it('is asked to stop when the pot has no more, or cannot be asked', async () => {
+    const orgId = await world.organisation(2 * 3.6);
+    await world.open(orgId);
+    const silent: RecallMoney = () => Promise.reject(new Error('away'));
+    await passWith(silent, 3 * HOUR_MS);
+    expect(await stepOf(orgId)).toBe('empty');
   });
 });

@@ -1,6 +1,7 @@
 import type { Reader, Tx } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
 import { fromUuid, toUuid, type OrgId } from '@millrace/platform/ids';
+import { isItemFree, type SharedLoop } from '@millrace/platform/loops';
 import { nanoUsd } from '@millrace/platform/money';
 import { shardOf } from '@millrace/platform/outbox';
 import { sql } from 'kysely';
@@ -28,18 +29,21 @@ interface LookRow {
   step: LadderStep | null;
 }
 
-/** What the holds of running meters still have for running time. An estimate: see `lookAtWallets`. */
+/**
+ * What the holds of running meters still have for running time. An estimate: see `lookAtWallets`. Bounded, so that no
+ * figure of one wallet fails the statement for all of them.
+ */
 const coverAt = (now: Date) => sql`
-  (sum(held_nano_usd)::float8 - sum(
+  least(9e18, greatest(-9e18, coalesce(sum(held_nano_usd)::float8 - sum(
      rate_nano_usd_per_hour::float8 / 3600000 * (
        greatest(0, elapsed_before_ms - posted_ms
                    + date_part('epoch', ${now}::timestamptz - running_since) * 1000))
-     + kept_nano_usd_per_hour::float8 / 3600000 * retention_ms))::bigint`;
+     + kept_nano_usd_per_hour::float8 / 3600000 * retention_ms), 0)))::bigint`;
 
 /** How fast one wallet's money goes, for whoever tells people their runway. */
 export async function readBurn(reader: Reader, orgId: OrgId, mode: Mode, now: Date): Promise<Burn> {
   const { rows } = await sql<Pick<LookRow, 'burn' | 'cover'>>`
-    select sum(rate_nano_usd_per_hour)::bigint as burn, ${coverAt(now)} as cover from meters
+    select least(9e18, coalesce(sum(rate_nano_usd_per_hour), 0))::bigint as burn, ${coverAt(now)} as cover from meters
      where org_id = ${toUuid(orgId)} and mode = ${mode} and state = 'open' and rate_nano_usd_per_hour > 0
        and funding = 'ahead'
   `.execute(reader.kysely);
@@ -58,7 +62,7 @@ export async function lookAtWallets(
 ): Promise<readonly WalletLook[]> {
   const { rows } = await sql<LookRow>`
     select org_id, mode, burn, cover, dries_at, step
-      from (select org_id, mode, sum(rate_nano_usd_per_hour)::bigint as burn,
+      from (select org_id, mode, least(9e18, coalesce(sum(rate_nano_usd_per_hour), 0))::bigint as burn,
                    ${coverAt(now)} as cover,
                    min(covered_until - retention_ms * interval '1 millisecond') as dries_at
               from meters
@@ -248,18 +252,41 @@ export async function cancelForBalance(tx: Tx, wallet: Wallet, now: Date): Promi
   return Number(numAffectedRows ?? 0n);
 }
 
-/** A budget was raised or began anew, or the thing has ended: its stop is called off unless somebody has begun. */
-export async function cancelNoLongerDry(tx: Tx, times: { now: Date; dryBy: Date }): Promise<number> {
-  const { numAffectedRows } = await sql`
+const isNoLongerDry = (dryBy: Date) => sql`
+  asked.reason = 'budget' and asked.state = 'pending'
+    and not exists (select 1 from meters dry
+                     where (dry.org_id, dry.mode, dry.cause_kind, dry.cause_id)
+                         = (asked.org_id, asked.mode, asked.cause_kind, asked.cause_id)
+                       and dry.state = 'open' and dry.funding = 'ahead'
+                       and dry.covered_until - dry.retention_ms * interval '1 millisecond' <= ${dryBy})`;
+
+/**
+ * Stops of all organisations that no worker has begun and that are no longer needed: the thing has ended, or its budget was
+ * raised or has begun a new period.
+ */
+export async function listNoLongerDry(
+  reader: Reader,
+  loop: SharedLoop,
+  { now, dryBy, limit }: { readonly now: Date; readonly dryBy: Date; readonly limit: number },
+): Promise<readonly string[]> {
+  const { rows } = await sql<{ id: bigint }>`
+    select id from required_actions asked
+     where ${isNoLongerDry(dryBy)} and ${isItemFree(loop, sql<string>`asked.id::text`, now)}
+     order by id limit ${limit}
+  `.execute(reader.kysely);
+  return rows.map(({ id }) => id.toString());
+}
+
+/** Calls these stops off, except stops that a worker has begun or that are needed again. */
+export async function cancelNoLongerDry(
+  tx: Tx,
+  ids: readonly string[],
+  times: { readonly now: Date; readonly dryBy: Date },
+): Promise<void> {
+  await sql`
     update required_actions asked set state = 'cancelled', done_at = ${times.now}
-     where reason = 'budget' and state = 'pending'
-       and not exists (select 1 from meters dry
-                        where (dry.org_id, dry.mode, dry.cause_kind, dry.cause_id)
-                            = (asked.org_id, asked.mode, asked.cause_kind, asked.cause_id)
-                          and dry.state = 'open' and dry.funding = 'ahead'
-                          and dry.covered_until - dry.retention_ms * interval '1 millisecond' <= ${times.dryBy})
+     where id = any(${ids}::bigint[]) and ${isNoLongerDry(times.dryBy)}
   `.execute(tx.kysely);
-  return Number(numAffectedRows ?? 0n);
 }
 
 /**
@@ -273,14 +300,20 @@ export async function claimActions(
     readonly now: Date;
     readonly claimMs: number;
     readonly limit: number;
+    /** The loop that carries the actions out: those that it has postponed are left out. */
+    readonly loop?: SharedLoop;
   },
 ): Promise<readonly RequiredAction[]> {
+  const { loop, now } = request;
+  const isFree =
+    loop === undefined ? sql`true` : isItemFree(loop, sql<string>`required_actions.id::text`, now);
   const { rows } = await sql<ActionRow>`
     update required_actions set state = 'claimed', attempts = attempts + 1,
            claimed_until = ${new Date(request.now.getTime() + request.claimMs)}
      where id in (select id from required_actions
                    where cause_kind = any(${request.kinds}::text[]) and due_at <= ${request.now}
                      and (state = 'pending' or (state = 'claimed' and claimed_until <= ${request.now}))
+                     and ${isFree}
                    order by due_at, id limit ${request.limit} for update skip locked)
     returning ${actionColumns}
   `.execute(tx.kysely);

@@ -1,6 +1,6 @@
 import { createIdSource, toUuid } from '@millrace/platform/ids';
 import { meteredTotal, nanoUsd, ppm } from '@millrace/platform/money';
-import { createRandom } from '@millrace/testing';
+import { createRandom, databaseAt } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { applyLedger, findHold, requireDone } from '../ledger/index.ts';
 import { burnOf, meterCost, openMeters, sweepMeters, type Meter } from './index.ts';
@@ -272,8 +272,7 @@ describe('a sweep', () => {
     const startMs = world.clock.nowMs();
     for (let turn = 0; turn < 4; turn += 1) {
       await world.clock.advance(37 * MINUTE_MS);
-      const sweep = () =>
-        sweepMeters(world.db, { shards: allShards, now: world.clock.now(), log: quiet, batchSize: 7 });
+      const sweep = () => sweepMeters(world.db, { shards: allShards, log: quiet, batchSize: 7 });
       await Promise.all([sweep(), sweep(), sweep()]);
     }
     const elapsedMs = world.clock.nowMs() - startMs;
@@ -295,9 +294,8 @@ describe('a sweep', () => {
     await world.sweep();
     const paid = await world.paid(orgId, meter.cause);
     await world.rows(`update meters set next_post_at = '2026-01-01' where id = '${toUuid(meter.id)}'`);
-    await sweepMeters(world.db, {
+    await sweepMeters(databaseAt(world.db, later(world.clock.now(), -HOUR_MS)), {
       shards: allShards,
-      now: later(world.clock.now(), -HOUR_MS),
       log: quiet,
     });
     expect(await world.paid(orgId, meter.cause)).toBe(paid);

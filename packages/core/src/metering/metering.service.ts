@@ -125,7 +125,10 @@ async function adoptHold(tx: Tx, meter: Meter, holdId: HoldId): Promise<Meter> {
 }
 
 /** The same step whoever opens it: two who open one name at once take one hold. */
-function holdCommand(meter: Meter, demand: MeterWish['demand'] = 'new'): LedgerCommand {
+function holdCommand(
+  meter: Meter,
+  demand: MeterWish['demand'] = 'new',
+): LedgerCommand & { readonly do: 'hold' } {
   return {
     do: 'hold',
     orgId: meter.orgId,
@@ -164,7 +167,9 @@ export async function openMeters(
   }
   const withoutHold = fresh.filter(({ meter }) => meter.holdId === null && meter.ratePerHour > 0n);
   const commands = withoutHold.map(({ meter, wish }) => holdCommand(meter, wish.demand));
-  const answers = (await applyLedger(tx, commands)).map(requireDone);
+  const answers = (await applyLedger(tx, commands)).map((result, nth) =>
+    requireDone(result, commands[nth]?.amount),
+  );
   for (const one of fresh) {
     const { meter } = one;
     const answer = answers[withoutHold.indexOf(one)];
@@ -244,7 +249,7 @@ async function carryOut(tx: Tx, plans: readonly Plan[]): Promise<ReadonlyMap<Met
       tx,
       plans.flatMap((plan) => plan.commands),
     )
-  ).map(requireDone);
+  ).map((result) => requireDone(result));
   let next = 0;
   const changes = plans.map((plan) => {
     const own = answers.slice(next, (next += plan.commands.length));

@@ -1,10 +1,12 @@
 import { defineStatement, runStatement, type Reader, type Tx } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
 import { fromUuid, toUuid, type MeterId, type OrgId } from '@millrace/platform/ids';
+import { isItemFree } from '@millrace/platform/loops';
 import { nanoUsd, ppm } from '@millrace/platform/money';
 import { shardOf } from '@millrace/platform/outbox';
 import { sql, type RawBuilder } from 'kysely';
 import type { MoneyCause, Product } from '../ledger/index.ts';
+import { postMeters } from './loops.ts';
 import type { CostParts, Funding, Meter, MeterState, Transition } from './metering.ts';
 
 /** All SQL about meters. */
@@ -186,25 +188,34 @@ export async function lockRunning(tx: Tx, orgId: OrgId, mode: Mode): Promise<rea
 }
 
 /**
- * Takes meters that are due, the longest due first in each shard, leaving those that another worker has taken. One
- * statement for many shards: a quiet installation asks once, not once for each.
+ * Meters that are due and free, the longest due first in each shard. One statement for many shards: a quiet
+ * installation asks once, not once for each.
  */
-export async function takeDue(
-  tx: Tx,
+export async function listDue(
+  reader: Reader,
   request: { readonly shards: readonly number[]; readonly now: Date; readonly limit: number },
-): Promise<readonly Meter[]> {
-  const { rows } = await sql<MeterRow>`
-    select due.*
+): Promise<readonly MeterId[]> {
+  const isFree = isItemFree(postMeters, sql<string>`meter.id::text`, request.now);
+  const { rows } = await sql<{ id: string }>`
+    select due.id
       from unnest(${request.shards}::smallint[]) as mine (shard)
      cross join lateral (
-       select ${columns} from meters meter
-        where meter.shard = mine.shard and meter.next_post_at <= ${request.now}
+       select meter.id from meters meter
+        where meter.shard = mine.shard and meter.next_post_at <= ${request.now} and ${isFree}
         order by meter.next_post_at limit ${request.limit}
-          for update skip locked
      ) as due
      limit ${request.limit}
-  `.execute(tx.kysely);
-  return rows.map(fromRow);
+  `.execute(reader.kysely);
+  return rows.map(({ id }) => fromUuid('mtr', id));
+}
+
+/** Those of the meters that are still due, locked, without those that another worker has taken. */
+export async function lockDue(tx: Tx, ids: readonly MeterId[], now: Date): Promise<readonly Meter[]> {
+  return selectMeters(
+    tx,
+    sql`where meter.id = any(${ids.map(toUuid)}::uuid[]) and meter.next_post_at <= ${now}
+        order by meter.id for update skip locked`,
+  );
 }
 
 /** Numbers as text: an array parameter of the driver knows no bigint. */
@@ -328,4 +339,14 @@ export async function takeShards(
     returning shard
   `.execute(tx.kysely);
   return rows.map((row) => row.shard);
+}
+
+/** Shards whose sweep failed are taken up again at once, unless another worker has taken them up since. */
+export async function giveShardsBack(
+  tx: Tx,
+  taken: { readonly shards: readonly number[]; readonly at: Date; readonly everyMs: number },
+): Promise<void> {
+  const before = new Date(taken.at.getTime() - taken.everyMs);
+  await sql`update meter_shards set swept_at = ${before}
+             where shard = any(${taken.shards}::smallint[]) and swept_at = ${taken.at}`.execute(tx.kysely);
 }

@@ -1,14 +1,25 @@
 import type { EventData } from '@millrace/contract';
 import type { Db, Tx } from '@millrace/platform/db';
+import { toUuid, type MeterId } from '@millrace/platform/ids';
 import type { Logger } from '@millrace/platform/log';
-import { zeroUsd, type NanoUsd } from '@millrace/platform/money';
+import { createItemRunner } from '@millrace/platform/loops';
+import { meteredTotal, zeroUsd, type NanoUsd } from '@millrace/platform/money';
 import { appendOutbox } from '@millrace/platform/outbox';
 import { counter } from '@millrace/platform/telemetry';
-import { applyLedger, readBalance, readBalances, runwayMs, walletKey, type Done } from '../ledger/index.ts';
+import {
+  applyLedger,
+  readBalance,
+  readBalances,
+  runwayMs,
+  walletKey,
+  type Done,
+  type RecallMoney,
+} from '../ledger/index.ts';
 import { burnOf, describeWallet, isDry, isUneven, levelTargets, moveOf, type LadderMove } from './ladder.ts';
 import {
   cancelForBalance,
   cancelNoLongerDry,
+  listNoLongerDry,
   lockLadder,
   lookAtWallets,
   requireForAll,
@@ -17,7 +28,16 @@ import {
   type Wallet,
   type WalletLook,
 } from './ladder.store.ts';
-import { lockRunning, postpone, saveMeters, takeDue, takeShards } from './meters.store.ts';
+import { callOffStops, postMeters, walkWallets } from './loops.ts';
+import {
+  giveShardsBack,
+  listDue,
+  lockDue,
+  lockRunning,
+  postpone,
+  saveMeters,
+  takeShards,
+} from './meters.store.ts';
 import type { Meter } from './metering.ts';
 import { planPosting, type Plan } from './plans.ts';
 import { defaultPolicy, type MeteringPolicy } from './policy.ts';
@@ -38,11 +58,12 @@ const moves = counter(
 
 export interface SweepOptions {
   readonly shards: readonly number[];
-  readonly now: Date;
   readonly log: Pick<Logger, 'warn' | 'error'>;
   /** How many meters to post in one transaction. */
   readonly batchSize?: number;
   readonly policy?: MeteringPolicy;
+  /** Takes back money that was lent for inference, before work that runs is stopped for want of it. Absent: none is lent. */
+  readonly recallMoney?: RecallMoney | undefined;
 }
 
 export interface SweepReport {
@@ -51,7 +72,9 @@ export interface SweepReport {
   readonly moved: number;
 }
 
-type Settings = Required<SweepOptions>;
+type Settings = Required<Omit<SweepOptions, 'recallMoney'>> & Pick<SweepOptions, 'recallMoney'>;
+/** Settings, with the time of the transaction or of the read that uses them. */
+type AtTime<Names extends keyof Settings = keyof Settings> = Pick<Settings, Names> & { readonly now: Date };
 
 const BATCH = 500;
 const WALLETS_AT_ONCE = 5_000;
@@ -67,17 +90,36 @@ export async function sweepMeters(db: Db, options: SweepOptions): Promise<SweepR
   return { posted: count, ...(await walkLadders(db, settings)) };
 }
 
+/** Batches of many organisations; a batch that fails is posted in parts, and only the meter that fails is postponed. */
 async function postDue(db: Db, settings: Settings): Promise<number> {
+  const { shards, batchSize, log } = settings;
+  const runner = createItemRunner(postMeters, { db, log });
   let total = 0;
   for (;;) {
-    const taken = await db.transaction({ name: 'post meters', isolation }, (tx) => postBatch(tx, settings));
+    const due = await listDue(db, { shards, now: db.clock.now(), limit: batchSize });
+    let taken = 0;
+    const { failed } = await runner.runBatch(due, {
+      key: (id) => toUuid(id),
+      together: async (ids) => {
+        const count = await db.transaction({ name: 'post meters', isolation }, (tx) =>
+          postBatch(tx, ids, settings),
+        );
+        taken += count;
+      },
+    });
     total += taken;
-    if (taken < settings.batchSize) return total;
+    // Without progress another worker has these meters.
+    if (due.length < batchSize || taken + failed === 0) return total;
   }
 }
 
-async function postBatch(tx: Tx, { shards, now, batchSize, policy, log }: Settings): Promise<number> {
-  const due = await takeDue(tx, { shards, now, limit: batchSize });
+async function postBatch(
+  tx: Tx,
+  ids: readonly MeterId[],
+  { policy, log }: Pick<Settings, 'policy' | 'log'>,
+): Promise<number> {
+  const now = tx.clock.now();
+  const due = await lockDue(tx, ids, now);
   await settleAll(
     tx,
     due.map((meter) => planPosting(meter, now, policy)),
@@ -93,7 +135,7 @@ async function postBatch(tx: Tx, { shards, now, batchSize, policy, log }: Settin
 async function settleAll(
   tx: Tx,
   plans: readonly Plan[],
-  { now, policy, log }: Pick<Settings, 'now' | 'policy' | 'log'>,
+  { now, policy, log }: AtTime<'policy' | 'log'>,
 ): Promise<readonly Meter[]> {
   const results = await applyLedger(
     tx,
@@ -123,25 +165,70 @@ async function settleAll(
   return [...changes.map((change) => change.after), ...stuck];
 }
 
-/** Looks at every wallet at once, and then closely at those where something may have to be done. */
+/** Reads all wallets together, then handles each one that may need an action by itself. */
 async function walkLadders(db: Db, settings: Settings): Promise<{ wallets: number; moved: number }> {
-  const { shards, now } = settings;
+  const { shards, log } = settings;
+  // Only to find the wallets that need attention: each of them is judged again by the clock of its own transaction.
+  const now = db.clock.now();
   const looks = await lookAtWallets(db, shards, now);
+  const runner = createItemRunner(walkWallets, { db, log });
+  const recall = stopAfterFailures(settings.recallMoney);
   let moved = 0;
   for (let first = 0; first < looks.length; first += WALLETS_AT_ONCE) {
-    const some = looks.slice(first, first + WALLETS_AT_ONCE);
-    const balances = await readBalances(db, some, now);
-    for (const look of some) {
-      const runway = runwayMs(look, balances.get(walletKey(look))?.available ?? zeroUsd);
-      if (needsAttention(look, runway, settings) && (await attend(db, look, settings))) moved += 1;
-    }
+    await runner.run(
+      await selectWallets(db, looks.slice(first, first + WALLETS_AT_ONCE), { ...settings, now }),
+      {
+        key: ({ orgId, mode }) => `${toUuid(orgId)} ${mode}`,
+        work: async (look) => {
+          await callBackLent(db, look, { ...settings, recallMoney: recall });
+          if (await attend(db, look, settings)) moved += 1;
+        },
+      },
+    );
   }
-  const times = { now, dryBy: new Date(now.getTime() + settings.policy.stopAheadMs) };
-  await db.transaction({ name: 'call off stops', isolation }, (tx) => cancelNoLongerDry(tx, times));
+  await callOff(db, settings);
   return { wallets: looks.length, moved };
 }
 
-function needsAttention(look: WalletLook, runway: number | null, { now, policy }: Settings): boolean {
+/** Calls off many stops in one transaction. If that fails, tries smaller batches, and postpones only stops that fail alone. */
+async function callOff(
+  db: Db,
+  { batchSize, policy, log }: Pick<Settings, 'batchSize' | 'policy' | 'log'>,
+): Promise<void> {
+  const runner = createItemRunner(callOffStops, { db, log });
+  const timesAt = (now: Date) => ({ now, dryBy: new Date(now.getTime() + policy.stopAheadMs) });
+  for (;;) {
+    const ids = await listNoLongerDry(db, callOffStops, { ...timesAt(db.clock.now()), limit: batchSize });
+    const { done, failed } = await runner.runBatch(ids, {
+      key: (id) => id,
+      together: (some) =>
+        db.transaction({ name: 'call off stops', isolation }, (tx) =>
+          cancelNoLongerDry(tx, some, timesAt(tx.clock.now())),
+        ),
+    });
+    if (ids.length < batchSize || done + failed === 0) return;
+  }
+}
+
+/** All of them where their balances cannot be read together: each is then read by itself. */
+async function selectWallets(
+  db: Db,
+  looks: readonly WalletLook[],
+  settings: AtTime<'policy' | 'log'>,
+): Promise<readonly WalletLook[]> {
+  try {
+    const balances = await readBalances(db, looks, settings.now);
+    return looks.filter((look) => {
+      const runway = runwayMs(look, balances.get(walletKey(look))?.available ?? zeroUsd);
+      return needsAttention(look, runway, settings);
+    });
+  } catch (error) {
+    settings.log.warn({ err: error, wallets: looks.length }, 'balances could not be read together');
+    return looks;
+  }
+}
+
+function needsAttention(look: WalletLook, runway: number | null, { now, policy }: AtTime<'policy'>): boolean {
   return (
     look.step === 'empty' ||
     moveOf(look.step, runway) !== null ||
@@ -150,13 +237,58 @@ function needsAttention(look: WalletLook, runway: number | null, { now, policy }
   );
 }
 
+const RECALL_FAILURES_MAX = 5;
+
+/**
+ * After some failures in a row no further recall is tried in this sweep: thousands of wallets would each wait for the time-out.
+ * One failure does not count, because it may be caused by a single organisation.
+ */
+function stopAfterFailures(recall: RecallMoney | undefined): RecallMoney | undefined {
+  if (recall === undefined) return undefined;
+  let failures = 0;
+  return async (request) => {
+    if (failures >= RECALL_FAILURES_MAX) return 0n;
+    try {
+      const recalled = await recall(request);
+      failures = 0;
+      return recalled;
+    } catch (error) {
+      failures += 1;
+      throw error;
+    }
+  };
+}
+
+/**
+ * Running resources are paid for before future inference: if the wallet does not cover the next renewals, lent credit is
+ * recalled from the pot. Outside of any transaction, since the pot is asked over the network; if it cannot be asked, the
+ * wallet is judged by what it has.
+ */
+async function callBackLent(
+  db: Db,
+  look: WalletLook,
+  { recallMoney, policy, log }: Pick<Settings, 'recallMoney' | 'policy' | 'log'>,
+): Promise<void> {
+  const { orgId, mode, burnPerHour, cover } = look;
+  if (recallMoney === undefined || mode === 'test' || burnPerHour === 0n) return;
+  const { available } = await readBalance(db, orgId, mode, db.clock.now());
+  const wanted = meteredTotal(burnPerHour, policy.postEveryMs + policy.marginMs) - cover - available;
+  if (wanted <= 0n) return;
+  try {
+    await recallMoney({ orgId, mode, amount: wanted });
+  } catch (error) {
+    log.warn({ err: error, orgId }, 'lent money could not be called back');
+  }
+}
+
 /**
  * Looks closely at one wallet, and answers whether it came to another step. Its running meters are locked, so that no
  * renewal moves money between the meters and the balance while they are read.
  */
 function attend(db: Db, wallet: Wallet, settings: Settings): Promise<boolean> {
-  const { now, policy } = settings;
+  const { policy } = settings;
   return db.transaction({ name: 'walk ladder', isolation }, async (tx) => {
+    const now = tx.clock.now();
     const standing = await lockLadder(tx, wallet, now);
     let meters = await lockRunning(tx, wallet.orgId, wallet.mode);
     const balance = await readBalance(tx, wallet.orgId, wallet.mode, now);
@@ -166,7 +298,8 @@ function attend(db: Db, wallet: Wallet, settings: Settings): Promise<boolean> {
     if (move !== null) {
       await makeMove(tx, wallet, move, { now, data: describeWallet(balance, burn, runway) });
     }
-    if (isUneven(burn, runway, now, policy)) meters = await level(tx, meters, balance.available, settings);
+    if (isUneven(burn, runway, now, policy))
+      meters = await level(tx, meters, balance.available, { ...settings, now });
     if ((move?.step ?? standing.step) === 'empty') {
       await requireForAll(tx, wallet, { now, since: move === null ? standing.since : now });
     } else if (isDry(burnOf(meters, now), runway, now, policy)) {
@@ -205,7 +338,7 @@ async function level(
   tx: Tx,
   meters: readonly Meter[],
   available: NanoUsd,
-  settings: Settings,
+  settings: AtTime,
 ): Promise<readonly Meter[]> {
   const { now, policy } = settings;
   const targets = levelTargets(meters, available, now, policy);
@@ -224,10 +357,22 @@ export async function sweepDueShards(
   db: Db,
   options: Omit<SweepOptions, 'shards'> & { readonly everyMs: number; readonly limit: number },
 ): Promise<number> {
-  const { now, everyMs, limit } = options;
-  const shards = await db.transaction({ name: 'take meter shards', isolation }, (tx) =>
-    takeShards(tx, { now, unsweptSince: new Date(now.getTime() - everyMs), limit }),
-  );
-  if (shards.length > 0) await sweepMeters(db, { ...options, shards });
+  const { everyMs, limit, log } = options;
+  const { shards, at } = await db.transaction({ name: 'take meter shards', isolation }, async (tx) => {
+    const now = tx.clock.now();
+    const unsweptSince = new Date(now.getTime() - everyMs);
+    return { shards: await takeShards(tx, { now, unsweptSince, limit }), at: now };
+  });
+  if (shards.length === 0) return 0;
+  try {
+    await sweepMeters(db, { ...options, shards });
+  } catch (error) {
+    await db
+      .transaction({ name: 'give meter shards back', isolation }, (tx) =>
+        giveShardsBack(tx, { shards, at, everyMs }),
+      )
+      .catch((problem: unknown) => log.warn({ err: problem }, 'meter shards wait for their next turn'));
+    throw error;
+  }
   return shards.length;
 }

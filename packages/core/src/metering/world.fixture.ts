@@ -4,7 +4,15 @@ import { createIdSource, type OrgId } from '@millrace/platform/ids';
 import { createLogger } from '@millrace/platform/log';
 import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
 import { outboxShards } from '@millrace/platform/outbox';
-import { createOrganisation, createTestDatabase, hybridClock, testClock, uniqueId } from '@millrace/testing';
+import {
+  createOrganisation,
+  createTestDatabase,
+  hybridClock,
+  longDbTimeouts,
+  testClock,
+  uniqueId,
+  type TestDatabase,
+} from '@millrace/testing';
 import { sql } from 'kysely';
 import {
   applyLedger,
@@ -29,6 +37,7 @@ import {
 /** Real tables and the real ledger on a clock that a test moves by hand. */
 export interface MeteringWorld {
   readonly db: Db;
+  readonly database: TestDatabase;
   readonly clock: SimulatedClock;
   organisation(balanceUsd: number): Promise<OrgId>;
   topUp(orgId: OrgId, usd: number, as?: 'paid' | 'promo'): Promise<void>;
@@ -56,7 +65,14 @@ export async function createMeteringWorld(): Promise<MeteringWorld> {
   const database = await createTestDatabase();
   const clock = testClock();
   const ids = createIdSource({ clock, cell: 1 });
-  const db = createDb({ url: database.url, poolSize: 6, clock: hybridClock(clock), ids, log: quiet });
+  const db = createDb({
+    ...longDbTimeouts,
+    url: database.url,
+    poolSize: 6,
+    clock: hybridClock(clock),
+    ids,
+    log: quiet,
+  });
   const isolation = 'read committed';
   const run = <T>(work: Parameters<typeof db.transaction<T>>[1]): Promise<T> =>
     db.transaction({ name: 'test', isolation }, work);
@@ -103,6 +119,7 @@ export async function createMeteringWorld(): Promise<MeteringWorld> {
     );
   return {
     db,
+    database,
     clock,
     topUp,
     wish,
@@ -122,7 +139,7 @@ export async function createMeteringWorld(): Promise<MeteringWorld> {
     resume: (meter, at = clock.now()) => run((tx) => resumeMeter(tx, meter.orgId, meter.id, at)),
     close: (meter, at = clock.now(), rest = 'owed') =>
       run((tx) => closeMeter(tx, meter.orgId, meter.id, at, rest)),
-    sweep: () => sweepMeters(db, { shards: allShards, now: clock.now(), log: quiet }),
+    sweep: () => sweepMeters(db, { shards: allShards, log: quiet }),
     balance: async (orgId) => {
       const { balance, held, available } = await readBalance(db, orgId, 'live', clock.now());
       return { balance, held, available };

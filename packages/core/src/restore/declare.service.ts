@@ -1,0 +1,27 @@
+import type { Tx } from '@millrace/platform/db';
+import { lockRestoreState, lowerMarkedAt, noteRestored, readCounters } from './restore.store.ts';
+
+export interface DeclaredRestore {
+  /** Null: no worker has run since the restore, so the mark itself says it. */
+  readonly restoredTo: Date | null;
+  /** The highest invoice number that was sent; null: not known. */
+  readonly lastInvoice: number | null;
+}
+
+/**
+ * Records a restore that no copy of the mark can prove, because NATS and Valkey were lost or restored too. Numbers that were given
+ * after the point are not known: wire ids continue above a margin. False: a restore is known already.
+ */
+export async function declareRestored(tx: Tx, declared: DeclaredRestore): Promise<boolean> {
+  const { status, generation, mark, markedAt } = await lockRestoreState(tx);
+  if (status !== 'normal') return false;
+  const { restoredTo, lastInvoice } = declared;
+  if (restoredTo !== null) await lowerMarkedAt(tx, restoredTo);
+  const { invoices, wireIds } = await readCounters(tx);
+  return noteRestored(tx, {
+    generation,
+    mark,
+    at: markedAt.toISOString(),
+    counters: { invoices: Math.max(invoices, lastInvoice ?? 0), wireIds },
+  });
+}

@@ -1,0 +1,60 @@
+import { z } from 'zod';
+
+/** How far a database has come. The generation counts first: a confirmed restore raises it. Pure. */
+export interface Mark {
+  readonly generation: number;
+  readonly mark: number;
+}
+
+/** Numbers that were given to clients, so a restored database must not give them again. */
+export interface Counters {
+  readonly invoices: number;
+  /** The next wire id of each block, by kind and block: `rental/0`. */
+  readonly wireIds: Readonly<Record<string, number>>;
+}
+
+/** A mark as it is copied to NATS and Valkey, with the counters of the database at that time. */
+export interface OutsideMark extends Mark {
+  readonly at: string;
+  readonly counters: Counters;
+}
+
+const count = z.int().min(0);
+const outsideMarkSchema = z.object({
+  generation: count,
+  mark: count,
+  at: z.string().max(40),
+  counters: z.object({ invoices: count, wireIds: z.record(z.string().max(40), count) }),
+});
+
+export function isAhead(one: Mark, other: Mark): boolean {
+  return one.generation === other.generation ? one.mark > other.mark : one.generation > other.generation;
+}
+
+/** Null for a text that no worker of this release wrote: it proves nothing. */
+export function readOutsideMark(text: string): OutsideMark | null {
+  try {
+    return outsideMarkSchema.safeParse(JSON.parse(text)).data ?? null;
+  } catch {
+    return null;
+  }
+}
+
+/** The newest of all that were found, with the highest of each counter. */
+export function newestOf(marks: readonly OutsideMark[]): OutsideMark | null {
+  return marks.reduce<OutsideMark | null>((newest, each) => {
+    if (newest === null) return each;
+    const [later, earlier] = isAhead(each, newest) ? [each, newest] : [newest, each];
+    const wireIds = { ...later.counters.wireIds };
+    for (const [block, next] of Object.entries(earlier.counters.wireIds)) {
+      wireIds[block] = Math.max(wireIds[block] ?? 0, next);
+    }
+    const invoices = Math.max(later.counters.invoices, earlier.counters.invoices);
+    return { ...later, counters: { invoices, wireIds } };
+  }, null);
+}
+
+/** Epochs of leases begin above this after the restore of that generation: no lease before it can have reached them. */
+export function epochFloorOf(generation: number): bigint {
+  return BigInt(generation - 1) * 2n ** 32n;
+}

@@ -1,0 +1,207 @@
+import type { Timer } from '@millrace/platform/clock';
+import type { Db, Reader } from '@millrace/platform/db';
+import { startLoop, type Loop } from '@millrace/platform/lifecycle';
+import type { Logger } from '@millrace/platform/log';
+import { gauge } from '@millrace/platform/telemetry';
+import { lostTimeOf, mayHaveLostRow, type UnknownMachine } from './lost-time.ts';
+import { isAhead, newestOf, type Mark, type OutsideMark } from './mark.ts';
+import type { OutsideStore } from './outside.ts';
+import {
+  advanceMark,
+  noteRestored,
+  readCounters,
+  readMark,
+  readRestoreState,
+  type RestoreState,
+} from './restore.store.ts';
+
+const blockedGauge = gauge(
+  'millrace_restore_blocked',
+  '1 while the database is known to be restored to an earlier point and no operator has confirmed it',
+);
+const unverifiedGauge = gauge(
+  'millrace_restore_unverified',
+  '1 while this worker has not yet compared the database with a mark outside',
+);
+
+export interface RestoreGuard {
+  /** Compares and, unless the database was restored, advances the mark. */
+  check(): Promise<RestoreState>;
+  /**
+   * The database is the newest state as far as this process knows: it was compared at least once, and no restore waits for a
+   * confirmation. Lending, acting outwards and giving numbers are allowed only then.
+   */
+  isOpen(): boolean;
+  /** Whether it is open, decided by the row that the caller's transaction sees. */
+  mayLend(reader: Reader): Promise<boolean>;
+  /** Why not, for people. */
+  reason(): string | null;
+  /** When this process could last act again after it had to wait; null: it never had to. */
+  heldUntil(): Date | null;
+  /** Whether a machine without a row may belong to a rental whose row was lost by a confirmed restore. */
+  mayHaveLostRow(machine: UnknownMachine): boolean;
+  start(everyMs?: number): Loop;
+}
+
+export interface RestoreGuardOptions {
+  readonly db: Db;
+  readonly clock: Timer;
+  readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
+  readonly stores: readonly OutsideStore[];
+  /** Called with each check while the database is known to be restored: stops spending, and reports. */
+  readonly whileRestored?: (state: RestoreState) => Promise<void>;
+}
+
+const CHECK_EVERY_MS = 1_000;
+
+const restoredText =
+  'The database was restored to an earlier point. Nothing is lent, created or removed until an operator runs ' +
+  'millrace-admin restore confirm (see docs/runbooks/restore.md).';
+const unverifiedText =
+  'This worker has not yet been able to compare the database with the mark in NATS or Valkey. Until then it lends, creates, removes, numbers and sends nothing.';
+
+interface Answers {
+  readonly marks: readonly OutsideMark[];
+  /** NATS keeps its copy on disk, so its answer counts also when it has none; an empty Valkey says nothing. */
+  readonly isTelling: boolean;
+}
+
+async function askStores(stores: RestoreGuardOptions['stores'], installation: string): Promise<Answers> {
+  const answers = await Promise.all(
+    stores.map(async (store) => ({
+      store,
+      answer: await store.read(installation).then(
+        (mark) => ({ mark }),
+        () => null,
+      ),
+    })),
+  );
+  const marks = answers.flatMap(({ answer }) =>
+    answer === null || answer.mark === null ? [] : [answer.mark],
+  );
+  return {
+    marks,
+    isTelling: marks.length > 0 || answers.some((one) => one.store.name === 'nats' && one.answer !== null),
+  };
+}
+
+/** Knows whether the database is the newest state of the installation. One for each worker. */
+export function createRestoreGuard(options: RestoreGuardOptions): RestoreGuard {
+  const { db, log, stores } = options;
+  let isVerified = false;
+  let state: RestoreState | null = null;
+  let openedAt: Date | null = null;
+  let wasOpen = false;
+  const isOpen = (): boolean => isVerified && state?.status === 'normal';
+  /** The furthest that this process has seen of the database itself. */
+  let seen: Mark = { generation: 0, mark: 0 };
+
+  function remember(next: RestoreState): void {
+    if (isAhead(next, seen)) seen = { generation: next.generation, mark: next.mark };
+    if (state?.status !== 'normal' && state !== null && next.status === 'normal') {
+      log.info({ generation: next.generation }, 'the restore was confirmed: lending and removing continue');
+    }
+    const wasHeld = state !== null && !wasOpen;
+    state = next;
+    if (wasHeld && isOpen()) openedAt = db.clock.now();
+    wasOpen = isOpen();
+    blockedGauge.record(next.status === 'normal' ? 0 : 1);
+    unverifiedGauge.record(isVerified ? 0 : 1);
+  }
+
+  async function found(outside: OutsideMark, database: RestoreState): Promise<void> {
+    await db.transaction({ name: 'note restore', isolation: 'read committed' }, (tx) =>
+      noteRestored(tx, outside),
+    );
+    log.error(
+      { database: { generation: database.generation, mark: database.mark, at: database.markedAt }, outside },
+      restoredText,
+    );
+  }
+
+  async function copy(advanced: RestoreState, counters: OutsideMark['counters']): Promise<void> {
+    const { installation, generation, mark, markedAt } = advanced;
+    const outside = { generation, mark, at: markedAt.toISOString(), counters };
+    await Promise.all(
+      stores.map((store) =>
+        store
+          .write(installation, outside)
+          .catch((error: unknown) =>
+            log.warn({ err: error, store: store.name }, 'the restore mark could not be copied'),
+          ),
+      ),
+    );
+  }
+
+  /** The stores are read before the row: each copy was committed here before, so a row that is behind was put back. */
+  async function check(): Promise<RestoreState> {
+    const { installation } = await readRestoreState(db);
+    const { marks, isTelling } = await askStores(stores, installation);
+    const present = await readRestoreState(db);
+    const behindSeen = isAhead(seen, present);
+    const newest = newestOf(marks);
+    if (present.status === 'normal' && (behindSeen || (newest !== null && isAhead(newest, present)))) {
+      const counters = { invoices: 0, wireIds: {} };
+      const own = { ...seen, at: new Date(0).toISOString(), counters };
+      await found(newestOf([...marks, ...(behindSeen ? [own] : [])]) ?? own, present);
+      const blocked = await readRestoreState(db);
+      remember(blocked);
+      await options.whileRestored?.(blocked);
+      return blocked;
+    }
+    isVerified ||= isTelling;
+    if (present.status !== 'normal') {
+      remember(present);
+      await options.whileRestored?.(present);
+      return readRestoreState(db);
+    }
+    if (!isTelling) {
+      remember(present);
+      return present;
+    }
+    const advanced = await db.transaction(
+      { name: 'advance restore mark', isolation: 'read committed' },
+      async (tx) => {
+        const next = await advanceMark(tx, present);
+        return next === null ? null : { next, counters: await readCounters(tx) };
+      },
+    );
+    if (advanced === null) return present;
+    remember(advanced.next);
+    await copy(advanced.next, advanced.counters);
+    return advanced.next;
+  }
+
+  return {
+    check,
+    isOpen,
+    async mayLend(reader) {
+      if (!isOpen()) return false;
+      // This process may advance the mark while the row is read.
+      const before = seen;
+      const present = await readMark(reader);
+      return present.status === 'normal' && !isAhead(before, present);
+    },
+    reason: () =>
+      isOpen() ? null : state !== null && state.status !== 'normal' ? restoredText : unverifiedText,
+    heldUntil() {
+      const confirmedAt = state?.confirmedAt ?? null;
+      return openedAt === null || (confirmedAt !== null && confirmedAt > openedAt) ? confirmedAt : openedAt;
+    },
+    mayHaveLostRow: (machine) => mayHaveLostRow(state === null ? null : lostTimeOf(state), machine),
+    start: (everyMs = CHECK_EVERY_MS) =>
+      startLoop(
+        {
+          name: 'compare the restore mark',
+          clock: options.clock,
+          log,
+          idleMs: everyMs,
+          maxBackoffMs: everyMs,
+        },
+        async () => {
+          await check();
+          return 'idle';
+        },
+      ),
+  };
+}

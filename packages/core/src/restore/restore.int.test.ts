@@ -1,0 +1,264 @@
+import { systemClock } from '@millrace/platform/clock';
+import { createTestDatabase, testLog, type TestDatabase } from '@millrace/testing';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { carryOutConfirmation, type ConfirmSteps } from './confirm.service.ts';
+import { declareRestored } from './declare.service.ts';
+import type { OutsideMark } from './mark.ts';
+import type { OutsideStore } from './outside.ts';
+import { createRestoreGuard, type RestoreGuard } from './restore.guard.ts';
+import { beginConfirming, readRestoreState, saveReport } from './restore.store.ts';
+
+/** Marks outside are kept in memory; a restore is the row as it was before. The drill uses a real backup. */
+
+let database: TestDatabase;
+beforeEach(async () => {
+  database = await createTestDatabase();
+});
+afterEach(() => database.drop());
+
+function memoryStore(name: OutsideStore['name']) {
+  const kept = new Map<string, OutsideMark>();
+  let isAway = false;
+  const store: OutsideStore = {
+    name,
+    read: async (installation) => {
+      if (isAway) throw new Error('away');
+      return kept.get(installation) ?? null;
+    },
+    write: async (installation, mark) => {
+      if (isAway) throw new Error('away');
+      kept.set(installation, mark);
+    },
+  };
+  return { ...store, wipe: () => kept.clear(), cut: (away: boolean) => void (isAway = away) };
+}
+
+const guardOf = (...stores: readonly OutsideStore[]): RestoreGuard =>
+  createRestoreGuard({ db: database.db, clock: systemClock, log: testLog(), stores });
+
+async function query(text: string): Promise<void> {
+  const client = await database.connect();
+  await client.query(text);
+  await client.end();
+}
+
+const restoreTo = (mark: number, generation = 1): Promise<void> =>
+  query(
+    `update restore_state set mark = ${mark}, generation = ${generation}, state = 'normal', found_at = null, outside = null`,
+  );
+
+const steps: ConfirmSteps = {
+  storeEvents: async () => 0,
+  endLeases: async () => 0,
+  quarantine: async () => undefined,
+};
+
+const report = {
+  ...{ restoredTo: '', newestMark: '', leases: [], machines: [], payments: [], invoices: null, events: [] },
+  ...{ usageMessages: 0, problems: [] },
+};
+
+async function confirm(): Promise<void> {
+  const { db } = database;
+  await db.transaction({ name: 'test', isolation: 'read committed' }, async (tx) => {
+    await saveReport(tx, report);
+    expect(await beginConfirming(tx)).toBe(true);
+  });
+  expect(await carryOutConfirmation(db, steps)).toBe(true);
+}
+
+describe('the restore mark', () => {
+  it('is advanced in the database and then copied outside', async () => {
+    const nats = memoryStore('nats');
+    const guard = guardOf(nats);
+    expect(guard.isOpen()).toBe(false);
+    const { installation } = await guard.check();
+    await guard.check();
+    expect(guard.isOpen()).toBe(true);
+    expect(await nats.read(installation)).toMatchObject({ generation: 1, mark: 2 });
+  });
+
+  it('proves a restore to a worker that starts afterwards when a copy is ahead of the row', async () => {
+    const nats = memoryStore('nats');
+    const before = guardOf(nats);
+    for (let nth = 0; nth < 3; nth += 1) await before.check();
+    await restoreTo(1);
+    const guard = guardOf(nats);
+    expect((await guard.check()).status).toBe('restored');
+    expect(guard.isOpen()).toBe(false);
+    expect(guard.reason()).toContain('millrace-admin restore confirm');
+    // Nothing moves the mark, so nothing hides the proof.
+    await guard.check();
+    expect(await readRestoreState(database.db)).toMatchObject({ mark: 1, outside: { mark: 3 } });
+  });
+
+  it('proves it by Valkey alone where NATS has lost its disk', async () => {
+    const [nats, valkey] = [memoryStore('nats'), memoryStore('valkey')];
+    const before = guardOf(nats, valkey);
+    for (let nth = 0; nth < 3; nth += 1) await before.check();
+    await restoreTo(1);
+    nats.wipe();
+    expect((await guardOf(nats, valkey).check()).status).toBe('restored');
+  });
+
+  it('proves it to a worker that ran on, in the transaction of the next lease', async () => {
+    const nats = memoryStore('nats');
+    const guard = guardOf(nats);
+    for (let nth = 0; nth < 3; nth += 1) await guard.check();
+    await restoreTo(1);
+    nats.wipe();
+    expect(await guard.mayLend(database.db)).toBe(false);
+    expect((await guard.check()).status).toBe('restored');
+  });
+
+  it('proves nothing by its absence: empty stores and a failover without loss change nothing', async () => {
+    const [nats, valkey] = [memoryStore('nats'), memoryStore('valkey')];
+    const guard = guardOf(nats, valkey);
+    await guard.check();
+    nats.wipe();
+    valkey.wipe();
+    expect((await guard.check()).status).toBe('normal');
+    expect((await guardOf(nats, valkey).check()).status).toBe('normal');
+    expect(guard.isOpen()).toBe(true);
+  });
+
+  it('does not advance while no store answers, so that a copy ahead of it stays ahead', async () => {
+    const nats = memoryStore('nats');
+    for (let nth = 0; nth < 3; nth += 1) await guardOf(nats).check();
+    await restoreTo(1);
+    nats.cut(true);
+    const guard = guardOf(nats);
+    for (let nth = 0; nth < 5; nth += 1) await guard.check();
+    expect(guard.isOpen()).toBe(false);
+    expect((await readRestoreState(database.db)).status).toBe('normal');
+    nats.cut(false);
+    expect((await guard.check()).status).toBe('restored');
+  });
+
+  it('of another installation is ignored', async () => {
+    const nats = memoryStore('nats');
+    for (let nth = 0; nth < 3; nth += 1) await guardOf(nats).check();
+    await query(`update restore_state set installation = gen_random_uuid(), mark = 0`);
+    expect((await guardOf(nats).check()).status).toBe('normal');
+  });
+});
+
+describe('confirming a restore', () => {
+  it('raises the generation above what is outside, once, and opens the guard', async () => {
+    const nats = memoryStore('nats');
+    const before = guardOf(nats);
+    for (let nth = 0; nth < 5; nth += 1) await before.check();
+    await restoreTo(2);
+    const guard = guardOf(nats);
+    await guard.check();
+    const floors: bigint[] = [];
+    await database.db.transaction({ name: 'test', isolation: 'read committed' }, async (tx) => {
+      await saveReport(tx, report);
+      await beginConfirming(tx);
+    });
+    const withFloor = { ...steps, endLeases: async (floor: bigint) => floors.push(floor) };
+    const [one, two] = await Promise.all([
+      carryOutConfirmation(database.db, withFloor),
+      carryOutConfirmation(database.db, withFloor),
+    ]);
+    expect([one, two].filter(Boolean)).toHaveLength(1);
+    expect(floors[0]).toBe(4_294_967_296n);
+    expect(await readRestoreState(database.db)).toMatchObject({ status: 'normal', generation: 2 });
+    // The earlier worker, whose own mark is older now, goes on as well.
+    expect((await before.check()).status).toBe('normal');
+    expect((await guard.check()).status).toBe('normal');
+    expect(guard.isOpen()).toBe(true);
+    expect((await readRestoreState(database.db)).confirmedAt).not.toBeNull();
+  });
+
+  it('remembers the earliest restore point, so that machines of any lost time are known by their creation time', async () => {
+    const nats = memoryStore('nats');
+    const guard = guardOf(nats);
+    for (let nth = 0; nth < 3; nth += 1) await guard.check();
+    const minutesAgo = (minutes: number): Date => new Date(database.db.clock.nowMs() - minutes * 60_000);
+    const later = new Date(database.db.clock.nowMs() + 3_600_000);
+    for (const [mark, minutes] of [
+      [1, 600],
+      [0, 60],
+    ] as const) {
+      await restoreTo(mark);
+      await query(`update restore_state set marked_at = '${minutesAgo(minutes).toISOString()}'`);
+      expect((await guard.check()).status).toBe('restored');
+      await confirm();
+      expect((await guard.check()).status).toBe('normal');
+    }
+    for (const minutes of [30, 500]) {
+      expect(guard.mayHaveLostRow({ firstSeenAt: later, createdAt: minutesAgo(minutes) })).toBe(true);
+    }
+    expect(guard.mayHaveLostRow({ firstSeenAt: later, createdAt: minutesAgo(700) })).toBe(false);
+    expect(guard.mayHaveLostRow({ firstSeenAt: later, createdAt: later })).toBe(false);
+  });
+
+  it('applies to a restore that an operator declared because the copies of the mark were lost too', async () => {
+    const nats = memoryStore('nats');
+    const guard = guardOf(nats);
+    await guard.check();
+    nats.wipe();
+    const restoredTo = new Date('2026-01-02T03:12:00Z');
+    const declare = () =>
+      database.db.transaction({ name: 'test', isolation: 'read committed' }, (tx) =>
+        declareRestored(tx, { restoredTo, lastInvoice: 4_711 }),
+      );
+    expect(await Promise.all([declare(), declare()])).toEqual(expect.arrayContaining([true, false]));
+    const restarted = guardOf(nats);
+    expect(await restarted.check()).toMatchObject({ status: 'restored', markedAt: restoredTo });
+    expect(restarted.isOpen()).toBe(false);
+    await confirm();
+    expect(await restarted.check()).toMatchObject({ status: 'normal', generation: 2 });
+    expect(restarted.isOpen()).toBe(true);
+    await query(`do $$ begin assert (select last_number from invoice_counter) = 4711; end $$`);
+  });
+
+  it('is refused before a report was made', async () => {
+    const nats = memoryStore('nats');
+    for (let nth = 0; nth < 3; nth += 1) await guardOf(nats).check();
+    await restoreTo(1);
+    await guardOf(nats).check();
+    const begun = await database.db.transaction(
+      { name: 'test', isolation: 'read committed' },
+      beginConfirming,
+    );
+    expect(begun).toBe(false);
+  });
+
+  it('is needed again after a restore to a point before the confirmation', async () => {
+    const nats = memoryStore('nats');
+    for (let nth = 0; nth < 3; nth += 1) await guardOf(nats).check();
+    await restoreTo(1);
+    await guardOf(nats).check();
+    await confirm();
+    await guardOf(nats).check();
+    await restoreTo(900);
+    expect((await guardOf(nats).check()).status).toBe('restored');
+    await confirm();
+    expect(await readRestoreState(database.db)).toMatchObject({ generation: 3 });
+  });
+
+  it('never gives a wire id or an invoice number twice', async () => {
+    const nats = memoryStore('nats');
+    const guard = guardOf(nats);
+    const { installation } = await guard.check();
+    const counters = { invoices: 7, wireIds: { 'rental/1': 1_048_576 + 40 } };
+    await nats.write(installation, { generation: 1, mark: 50, at: '2026-01-01T00:00:00.000Z', counters });
+    await guard.check();
+    const client = await database.connect();
+    // Before the confirmation, since apis give wire ids meanwhile.
+    const ids = await client.query(
+      "select next_id::int as next from id_blocks where kind = 'rental' and block = 1",
+    );
+    expect(ids.rows[0].next).toBeGreaterThan(1_048_576 + 40);
+    await confirm();
+    const gaps = await client.query(
+      'select first_number::int as first, last_number::int as last from invoice_gaps',
+    );
+    expect(gaps.rows).toEqual([{ first: 1, last: 7 }]);
+    const counter = await client.query('select last_number::int as last from invoice_counter');
+    expect(counter.rows).toEqual([{ last: 7 }]);
+    await client.end();
+  });
+});
