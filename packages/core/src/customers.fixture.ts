@@ -131,7 +131,7 @@ function moneyOf(
       requireDone(result);
     },
     sweepMeters: async () => {
-      await sweepMeters(db, { shards, now: clock.now(), log: quiet });
+      await sweepMeters(db, { shards, log: quiet });
     },
     balance: async (orgId, mode = 'live') => {
       const { balance, held, available } = await readBalance(db, orgId, mode, clock.now());

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Answer, Contract } from '@millrace/contract';
-import type { Clock } from '@millrace/platform/clock';
+import type { Timer } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { Fault } from '@millrace/platform/fault';
 import { preparedReply, type HttpServer } from '@millrace/platform/http';
@@ -13,7 +13,7 @@ export interface OpenCatalogRoutes {
   readonly server: HttpServer;
   readonly operations: Contract['operations'];
   readonly db: Db;
-  readonly clock: Clock;
+  readonly clock: Timer;
   readonly listing: Pick<Listing, 'table'>;
   /** False: it answers as what is not there. */
   readonly isOpen: boolean;
@@ -50,7 +50,7 @@ async function readCatalog(
   { db, clock, listing }: Pick<OpenCatalogRoutes, 'db' | 'clock' | 'listing'>,
   book: OfferBook,
 ): Promise<Catalog> {
-  const asOf = clock.now();
+  const asOf = db.clock.now();
   const [offers, reserveOffers, models] = await Promise.all([
     book.rentalOffers(anybody, {}),
     book.reserveOffers(anybody, {}),

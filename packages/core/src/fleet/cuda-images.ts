@@ -13,7 +13,7 @@ interface CudaImage {
 }
 
 /** Oldest first. */
-function cudaImagesOf({ cudaImages }: ClusterSettings): readonly CudaImage[] {
+export function cudaImagesOf({ cudaImages }: ClusterSettings): readonly CudaImage[] {
   if (typeof cudaImages !== 'object' || cudaImages === null) return [];
   return Object.entries(cudaImages)
     .flatMap(([version, image]) => {

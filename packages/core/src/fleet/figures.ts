@@ -1,5 +1,5 @@
 import { machineStateNames } from '@millrace/contract';
-import type { Clock } from '@millrace/platform/clock';
+import type { Timer } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { startLoop, type Loop } from '@millrace/platform/lifecycle';
 import type { Logger } from '@millrace/platform/log';
@@ -29,20 +29,18 @@ const CLUSTERS = 200;
  */
 export class FleetFigures {
   readonly #db: Db;
-  readonly #clock: Clock;
   /** Told before: what is gone is told as nothing once more, or its last figure would stand for ever. */
   readonly #gpuKinds = new Map<string, { region: string; gpuType: string; mode: string }>();
   #clusters = new Set<string>();
 
-  constructor(db: Db, clock: Clock) {
+  constructor(db: Db) {
     this.#db = db;
-    this.#clock = clock;
   }
 
   async record(): Promise<void> {
     const nodes = await countNodes(this.#db);
     for (const status of machineStateNames) nodesGauge.record(nodes.get(status) ?? 0, { status });
-    overdueGauge.record(await countOverdueDrains(this.#db, this.#clock.now()));
+    overdueGauge.record(await countOverdueDrains(this.#db, this.#db.clock.now()));
     await this.#recordGpus();
     await this.#recordAges();
   }
@@ -63,7 +61,7 @@ export class FleetFigures {
   }
 
   async #recordAges(): Promise<void> {
-    const nowMs = this.#clock.nowMs();
+    const nowMs = this.#db.clock.nowMs();
     const watches = await readWatches(this.#db, CLUSTERS);
     const told = new Set(watches.map(({ clusterName }) => clusterName));
     for (const { clusterName, lastSeenAt } of watches) {
@@ -79,12 +77,12 @@ export class FleetFigures {
 
 export function startFleetFigures(parts: {
   readonly db: Db;
-  readonly clock: Clock;
+  readonly clock: Timer;
   readonly log: Pick<Logger, 'warn'>;
   readonly everyMs: number;
 }): Loop {
   const { db, clock, log, everyMs } = parts;
-  const figures = new FleetFigures(db, clock);
+  const figures = new FleetFigures(db);
   return startLoop(
     { name: 'tell fleet figures', clock, log, idleMs: everyMs, maxBackoffMs: everyMs },
     async () => {

@@ -34,6 +34,7 @@ import { leaveNode } from './maintenance.store.ts';
 import type { NodeMove, NodeRecord } from './nodes.ts';
 import { moveNode } from './nodes.service.ts';
 import { findNode, lockCapacity, writeMoves } from './nodes.store.ts';
+import { countWriteOffs } from './write-offs.store.ts';
 
 /** What operators do with the fleet by hand. Each act is written down with who did it and why. */
 
@@ -249,6 +250,7 @@ export async function actOnNode(
   if (before === null) throw new Fault('NODE_NOT_FOUND');
   const verdict = verdictOn(machineStates, act, before.status);
   if (verdict !== 'allowed' && verdict !== 'repeat') throw refusalOf(act, before.status, verdict);
+  if (act === 'resume') await requireNoWriteOffs(tx, before);
   const { node } = await moveNode(tx, nodeId, to, {
     reason,
     actor: cause.actor,
@@ -266,6 +268,15 @@ export async function actOnNode(
     reason,
   });
   return after;
+}
+
+/** A written-off machine that may still run holds GPUs which placement counts as free. */
+async function requireNoWriteOffs(tx: Tx, node: NodeRecord): Promise<void> {
+  const count = await countWriteOffs(tx, node);
+  if (count === 0) return;
+  throw new Fault('NODE_HAS_WRITE_OFFS', {
+    message: `${count} machines of this node were written off, and its engine has not confirmed that they are gone.`,
+  });
 }
 
 function standingOf({ status, backTo, drainDeadlineAt }: NodeRecord): Readonly<Record<string, unknown>> {

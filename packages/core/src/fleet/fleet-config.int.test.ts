@@ -1,3 +1,4 @@
+import { bareMetalRegions } from '@millrace/contract';
 import { defaultFleet } from '@millrace/platform/config';
 import { eventually } from '@millrace/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -22,6 +23,8 @@ async function watched(...names: readonly string[]): Promise<void> {
   for (const name of names) await sync.look(await world.clusterId(name));
 }
 
+const switchedOn = { enabled: true, configured: true };
+
 it('an installation that nobody has configured has a mock fleet for test keys', async () => {
   expect(await applyFleetConfig(world.db, defaultFleet)).toEqual([]);
   expect(await listProviders(world.db, first)).toEqual([
@@ -32,7 +35,9 @@ it('an installation that nobody has configured has a mock fleet for test keys', 
       mode: 'test',
       enabled: true,
       configured: true,
-      regions: [{ region: 'mock-region', enabled: true, configured: true, customPorts: true }],
+      regions: ['mock-region', ...bareMetalRegions]
+        .toSorted()
+        .map((region) => ({ region, ...switchedOn, customPorts: region === 'mock-region' })),
     },
   ]);
   const [cluster] = await listClusters(world.db, {}, first);

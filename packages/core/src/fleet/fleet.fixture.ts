@@ -14,6 +14,7 @@ import {
   createOrganisation,
   createTestDatabase,
   hybridClock,
+  longDbTimeouts,
   testClock,
   type TestDatabase,
 } from '@millrace/testing';
@@ -65,6 +66,7 @@ export class ScriptedEngine {
         events: true,
         mapsPorts: true,
         sharesNodes: true,
+        gpuUse: true,
       },
       volumes: null,
       readInventory: () => this.#report(),
@@ -161,9 +163,9 @@ export async function createFleetWorld(poolSize = 8): Promise<FleetWorld> {
   const clock = testClock();
   const ids = createIdSource({ clock, cell: 1 });
   const db = createDb({
+    ...longDbTimeouts,
     url: database.url,
     poolSize,
-    statementTimeoutMs: 60_000,
     clock: hybridClock(clock),
     ids,
     log: quiet,

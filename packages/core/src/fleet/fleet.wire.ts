@@ -86,6 +86,9 @@ export function toWireNode(node: NodeRecord): WireNode {
   };
 }
 
+/** No computation proves GPUs yet: a host's word, and a program in an image that its supplier may have made, is all there is. */
+export const gpuVerification = 'unverified' as const;
+
 function toWireGpu(gpu: NodeGpu): WireNode['gpus'][number] {
   return {
     id: gpu.id,
@@ -98,6 +101,7 @@ function toWireGpu(gpu: NodeGpu): WireNode['gpus'][number] {
     deviceUuid: gpu.deviceUuid,
     state: gpu.state,
     stateReason: gpu.stateReason,
+    verification: gpuVerification,
   };
 }
 

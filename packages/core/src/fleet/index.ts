@@ -20,8 +20,13 @@ export type {
   ProviderRegion,
 } from './clusters.ts';
 export { cudaImageOf } from './cuda-images.ts';
-export { removeCluster, type KnowsCredential } from './fleet-admin.service.ts';
+export { gpuVerification } from './fleet.wire.ts';
+export { defaultImageOf, tenantImages } from './images.ts';
+export { actOnNode, removeCluster, type KnowsCredential } from './fleet-admin.service.ts';
 export { serveFleet, type FleetRoutes } from './fleet.routes.ts';
+export { toWireNode } from './fleet.wire.ts';
+export { keepOutOfUse, readHost, retireNode, type Host } from './hosts.service.ts';
+export { confirmWriteOffs, listWithheld, noteWriteOff } from './write-offs.store.ts';
 export { sweepMaintenance } from './maintenance.service.ts';
 export { leaveNode, windowsBetween, windowsOf, type NodeAway } from './maintenance.store.ts';
 export { listNodeFaults, noteNodeFaults, type NodeFault, type NodeFaultKind } from './node-faults.store.ts';
@@ -37,6 +42,7 @@ export { readWatches, type WatchState } from './observer.store.ts';
 export {
   cudaNumber,
   GPUS_OF_A_METAL_NODE,
+  isRegionOfMode,
   MB_OF_A_GB,
   shapeOf,
   shareOfNode,
@@ -52,7 +58,7 @@ export {
   toWireReserveOption,
   type OfferRoutes,
 } from './offers.routes.ts';
-export { readNetworks, readRegion, type RegionOffer } from './regions.store.ts';
+export { readGpuUse, readNetworks, readRegion, type RegionOffer } from './regions.store.ts';
 export { OfferBook } from './offers.service.ts';
 export { Recent } from './recent.ts';
 export { startFleetFigures } from './figures.ts';

@@ -120,6 +120,11 @@ function unread(name: string, problem: string, absurd: boolean): SeenNode {
   return { name, hardware: null, absurd, problem: boundedReason(problem) };
 }
 
+/** A node that may not be sold yet, whatever it reports. */
+export function withheld(name: string, problem: string): SeenNode {
+  return unread(name, problem, true);
+}
+
 /** A node whose report is not taken over. */
 export function disbelieved(name: string, problem: string): SeenNode {
   return unread(name, `What it reports cannot be true: ${problem}`, true);

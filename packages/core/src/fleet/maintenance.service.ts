@@ -1,10 +1,12 @@
-import type { Clock } from '@millrace/platform/clock';
 import type { Db, Tx } from '@millrace/platform/db';
 import type { Actor } from '@millrace/platform/envelope';
 import { Fault } from '@millrace/platform/fault';
-import type { MaintenanceId, NodeId } from '@millrace/platform/ids';
+import { toUuid, type MaintenanceId, type NodeId } from '@millrace/platform/ids';
+import type { Logger } from '@millrace/platform/log';
+import { createItemRunner } from '@millrace/platform/loops';
 import { appendOutboxAll } from '@millrace/platform/outbox';
 import { appendAudit, readCommitted, type Cause } from '../identity/index.ts';
+import { keepMaintenance } from './loops.ts';
 import {
   isGivenBack,
   isOpen,
@@ -108,29 +110,29 @@ export async function cancelMaintenance(
 /**
  * Brings every window to where its times say: begins and ends it, keeps its nodes free and gives them back, and tells
  * those it touches. Any number may run at once, and it does not matter how late: a window is judged by its times, and
- * each part of the work is one transaction that finds what is left to do. A window that fails holds up no other; the
- * sweep then fails at its end.
+ * each part of the work is one transaction that finds what is left to do. A window that fails holds up no other and is
+ * tried again after a growing wait.
  */
-export async function sweepMaintenance(db: Db, clock: Clock): Promise<void> {
+export async function sweepMaintenance(
+  db: Db,
+  { log }: { readonly log: Pick<Logger, 'warn'> },
+): Promise<void> {
   const visit = (id: MaintenanceId, work: Work) =>
     db.transaction({ name: 'sweep maintenance', isolation: readCommitted }, async (tx) => {
       const window = await lockWindow(tx, id, 'pass');
-      return window === null ? false : work(tx, window, clock.now());
+      return window === null ? false : work(tx, window, tx.clock.now());
     });
   const ids = await findUnfinishedWindows(db);
-  const failures: unknown[] = [];
+  const runner = createItemRunner(keepMaintenance, { db, log });
   // All begin before any ends: a node that one window takes over from another is not put into use between the two.
-  for (const work of [beginWork, endWork]) {
-    for (const id of ids) {
-      try {
-        while (await visit(id, work));
-      } catch (error) {
-        failures.push(error);
-      }
-    }
+  for (const [step, work] of [['begin', beginWork] as const, ['end', endWork] as const]) {
+    await runner.run(ids, {
+      key: (id) => `${toUuid(id)} ${step}`,
+      work: async (id, signal) => {
+        while (!signal.aborted && (await visit(id, work)));
+      },
+    });
   }
-  if (failures.length > 0)
-    throw new AggregateError(failures, 'Some maintenance windows are not where they should be.');
 }
 
 type Work = (tx: Tx, window: MaintenanceWindow, now: Date) => Promise<boolean>;

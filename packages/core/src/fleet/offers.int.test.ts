@@ -8,6 +8,7 @@ import {
   createRandom,
   createTestDatabase,
   hybridClock,
+  longDbTimeouts,
   plantFleet,
   testClock,
   testIds,
@@ -33,9 +34,9 @@ beforeAll(async () => {
   database = await createTestDatabase();
   clock = testClock(Date.now());
   db = createDb({
+    ...longDbTimeouts,
     url: database.url,
     poolSize: 8,
-    statementTimeoutMs: 15_000,
     clock: hybridClock(clock),
     ids: createIdSource({ clock: systemClock, cell: 1 }),
     log: testLog('offers'),

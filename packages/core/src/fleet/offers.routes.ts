@@ -1,5 +1,5 @@
 import type { Answer, Contract, PlacementObstacle } from '@millrace/contract';
-import type { Clock } from '@millrace/platform/clock';
+import type { Timer } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
 import { decodeCursor, requirePrincipal, toPage, type HttpServer } from '@millrace/platform/http';
@@ -14,7 +14,7 @@ export interface OfferRoutes {
   readonly server: HttpServer;
   readonly operations: Contract['operations'];
   readonly db: Db;
-  readonly clock: Clock;
+  readonly clock: Timer;
 }
 
 type Operations = Contract['operations'];
@@ -169,7 +169,7 @@ function messageOf({ code }: Obstacle, asked: RentalWish, mode: Mode): string {
 
 function notOffered({ rentalType, region }: RentalWish, mode: Mode): string {
   if (mode === 'test') {
-    return 'Test keys rent virtual machines in mock-region and nothing else: ask for those, or use a live key.';
+    return 'Test keys rent virtual machines in mock-region, and bare metal in the regions that have it: ask for one of those.';
   }
   const what = rentalType === 'bare-metal' ? 'Bare metal' : 'Virtual machines';
   const why =

@@ -1,5 +1,5 @@
 import { type Body, type Contract, type GpuType, type Region } from '@millrace/contract';
-import type { Clock } from '@millrace/platform/clock';
+import type { Timer } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
 import type { OrgId } from '@millrace/platform/ids';
@@ -84,13 +84,11 @@ interface Snapshot {
 
 export class OfferBook {
   readonly #db: Db;
-  readonly #clock: Clock;
   readonly #hardware: Recent<Hardware>;
   readonly #snapshot: Recent<Snapshot>;
 
-  constructor({ db, clock }: { readonly db: Db; readonly clock: Clock }) {
+  constructor({ db, clock }: { readonly db: Db; readonly clock: Timer }) {
     this.#db = db;
-    this.#clock = clock;
     this.#hardware = new Recent(clock, () => readHardware(db));
     this.#snapshot = new Recent(clock, () => this.#load());
   }
@@ -99,7 +97,7 @@ export class OfferBook {
   async rentalOffers({ orgId, mode }: Asker, filter: OfferFilter): Promise<readonly PricedOffer[]> {
     const [{ offers }, priceOf] = await Promise.all([
       this.#snapshot.get(OFFERS_MAX_AGE_MS),
-      gpuPricesFor(this.#db, orgId, mode, this.#clock.now()),
+      gpuPricesFor(this.#db, orgId, mode, this.#db.clock.now()),
     ]);
     return offers
       .filter((offer) => offer.mode === mode && matches(offer, filter))
@@ -113,7 +111,7 @@ export class OfferBook {
   async reserveOffers({ orgId, mode }: Asker, filter: OfferFilter): Promise<readonly ReserveOffer[]> {
     const [{ pools }, priceOf, options] = await Promise.all([
       this.#snapshot.get(OFFERS_MAX_AGE_MS),
-      gpuPricesFor(this.#db, orgId, mode, this.#clock.now()),
+      gpuPricesFor(this.#db, orgId, mode, this.#db.clock.now()),
       readAllReserveOptions(this.#db),
     ]);
     const ours = pools.filter((pool) => pool.mode === mode && matches(pool, filter));
@@ -127,7 +125,7 @@ export class OfferBook {
   async explain({ orgId, mode }: Asker, asked: RentalWish): Promise<Explanation> {
     const wish = wishOf(mode, asked);
     const shape = shapeOf(wish.machineType, wish.gpuCount);
-    const now = this.#clock.now();
+    const now = this.#db.clock.now();
     const watchedSince = watchedSinceAt(now);
     const [facts, priceOf] = await Promise.all([
       readFacts(this.#db, wish, { watchedSince, byFabric: shape !== null && shape.nodeCount > 1 }),
@@ -155,7 +153,7 @@ export class OfferBook {
   async canPlace({ mode }: Pick<Asker, 'mode'>, asked: RentalWish): Promise<boolean> {
     const wish = wishOf(mode, asked);
     const shape = shapeOf(wish.machineType, wish.gpuCount);
-    const watchedSince = watchedSinceAt(this.#clock.now());
+    const watchedSince = watchedSinceAt(this.#db.clock.now());
     const byFabric = shape !== null && shape.nodeCount > 1;
     const facts = await readFacts(this.#db, wish, { watchedSince, byFabric });
     return judge(wish, isRentable(wish), facts).placeable;
@@ -171,7 +169,7 @@ export class OfferBook {
   }
 
   async #load(): Promise<Snapshot> {
-    const now = await readAvailability(this.#db, watchedSinceAt(this.#clock.now()));
+    const now = await readAvailability(this.#db, watchedSinceAt(this.#db.clock.now()));
     let hardware = await this.#hardware.get(HARDWARE_MAX_AGE_MS);
     if (isOutdated(hardware, now)) hardware = await this.#hardware.get(0);
     const pools = poolsOf(hardware, now);

@@ -1,3 +1,4 @@
+import { bareMetalRegions } from '@millrace/contract';
 import { testIds } from '@millrace/testing';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -158,6 +159,12 @@ describe('what is on offer', () => {
     expect(poolsOf(only(...hidden.map((key) => hardwareOf(key))), nothing)).toEqual([]);
     expect(isRentable({ ...virtual, mode: 'test', region: 'mock-region' })).toBe(true);
     expect(isRentable({ ...metal, mode: 'test', region: 'mock-region' })).toBe(false);
+    expect(isRentable({ ...metal, mode: 'live', region: 'mock-region' })).toBe(false);
+  });
+
+  it('has bare metal for test keys in every region of the interface that has it', () => {
+    for (const region of bareMetalRegions) expect(isRentable({ ...metal, mode: 'test', region })).toBe(true);
+    expect(isRentable({ ...metal, mode: 'test', region: 'us-east-1' })).toBe(false);
   });
 });
 

@@ -10,7 +10,7 @@ import type { ClusterId } from '@millrace/platform/ids';
 import { splitBy } from '@millrace/platform/money';
 import type { z } from 'zod';
 import type { GpuFormFactor } from './nodes.ts';
-import type { ConnectionType } from './placement.ts';
+import type { ConnectionType, Offer } from './placement.ts';
 
 /** What could be reserved now, out of what the allocator counts. Pure: the same counts give the same offers. */
 
@@ -49,13 +49,23 @@ const regionsFor: Readonly<Record<MachineType, readonly Region[]>> = {
   'bare-metal': bareMetalRegions,
 };
 
-/**
- * Whether a tenant may ask for this type of machine in this region. The operator's private ones are in no list; test
- * keys reach the mock region, and nobody else does.
- */
+/** Whether a tenant may ask for this type of machine in this region. The operator's private ones are in no list. */
 export function isRentable(wish: Pick<PoolKey, 'mode' | 'machineType' | 'region'>): boolean {
-  const isMock = wish.region === 'mock-region';
-  return regionsFor[wish.machineType].includes(wish.region) && isMock === (wish.mode === 'test');
+  return regionsFor[wish.machineType].includes(wish.region) && isRegionOfMode(wish);
+}
+
+/**
+ * Whether keys of this mode rent in this region. Test keys have mock-region, and live keys never do. The interface names no mock
+ * region for bare metal, so test keys rent that in every region of its set; the mock provider serves it.
+ */
+export function isRegionOfMode(asked: {
+  readonly mode: Mode;
+  readonly machineType: Offer;
+  readonly region: string;
+}): boolean {
+  const isMock = asked.region === 'mock-region';
+  if (asked.machineType === 'bare-metal') return !isMock;
+  return isMock === (asked.mode === 'test');
 }
 
 export interface NodeHardware {

@@ -1,4 +1,4 @@
-import type { Clock } from '@millrace/platform/clock';
+import type { Timer } from '@millrace/platform/clock';
 
 interface Load<T> {
   /** The answer is as things stood then, or later. */
@@ -13,11 +13,11 @@ interface Load<T> {
  * nobody else.
  */
 export class Recent<T> {
-  readonly #clock: Clock;
+  readonly #clock: Timer;
   readonly #load: () => Promise<T>;
   #latest: Load<T> | null = null;
 
-  constructor(clock: Clock, load: () => Promise<T>) {
+  constructor(clock: Timer, load: () => Promise<T>) {
     this.#clock = clock;
     this.#load = load;
   }

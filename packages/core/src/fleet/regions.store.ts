@@ -1,3 +1,4 @@
+import { reportsGpuUse } from '@millrace/compute';
 import type { Reader } from '@millrace/platform/db';
 import type { ConnectionType, Offer, PlacementNeed } from './placement.ts';
 
@@ -8,6 +9,8 @@ export interface RegionOffer {
   /** Whether it takes new work there. */
   readonly open: boolean;
   readonly customPorts: boolean;
+  /** Whether its machines report how busy their GPUs are. */
+  readonly gpuUse: boolean;
 }
 
 /** Who has clusters for this offer in the region, whether or not they take new work. */
@@ -20,6 +23,7 @@ export async function readRegion(
     .innerJoin('providers as provider', 'provider.id', 'region.provider_id')
     .select(['region.provider_id', 'region.enabled', 'region.configured', 'region.custom_ports'])
     .select(['provider.enabled as provider_enabled', 'provider.configured as provider_configured'])
+    .select('provider.driver')
     .where('region.region', '=', where.region)
     .where('provider.mode', '=', where.mode)
     .where((has) =>
@@ -39,7 +43,18 @@ export async function readRegion(
     providerId: row.provider_id,
     open: row.enabled && row.configured && row.provider_enabled && row.provider_configured,
     customPorts: row.custom_ports,
+    gpuUse: reportsGpuUse[row.driver],
   }));
+}
+
+/** Whether machines of a provider report how busy their GPUs are. */
+export async function readGpuUse(reader: Reader, providerId: string): Promise<boolean> {
+  const row = await reader.kysely
+    .selectFrom('providers')
+    .select('driver')
+    .where('id', '=', providerId)
+    .executeTakeFirst();
+  return row !== undefined && reportsGpuUse[row.driver];
 }
 
 /** How the nodes are connected that could hold this, were they free. Reads the nodes of the region: ask it seldom. */

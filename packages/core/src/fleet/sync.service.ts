@@ -27,6 +27,7 @@ import {
 import {
   checkInventory,
   disbelieved,
+  withheld,
   type CheckedInventory,
   type ClusterDefaults,
   type SeenNode,
@@ -41,6 +42,7 @@ import {
   type WatchedCluster,
 } from './observer.store.ts';
 import { judge } from './observer.ts';
+import { listWithheld } from './write-offs.store.ts';
 
 /**
  * What a look at a cluster leads to: a read becomes rows, or silence is judged. Every transaction begins by locking the
@@ -269,6 +271,7 @@ async function believeDevices(
       .filter(({ clusterId, nodeName }) => clusterId !== cluster.id || !seen.get(nodeName)?.hardware)
       .map((place) => [place.deviceUuid, place]),
   );
+  const gone = nodes.fresh.length === 0 ? new Set<string>() : await listWithheld(tx, cluster.id);
   const refused = new Map(
     claims.flatMap(({ name, deviceUuid }) => {
       const place = taken.get(deviceUuid);
@@ -282,6 +285,10 @@ async function believeDevices(
       return [[name, disbelieved(name, problem)] as const];
     }),
   );
+  for (const { name } of nodes.fresh) {
+    if (gone.has(name))
+      refused.set(name, withheld(name, 'Machines of it were written off and may still run.'));
+  }
   return (name) => refused.get(name) ?? seen.get(name);
 }
 

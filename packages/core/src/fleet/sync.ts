@@ -1,5 +1,5 @@
 import type { EngineEvent } from '@millrace/compute';
-import { withDeadline, type Clock } from '@millrace/platform/clock';
+import { withDeadline, type Timer } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import type { ClusterId } from '@millrace/platform/ids';
 import { startLoop, type Loop } from '@millrace/platform/lifecycle';
@@ -40,7 +40,7 @@ const applySeconds = histogram('millrace_fleet_apply_seconds', 'How long a repor
 
 export interface SyncParts {
   readonly db: Db;
-  readonly clock: Clock;
+  readonly clock: Timer;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
   /** Names this process among the observers; another start of it has another name. */
   readonly holder: string;

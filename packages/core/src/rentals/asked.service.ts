@@ -1,6 +1,13 @@
 import type { Tx } from '@millrace/platform/db';
 import { Fault } from '@millrace/platform/fault';
-import { appendAudit, enterAs, type Cause, type EnteredCaller, type KeyCall } from '../identity/index.ts';
+import {
+  appendAudit,
+  enterAs,
+  enterToEnd,
+  type Cause,
+  type EnteredCaller,
+  type KeyCall,
+} from '../identity/index.ts';
 import { requireView, terminateRental, type Receipt } from './life.service.ts';
 import { requireRunByUs } from './private-cloud.service.ts';
 import { readRecord } from './reading.service.ts';
@@ -8,7 +15,10 @@ import type { RentalRecord } from './records.ts';
 import { resourceOf, scopeOf, type Rental, type RentalKind, type RentalView } from './rental.ts';
 import { findAnyRental, findByWireId } from './rentals.store.ts';
 
-/** What people ask of a rental: by the tenant's own key, or by an operator. Locks: organisation, rental, then the rest. */
+/**
+ * What people ask of a rental: by the tenant's own key, or by an operator. Locks: organisation, rental, then the rest. An end does
+ * not take the lock of the organisation.
+ */
 
 const WIRE_ID_MAX = 2_147_483_647;
 const isWireId = (id: number): boolean => id > 0 && id <= WIRE_ID_MAX;
@@ -19,8 +29,9 @@ async function requireOwn(
   call: KeyCall,
   wireId: number,
   kinds: readonly [RentalKind, ...RentalKind[]],
+  enter = enterAs,
 ): Promise<EnteredCaller & { readonly rental: Rental }> {
-  const caller = await enterAs(tx, call, scopeOf(kinds[0]));
+  const caller = await enter(tx, call, scopeOf(kinds[0]));
   // Any whole number may be asked for; those that no rental can have are not there.
   const rental = isWireId(wireId) ? await findByWireId(tx, call.orgId, caller.key.mode, wireId) : null;
   if (rental === null || !kinds.includes(rental.kind)) throw new Fault('RENTAL_NOT_FOUND');
@@ -35,7 +46,7 @@ export interface TerminateWish {
 
 /** The tenant ends its rental. The receipt says what it cost. */
 export async function terminateOwn(tx: Tx, call: KeyCall, wish: TerminateWish): Promise<Receipt> {
-  const { rental } = await requireOwn(tx, call, wish.rentalId, [wish.kind]);
+  const { rental } = await requireOwn(tx, call, wish.rentalId, [wish.kind], enterToEnd);
   requireRunByUs(rental);
   // An empty reason is none.
   const reason = wish.reason || 'Ended by its tenant.';

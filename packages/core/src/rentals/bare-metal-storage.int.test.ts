@@ -9,9 +9,12 @@ import {
   createBackendPool,
   createConverger,
   defaultVolumePolicy,
+  detachRental,
   lookAtNodes,
 } from '../volumes/index.ts';
 import { driveUntil, withDriver } from './drive.fixture.ts';
+import { rentalsActor } from './drive-parts.ts';
+import { terminateRental } from './life.service.ts';
 import { listMachines } from './machines.store.ts';
 import { startReadingApi, type ReadingApi } from './reading.fixture.ts';
 import { liveRegion, quiet, type RentalWorld, type Tenant } from './rental.fixture.ts';
@@ -30,16 +33,21 @@ let tenant: Tenant;
 /** What the storage server was last told to serve, by volume. */
 const served = new Map<string, VolumeWish>();
 let isSilent = false;
+/** The storage server has less space than its configured capacity. */
+let isFull = false;
 let settle: () => Promise<void>;
+
+const shown = { isServed: true, detail: null, snapshots: [], restored: [] };
 
 const backend: VolumeBackend = {
   async ensure(wish) {
     if (isSilent) throw new DriverError('unavailable', 'The storage server does not answer.');
+    if (isFull) throw new DriverError('no_capacity', 'The pool has 3 GB left.');
     served.set(wish.externalId, wish);
-    return { ...wish, isServed: true, detail: null, snapshots: [] };
+    return { ...wish, ...shown };
   },
   async list() {
-    return [...served.values()].map((wish) => ({ ...wish, isServed: true, detail: null, snapshots: [] }));
+    return [...served.values()].map((wish) => ({ ...wish, ...shown }));
   },
   snapshot: () => Promise.reject(new DriverError('unsupported', 'No snapshots here.')),
   removeSnapshot: () => Promise.resolve(),
@@ -50,7 +58,7 @@ const backend: VolumeBackend = {
 };
 
 beforeAll(async () => {
-  api = await startReadingApi({ doors: true, metalFabrics: 4 });
+  api = await startReadingApi({ doors: true, metalFabrics: 12 });
   ({ world } = api);
   const { db } = world;
   await applyStorageConfig(db, [
@@ -86,6 +94,7 @@ beforeAll(async () => {
 afterAll(() => api.close());
 beforeEach(async () => {
   isSilent = false;
+  isFull = false;
   tenant = await world.tenant({ balanceUsd: 10_000 });
   await world.watch();
 });
@@ -162,6 +171,58 @@ describe('bare metal that is ordered with a new volume', () => {
   });
 });
 
+describe('bare metal whose new volume is not provisioned', () => {
+  const statuses = (rental: Rental) =>
+    world.rows<{ to_status: string }>(
+      `select to_status from rental_transitions where rental_id = '${toUuid(rental.id)}' order by seq`,
+    );
+
+  it('fails with the reason, never runs and costs nothing', async () => {
+    isFull = true;
+    const before = await world.balance(tenant.orgId);
+    const { rental } = await rented({ isNew: true, label: 'no-space', sizeInGb: 300 }, 8);
+    await settle();
+    await driveUntil(world, rental, { until: 'Failed' });
+    const why = 'the storage node has no room for it';
+    const shown = await api.send(tenant, 'live', { path: `/v2/on-demand/rentals/${rental.wireId}` });
+    expect(shown.text).toContain(why);
+    const events = await world.rows<{ type: string; payload: { reason?: string } }>(
+      `select type, payload from outbox where org_id = '${toUuid(tenant.orgId)}'
+          and type in ('volume.deleted', 'rental.failed') order by type`,
+    );
+    expect(events.map(({ type, payload }) => [type, payload.reason])).toEqual([
+      ['rental.failed', expect.stringContaining(why)],
+      ['volume.deleted', expect.stringContaining(why)],
+    ]);
+    expect((await statuses(rental)).map((row) => row.to_status)).toEqual(['Pending', 'Failed']);
+    expect(await world.balance(tenant.orgId)).toEqual(before);
+    expect(await world.rows(`select 1 from meters where org_id = '${toUuid(tenant.orgId)}'`)).toEqual([]);
+  });
+
+  it('does not become Running before the volume is usable', async () => {
+    isSilent = true;
+    const { rental } = await rented({ isNew: true, label: 'slow', sizeInGb: 300 }, 8);
+    await settle();
+    await expect(driveUntil(world, rental, { until: 'Running', rounds: 40 })).rejects.toThrow(/Pending/u);
+    isSilent = false;
+    await world.advance(60_000);
+    await settle();
+    await driveUntil(world, rental, { until: 'Running' });
+    expect((await statuses(rental)).map((row) => row.to_status)).toEqual(['Pending', 'Running']);
+  });
+
+  it('runs without the volume if its tenant has detached it', async () => {
+    isSilent = true;
+    const { rental } = await rented({ isNew: true, label: 'unwanted', sizeInGb: 300 }, 8);
+    await world.run((tx) => detachRental(tx, rental.orgId, rental.id, tenant.call().cause.actor));
+    await world.advance(1_000);
+    isSilent = false;
+    isFull = true;
+    await settle();
+    await driveUntil(world, rental, { until: 'Running' });
+  });
+});
+
 describe('a volume that is there', () => {
   it('is shared by a second rental, and neither outlives its own end in the list of who is let in', async () => {
     const before = clients();
@@ -205,6 +266,63 @@ describe('a volume that is there', () => {
     });
     expect(refused).toMatchObject({ status: 400, json: { reason: 'VOLUME_NOT_FOUND' } });
     expect((await world.balance(stranger.orgId)).held).toBe(0n);
+  });
+});
+
+/** A world whose engine says that each machine has this private address. */
+const withAddress = (address: string) =>
+  withDriver(world, (driver) => ({
+    async describe(machine, signal) {
+      const seen = await driver.describe(machine, signal);
+      return seen === null ? null : { ...seen, privateIps: [address] };
+    },
+  }));
+
+describe('two machines of a region with one private address', () => {
+  it('do not share volumes: the second is not sold while the first is there', async () => {
+    const { rental: first } = await rented({ isNew: true, label: 'first', sizeInGb: 256 }, 8);
+    await settle();
+    await driveUntil(world, first, { until: 'Running' });
+    const [address = ''] = await addressesOf(first);
+    const sameAddress = withAddress(address);
+    tenant = await world.tenant({ balanceUsd: 10_000 });
+    const { rental: second } = await rented({ isNew: true, label: 'second', sizeInGb: 256 }, 8);
+    await settle();
+    await expect(driveUntil(sameAddress, second, { until: 'Running', rounds: 40 })).rejects.toThrow(
+      /Pending/u,
+    );
+    expect(await addressesOf(second)).toEqual([]);
+    await world.run((tx) =>
+      terminateRental(tx, first.orgId, first.id, { actor: rentalsActor, reason: 'test' }),
+    );
+    await settle();
+    await driveUntil(world, first, { until: 'Terminated' });
+    await driveUntil(sameAddress, second, { until: 'Running' });
+    expect(await addressesOf(second)).toEqual([address]);
+  });
+
+  it('both run if the second has no volume', async () => {
+    const { rental: first } = await rented({ isNew: true, label: 'kept', sizeInGb: 256 }, 8);
+    await settle();
+    await driveUntil(world, first, { until: 'Running' });
+    const [address = ''] = await addressesOf(first);
+    const { json } = await post(path, { ...order, gpuCount: 8 });
+    const second = await found(json.id);
+    await driveUntil(withAddress(address), second, { until: 'Running' });
+    expect(await addressesOf(second)).toEqual([address]);
+    await settle();
+    expect(clients().filter((client) => client === address)).toHaveLength(1);
+  });
+
+  it('both run if only the second has a volume', async () => {
+    const { json } = await post(path, { ...order, gpuCount: 8 });
+    const first = await found(json.id);
+    await driveUntil(world, first, { until: 'Running' });
+    const [address = ''] = await addressesOf(first);
+    const { rental: second } = await rented({ isNew: true, label: 'later', sizeInGb: 256 }, 8);
+    await settle();
+    await driveUntil(withAddress(address), second, { until: 'Running' });
+    expect(await addressesOf(second)).toEqual([address]);
   });
 });
 

@@ -1,8 +1,9 @@
 import type { ComputeDriver, MachineView } from '@millrace/compute';
-import { withDeadline, type Clock } from '@millrace/platform/clock';
+import { withDeadline, type Timer } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import type { ClusterId, NodeId } from '@millrace/platform/ids';
-import { findCluster, type ClusterRecord } from '../fleet/index.ts';
+import { gauge } from '@millrace/platform/telemetry';
+import { findCluster, listWithheld, type ClusterRecord } from '../fleet/index.ts';
 import { windowsFor, type FoundAddress, type Sighting } from './reconcile.acts.ts';
 import {
   closeSight,
@@ -27,16 +28,18 @@ import {
   type Comparison,
   type KnownMachine,
 } from './sightings.store.ts';
-import { planStrays, type StrayPlan } from './strays.ts';
+import { planStrays, type StrayFacts, type StrayPlan } from './strays.ts';
 
 /** One look at a cluster: what its engine has, what the rows say, and what follows. Nothing is changed here. */
 
 export interface LookParts {
   readonly db: Db;
-  readonly clock: Clock;
+  readonly clock: Timer;
   /** The driver of a cluster. Rejects while its engine cannot be spoken to at all. */
   readonly drivers: (clusterId: ClusterId) => Promise<ComputeDriver>;
   readonly policy: ReconcilePolicy;
+  /** Absent: the database has lost no row. */
+  readonly mayHaveLostRow?: StrayFacts['mayHaveLostRow'];
 }
 
 /** A rental with which something is to be done. */
@@ -59,13 +62,18 @@ export interface LookResult {
   /** Null where the engine did not answer. */
   readonly strays: StrayPlan | null;
   readonly addresses: readonly FoundAddress[];
+  /** What the engine listed, if machines of this cluster were written off and may still exist. */
+  readonly writtenOff: {
+    readonly externalIds: readonly string[];
+    readonly unseen: readonly string[];
+  } | null;
 }
 
 /** Null: the cluster is gone. */
 export async function lookAt(parts: LookParts, comparison: Comparison): Promise<LookResult | null> {
   const cluster = await findCluster(parts.db, comparison.clusterId);
   if (cluster === null || cluster.status === 'removed') return null;
-  const now = parts.clock.now();
+  const now = parts.db.clock.now();
   const list = await listMachines(parts, cluster);
   // Read after the list: whatever the engine has was written down before it was asked for.
   const known = await listKnown(parts.db, cluster.id);
@@ -95,9 +103,20 @@ export async function lookAt(parts: LookParts, comparison: Comparison): Promise<
       ({ rental, machines }) =>
         isOlder(scene, rental) && machines.some(({ sight }) => troubles.includes(sight)),
     ),
-    strays: seen === null ? null : await lookForStrays(parts.db, { comparison, scene, known, list: seen }),
+    strays: seen === null ? null : await lookForStrays(parts, { comparison, scene, known, list: seen }),
     addresses: seen === null ? [] : addressesOf(known, seen.listed),
+    writtenOff: await lookForWriteOffs(parts.db, cluster.id, seen),
   };
+}
+
+async function lookForWriteOffs(
+  db: Db,
+  clusterId: ClusterId,
+  list: ListedMachines | null,
+): Promise<LookResult['writtenOff']> {
+  if (list === null || (await listWithheld(db, clusterId)).size === 0) return null;
+  const externalIds = [...list.listed.values()].map(({ externalId }) => externalId);
+  return { externalIds, unseen: [...list.unseen] };
 }
 
 function addressesOf(known: readonly KnownMachine[], listed: Listed): readonly FoundAddress[] {
@@ -108,6 +127,11 @@ function addressesOf(known: readonly KnownMachine[], listed: Listed): readonly F
     return privateIp === undefined ? [] : [{ orgId, rentalId, externalId, privateIp }];
   });
 }
+
+const unfilteredGauge = gauge(
+  'millrace_machines_without_filters',
+  'Machines whose host does not filter their addresses, by cluster; they get filters at their next start',
+);
 
 const troubles: readonly Sight[] = ['broken', 'missing', 'unheard'];
 
@@ -128,6 +152,8 @@ async function listMachines(
     const owned = await withDeadline(clock, 'Listing machines', timeoutMs, async (signal) =>
       (await drivers(cluster.id)).listOwned(signal),
     );
+    const unfiltered = owned.machines.filter(({ isUnfiltered }) => isUnfiltered === true);
+    unfilteredGauge.record(unfiltered.length, { cluster: cluster.name });
     return { listed: listedOf(owned), unseen: new Set(owned.unseen) };
   } catch (error) {
     return { problem: error instanceof Error ? error.message : String(error) };
@@ -251,7 +277,7 @@ async function judgeAll(db: Db, subjects: readonly Subject[], scene: Scene): Pro
 }
 
 async function lookForStrays(
-  db: Db,
+  { db, mayHaveLostRow = () => false }: LookParts,
   facts: {
     readonly comparison: Comparison;
     readonly scene: Scene;
@@ -273,6 +299,7 @@ async function lookForStrays(
       unknown.map(({ externalId }) => externalId),
     ),
     reapAllowedUntil: comparison.reapAllowedUntil,
+    mayHaveLostRow,
     policy: scene.policy,
   });
 }

@@ -54,12 +54,7 @@ function partsOf(engine: OnceConsole): ConsoleParts {
       get: (target, name): unknown =>
         name === 'consoleLog' ? consoleLog : Reflect.get(target, name, target),
     }) satisfies ComputeDriver;
-  const { clock } = world;
-  return {
-    db: world.db,
-    clock: { ...systemClock, now: () => clock.now(), nowMs: () => clock.nowMs() },
-    drivers,
-  };
+  return { db: world.db, clock: systemClock, drivers };
 }
 
 async function later(): Promise<void> {
@@ -153,11 +148,11 @@ describe('a console', () => {
   it('is forgotten a week after its rental has ended, and not before', async () => {
     await show(askHere(partsOf(new OnceConsole())));
     await world.clock.advance(30 * DAY_MS);
-    expect(await forgetOldConsoles(world.db, world.clock.now())).toBe(0);
+    expect(await forgetOldConsoles(world.db)).toBe(0);
     await world.rows(
       `update rentals set status = 'Terminated', ended_at = created_at, next_action_at = null, deadline_at = null`,
     );
-    expect(await forgetOldConsoles(world.db, world.clock.now())).toBe(1);
+    expect(await forgetOldConsoles(world.db)).toBe(1);
   });
 
   it('is asked for over NATS, and where no worker is there the answer is to come back later', async () => {

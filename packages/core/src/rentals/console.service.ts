@@ -1,5 +1,5 @@
 import { isDriverError, type ComputeDriver } from '@millrace/compute';
-import { withDeadline, type Clock } from '@millrace/platform/clock';
+import { withDeadline, type Timer } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { payloadSchemaVersion, type Mode } from '@millrace/platform/envelope';
 import { Fault } from '@millrace/platform/fault';
@@ -44,7 +44,7 @@ const isolation = 'read committed';
 
 export interface ConsoleParts {
   readonly db: Db;
-  readonly clock: Clock;
+  readonly clock: Timer;
   readonly drivers: (clusterId: ClusterId) => Promise<ComputeDriver>;
 }
 
@@ -66,7 +66,7 @@ export async function refreshConsole(
   const { db, clock } = parts;
   const deadlineMs = clock.monotonicMs() + TURN_MS;
   while (clock.monotonicMs() < deadlineMs) {
-    const nowMs = clock.nowMs();
+    const nowMs = db.clock.nowMs();
     const staleBefore = new Date(nowMs - FRESH_MS);
     const turn = { until: new Date(nowMs + TURN_MS), staleBefore };
     const isOurs = await db.transaction({ name: 'take console turn', isolation }, (tx) =>
@@ -155,9 +155,9 @@ export function serveConsoles(
 const FORGOTTEN_AT_ONCE = 500;
 
 /** Forgets consoles of rentals that ended as long ago as samples are kept. Answers how many. */
-export function forgetOldConsoles(db: Db, now: Date): Promise<number> {
+export function forgetOldConsoles(db: Db): Promise<number> {
   return db.transaction({ name: 'forget consoles', isolation }, (tx) =>
-    forgetConsoles(tx, { before: forgottenBefore(now), limit: FORGOTTEN_AT_ONCE }),
+    forgetConsoles(tx, { before: forgottenBefore(tx.clock.now()), limit: FORGOTTEN_AT_ONCE }),
   );
 }
 

@@ -3,14 +3,10 @@
 /** How much of a console is kept, in bytes of UTF-8. */
 export const KEPT_BYTES = 1_048_576;
 
-const escape = '\u001B';
 /** Colours and movements of the cursor, titles of windows, and whatever else begins with an escape. */
-const sequences = new RegExp(
-  `${escape}(?:\\[[0-?]*[ -/]*[@-~]|\\][^\\u0007${escape}]*(?:\\u0007|${escape}\\\\)?|[ -/]*[0-~])?`,
-  'gu',
-);
+const sequences = /\u001B(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001B]*(?:\u0007|\u001B\\)?|[ -/]*[0-~])?/gu;
 /** All that a terminal would obey but the end of a line and the tabulator; and what turns the order of text around. */
-const controls = /(?![\n\t])\p{Cc}|[\u202A-\u202E\u2066-\u2069]/gu;
+const controls = /(?![\n\t])\p{Cc}|\p{Bidi_Control}/gu;
 
 /** Text that a terminal can be shown without harm. Whoever rents a machine decides what it writes. */
 export function cleanConsole(text: string): string {

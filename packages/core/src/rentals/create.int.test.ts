@@ -179,6 +179,7 @@ describe('an order that is refused leaves nothing', () => {
     ['a cap finer than a nano-USD', { maxUsd: 1.000_000_000_1 }, 'VALIDATION_FAILED'],
     ['a label that fills the disk', { label: 'x'.repeat(1_001) }, 'VALIDATION_FAILED'],
     ['an image that is a path', { image: '../../etc/passwd' }, 'IMAGE_NOT_FOUND'],
+    ['an image of the engine that is not for tenants', { image: 'ubuntu-24.04-cuda12.9' }, 'IMAGE_NOT_FOUND'],
     ['an SSH key of nobody', { sshKeyIds: ['ssh_01JD8Q7XK4T2M9V6B3N5C1F0GH'] }, 'SSH_KEY_NOT_FOUND'],
   ];
   it.each(cases)('%s', async (_, wish, reason) => {

@@ -306,6 +306,24 @@ describe('POST quote', () => {
     }
   });
 
+  it('says that idle rules are accepted exactly where create accepts one', async () => {
+    const tenant = await world.tenant({ balanceUsd: 100_000 });
+    const idle = { afterSeconds: 300, action: 'stop' };
+    // Live machines here run on Incus, which does not report the use of GPUs; machines in test mode report it.
+    const cases = [
+      { mode: 'live', region: liveRegion },
+      { mode: 'test', region: testRegion },
+    ] as const;
+    for (const { mode, region } of cases) {
+      const rest = { gpuCount: 1, region };
+      const { json } = await api.send(tenant, mode, { path, body: { ...wish, ...rest } });
+      const { status } = await api.send(tenant, mode, { path: vms, body: { ...order, ...rest, idle } });
+      expect({ mode, idleRules: json['idleRules'] }).toEqual({ mode, idleRules: status === 200 });
+    }
+    const metal = { ...wish, rentalType: 'bare-metal', gpuCount: 8 };
+    expect((await api.send(tenant, 'live', { path, body: metal })).json['idleRules']).toBe(false);
+  });
+
   it('says who cannot afford it, and what a term commits to', async () => {
     await world.offerTerm(7);
     const tenant = await world.tenant({ balanceUsd: 1 });

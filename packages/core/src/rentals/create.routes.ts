@@ -1,5 +1,5 @@
 import type { Contract } from '@millrace/contract';
-import type { Clock } from '@millrace/platform/clock';
+import type { Timer } from '@millrace/platform/clock';
 import type { Tx } from '@millrace/platform/db';
 import { requirePrincipal, type HttpServer } from '@millrace/platform/http';
 import { OfferBook } from '../fleet/index.ts';
@@ -10,6 +10,7 @@ import { diskPriceFor, quoteFor, toWireQuote } from '../prices/index.ts';
 import { createBareMetal } from './bare-metal.service.ts';
 import { HOLD_WINDOW_MS, orderOfBareMetal, orderOfVirtualMachine } from './create.ts';
 import { createRental } from './create.service.ts';
+import { acceptsIdleRules } from './idle-rule.ts';
 import { createOrdering, createVolumeIds, type OrderingParts } from './ordering.ts';
 import { serveRentalOverview } from './overview.routes.ts';
 import { servePrivateClouds } from './private-cloud.routes.ts';
@@ -22,7 +23,7 @@ import { listReservationRequests } from './reservations.store.ts';
 export interface RentalCreationRoutes extends OrderingParts {
   readonly server: HttpServer;
   readonly operations: Contract['operations'];
-  readonly clock: Clock;
+  readonly clock: Timer;
 }
 
 /** Tenants: what a rental would cost, having one, and asking for more than can be had by a call. */
@@ -79,14 +80,15 @@ function serveQuote({ server, operations, db, clock }: RentalCreationRoutes): vo
   const offers = new OfferBook({ db, clock });
   server.serve(operations.quoteRental, async ({ body: wish, context }) => {
     const { orgId, mode } = requirePrincipal(context);
-    const now = clock.now();
+    const now = db.clock.now();
     // A term is paid for to its end, so its GPUs are not given back.
     const mayRelease = wish.termType === 'on-demand' && isReleasable({ kind: wish.rentalType, nodeCount: 1 });
-    const [{ available }, burn, isAvailable, diskGb] = await Promise.all([
+    const [{ available }, burn, isAvailable, diskGb, idleRules] = await Promise.all([
       readBalance(db, orgId, mode, now),
       burnOf(db, orgId, mode, now),
       offers.canPlace({ mode }, wish),
       mayRelease ? offers.leastDiskGb({ mode }, wish) : null,
+      acceptsIdleRules(db, mode, wish),
     ]);
     const quote = await quoteFor(db, orgId, mode, {
       wish,
@@ -100,7 +102,7 @@ function serveQuote({ server, operations, db, clock }: RentalCreationRoutes): vo
       diskGb === null
         ? null
         : { sizeGb: diskGb, price: await diskPriceFor(db, orgId, mode, { region, sizeGb: diskGb, now }) };
-    return toWireQuote(quote, { available: isAvailable, disk });
+    return toWireQuote(quote, { available: isAvailable, idleRules, disk });
   });
 }
 

@@ -4,7 +4,16 @@ import type { Mode } from '@millrace/platform/envelope';
 import { Fault, isFault } from '@millrace/platform/fault';
 import { toUuid, type HoldId, type KeyId, type OrgId } from '@millrace/platform/ids';
 import { formatUsd, secondsToMs, zeroUsd, type NanoUsd } from '@millrace/platform/money';
-import { place, readNetworks, readRegion, type Placement, type PlacementWish } from '../fleet/index.ts';
+import {
+  findCluster,
+  isRegionOfMode,
+  place,
+  readNetworks,
+  readRegion,
+  tenantImages,
+  type Placement,
+  type PlacementWish,
+} from '../fleet/index.ts';
 import {
   appendAudit,
   enterAs,
@@ -36,6 +45,7 @@ import {
   type InstanceOrder,
   type RentalOrder,
 } from './create.ts';
+import { requireIdleRule } from './idle-rule.ts';
 import { insertMachines, type NewMachine } from './machines.store.ts';
 import { callDriver, dueSoon, tellOfRental } from './move.ts';
 import { machinesOfPlacement, offers, placementWishOf, type Placeable } from './placing.ts';
@@ -88,6 +98,7 @@ export async function acceptOrder(
   const only = order.machine?.nodeId ?? null;
   const placement = await placeOrder(tx, placementWishOf(placeable, { only, freesAt: expiresAt }));
   const { providerId, machines } = await machinesOfPlacement(tx, orgId, placeable, 1, placement);
+  await requireOfferedImage(tx, order, machines);
   const rental = await insertRental(tx, {
     ...placeable,
     ...asAgreed(order, key.mode),
@@ -117,18 +128,35 @@ export async function acceptOrder(
   return rental;
 }
 
+/** So many images are named to a caller who asked for another. */
+const NAMED_IMAGES_MAX = 20;
+
+/** An engine has images that are not for tenants, so only those of the cluster's settings may be named. */
+async function requireOfferedImage(
+  tx: Tx,
+  { kind, image }: RentalOrder,
+  [machine]: readonly NewMachine[],
+): Promise<void> {
+  if (image === null || kind === 'instance' || machine === undefined) return;
+  const cluster = await findCluster(tx, machine.clusterId);
+  const offered = cluster === null ? [] : tenantImages(cluster.settings);
+  if (offered.includes(image)) return;
+  throw new Fault('IMAGE_NOT_FOUND', {
+    message: `There is no image ${image} for rentals here.`,
+    suggestion: `Leave image out, or choose one of: ${offered.slice(0, NAMED_IMAGES_MAX).join(', ')}.`,
+  });
+}
+
 /** Where the order may be placed, and with the ports it asks for. */
 async function requireOpen(tx: Tx, mode: Mode, order: RentalOrder): Promise<void> {
   const { region } = order;
   const isMock = region === 'mock-region';
-  if (isMock !== (mode === 'test')) {
+  if (!isRegionOfMode({ mode, machineType: offers[order.kind], region })) {
     throw new Fault('REGION_DISABLED', {
       message: isMock
         ? 'The mock region is for test keys.'
-        : 'Test keys rent in mock-region and nowhere else.',
-      suggestion: isMock
-        ? 'Choose another region, or use a test key.'
-        : 'Ask for mock-region, or use a live key.',
+        : 'Test keys rent virtual machines and marketplace instances in mock-region only.',
+      suggestion: isMock ? 'Choose another region, or use a test key.' : 'Use mock-region, or a live key.',
     });
   }
   const { machine } = order;
@@ -140,6 +168,11 @@ async function requireOpen(tx: Tx, mode: Mode, order: RentalOrder): Promise<void
   if (order.customPorts.length > 0 && !open.every(({ customPorts }) => customPorts)) {
     throw new Fault('CUSTOM_PORTS_NOT_SUPPORTED_FOR_REGION');
   }
+  if (order.idle !== null)
+    requireIdleRule(
+      order,
+      open.every(({ gpuUse }) => gpuUse),
+    );
 }
 
 /** The lines that will let the tenant in: a later change of the person's keys does not touch them. */

@@ -6,8 +6,9 @@ import type { MachineStage, RentalMachine, RentalView } from './rental.ts';
 import { at, machineWith, rentalWith, running, viewOf } from './view.fixture.ts';
 
 const now = at(1_000);
+const ready = { state: 'ready' } as const;
 const plan = (view: RentalView, due: { at: Date } | null = null): Plan =>
-  decide(view, { now, policy: defaultPolicy, due });
+  decide(view, { now, policy: defaultPolicy, due, storage: ready });
 const doings = (view: RentalView, due: { at: Date } | null = null): string[] =>
   plan(view, due).acts.map((act) => act.do);
 
@@ -33,6 +34,22 @@ describe('a rental that is being made', () => {
     for (const state of ['wanted', 'made', 'proven'] as const) {
       expect(doings(viewOf(late, machineWith({ state })))).toEqual(['give up']);
     }
+  });
+
+  it('is opened only when the volume that it was ordered with is usable', () => {
+    const around = { now, policy: defaultPolicy, due: null };
+    const pending = { ...around, storage: { state: 'pending' } } as const;
+    const view = viewOf(rentalWith({ kind: 'bare-metal' }), machineWith({ state: 'proven' }));
+    expect(decide(view, pending)).toEqual({ acts: [], wait: at(1_000 + defaultPolicy.storageLookMs) });
+    const unproven = viewOf(rentalWith({ kind: 'bare-metal' }), machineWith({ state: 'made' }));
+    expect(decide(unproven, pending).acts).toMatchObject([{ do: 'prove' }]);
+    const late = viewOf(
+      rentalWith({ kind: 'bare-metal', taskDeadlineAt: now }),
+      machineWith({ state: 'proven' }),
+    );
+    expect(decide(late, pending).acts).toMatchObject([{ do: 'fail' }]);
+    const failed = { ...around, storage: { state: 'failed', why: 'No room.' } } as const;
+    expect(decide(unproven, failed).acts).toEqual([{ do: 'fail', why: 'No room.' }]);
   });
 
   it('of a private cloud waits for its day alone, and is handed over then', () => {

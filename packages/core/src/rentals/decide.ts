@@ -1,3 +1,4 @@
+import type { OrderedStorage } from '../volumes/index.ts';
 import type { RentalPolicy } from './policy.ts';
 import { machinesOf, type PrivateCloud, type Rental, type RentalMachine, type RentalView } from './rental.ts';
 
@@ -22,6 +23,8 @@ export type Act =
   | { readonly do: 'user data' }
   /** The attempt took too long. */
   | { readonly do: 'give up'; readonly why: string }
+  /** Another host would not help: its volume is not available. */
+  | { readonly do: 'fail'; readonly why: string }
   /** Everything is gone: the rental has ended. */
   | { readonly do: 'end' }
   | { readonly do: 'stop' | 'start' | 'reboot' }
@@ -41,6 +44,8 @@ export interface Surroundings {
   readonly policy: RentalPolicy;
   /** The next thing that its terms, its time to live or its limits ask for; null: nothing that is known of. */
   readonly due: { readonly at: Date } | null;
+  /** The storage that it was ordered with. */
+  readonly storage: OrderedStorage;
 }
 
 export function decide(view: RentalView, around: Surroundings): Plan {
@@ -98,18 +103,26 @@ function comeUp(view: RentalView, around: Surroundings): Plan {
   return due.acts.length > 0 ? due : both(provision(view, around), due);
 }
 
-function provision(view: RentalView, { now }: Surroundings): Plan {
+function provision(view: RentalView, { now, policy, storage }: Surroundings): Plan {
   const { taskDeadlineAt, privateCloud } = view.rental;
   if (privateCloud !== null) return whenItBegins(privateCloud, now);
+  if (storage.state === 'failed') return { acts: [{ do: 'fail', why: storage.why }], wait: null };
   const machines = machinesOf(view);
   if (machines.length === 0) return { acts: [{ do: 'give up', why: 'It has no machines.' }], wait: null };
-  if (taskDeadlineAt !== null && taskDeadlineAt <= now) {
-    return { acts: [{ do: 'give up', why: 'The machine was not usable in time.' }], wait: null };
-  }
   const unproven = machines.filter((machine) => machine.state === 'wanted' || machine.state === 'made');
+  const waitsForStorage = unproven.length === 0 && storage.state === 'pending';
+  if (taskDeadlineAt !== null && taskDeadlineAt <= now) {
+    return waitsForStorage
+      ? { acts: [{ do: 'fail', why: 'Its volume was not available in time.' }], wait: null }
+      : { acts: [{ do: 'give up', why: 'The machine was not usable in time.' }], wait: null };
+  }
+  const deadline = taskDeadlineAt === null ? nothing : at(taskDeadlineAt);
+  if (waitsForStorage) return both(at(new Date(now.getTime() + policy.storageLookMs)), deadline);
   if (unproven.length === 0) return turnOfAll(machines, now, { do: 'open' });
-  const plan = each(unproven, (machine) => inTurn(machine, now, bringUp(machine)));
-  return both(plan, taskDeadlineAt === null ? nothing : at(taskDeadlineAt));
+  return both(
+    each(unproven, (machine) => inTurn(machine, now, bringUp(machine))),
+    deadline,
+  );
 }
 
 /** Its machines are there already: all that is to be done is to wait for the day. */

@@ -1,10 +1,11 @@
 import { DriverError, isDriverError, plainText, type ComputeDriver } from '@millrace/compute';
-import { withDeadline, type Clock } from '@millrace/platform/clock';
+import { withDeadline, type Timer } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import type { Actor } from '@millrace/platform/envelope';
-import type { ClusterId } from '@millrace/platform/ids';
+import type { ClusterId, RentalId } from '@millrace/platform/ids';
 import type { Logger } from '@millrace/platform/log';
 import type { Sealer } from '@millrace/platform/secrets';
+import type { RecallMoney } from '../ledger/index.ts';
 import { saveMachine } from './machines.store.ts';
 import type { RentalPolicy } from './policy.ts';
 import type { Rental, RentalMachine, RentalView } from './rental.ts';
@@ -14,19 +15,34 @@ import { findRental } from './rentals.store.ts';
 
 export interface DriveParts {
   readonly db: Db;
-  readonly clock: Clock;
+  readonly clock: Timer;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
   /** The driver of a cluster. Rejects while its engine cannot be spoken to at all. */
   readonly drivers: (clusterId: ClusterId) => Promise<ComputeDriver>;
   /** Seals the one-time keys of proofs. */
   readonly sealer: Sealer;
   readonly policy: RentalPolicy;
+  /** Absent: nothing is ever held. */
+  readonly hold?: Hold;
+  /** Takes back money that was lent for inference, before a rental ends for lack of money. Absent: no money is lent. */
+  readonly recallMoney?: RecallMoney | undefined;
+  /** When this process first found too little money to convert a rental to on-demand, by the rental's id (ms). */
+  readonly lackingSince: Map<RentalId, number>;
+}
+
+/** Work on rentals that this process holds back, because the database is not known to be the newest state. */
+export interface Hold {
+  readonly isHeld: () => boolean;
+  /** When work was last possible again; null: it was never held. What could not be tried before is not late. */
+  readonly heldUntil: () => Date | null;
 }
 
 export const rentalsActor: Actor = { kind: 'system', id: 'rentals' };
 
 /** How often a long call looks whether its rental is still wanted. */
 const WATCH_MS = 1_000;
+/** The same for a rental that is being removed: only an operator's write-off ends it sooner. */
+const WATCH_REMOVAL_MS = 10_000;
 
 /**
  * A call to an engine with an end: by its own time, by the caller, or because the rental has moved on to another status
@@ -39,9 +55,10 @@ export async function askEngine<T>(
   call: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const overtaken = new AbortController();
+  const watchMs = rental.status === 'Terminating' || rental.status === 'Failed' ? WATCH_REMOVAL_MS : WATCH_MS;
   let cancel = (): void => undefined;
   const watch = (): void => {
-    cancel = parts.clock.after(WATCH_MS, () => {
+    cancel = parts.clock.after(watchMs, () => {
       const look = findRental(parts.db, rental.orgId, rental.id);
       void look
         .then((now) => now?.status === rental.status)

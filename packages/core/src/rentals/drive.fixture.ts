@@ -1,8 +1,8 @@
 import { DriverError, type ComputeDriver, type DriverErrorKind } from '@millrace/compute';
 import { systemClock, type SimulatedClock } from '@millrace/platform/clock';
-import type { Db } from '@millrace/platform/db';
+import { isContended, type Db } from '@millrace/platform/db';
 import type { ClusterId } from '@millrace/platform/ids';
-import { driveOnce, SHORT_WAIT_MS } from './drive.ts';
+import { driveOnce } from './drive.ts';
 import type { DriveParts } from './drive-parts.ts';
 import { defaultPolicy, type RentalPolicy } from './policy.ts';
 import { quiet, type RentalWorld } from './rental.fixture.ts';
@@ -116,6 +116,7 @@ export interface DriveOptions {
   readonly until: RentalState;
   readonly saboteur?: Saboteur;
   readonly policy?: Partial<RentalPolicy>;
+  readonly recallMoney?: DriveParts['recallMoney'];
   /** So many work on it at once. */
   readonly workers?: number;
   /** More rounds than this, and it never ends. */
@@ -131,13 +132,17 @@ export type DriveWorld = Pick<RentalWorld, 'db' | 'drivers' | 'sealer'> & {
 
 export function partsOf(
   world: DriveWorld,
-  options: Pick<DriveOptions, 'saboteur' | 'policy'> = {},
+  options: Pick<DriveOptions, 'saboteur' | 'policy' | 'recallMoney'> &
+    Partial<Pick<DriveParts, 'drivers' | 'hold' | 'lackingSince'>> = {},
 ): DriveParts {
   return {
     db: options.saboteur?.db ?? world.db,
     clock: world.clock,
     log: quiet,
-    drivers: options.saboteur?.drivers ?? world.drivers,
+    drivers: options.drivers ?? options.saboteur?.drivers ?? world.drivers,
+    ...(options.hold === undefined ? {} : { hold: options.hold }),
+    recallMoney: options.recallMoney,
+    lackingSince: options.lackingSince ?? new Map(),
     sealer: world.sealer,
     // Within a look no time of the test's clock passes, and a boot of seconds takes few looks.
     policy: { ...defaultPolicy, lookForMs: 0, pollMs: 2_000, ...options.policy },
@@ -153,7 +158,8 @@ export async function driveUntil(world: DriveWorld, rental: Rental, options: Dri
   const never = new AbortController().signal;
   const once = () =>
     driveOnce(parts, rental.orgId, rental.id, never).catch((error: unknown) => {
-      if (error instanceof Died) return { kind: 'again' } as const;
+      // The workflow repeats a round that waited too long for a lock, as on a slow machine.
+      if (error instanceof Died || isContended(error)) return { kind: 'again' } as const;
       throw error;
     });
   const all = () => Promise.all(Array.from({ length: options.workers ?? 1 }, once));
@@ -179,12 +185,19 @@ async function whileTimePasses<T>(world: Pick<DriveWorld, 'clock'>, work: Promis
   return done;
 }
 
+/** A wait this long counts as nothing to do. */
+const IDLE_WAIT_MS = 60_000;
+
 /** Rounds until nothing is to be done for a while, whatever its status. */
-export async function driveIdle(world: DriveWorld, rental: Rental): Promise<Rental> {
+export async function driveIdle(
+  world: DriveWorld,
+  rental: Rental,
+  options: Pick<DriveOptions, 'recallMoney'> = {},
+): Promise<Rental> {
   const never = new AbortController().signal;
   for (let round = 0; round < 400; round += 1) {
-    const came = await driveOnce(partsOf(world), rental.orgId, rental.id, never);
-    const isIdle = came.kind === 'ended' || (came.kind === 'wait' && came.forMs >= SHORT_WAIT_MS);
+    const came = await driveOnce(partsOf(world, options), rental.orgId, rental.id, never);
+    const isIdle = came.kind === 'ended' || (came.kind === 'wait' && came.forMs >= IDLE_WAIT_MS);
     const now = await findRental(world.db, rental.orgId, rental.id);
     if (isIdle && now !== null) return now;
     if (came.kind === 'wait') await world.advance(Math.max(1, came.forMs));

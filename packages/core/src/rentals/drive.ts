@@ -1,5 +1,5 @@
 import type { OrgId, RentalId } from '@millrace/platform/ids';
-import { decide, type Act } from './decide.ts';
+import { decide, type Act, type Plan } from './decide.ts';
 import { carryOutDue, dueOf, type Due } from './due.service.ts';
 import type { DriveParts } from './drive-parts.ts';
 import { dueAt } from './move.ts';
@@ -12,12 +12,16 @@ import { cutMachine, endRental, removeMachine } from './removal.acts.ts';
 import type { RentalView } from './rental.ts';
 import { touchRental } from './rentals.store.ts';
 import { readView } from './views.ts';
+import { storageOf } from './volume-hooks.ts';
 
 /** `again`: something was done, look at once. `wait`: nothing before then. `ended`: nothing ever. */
 export type Round =
   | { readonly kind: 'again' }
   | { readonly kind: 'ended' }
   | { readonly kind: 'wait'; readonly until: Date; readonly forMs: number };
+
+/** A rental that is held is left to the sweep, which waits as well. */
+const HELD_WAIT_MS = 15_000;
 
 /**
  * One look at a rental and whatever is to be done about it now. It may be called by anyone at any time, by two at once,
@@ -31,12 +35,31 @@ export async function driveOnce(
 ): Promise<Round> {
   const view = await readView(parts.db, orgId, id);
   if (view === null) return { kind: 'ended' };
-  const now = parts.clock.now();
+  const now = parts.db.clock.now();
+  if (parts.hold?.isHeld() === true) return rest(parts, view, new Date(now.getTime() + HELD_WAIT_MS));
   const due = await dueOf(parts.db, view, now);
-  const plan = decide(view, { now, policy: parts.policy, due });
+  const storage = await storageOf(parts.db, view.rental);
+  const around = { now, policy: parts.policy, storage };
+  const plan = decide(view, { ...around, due });
   if (plan.acts.length === 0) return rest(parts, view, plan.wait);
-  await Promise.all(plan.acts.map((act) => carryOut(parts, view, act, { signal, due })));
+  const [again] = await carryOutAll(parts, view, plan, { signal, due });
+  if (again === undefined || plan.acts.length > 1) return { kind: 'again' };
+  // The due act waits for money. Meanwhile the other acts of the rental are carried out.
+  const others = decide(view, { ...around, due: { at: again } });
+  if (others.acts.length === 0) return rest(parts, view, others.wait);
+  await carryOutAll(parts, view, others, { signal, due });
   return { kind: 'again' };
+}
+
+/** Returns when to try again the acts that could not be done yet. */
+async function carryOutAll(
+  parts: DriveParts,
+  view: RentalView,
+  { acts }: Plan,
+  by: { readonly signal: AbortSignal; readonly due: Due | null },
+): Promise<readonly Date[]> {
+  const waits = await Promise.all(acts.map((act) => carryOut(parts, view, act, by)));
+  return waits.filter((wait) => wait instanceof Date);
 }
 
 async function carryOut(
@@ -44,7 +67,7 @@ async function carryOut(
   view: RentalView,
   act: Act,
   { signal, due }: { readonly signal: AbortSignal; readonly due: Due | null },
-): Promise<void> {
+): Promise<Date | null | void> {
   switch (act.do) {
     case 'create':
       return createMachine(parts, view, act.machine, signal);
@@ -62,6 +85,8 @@ async function carryOut(
       return startUserData(parts, view, signal);
     case 'give up':
       return giveUp(parts, view, act.why);
+    case 'fail':
+      return giveUp(parts, view, act.why, { atFault: [], mayMove: false });
     case 'cut':
       return cutMachine(parts, view, act.machine, signal);
     case 'remove':
@@ -73,17 +98,17 @@ async function carryOut(
     case 'reboot':
       return switchPower(parts, view, act.do, signal);
     case 'carry out':
-      if (due !== null) await carryOutDue(parts.db, view, due);
+      return due === null ? null : carryOutDue(parts, view, due);
   }
 }
 
-/** Waits this short are slept through by whoever works on the rental; for longer ones a sweep calls again. */
-export const SHORT_WAIT_MS = 60_000;
+/** Shorter waits sleep inside the handler; longer ones are stored in `next_action_at` and resumed by the sweep. */
+export const SHORT_WAIT_MS = 10_000;
 
 /** Nothing is to be done before `wait`: that is written down, unless the rental has changed since it was looked at. */
 async function rest(parts: DriveParts, view: RentalView, wait: Date | null): Promise<Round> {
   if (wait === null) return { kind: 'ended' };
-  const nowMs = parts.clock.nowMs();
+  const nowMs = parts.db.clock.nowMs();
   const forMs = Math.max(0, wait.getTime() - nowMs);
   const { workingMs } = parts.policy;
   const { rental } = view;
@@ -94,4 +119,31 @@ async function rest(parts: DriveParts, view: RentalView, wait: Date | null): Pro
     forMs < SHORT_WAIT_MS ? knownMs > wait.getTime() && knownMs <= due.getTime() : knownMs === due.getTime();
   if (!isGoodEnough) await touchRental(parts.db, rental, dueAt(due));
   return { kind: 'wait', until: wait, forMs };
+}
+
+/** A handler stops after this many rounds; the sweep resumes the rental. */
+const ROUNDS_MAX = 2_000;
+
+/**
+ * A call for the same rental waits until the running handler returns or looks at the rows again, so an accepted end is seen
+ * within this time.
+ */
+const LONGEST_SLEEP_MS = 1_000;
+
+/** The steps that a durable handler records. Each call is an entry in its journal. */
+export interface RoundJournal {
+  round(name: string): PromiseLike<Round>;
+  sleep(ms: number): PromiseLike<void>;
+}
+
+/** Drives one rental until it has ended or its next wait is too long to sleep inside the handler. */
+export async function driveRounds(journal: RoundJournal): Promise<string> {
+  for (let round = 1; round <= ROUNDS_MAX; round += 1) {
+    const came = await journal.round(`round ${String(round)}`);
+    if (came.kind === 'ended') return 'ended';
+    if (came.kind === 'again') continue;
+    if (came.forMs >= SHORT_WAIT_MS) return 'left to the sweep';
+    await journal.sleep(Math.min(Math.max(came.forMs, 1), LONGEST_SLEEP_MS));
+  }
+  return 'left to the sweep';
 }

@@ -1,9 +1,9 @@
 import type { ComputeDriver } from '@millrace/compute';
-import type { Clock } from '@millrace/platform/clock';
+import type { Timer } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { toUuid, type ClusterId } from '@millrace/platform/ids';
 import { listClusters, type ClusterRecord } from '../fleet/index.ts';
-import { lookAt, type Finding, type LookResult } from './comparison.ts';
+import { lookAt, type Finding, type LookParts, type LookResult } from './comparison.ts';
 import { defaultReconcilePolicy, kindOf, type Repair, type Sight } from './reconcile.ts';
 import { listLate, readComparison } from './sightings.store.ts';
 import type { StrayPlan } from './strays.ts';
@@ -25,7 +25,7 @@ export interface PlannedStray {
   readonly orgId: string;
   readonly nodeName: string;
   /** `reap`: would be removed now. `person`: waits for a person. `later`: its turn comes in a later comparison. */
-  readonly plan: 'new' | 'waiting' | 'reap' | 'person' | 'later' | 'misplaced';
+  readonly plan: 'new' | 'waiting' | 'reap' | 'person' | 'later' | 'lost' | 'misplaced';
 }
 
 export interface PlannedCluster {
@@ -48,8 +48,9 @@ export interface DryRun {
 
 export interface DryRunParts {
   readonly db: Db;
-  readonly clock: Clock;
+  readonly clock: Timer;
   readonly drivers: (clusterId: ClusterId) => Promise<ComputeDriver>;
+  readonly mayHaveLostRow?: NonNullable<LookParts['mayHaveLostRow']>;
   /** This cluster only, by its name. */
   readonly cluster?: string;
 }
@@ -59,18 +60,18 @@ const LATE_SHOWN = 200;
 
 /** Null: there is no cluster of that name. */
 export async function dryRun(parts: DryRunParts): Promise<DryRun | null> {
-  const { db, clock } = parts;
+  const { db } = parts;
   const all = await allClusters(db);
   const asked = parts.cluster === undefined ? all : all.filter(({ name }) => name === parts.cluster);
   if (parts.cluster !== undefined && asked.length === 0) return null;
   const clusters: PlannedCluster[] = [];
   for (const { id } of asked) {
-    const comparison = await readComparison(db, id, clock.now());
+    const comparison = await readComparison(db, id, db.clock.now());
     const result = await lookAt({ ...parts, policy: defaultReconcilePolicy }, comparison);
     if (result !== null) clusters.push(plannedCluster(result));
   }
-  const late = await listLate(db, clock.now(), LATE_SHOWN);
-  return { at: clock.now(), clusters, late: late.map(({ id }) => toUuid(id)) };
+  const late = await listLate(db, db.clock.now(), LATE_SHOWN);
+  return { at: db.clock.now(), clusters, late: late.map(({ id }) => toUuid(id)) };
 }
 
 async function allClusters(db: Db): Promise<readonly ClusterRecord[]> {
@@ -122,6 +123,7 @@ function plannedStrays(plan: StrayPlan): readonly PlannedStray[] {
     ...shown(plan.waiting, 'waiting'),
     ...shown(plan.reap, 'reap'),
     ...shown(plan.held, plan.isPersonNeeded ? 'person' : 'later'),
+    ...shown(plan.lost, 'lost'),
     ...shown(plan.misplaced, 'misplaced'),
   ];
 }
@@ -157,6 +159,7 @@ const strayWords: Readonly<Record<PlannedStray['plan'], string>> = {
   reap: 'would be removed now',
   person: 'more than are removed unasked: a person must decide',
   later: 'would be removed after the others',
+  lost: 'its rental may have been lost by a restore: a person must decide',
   misplaced: 'belongs to a rental on another cluster; nothing would be done',
 };
 

@@ -1,13 +1,17 @@
-import type { Db, Reader, Tx } from '@millrace/platform/db';
-import { isFault } from '@millrace/platform/fault';
-import { formatUsd, toNearestUsdNumber } from '@millrace/platform/money';
-import { rateOf } from '../prices/index.ts';
-import { rentalsActor } from './drive-parts.ts';
+import { inSavepoint, type Db, type Reader, type Tx } from '@millrace/platform/db';
+import { Fault, isFault } from '@millrace/platform/fault';
+import type { RentalId } from '@millrace/platform/ids';
+import { formatUsd, meteredTotal, toNearestUsdNumber } from '@millrace/platform/money';
+import { missingMoney, MoneyMissing, readBalance, readLent, withRecalledMoney } from '../ledger/index.ts';
+import { defaultPolicy as metering } from '../metering/index.ts';
+import { rateOf, type FrozenPrice } from '../prices/index.ts';
+import { HOLD_WINDOW_MS } from './create.ts';
+import { rentalsActor, type DriveParts } from './drive-parts.ts';
 import { nextDue, type Due, type EndCause } from './due.ts';
 import { endView } from './life.service.ts';
-import { beginNextTerm, closeMeters, keepPaying, metersOf } from './money.service.ts';
+import { beginNextTerm, closeMeters, keepPaying, meansFor, metersOf } from './money.service.ts';
 import { changeRental, tellOfRental } from './move.ts';
-import type { RentalView } from './rental.ts';
+import type { Rental, RentalView } from './rental.ts';
 import { onDemandPrice, onDemandTerm } from './terms.ts';
 import { insertTerm } from './terms.store.ts';
 import { lockView } from './views.ts';
@@ -27,26 +31,85 @@ const reasons: Readonly<Record<EndCause, string>> = {
   cap: 'It reached the most it may cost.',
 };
 
-/** Carries out what was due when the view was read, if that still is what is due now. */
-export async function carryOutDue(db: Db, seen: RentalView, due: Due): Promise<void> {
-  await db.transaction({ name: 'carry out due', isolation: 'read committed' }, async (tx) => {
+/** What happens if the money is missing: the rental ends, or the transaction is rolled back and the refusal thrown. */
+type WithoutMoney = 'end' | 'refuse';
+
+type DueParts = Pick<DriveParts, 'db' | 'policy' | 'recallMoney' | 'lackingSince'>;
+
+/**
+ * Carries out what was due when the view was read, if it is still due. Returns when to try again if it lacks money that may
+ * still come back from inference, and null when it is done.
+ */
+export async function carryOutDue(parts: DueParts, seen: RentalView, due: Due): Promise<Date | null> {
+  const { rental } = seen;
+  const { recallMoney } = parts;
+  if (due.what === 'convert' && recallMoney !== undefined && rental.mode === 'live') {
+    try {
+      await withRecalledMoney(rental, recallMoney, () => attempt(parts.db, seen, due, 'refuse'));
+      parts.lackingSince.delete(rental.id);
+      return null;
+    } catch (error) {
+      if (missingMoney(error) === null) throw error;
+      const again = await recallAgainAt(parts, seen);
+      if (again !== null) return again;
+    }
+  }
+  await attempt(parts.db, seen, due, 'end');
+  parts.lackingSince.delete(rental.id);
+  return null;
+}
+
+function attempt(db: Db, seen: RentalView, due: Due, without: WithoutMoney): Promise<void> {
+  return db.transaction({ name: 'carry out due', isolation: 'read committed' }, async (tx) => {
     const view = await lockView(tx, seen.rental);
     if (view === null) return;
     const now = tx.clock.now();
     const current = await dueOf(tx, view, now);
     if (current === null || current.at > now || current.what !== due.what) return;
-    await carryOut(tx, view, current);
+    await carryOut(tx, view, current, without);
   });
 }
 
-async function carryOut(tx: Tx, view: RentalView, due: Due): Promise<void> {
+/**
+ * Returns when to try the recall again; null if too little is lent even for the shortest hold, or if the time for recalls is
+ * over. That time begins with the first try of this process, not with the end of the term: after an outage or a restore, lent
+ * money may still be on its way back.
+ */
+async function recallAgainAt(
+  { db, policy, lackingSince }: DueParts,
+  { rental, terms }: RentalView,
+): Promise<Date | null> {
+  const nowMs = db.clock.nowMs();
+  const sinceMs = lackingSince.get(rental.id) ?? nowMs;
+  forgetOld(lackingSince, nowMs);
+  lackingSince.set(rental.id, sinceMs);
+  const untilMs = Math.min(sinceMs + policy.recallForMs, rental.expiresAt?.getTime() ?? Infinity);
+  if (nowMs >= untilMs) return null;
+  const lent = await readLent(db, rental.orgId, rental.mode);
+  const { available } = await readBalance(db, rental.orgId, rental.mode, db.clock.now());
+  const rate = rateOf(onDemandPrice(terms));
+  const shortest = meteredTotal(rate, HOLD_WINDOW_MS) - meteredTotal(rate, metering.postEveryMs);
+  if (lent === 0n || available + lent < shortest) return null;
+  return new Date(Math.min(untilMs, nowMs + policy.recallRetryMs));
+}
+
+const FORGET_AFTER_MS = 24 * 3_600_000;
+
+/** Forgets old entries: another worker may have completed the conversion. */
+function forgetOld(lackingSince: Map<RentalId, number>, nowMs: number): void {
+  for (const [id, sinceMs] of lackingSince) {
+    if (nowMs - sinceMs > FORGET_AFTER_MS) lackingSince.delete(id);
+  }
+}
+
+async function carryOut(tx: Tx, view: RentalView, due: Due, without: WithoutMoney): Promise<void> {
   switch (due.what) {
     case 'notice':
       return tellEnd(tx, view, due);
     case 'extend':
       return extend(tx, view, due.at);
     case 'convert':
-      return convert(tx, view, due.at);
+      return convert(tx, view, due.at, without);
     case 'retention':
       return endRetention(tx, view);
     case 'terminate':
@@ -76,17 +139,22 @@ async function extend(tx: Tx, view: RentalView, at: Date): Promise<void> {
 }
 
 /** The rental goes on, on demand, from the end of its term. Without the money for it, it ends there. */
-async function convert(tx: Tx, view: RentalView, at: Date): Promise<void> {
+async function convert(tx: Tx, view: RentalView, at: Date, without: WithoutMoney): Promise<void> {
   const { rental, terms } = view;
   const seq = (terms.at(-1)?.seq ?? 0) + 1;
   const price = onDemandPrice(terms);
   const term = onDemandTerm(seq, price);
-  await insertTerm(tx, rental.orgId, rental, term);
-  await closeMeters(tx, rental, { at, rest: 'waived' });
   try {
-    await beginNextTerm(tx, { ...view, terms: [...terms, term] }, at);
+    // A refusal releases the ledger's locks: the end below takes locks that come before them.
+    await inSavepoint(tx, async () => {
+      await insertTerm(tx, rental.orgId, rental, term);
+      await closeMeters(tx, rental, { at, rest: 'waived' });
+      await beginNextTerm(tx, { ...view, terms: [...terms, term] }, at);
+    });
   } catch (error) {
     if (!isFault(error)) throw error;
+    const missing = missingMoney(error);
+    if (without === 'refuse' && missing !== null) throw await refusalOf(tx, rental, price, missing);
     const perHour = formatUsd(rateOf(price));
     const reason = `Its reserved term ended, and the balance does not cover going on for ${perHour} USD an hour.`;
     await endView(tx, view, { actor: rentalsActor, reason, promised: at });
@@ -98,6 +166,16 @@ async function convert(tx: Tx, view: RentalView, at: Date): Promise<void> {
     actor: rentalsActor,
     data: { costPerHour: toNearestUsdNumber(rateOf(price)) },
   });
+}
+
+/**
+ * Asks for the longest hold that a meter may need, since the hold depends on the meter's id, which is new in each attempt. Also
+ * asks for the money that retains the disk after the balance has run out, since the meter sets it aside only when it opens.
+ */
+async function refusalOf(tx: Tx, rental: Rental, price: FrozenPrice, missing: bigint): Promise<Fault> {
+  const { available } = await readBalance(tx, rental.orgId, rental.mode, tx.clock.now());
+  const most = meansFor(rental, price) - available;
+  return new Fault('INSUFFICIENT_BALANCE', { cause: new MoneyMissing(missing > most ? missing : most) });
 }
 
 /** What was set aside for its disk is used up: with money it is kept on, without it the rental ends. */

@@ -1,5 +1,6 @@
 import { toUuid } from '@millrace/platform/ids';
 import { meteredTotal, nanoUsd } from '@millrace/platform/money';
+import { eventually } from '@millrace/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { costOfRunning, rateOf } from '../prices/index.ts';
 import { driveOnce } from './drive.ts';
@@ -204,6 +205,33 @@ describe('a term that runs out', () => {
     const [{ price } = expect.fail('It has no term.')] = (await viewOf(world, rental)).terms;
     await expectSettled(tenant, rental, BigInt(price.reserve?.committedNanoUsd ?? 0), usd(77));
     expect(await end(tenant, rental)).toMatchObject({ billingStoppedAt: endsAt });
+  });
+
+  it('holds no lock of the ledger while it ends a rental that cannot go on', async () => {
+    const tenant = await world.tenant({ balanceUsd: 77 });
+    const rental = await bringUp(world, tenant, reserved(1, true));
+    const endsAt = later(rental.startedAt, DAY_MS);
+    await world.advance(endsAt.getTime() - world.clock.nowMs());
+    const other = await world.database.connect();
+    try {
+      // The end needs this row. While it waits for the row, money of the organisation must not wait for the end.
+      await other.query('begin');
+      await other.query('select 1 from rental_machines where rental_id = $1 for update', [toUuid(rental.id)]);
+      const ending = driveIdle(world, rental);
+      await eventually({ what: 'the end to wait for the machine' }, async () => {
+        const { rows } = await other.query(
+          `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+        );
+        return rows.length > 0;
+      });
+      const accounts = 'select 1 from ledger_accounts where org_id = $1 for update nowait';
+      await other.query(accounts, [toUuid(tenant.orgId)]);
+      await other.query('rollback');
+      await ending;
+    } finally {
+      await other.end();
+    }
+    await driveUntil(world, rental, { until: 'Terminated' });
   });
 });
 

@@ -13,6 +13,8 @@ let tenant: Tenant;
 beforeAll(async () => {
   world = await createRentalWorld();
   tenant = await world.tenant();
+  // The driver of live rentals here is the mock, which reports the use of GPUs.
+  await world.rows(`update providers set driver = 'mock'`);
 });
 afterAll(() => world.drop());
 
@@ -24,7 +26,10 @@ const asItIs = async (rental: Rental): Promise<Rental> =>
   (await findRental(world.db, rental.orgId, rental.id)) ?? expect.fail('It is gone.');
 
 /** Samples machines that do nothing for so many rounds, as a worker does. */
-async function watch(rounds: number): Promise<void> {
+async function watch(
+  rounds: number,
+  gpus: MachineMetrics['gpus'] = [{ pciAddress: '0000:10:00.0', utilisationPercent: 0 }],
+): Promise<void> {
   const metrics = async (): Promise<MachineMetrics> => ({
     at: world.clock.now(),
     cpuSeconds: 1,
@@ -32,12 +37,12 @@ async function watch(rounds: number): Promise<void> {
     diskUsedBytes: null,
     networkInBytes: 1,
     networkOutBytes: 1,
-    gpus: null,
+    gpus,
   });
-  const { clock, db } = world;
+  const { db } = world;
   const parts: SamplingParts = {
     db,
-    clock: { ...systemClock, now: () => clock.now(), nowMs: () => clock.nowMs() },
+    clock: systemClock,
     log: quiet,
     drivers: async (clusterId) =>
       new Proxy(await world.drivers(clusterId), {
@@ -50,6 +55,30 @@ async function watch(rounds: number): Promise<void> {
     while ((await sampleDue(parts, new AbortController().signal)) === 'busy');
   }
 }
+
+describe('an idle rule', () => {
+  const idle = { afterSeconds: 300, action: 'terminate' } as const;
+
+  it('is refused for a rental whose driver does not report the use of GPUs', async () => {
+    await world.rows(`update providers set driver = 'incus' where mode = 'live'`);
+    await expect(world.rent(tenant, 'live', { gpuCount: 1, idle })).rejects.toMatchObject({
+      reason: 'IDLE_RULE_NOT_SUPPORTED',
+    });
+    await world.rows(`update providers set driver = 'mock' where mode = 'live'`);
+  });
+
+  it('is refused for bare metal, whatever its driver reports', async () => {
+    await expect(world.rentMetal(tenant, { idle })).rejects.toMatchObject({
+      reason: 'IDLE_RULE_NOT_SUPPORTED',
+    });
+  });
+
+  it('never acts on a rental whose GPUs are not reported', async () => {
+    const rental = await runningWith({ afterSeconds: 300, action: 'terminate' });
+    await watch(12, null);
+    expect(await asItIs(rental)).toMatchObject({ status: 'Running', task: null });
+  });
+});
 
 describe('a rental that idles', () => {
   it('is stopped and gives its GPUs back, and is left alone while it is off', async () => {

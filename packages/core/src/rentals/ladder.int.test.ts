@@ -1,10 +1,11 @@
 import { toUuid } from '@millrace/platform/ids';
 import { meteredTotal } from '@millrace/platform/money';
+import { poisonedLoop, poisonRows, type Poison } from '@millrace/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createBudget } from '../ledger/index.ts';
 import { driveOnce } from './drive.ts';
 import { driveIdle, driveUntil, partsOf } from './drive.fixture.ts';
-import { carryOutRequired } from './ladder.service.ts';
+import { carryOutRequired, runningWork } from './ladder.service.ts';
 import { bringUp, expectSound, later, meters, told, viewOf } from './life.fixture.ts';
 import { requireView, terminateRental } from './life.service.ts';
 import { startRental, stopRental } from './power.service.ts';
@@ -82,6 +83,32 @@ async function passUntilOff(tenant: Tenant, rental: Rental): Promise<Rental> {
   }
   return expect.fail('It was never stopped.');
 }
+
+describe(poisonedLoop('carry out what balances require'), () => {
+  it.each<Poison>(['throws', 'times out'])(
+    'whose write %s does not keep rentals of other organisations from being ended',
+    async (how) => {
+      const [bad, good] = [await world.tenant({ balanceUsd: 140 }), await world.tenant({ balanceUsd: 140 })];
+      const rentals = [await bringUp(world, bad), await bringUp(world, good)] as const;
+      for (const { orgId } of [bad, good]) {
+        await world.rows(
+          `update organisations set status = 'suspended', suspended_at = now() where id = '${toUuid(orgId)}'`,
+        );
+        await world.run((tx) => runningWork.end(tx, orgId));
+      }
+      const when = `new.org_id = '${toUuid(bad.orgId)}'`;
+      const removeFault = await poisonRows(world.database, { table: 'rentals', when, how });
+      await carryOutRequired(world.db, { log: quiet, limit: 10 });
+      await removeFault();
+      const statusOf = async (rental: Rental): Promise<string> => (await rowOf(rental)).status;
+      expect([await statusOf(rentals[0]), await statusOf(rentals[1])]).toEqual(['Running', 'Terminating']);
+      await world.clock.advance(MINUTE_MS);
+      await carryOutRequired(world.db, { log: quiet, limit: 10 });
+      expect(await statusOf(rentals[0])).toBe('Terminating');
+      for (const rental of rentals) await driveUntil(world, rental, { until: 'Terminated' });
+    },
+  );
+});
 
 describe('a wallet that runs out', () => {
   it('is warned, its rental is stopped, its disk kept for what was set aside, and deleted, each told once', async () => {

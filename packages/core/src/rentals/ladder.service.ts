@@ -1,6 +1,7 @@
 import type { Db, Tx } from '@millrace/platform/db';
 import { isFault } from '@millrace/platform/fault';
 import type { Logger } from '@millrace/platform/log';
+import { createItemRunner } from '@millrace/platform/loops';
 import { findOrganisation, type RunningWork } from '../identity/index.ts';
 import { readBalance, runwayMs } from '../ledger/index.ts';
 import {
@@ -14,6 +15,7 @@ import {
 } from '../metering/index.ts';
 import { rentalsActor } from './drive-parts.ts';
 import { endView } from './life.service.ts';
+import { carryOutActions } from './loops.ts';
 import { metersOf } from './money.service.ts';
 import { changeRental } from './move.ts';
 import { keepAndTell, stopRental } from './power.service.ts';
@@ -47,17 +49,16 @@ export async function carryOutRequired(db: Db, { log, limit }: RequiredSweep): P
       now: tx.clock.now(),
       claimMs: CLAIM_MS,
       limit,
+      loop: carryOutActions,
     }),
   );
-  for (const action of claimed) {
-    try {
-      await db.transaction({ name: 'carry out required', isolation }, async (tx) => {
+  await createItemRunner(carryOutActions, { db, log }).run(claimed, {
+    key: ({ id }) => id,
+    work: (action) =>
+      db.transaction({ name: 'carry out required', isolation }, async (tx) => {
         if (await carryOut(tx, action)) await completeRequiredAction(tx, action.orgId, action.id);
-      });
-    } catch (error) {
-      log.error({ err: error, orgId: action.orgId, action }, 'a required action could not be carried out');
-    }
-  }
+      }),
+  });
   return claimed.length;
 }
 

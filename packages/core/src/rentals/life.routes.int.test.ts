@@ -261,3 +261,24 @@ describe('POST admin/rentals/{id}/terminate', () => {
     });
   });
 });
+
+describe('terminating a rental while another request of its organisation is under way', () => {
+  it('is answered at once though that request holds the turn of the organisation', async () => {
+    const tenant = await world.tenant();
+    const rental = await bringUp(world, tenant);
+    // As a creation on a busy machine does: it holds the row of the organisation until it commits.
+    const creation = await world.database.connect();
+    await creation.query('begin');
+    await creation.query('select 1 from organisations where id = $1 for no key update', [
+      toUuid(tenant.orgId),
+    ]);
+    try {
+      const ended = await post(tenant, terminatePath, { rentalId: rental.wireId, reason: 'done' });
+      expect(ended).toMatchObject({ status: 200, json: { status: 'Terminating' } });
+    } finally {
+      await creation.query('rollback');
+      await creation.end();
+    }
+    await driveUntil(world, rental, { until: 'Terminated' });
+  });
+});

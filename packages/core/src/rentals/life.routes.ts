@@ -9,6 +9,7 @@ import { rebootRental, startRental, stopRental } from './power.service.ts';
 import type { RentalKind } from './rental.ts';
 import { toWireRental, type WireRental } from './rentals.wire.ts';
 import { costOnWire } from './wire-money.ts';
+import { serveWriteOffs } from './write-off.routes.ts';
 
 export interface RentalLifeRoutes {
   readonly server: HttpServer;
@@ -18,8 +19,10 @@ export interface RentalLifeRoutes {
 type Operations = Contract['operations'];
 export type WireReceipt = Answer<Operations['terminateVirtualMachineRental']>;
 
-/** Tenants: ending a rental, switching it, making it last longer. Operators: ending any. */
+/** Tenants: ending a rental, switching it, making it last longer. Operators: ending any, and writing off lost hosts. */
 export function serveRentalLife({ server, operations }: RentalLifeRoutes): void {
+  serveWriteOffs({ server, operations });
+
   server.serve(operations.terminateVirtualMachineRental, ({ body, context, transact }) =>
     transact(ending, (tx) => terminate(tx, context, body, 'virtual-machine')),
   );
@@ -70,7 +73,13 @@ export function serveRentalLife({ server, operations }: RentalLifeRoutes): void 
   );
 }
 
-const ending = { name: 'terminate rental', isolation: readCommitted } as const;
+/** Long enough for a busy machine, and shorter than a handler may take. */
+export const ENDING_PATIENCE_MS = 20_000;
+const ending = {
+  name: 'terminate rental',
+  isolation: readCommitted,
+  patienceMs: ENDING_PATIENCE_MS,
+} as const;
 
 interface Answered<Body> {
   readonly body: Body;

@@ -1,20 +1,20 @@
-import type { MachineWish } from '@millrace/compute';
-import { cudaImageOf, type ClusterRecord } from '../fleet/index.ts';
+import { DriverError, type MachineWish } from '@millrace/compute';
+import type { ProofKey } from '@millrace/compute/proof';
+import { cudaImageOf, defaultImageOf, tenantImages, type ClusterRecord } from '../fleet/index.ts';
 import { SSH_PORT } from './placing.ts';
 import type { Rental, RentalMachine } from './rental.ts';
 
 /** What is asked of the engine for a machine. */
 
-/** The image of a cluster that names none: engines of ours always have one of this name. */
-const FALLBACK_IMAGE = 'default';
-
+/** Throws where the tenant names an image that the cluster does not offer to tenants. Of instances the marketplace has judged. */
 export function imageOf(
-  { image, cuda }: Pick<Rental, 'image' | 'cuda'>,
+  { kind, image, cuda }: Pick<Rental, 'kind' | 'image' | 'cuda'>,
   { settings }: Pick<ClusterRecord, 'settings'>,
 ): string {
-  const { defaultImage } = settings;
+  if (image !== null && kind !== 'instance' && !tenantImages(settings).includes(image))
+    throw new DriverError('unsupported', `The cluster offers no image ${image}.`);
   const withCuda = cuda === null ? null : cudaImageOf(settings, cuda);
-  return image ?? withCuda ?? (typeof defaultImage === 'string' ? defaultImage : FALLBACK_IMAGE);
+  return image ?? withCuda ?? defaultImageOf(settings);
 }
 
 /** Only SSH is open during the proof. */
@@ -36,7 +36,7 @@ function hostnameOf({ toldAs, wireId, nodeCount }: Rental, { position }: RentalM
 export function wishOf(
   rental: Rental,
   machine: RentalMachine,
-  more: { readonly image: string; readonly platformKey: string },
+  more: { readonly image: string; readonly key: ProofKey },
 ): MachineWish {
   return {
     externalId: machine.externalId,
@@ -49,7 +49,8 @@ export function wishOf(
     diskGb: machine.diskGb,
     image: more.image,
     hostname: hostnameOf(rental, machine),
-    sshKeys: [more.platformKey],
+    sshKeys: [more.key.publicKey],
+    hostKey: { privateKey: more.key.hostKey.privateKey, publicKey: more.key.hostKey.publicKey },
     userData: null,
     ports: proofPorts(machine),
     labels: { ...rental.labels, 'millrace.rental': String(rental.wireId) },

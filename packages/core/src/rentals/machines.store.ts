@@ -1,7 +1,14 @@
 import type { PortMapping } from '@millrace/compute';
 import type { Reader, Tables, Tx } from '@millrace/platform/db';
-import { fromUuid, toUuid, type OrgId, type RentalId } from '@millrace/platform/ids';
-import type { Selectable, Updateable } from 'kysely';
+import {
+  fromUuid,
+  toUuid,
+  type ClusterId,
+  type NodeId,
+  type OrgId,
+  type RentalId,
+} from '@millrace/platform/ids';
+import { sql, type Selectable, type Updateable } from 'kysely';
 import type { RentalMachine } from './rental.ts';
 
 /** All SQL about the machines of rentals. Whoever writes here holds the lock of the rental. */
@@ -179,4 +186,50 @@ export async function doomMachines(
     .where('state', 'not in', ['doomed', 'gone']);
   if (options.attempt !== undefined) query = query.where('attempt', '=', options.attempt);
   await query.execute();
+}
+
+/**
+ * Makes the removals of a cluster that wait for their next try due now, and returns how many rentals that concerns. Their
+ * version grows, so that a handler that has read the old wait does not write it back. Locked rentals are being worked on.
+ */
+export async function resumeRemovals(
+  tx: Tx,
+  clusterId: ClusterId,
+  due: { readonly nextActionAt: Date; readonly deadlineAt: Date },
+): Promise<number> {
+  const { rows } = await sql<{ id: string }>`
+    update rentals set next_action_at = ${due.nextActionAt}, deadline_at = ${due.deadlineAt}, version = version + 1
+     where id in (
+       select rental.id from rentals as rental
+        where rental.status <> 'Terminated'
+          and rental.id in (
+            select machine.rental_id from rental_machines as machine
+             where machine.cluster_id = ${toUuid(clusterId)} and machine.state = 'doomed' and machine.tries > 0
+               and machine.next_try_at > ${due.nextActionAt})
+        order by rental.id for no key update skip locked)
+    returning id
+  `.execute(tx.kysely);
+  if (rows.length === 0) return 0;
+  await sql`
+    update rental_machines set next_try_at = ${due.nextActionAt}, tries = 0
+     where rental_id = any (${rows.map(({ id }) => id)}::uuid[]) and cluster_id = ${toUuid(clusterId)}
+       and state = 'doomed' and next_try_at > ${due.nextActionAt}
+  `.execute(tx.kysely);
+  return rows.length;
+}
+
+/** Rentals that have, or may have, a machine on the node, in the order in which they are locked. */
+export async function listRentalsOnNode(
+  reader: Reader,
+  nodeId: NodeId,
+): Promise<readonly { readonly orgId: OrgId; readonly id: RentalId }[]> {
+  const rows = await reader.kysely
+    .selectFrom('rental_machines')
+    .select(['org_id', 'rental_id'])
+    .distinct()
+    .where('node_id', '=', toUuid(nodeId))
+    .where('state', '<>', 'gone')
+    .orderBy('rental_id')
+    .execute();
+  return rows.map((row) => ({ orgId: fromUuid('org', row.org_id), id: fromUuid('rnt', row.rental_id) }));
 }

@@ -1,4 +1,4 @@
-import type { Reader, Tx } from '@millrace/platform/db';
+import { inSavepoint, type Reader, type Tx } from '@millrace/platform/db';
 import type { Actor } from '@millrace/platform/envelope';
 import { isFault } from '@millrace/platform/fault';
 import type { HoldId } from '@millrace/platform/ids';
@@ -10,6 +10,7 @@ import {
   nanoUsd,
   ppm,
   ppmPerWhole,
+  subtractUsd,
   zeroUsd,
   type NanoUsd,
 } from '@millrace/platform/money';
@@ -24,7 +25,8 @@ import {
   type MeterWish,
   type RestOfTerm,
 } from '../metering/index.ts';
-import { rateOf, termMsOf } from '../prices/index.ts';
+import { rateOf, termMsOf, type FrozenPrice } from '../prices/index.ts';
+import { HOLD_WINDOW_MS } from './create.ts';
 import { rentalsActor } from './drive-parts.ts';
 import { saveMachine } from './machines.store.ts';
 import { moveRental } from './move.ts';
@@ -90,14 +92,22 @@ const diskRateOf = (rental: Rental): NanoUsd =>
   rental.diskPrice === null ? zeroUsd : rateOf(rental.diskPrice);
 
 /** As the rental runs, with its disk paid for beyond that, as far as the wallet can bear it. */
-function aheadOf(rental: Rental, means: NanoUsd): MeterFunding {
+function aheadOf(rental: Rental, means: NanoUsd, most = means): MeterFunding {
   const keptRatePerHour = diskRateOf(rental);
-  const paidMs = affordableMs(nanoUsd(divideRoundDown(means, RETENTION_PART)), keptRatePerHour);
+  const part = nanoUsd(divideRoundDown(means, RETENTION_PART));
+  const paidMs = affordableMs(part < most ? part : most, keptRatePerHour);
   return {
     kind: 'ahead',
     retentionMs: Math.min(RETENTION_MS, Number(paidMs ?? RETENTION_MS)),
     keptRatePerHour,
   };
+}
+
+/** The balance that an on-demand term needs, with the full retention of the disk. */
+export function meansFor(rental: Rental, price: FrozenPrice): bigint {
+  const runs = meteredTotal(rateOf(price), HOLD_WINDOW_MS);
+  const keeps = meteredTotal(diskRateOf(rental), RETENTION_MS);
+  return runs + keeps > RETENTION_PART * keeps ? runs + keeps : RETENTION_PART * keeps;
 }
 
 async function fundingOf(tx: Tx, rental: Rental, term: RentalTerm, at: Date): Promise<MeterFunding> {
@@ -107,8 +117,14 @@ async function fundingOf(tx: Tx, rental: Rental, term: RentalTerm, at: Date): Pr
     return { kind: 'committed', termEndsAt, refund: ppm(reserve.refundPpm) };
   }
   const { available } = await readBalance(tx, rental.orgId, rental.mode, tx.clock.now());
-  const hold = term.holdId === null ? null : await findHold(tx, rental.orgId, term.holdId);
-  return aheadOf(rental, addUsd(available, hold?.held ?? zeroUsd));
+  if (term.holdId !== null) {
+    const hold = await findHold(tx, rental.orgId, term.holdId);
+    return aheadOf(rental, addUsd(available, hold?.held ?? zeroUsd));
+  }
+  // The meter takes its whole hold now. Disk retention must leave enough for running, or the term is refused.
+  const runs = meteredTotal(rateOf(term.price), HOLD_WINDOW_MS);
+  const spare = available > runs ? subtractUsd(available, runs) : zeroUsd;
+  return aheadOf(rental, available, spare);
 }
 
 function termWish(rental: Rental, term: RentalTerm, at: Date, funding: MeterFunding): MeterWish {
@@ -306,7 +322,8 @@ export async function keepPaying(tx: Tx, view: Pick<RentalView, 'rental' | 'term
   if (kept.ratePerHour === 0n && available < rateOf(currentTerm(view.terms).price)) return false;
   const wish = diskWish(rental, meters, { at, funding: aheadOf(rental, available), demand: 'running' });
   try {
-    await openMeters(tx, rental.orgId, [wish]);
+    // A refusal releases the ledger's locks: callers that then end the rental take locks that come before them.
+    await inSavepoint(tx, () => openMeters(tx, rental.orgId, [wish]));
   } catch (error) {
     if (isFault(error)) return false;
     throw error;

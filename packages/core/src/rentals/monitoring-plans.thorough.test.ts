@@ -5,6 +5,7 @@ import { toUuid } from '@millrace/platform/ids';
 import {
   createTenant,
   createTestDatabase,
+  databaseAt,
   explainKept,
   plantFleet,
   plantRentals,
@@ -12,6 +13,8 @@ import {
   testLog,
   type PlantedRental,
   type TestDatabase,
+  startStopwatch,
+  stretchedMs,
 } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { forgetOldConsoles } from './console.service.ts';
@@ -57,7 +60,7 @@ beforeAll(async () => {
   await client.end();
   const { wireId } = rentals.at(-WATCHED) as PlantedRental;
   asked = { orgId, mode: 'live', wireId, stepSeconds: 600 };
-}, 300_000);
+});
 afterAll(() => database.drop());
 
 /** Sentences about statements whose cost grows with more than what they are about. */
@@ -85,7 +88,7 @@ const driver: ComputeDriver = new Proxy(
   {
     get: (target, name): unknown =>
       name === 'metrics'
-        ? async () => ({ at: new Date(), cpuSeconds: 1, networkInBytes: 1, networkOutBytes: 1, gpus: null })
+        ? async () => ({ at: new Date(), cpuSeconds: 1, networkInBytes: 1, networkOutBytes: 1, gpus: [] })
         : Reflect.get(target, name, target),
   },
 );
@@ -108,9 +111,9 @@ describe('among twenty thousand rentals', () => {
 
   it('what is too old is found without reading what is not', async () => {
     const now = new Date();
-    expect(await waste(() => forgetOldConsoles(database.db, now))).toEqual([]);
-    const startedMs = systemClock.monotonicMs();
-    expect(await forgetOldSamples(database.db, now)).toBe(0);
-    expect(systemClock.monotonicMs() - startedMs).toBeLessThan(2_000);
+    expect(await waste(() => forgetOldConsoles(databaseAt(database.db, now)))).toEqual([]);
+    const stopwatch = startStopwatch();
+    expect(await forgetOldSamples(databaseAt(database.db, now))).toBe(0);
+    expect(await stopwatch.elapsedMs()).toBeLessThan(stretchedMs(2_000));
   });
 });

@@ -1,5 +1,5 @@
 import type { Answer, Contract } from '@millrace/contract';
-import type { Clock } from '@millrace/platform/clock';
+import type { Timer } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { requirePrincipal, type HttpServer } from '@millrace/platform/http';
 import { showConsole, type AskForConsole } from './console.service.ts';
@@ -9,13 +9,13 @@ export interface MonitoringRoutes {
   readonly server: HttpServer;
   readonly operations: Contract['operations'];
   readonly db: Db;
-  readonly clock: Clock;
+  readonly clock: Timer;
   readonly askForConsole: AskForConsole;
 }
 
 /** Tenants: what their machines measure, and what they write to their consoles. */
 export function serveMonitoring(routes: MonitoringRoutes): void {
-  const { server, operations, db, clock } = routes;
+  const { server, operations, db } = routes;
   server.serve(operations.getRentalMetrics, async ({ params, query, context }) => {
     const { orgId, mode } = requirePrincipal(context);
     const wireId = params.rentalId;
@@ -27,13 +27,13 @@ export function serveMonitoring(routes: MonitoringRoutes): void {
       ...(query.from === undefined ? {} : { from: new Date(query.from) }),
       ...(query.until === undefined ? {} : { until: new Date(query.until) }),
     };
-    return toWireMetrics(wireId, await readMetrics(db, ask, clock.now()));
+    return toWireMetrics(wireId, await readMetrics(db, ask, db.clock.now()));
   });
 
   server.serve(operations.getRentalConsole, async ({ params, query, context }) => {
     const { orgId, mode } = requirePrincipal(context);
     const { rentalId: wireId } = params;
-    const wanted = { orgId, mode, wireId, maxBytes: query.maxBytes, now: clock.now() };
+    const wanted = { orgId, mode, wireId, maxBytes: query.maxBytes, now: db.clock.now() };
     const { output, isCut, readAt } = await showConsole(db, routes.askForConsole, wanted);
     return { rentalId: wireId, output, truncated: isCut, readAt: readAt.toISOString() };
   });

@@ -27,7 +27,7 @@ function sample(seconds: number, fields: Partial<Sample> = {}): Sample {
     diskUsedBytes: 1,
     networkInBytes: 0,
     networkOutBytes: 0,
-    gpus: null,
+    gpus: [{ pciAddress: '0000:10:00.0', utilisationPercent: 0 }],
     ...fields,
   };
 }
@@ -60,10 +60,6 @@ describe('a rental idles', () => {
   it.each<[what: string, fields: Partial<Sample>]>([
     ['a little of a core', { cpuSeconds: 2.9 }],
     ['a little of the network', { networkInBytes: 299_000 }],
-    [
-      'a GPU that the engine does not see',
-      { gpus: [{ pciAddress: '0000:10:00.0', utilisationPercent: null }] },
-    ],
     ['a GPU that only shows a picture', { gpus: [{ pciAddress: '0000:10:00.0', utilisationPercent: 4 }] }],
   ])('although it uses %s', (_what, fields) => {
     expect(after([sample(0)], [sample(30, fields)]).idleSince).toEqual(second(0));
@@ -74,6 +70,11 @@ describe('a rental idles', () => {
     ['it was switched on anew', [[sample(0, { cpuSeconds: 9 })], [sample(30, { cpuSeconds: 1 })]]],
     ['it has other machines now', [[sample(0)], [sample(30, { attempt: 2 })]]],
     ['its engine does not measure the processor', [[sample(0)], [sample(30, { cpuSeconds: null })]]],
+    ['its engine reports no GPUs', [[sample(0)], [sample(30, { gpus: null })]]],
+    [
+      'its engine does not report the use of a GPU',
+      [[sample(0)], [sample(30, { gpus: [{ pciAddress: '0000:10:00.0', utilisationPercent: null }] })]],
+    ],
     ['its engine does not measure the network', [[sample(0)], [sample(30, { networkInBytes: null })]]],
   ])('from then on only, where %s', (_what, rounds) => {
     const seen = after(...rounds);

@@ -17,15 +17,12 @@ export interface MonitoringPolicy {
   readonly idle: IdleThresholds;
 }
 
-/**
- * A machine idles while it is below all of these. Work on GPUs that the engine does not report keeps a core busy that
- * waits for them, so the processor counts in whole cores and not as a share of all of them.
- */
+/** A machine idles while it is below all of these. The processor counts in whole cores, not as a share of all of them. */
 export interface IdleThresholds {
   readonly cpuCores: number;
   /** In and out together. */
   readonly networkBytesPerSecond: number;
-  /** The busiest GPU; asked only where the engine reports GPUs. */
+  /** The busiest GPU. A GPU whose use is not reported counts as busy. */
   readonly gpuPercent: number;
 }
 
@@ -113,8 +110,12 @@ function didNothing(
   const cores = rateOf(then.cpuSeconds, now.cpuSeconds, passedMs);
   const network = rateOf(then.networkBytes, now.networkBytes, passedMs);
   if (cores === null || network === null) return false;
-  const busiest = Math.max(0, ...(gpus ?? []).map(({ utilisationPercent }) => utilisationPercent ?? 0));
-  return cores < idle.cpuCores && network < idle.networkBytesPerSecond && busiest < idle.gpuPercent;
+  // Work may run on a GPU alone, so a GPU that reports nothing may be busy.
+  if (gpus === null) return false;
+  const isEveryGpuIdle = gpus.every(
+    ({ utilisationPercent: percent }) => percent !== null && percent < idle.gpuPercent,
+  );
+  return cores < idle.cpuCores && network < idle.networkBytesPerSecond && isEveryGpuIdle;
 }
 
 /** What a counter gained each second. Null where one of the two is missing, or it began anew. */

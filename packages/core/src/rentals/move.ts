@@ -113,7 +113,11 @@ async function tell(
 }
 
 /** Has the rental worked on as soon as this transaction has committed. */
-export async function callDriver(tx: Tx, rental: Rental, actor: Actor): Promise<void> {
+export async function callDriver(
+  tx: Tx,
+  rental: Pick<Rental, 'orgId' | 'id' | 'mode'>,
+  actor: Actor,
+): Promise<void> {
   await appendOutbox(tx, {
     kind: 'command',
     orgId: rental.orgId,

@@ -120,7 +120,7 @@ function targetOf(parts: DriveParts, { guard }: ComputeDriver, machine: RentalMa
   const key = openProofKey(parts, machine);
   const port = sshPortOf(machine);
   const { address, sshUser, hostKey } = machine;
-  if (key === null || port === null || address === null || sshUser === null) {
+  if (key === null || port === null || address === null || sshUser === null || hostKey === null) {
     throw new NotUsable('It was not proven.', true);
   }
   const target = { host: address, port, user: sshUser, privateKey: key.privateKey, hostKey };

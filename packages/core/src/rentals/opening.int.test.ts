@@ -86,6 +86,80 @@ describe('until it is proven', () => {
       new Set(['describe: 1 false null 0', 'setPorts: 1 false null 0', 'runUserData: 2 true null 0']),
     );
   });
+
+  it('a machine that runs with closed ports has them opened again', async () => {
+    const accepted = await rent(await world.tenant(), null);
+    let isOpen = false;
+    // Incus was killed after it had started the container and before it listened at the ports: to open what counts as open
+    // changes nothing.
+    const interrupted = withDriver(world, (driver) => ({
+      create: async (wish, signal) => {
+        await driver.create(wish, signal);
+        await shutOut(driver, wish);
+      },
+      setPorts: async (machine, ports, signal) => {
+        if (ports.length === 0) isOpen = true;
+        if (isOpen) await driver.setPorts(machine, ports, signal);
+      },
+    }));
+    await driveUntil(interrupted, accepted, { until: 'Running', rounds: 60 });
+    expect((await machineOf(accepted)).attempt).toBe(1);
+  });
+});
+
+describe('a server that shows another host key than the platform put into the machine', () => {
+  it('fails the proof: no key of the tenant, no user data, no host key on record, nothing to pay', async () => {
+    const accepted = await rent(await world.tenant());
+    const answering: MachineRef[] = [];
+    const impostor = withDriver(world, (driver) => ({
+      // Everything else is right: address, port, the platform's login key, and the GPUs that were sold.
+      create: async ({ hostKey, ...wish }, signal) => {
+        expect(hostKey?.publicKey).toMatch(/^ssh-ed25519 /);
+        answering.push(wish);
+        await driver.create(wish, signal);
+      },
+      runUserData: async () => expect.fail('User data was handed to another machine.'),
+      setKeys: async () => expect.fail('The keys of the tenant were handed to another machine.'),
+    }));
+    const failed = await driveUntil(impostor, accepted, { until: 'Failed' });
+    for (const machine of await listMachines(world.db, failed.orgId, failed.id, 'all')) {
+      expect(machine).toMatchObject({ hostKey: null });
+    }
+    for (const machine of answering) {
+      const kept = await world.engines.live.memory.read(machine);
+      expect(kept?.machine.userDataRuns ?? []).toEqual([]);
+    }
+    const steps = await listSteps(world.db, failed.orgId, failed.id);
+    expect(steps.filter(({ name }) => name === 'open')).toEqual([]);
+    expect(steps.find(({ name }) => name === 'prove')).toMatchObject({
+      status: 'failed',
+      message: 'The machine shows another host key.',
+    });
+    const ended = await driveUntil(impostor, failed, { until: 'Terminated' });
+    expect(await world.paid(ended.orgId, causeOfRental(ended))).toBe(0n);
+  });
+
+  it('the private host key is stored sealed until the tenant is let in, and then not at all', async () => {
+    const accepted = await rent(await world.tenant(), null);
+    let privateKey = '';
+    const watched = withDriver(world, (driver) => ({
+      create: async (wish, signal) => {
+        privateKey = wish.hostKey?.privateKey ?? '';
+        const { proofKey } = await machineOf(accepted);
+        expect(proofKey).not.toBeNull();
+        expect(proofKey).not.toContain(privateKey.split('\n')[1]);
+        await driver.create(wish, signal);
+      },
+    }));
+    const running = await driveUntil(watched, accepted, { until: 'Running' });
+    expect(privateKey).toContain('OPENSSH PRIVATE KEY');
+    expect(await machineOf(running)).toMatchObject({
+      proofKey: null,
+      hostKey: expect.stringMatching(/^SHA256:/),
+    });
+    const kept = await world.engines.live.memory.read(await machineOf(running));
+    expect(JSON.stringify(kept?.machine)).not.toContain(privateKey.split('\n')[1]);
+  });
 });
 
 describe('a server that does not know the key yet', () => {

@@ -8,6 +8,8 @@ export interface RentalPolicy {
   readonly metalAttemptMs: number;
   /** Between two looks at a machine that is not up yet. */
   readonly pollMs: number;
+  /** Between two looks at a volume that a rental was ordered with and that is not usable yet. */
+  readonly storageLookMs: number;
   /** The first looks go on for so long, with a login tried so often, before it is written down that nobody answered. */
   readonly lookForMs: number;
   readonly lookAgainMs: number;
@@ -22,6 +24,10 @@ export interface RentalPolicy {
   /** After a failure that may pass; doubles up to the longest. */
   readonly firstRetryMs: number;
   readonly longestRetryMs: number;
+  /** The same of a removal, which is retried until the engine confirms it or an operator writes the machine off. */
+  readonly longestRemovalRetryMs: number;
+  /** The same while its cluster is silent: the comparison that finds the cluster answering again makes the removal due. */
+  readonly longestSilentRetryMs: number;
   /** The engine must say twice that a machine is gone, this far apart. */
   readonly absentGapMs: number;
   /** A removal that takes longer has its node quarantined, and goes on. */
@@ -40,6 +46,12 @@ export interface RentalPolicy {
   readonly graceMs: number;
   /** A rental with nothing to do is looked at this often all the same. */
   readonly checkUpMs: number;
+  /**
+   * How long, and how often, a worker tries to get money back from inference for a rental whose reserved term has ended. The
+   * rental is charged for this time only if the money comes back.
+   */
+  readonly recallForMs: number;
+  readonly recallRetryMs: number;
   /** While somebody works on a rental others stay away for so long after each of its rounds. */
   readonly workingMs: number;
 }
@@ -48,6 +60,7 @@ export const defaultPolicy: RentalPolicy = {
   attemptMs: 10 * 60_000,
   metalAttemptMs: 60 * 60_000,
   pollMs: 300,
+  storageLookMs: 5_000,
   lookForMs: 1_000,
   lookAgainMs: 40,
   refusedMs: 6_000,
@@ -56,6 +69,8 @@ export const defaultPolicy: RentalPolicy = {
   userDataTries: 40,
   firstRetryMs: 1_000,
   longestRetryMs: 15_000,
+  longestRemovalRetryMs: 10 * 60_000,
+  longestSilentRetryMs: 60 * 60_000,
   absentGapMs: 2_000,
   releaseLateMs: 10 * 60_000,
   metalReleaseLateMs: 2 * 60 * 60_000,
@@ -66,6 +81,8 @@ export const defaultPolicy: RentalPolicy = {
   powerMs: 5 * 60_000,
   graceMs: 20_000,
   checkUpMs: 60 * 60_000,
+  recallForMs: 10 * 60_000,
+  recallRetryMs: 15_000,
   workingMs: 30_000,
 };
 

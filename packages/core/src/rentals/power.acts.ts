@@ -1,5 +1,6 @@
 import type { ComputeDriver } from '@millrace/compute';
 import { askEngine, failureOf, rentalsActor, sameTask, tryLater, type DriveParts } from './drive-parts.ts';
+import { reopenPorts } from './proof.acts.ts';
 import { finishStart, finishStop } from './power.service.ts';
 import { changeRental } from './move.ts';
 import { machinesOf, type RentalMachine, type RentalView } from './rental.ts';
@@ -29,7 +30,10 @@ async function call(
     case 'start':
       // A stop that could not take the GPUs out had closed the ports by then.
       await driver.setPorts(machine, machine.ports, signal);
-      return driver.start(machine, signal);
+      await driver.start(machine, signal);
+      // The engine may have died during an earlier attempt, when the machine was on and its ports were not open yet.
+      if (machine.tries > 0) await reopenPorts(driver, machine, machine.ports, signal);
+      return;
     case 'reboot':
       return driver.reboot(machine, { graceMs }, signal);
   }
@@ -62,7 +66,7 @@ export async function switchPower(
     { rentalId: rental.id, externalId: machine.externalId, task, err: error },
     'a switch failed',
   );
-  const isLate = rental.taskDeadlineAt !== null && rental.taskDeadlineAt <= parts.clock.now();
+  const isLate = rental.taskDeadlineAt !== null && rental.taskDeadlineAt <= parts.db.clock.now();
   // What a failed start took is given back whatever it takes: nobody pays for it.
   const mustSucceed = task === 'stop' && !rental.gpuHeld;
   if (!mustSucceed && (failureOf(error).isFinal || isLate)) return giveUpTask(parts, view, task);

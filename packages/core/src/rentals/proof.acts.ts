@@ -9,14 +9,13 @@ import {
   tryLater,
   type DriveParts,
 } from './drive-parts.ts';
-import { sshPortOf } from './machine-wish.ts';
+import { proofPorts, sshPortOf } from './machine-wish.ts';
 import { saveMachine } from './machines.store.ts';
 import type { RentalPolicy } from './policy.ts';
-import { advance, failed, NotUsable, openProofKey } from './provision.acts.ts';
-import { loseRental } from './reconcile.acts.ts';
+import { AddressTaken, advance, failed, NotUsable, openProofKey } from './provision.acts.ts';
+import { loseRental, saveAddress } from './reconcile.acts.ts';
 import type { RentalMachine, RentalView } from './rental.ts';
 import { lockView } from './views.ts';
-import { tellVolumes } from './volume-hooks.ts';
 
 /** How a machine is proven usable: the platform logs in with a key of this machine alone and counts what was sold. */
 
@@ -31,6 +30,8 @@ interface Proof {
 /** Most machines are up within so many looks; those that take longer are looked at less often. */
 const FIRST_LOOKS = 3;
 const QUICK_LOOKS = 40;
+/** After this many failed checks of a machine that is on, its ports are opened again. */
+const REOPEN_EVERY = 20;
 
 /** Somebody is there, and does not know the key yet. */
 class Refused extends NotUsable {
@@ -63,7 +64,16 @@ export async function proveMachine(
     const why = error instanceof NotUsable ? error.message : 'The machine could not be proven usable.';
     return failed(parts, view, machine, error, why);
   }
-  await advance(parts, view, machine, { state: 'proven', ...proof }, 'open');
+  try {
+    await advance(parts, view, machine, { state: 'proven', ...proof }, 'open');
+  } catch (error) {
+    if (!(error instanceof AddressTaken)) throw error;
+    // The address may be free soon: the machine that has it may be on its way out. If not, the attempt ends at its deadline.
+    const { rentalId, externalId, nodeId } = machine;
+    const { privateIp } = proof;
+    parts.log.error({ rentalId, externalId, nodeId, privateIp }, 'two machines have one private address');
+    await tryLater(parts, machine, { isFinal: false, message: error.message });
+  }
 }
 
 async function prove(
@@ -79,13 +89,19 @@ async function prove(
   }
   const { address, privateIps, sshUser, power } = await see(driver, machine, signal);
   if (address === null) throw new NotUsable('The machine has no address yet.', false);
-  const { hostKey } = machine;
+  // The platform put this key into the machine: any other belongs to someone who answers in its place.
+  const hostKey = machine.hostKey ?? key.hostKey?.fingerprint;
+  if (hostKey === undefined) throw new NotUsable('It was made before host keys were known beforehand.', true);
   const guard = driver.guard === undefined ? {} : { guard: driver.guard };
   const target = { host: address, port, user: sshUser, privateKey: key.privateKey, hostKey, ...guard };
   const look = await logIn(parts, machine, target, signal);
   if (look.outcome === 'wrong-host-key') throw new NotUsable('The machine shows another host key.', true);
   if (look.outcome === 'refused') throw new Refused(look.detail);
-  if (look.outcome !== 'in') throw new NotUsable(look.detail, false);
+  if (look.outcome !== 'in') {
+    const isDue = power === 'on' && machine.tries > 0 && machine.tries % REOPEN_EVERY === 0;
+    if (isDue) await reopenPorts(driver, machine, proofPorts(machine), signal);
+    throw new NotUsable(look.detail, false);
+  }
   const sold = machine.gpuAddresses.length;
   if (look.gpuCount !== sold) {
     // Fewer may be drivers that are still loading.
@@ -94,6 +110,21 @@ async function prove(
   }
   const privateIp = privateIps[0] ?? null;
   return { address, sshUser, privateIp, hostKey: look.hostKey, starting: power !== 'on' };
+}
+
+/**
+ * Opens the ports again. An engine that dies during a start may leave a machine that runs while nothing listens at its
+ * ports, and after its return the engine does not notice that.
+ */
+export async function reopenPorts(
+  driver: ComputeDriver,
+  machine: RentalMachine,
+  ports: RentalMachine['ports'],
+  signal: AbortSignal,
+): Promise<void> {
+  if (!driver.can.mapsPorts) return;
+  await driver.setPorts(machine, [], signal);
+  await driver.setPorts(machine, ports, signal);
 }
 
 /** One that is off was not started to the end, or not at all: started once more, it is on or its engine says why not. */
@@ -158,9 +189,10 @@ export async function settleMachine(
     const current = await lockView(tx, view.rental);
     const same = current === null ? null : sameMachine(current, machine);
     if (same === null) return;
-    const privateIp = same.privateIp ?? seen.privateIps[0] ?? null;
-    await saveMachine(tx, same, { starting: false, privateIp, tries: 0, nextTryAt: null, lastError: null });
-    if (privateIp !== same.privateIp) await tellVolumes(tx, view.rental);
+    await saveMachine(tx, same, { starting: false, tries: 0, nextTryAt: null, lastError: null });
+    const [privateIp] = seen.privateIps;
+    if (same.privateIp === null && privateIp !== undefined)
+      await saveAddress(tx, view.rental, same, privateIp);
   });
 }
 

@@ -30,7 +30,7 @@ import { nextStep, type StepName } from './step-list.ts';
 import { endRunningStep } from './steps.store.ts';
 import { isTakenBehindOurBack, quarantineTaken, quarantineUncleanNamed } from './suspects.service.ts';
 import { lockView } from './views.ts';
-import { tellVolumes } from './volume-hooks.ts';
+import { sharesAddress, tellVolumes } from './volume-hooks.ts';
 
 /** How a machine comes up at its engine, and what becomes of an attempt that fails. */
 
@@ -46,9 +46,12 @@ export class NotUsable extends Error {
 const sealPlace = (machine: RentalMachine) =>
   ({ table: 'rental_machines', column: 'proof_key', rowId: machine.externalId }) as const;
 
-export function openProofKey(parts: DriveParts, machine: RentalMachine): ProofKey | null {
+/** Machines that were under way before the platform made host keys have none in it. */
+type StoredProofKey = Omit<ProofKey, 'hostKey'> & Partial<Pick<ProofKey, 'hostKey'>>;
+
+export function openProofKey(parts: DriveParts, machine: RentalMachine): StoredProofKey | null {
   if (machine.proofKey === null) return null;
-  return JSON.parse(parts.sealer.open(machine.proofKey, sealPlace(machine))) as ProofKey;
+  return JSON.parse(parts.sealer.open(machine.proofKey, sealPlace(machine))) as StoredProofKey;
 }
 
 /**
@@ -66,14 +69,20 @@ async function takeProofKey(
     if (current === null || same === null) return null;
     await nextStep(tx, current.rental, 'create');
     const known = openProofKey(parts, same);
-    if (known !== null) return known;
+    if (known?.hostKey !== undefined) return { ...known, hostKey: known.hostKey };
     const made = newProofKey();
     await saveMachine(tx, same, { proofKey: parts.sealer.seal(JSON.stringify(made), sealPlace(same)) });
     return made;
   });
 }
 
-/** Writes down that a machine has come further, and begins the next step once all have. False: it is wanted no more. */
+/** The machine has a volume, and another machine of the region holds its private address. */
+export class AddressTaken extends Error {}
+
+/**
+ * Writes down that a machine has come further, and begins the next step once all have. False: it is wanted no more. Throws
+ * `AddressTaken`, with nothing written.
+ */
 export async function advance(
   parts: DriveParts,
   view: RentalView,
@@ -85,6 +94,8 @@ export async function advance(
     const current = await lockView(tx, view.rental);
     if (current === null || sameMachine(current, machine) === null) return false;
     await saveMachine(tx, machine, { tries: 0, nextTryAt: null, lastError: null, ...changes });
+    if (changes.privateIp != null && (await sharesAddress(tx, current.rental, machine)))
+      throw new AddressTaken(`Another machine of the region has the private address ${changes.privateIp}.`);
     const isLast = machinesOf(current).every(
       (other) => other.externalId === machine.externalId || other.state !== machine.state,
     );
@@ -106,7 +117,7 @@ export async function createMachine(
   try {
     const cluster = await findCluster(parts.db, machine.clusterId);
     if (cluster === null) throw new Error(`Cluster ${machine.clusterId} is not there.`);
-    const wish = wishOf(rental, machine, { image: imageOf(rental, cluster), platformKey: key.publicKey });
+    const wish = wishOf(rental, machine, { image: imageOf(rental, cluster), key });
     const driver = await parts.drivers(machine.clusterId);
     const options = { what: 'Creating a machine', timeoutMs: parts.policy.createTimeoutMs, signal };
     await askEngine(parts, rental, options, (end) => driver.create(wish, end));
@@ -229,7 +240,7 @@ export async function failed(
   );
   if (!isFinal) return tryLater(parts, machine, failure);
   // What no image can do on any host is nobody's fault there.
-  await giveUp(parts, view, why, isDriverError(error, 'unsupported') ? [] : [machine]);
+  await giveUp(parts, view, why, { atFault: isDriverError(error, 'unsupported') ? [] : [machine] });
 }
 
 /**
@@ -240,8 +251,9 @@ export async function giveUp(
   parts: DriveParts,
   view: RentalView,
   why: string,
-  atFault: readonly RentalMachine[] = unfinished(view),
+  options: { readonly atFault?: readonly RentalMachine[]; readonly mayMove?: boolean } = {},
 ): Promise<void> {
+  const { atFault = unfinished(view) } = options;
   await parts.db.transaction({ name: 'give up attempt', isolation: 'read committed' }, async (tx) => {
     const current = await lockView(tx, view.rental);
     if (current === null || !sameTask(current.rental, view.rental)) return;
@@ -254,7 +266,8 @@ export async function giveUp(
     await tellVolumes(tx, rental);
     await doomMachines(tx, rental.orgId, rental.id, { now: tx.clock.now(), attempt: rental.attempt });
     if (rental.allocationId !== null) await markReleasing(tx, rental.orgId, rental.allocationId);
-    const mayMove = rental.attempt === rental.firstAttempt && !isBoundToItsHost(rental);
+    const mayMove =
+      options.mayMove !== false && rental.attempt === rental.firstAttempt && !isBoundToItsHost(rental);
     const elsewhere = mayMove ? await placeElsewhere(tx, current) : null;
     if (elsewhere === null) await failRental(tx, current, why);
     else await moveTo(tx, parts, rental, elsewhere);

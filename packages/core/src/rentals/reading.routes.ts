@@ -1,5 +1,5 @@
 import type { Answer, Contract, Query, Region } from '@millrace/contract';
-import type { Clock } from '@millrace/platform/clock';
+import type { Timer } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { Fault } from '@millrace/platform/fault';
 import {
@@ -37,7 +37,7 @@ export interface ReadingRoutes {
   readonly server: HttpServer;
   readonly operations: Contract['operations'];
   readonly db: Db;
-  readonly clock: Clock;
+  readonly clock: Timer;
   readonly feed: Feed;
 }
 
@@ -48,7 +48,7 @@ const bothTypes = ['virtual-machine', 'bare-metal'] as const;
 
 /** Tenants: their rentals, those that have ended, what happened to one, what it costs, and what may be changed of it. */
 export function serveRentalReading(routes: ReadingRoutes): void {
-  const { server, operations, db, clock } = routes;
+  const { server, operations, db } = routes;
 
   const liveOf = async (
     asker: Asker,
@@ -58,7 +58,7 @@ export function serveRentalReading(routes: ReadingRoutes): void {
     const { limit, status } = query;
     const statuses = status === undefined ? liveStates : liveStates.filter((state) => state === status);
     const after = query.cursor === undefined ? null : decodeCursor(query.cursor, livePlace).live;
-    const now = clock.now();
+    const now = db.clock.now();
     return toPage({
       rows: await listRecords(db, asker, { kinds, statuses, after, limit }, now),
       limit,
@@ -77,7 +77,7 @@ export function serveRentalReading(routes: ReadingRoutes): void {
   serveBareMetalList(routes);
 
   server.serve(operations.getRental, async ({ params, context }) => {
-    const now = clock.now();
+    const now = db.clock.now();
     const record = await getRecord(db, requirePrincipal(context), params.rentalId, now);
     if (record === null) throw new Fault('RENTAL_NOT_FOUND');
     return toWireRental(record, now);
@@ -100,7 +100,7 @@ export function serveRentalReading(routes: ReadingRoutes): void {
       limit,
     };
     return toPage({
-      rows: await listHistory(db, requirePrincipal(context), page, clock.now()),
+      rows: await listHistory(db, requirePrincipal(context), page, db.clock.now()),
       limit,
       toItem: toWireEnded,
       positionOf: ({ id, endedAt }) => ({ ended: endedAt.getTime(), id }),
@@ -108,7 +108,7 @@ export function serveRentalReading(routes: ReadingRoutes): void {
   });
 
   server.serve(operations.getRentalCost, async ({ params, context }) => {
-    const cost = await getCost(db, requirePrincipal(context), params.rentalId, clock.now());
+    const cost = await getCost(db, requirePrincipal(context), params.rentalId, db.clock.now());
     if (cost === null) throw new Fault('RENTAL_NOT_FOUND');
     return toWireCost(params.rentalId, cost);
   });
@@ -120,12 +120,12 @@ export function serveRentalReading(routes: ReadingRoutes): void {
 const METAL_AT_ONCE = 200;
 
 /** A bare array, as the interface has it: all that live, or a page of them with the next one in `Link`. */
-function serveBareMetalList({ server, operations, db, clock }: ReadingRoutes): void {
+function serveBareMetalList({ server, operations, db }: ReadingRoutes): void {
   server.serve(operations.listBareMetalRentals, async ({ query, context }) => {
     const asker = requirePrincipal(context);
     const from = query.cursor === undefined ? null : decodeCursor(query.cursor, livePlace).live;
     const read = async (after: RentalId | null, limit: number) => {
-      const now = clock.now();
+      const now = db.clock.now();
       const page = { kinds: ['bare-metal'], statuses: liveStates, after, limit } as const;
       const records = await listRecords(db, asker, page, now);
       const shown = records.slice(0, limit);

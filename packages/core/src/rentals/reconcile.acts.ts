@@ -19,11 +19,11 @@ import {
   type Sight,
   type Subject,
 } from './reconcile.ts';
-import { machinesOf, type Rental, type RentalView } from './rental.ts';
+import { machinesOf, type Rental, type RentalMachine, type RentalView } from './rental.ts';
 import { saveRental } from './rentals.store.ts';
 import { isNewest, type Comparison } from './sightings.store.ts';
 import { lockView } from './views.ts';
-import { tellVolumes } from './volume-hooks.ts';
+import { sharesAddress, tellVolumes } from './volume-hooks.ts';
 
 /** What a comparison leads to, each rental in one transaction: judged once more under its lock, then done or not at all. */
 
@@ -217,9 +217,20 @@ export interface FoundAddress {
 export async function noteAddress(tx: Tx, found: FoundAddress): Promise<void> {
   const view = await lockView(tx, { orgId: found.orgId, id: found.rentalId });
   const machine = view?.machines.find(({ externalId }) => externalId === found.externalId);
-  if (machine?.state !== 'open' || machine.privateIp !== null) return;
-  await saveMachine(tx, machine, { privateIp: found.privateIp });
-  if (view !== null) await tellVolumes(tx, view.rental);
+  if (view === null || machine?.state !== 'open' || machine.privateIp !== null) return;
+  await saveAddress(tx, view.rental, machine, found.privateIp);
+}
+
+/** An address that another machine holds is not written, so that the next comparison tries again. */
+export async function saveAddress(
+  tx: Tx,
+  rental: Rental,
+  machine: RentalMachine,
+  privateIp: string,
+): Promise<void> {
+  await saveMachine(tx, machine, { privateIp });
+  if (await sharesAddress(tx, rental, machine)) await saveMachine(tx, machine, { privateIp: null });
+  else await tellVolumes(tx, rental);
 }
 
 /** Those that are in the state already stay as they are. */

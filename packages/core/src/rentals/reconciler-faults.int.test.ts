@@ -3,6 +3,9 @@ import type { OrgId } from '@millrace/platform/ids';
 import { createIdSource } from '@millrace/platform/ids';
 import { testClock } from '@millrace/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { listNodes, moveNode } from '../fleet/index.ts';
+import { mayHaveLostRow } from '../restore/index.ts';
+import { rentalsActor } from './drive-parts.ts';
 import { createSaboteur, driveUntil, type Sabotage } from './drive.fixture.ts';
 import { listMachines } from './machines.store.ts';
 import {
@@ -71,6 +74,15 @@ async function makeStray(orgId: OrgId, index = 0): Promise<string> {
 const ownedIds = async (): Promise<readonly string[]> =>
   (await world.engines.live.driver.listOwned(never)).machines.map(({ externalId }) => externalId);
 
+async function resumeNode(name: string): Promise<void> {
+  const { clusterId } = world.engines.live;
+  await world.run(async (tx) => {
+    const [node] = await listNodes(tx, { clusterId, name }, { limit: 1, after: null });
+    if (node === undefined) expect.fail(`There is no node ${name}.`);
+    await moveNode(tx, node.id, 'node_ready', { reason: 'The machine is gone.', actor: rentalsActor });
+  });
+}
+
 const strayRows = () => world.rows<{ external_id: string }>('select external_id from stray_machines');
 
 describe('a machine that no rental knows', () => {
@@ -116,6 +128,40 @@ describe('a machine that no rental knows', () => {
     await pass(world, reconciler, 10 * SECOND_MS);
     expect(await ownedIds()).toHaveLength(1);
     await pass(world, reconciler, 10 * SECOND_MS);
+    expect(await ownedIds()).toEqual([]);
+  });
+
+  it('and that was made in the lost time of a restore stays until an operator says so, and its node is quarantined', async () => {
+    const from = world.clock.now();
+    const stray = await makeStray(tenant.orgId);
+    await world.advance(30 * MINUTE_MS);
+    // The restore is confirmed while the cluster cannot be reached: the machine is first seen afterwards.
+    const lost = { from, until: world.clock.now() };
+    await world.advance(30 * MINUTE_MS);
+    const reconciler = reconcilerOf(world, { mayHaveLostRow: (machine) => mayHaveLostRow(lost, machine) });
+    await pass(world, reconciler, 3 * MINUTE_MS, SELDOM_MS);
+    expect(await ownedIds()).toEqual([stray]);
+    const { clusterId } = world.engines.live;
+    const nodes = await listNodes(world.db, { clusterId, name: 'node-4' }, { limit: 1, after: null });
+    expect(nodes.map(({ status }) => status)).toEqual(['node_quarantined']);
+    const until = new Date(world.clock.nowMs() + MINUTE_MS);
+    await world.run((tx) => allowReaping(tx, world.engines.live.clusterId, until));
+    await pass(world, reconciler, 20 * SECOND_MS);
+    expect(await ownedIds()).toEqual([]);
+    await resumeNode('node-4');
+  });
+
+  it('is neither tried nor late while the database is not known to be the newest state', async () => {
+    await makeStray(tenant.orgId);
+    let isOpen = false;
+    const reconciler = reconcilerOf(world, { mayRemove: () => isOpen });
+    const until = new Date(world.clock.nowMs() + 30 * MINUTE_MS);
+    await world.run((tx) => allowReaping(tx, world.engines.live.clusterId, until));
+    await pass(world, reconciler, 3 * MINUTE_MS, SELDOM_MS);
+    expect(await ownedIds()).toHaveLength(1);
+    expect(await world.rows('select reap_begun_at from stray_machines')).toEqual([{ reap_begun_at: null }]);
+    isOpen = true;
+    await pass(world, reconciler, 20 * SECOND_MS);
     expect(await ownedIds()).toEqual([]);
   });
 

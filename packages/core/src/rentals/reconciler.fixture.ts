@@ -8,7 +8,7 @@ import { terminateRental } from './life.service.ts';
 import { GPU_HOUR, quiet, type RentalBody, type RentalWorld, type Tenant } from './rental.fixture.ts';
 import type { ReconcilePolicy, Repair } from './reconcile.ts';
 import { causeOfRental, type Rental, type RentalState } from './rental.ts';
-import { RentalReconciler, type ComparisonReport } from './rentals.reconciler.ts';
+import { RentalReconciler, type ComparisonReport, type ReconcilerParts } from './rentals.reconciler.ts';
 import { findRental } from './rentals.store.ts';
 
 /** Rentals, engines that a test hurts, and those who compare them, on a clock that it moves by hand. */
@@ -24,9 +24,11 @@ export function reconcilerOf(
     readonly saboteur?: Saboteur;
     readonly policy?: Partial<ReconcilePolicy>;
     readonly drivers?: RentalWorld['drivers'];
+    readonly mayRemove?: ReconcilerParts['mayRemove'];
+    readonly mayHaveLostRow?: ReconcilerParts['mayHaveLostRow'];
   } = {},
 ): RentalReconciler {
-  const { saboteur } = options;
+  const { saboteur, mayRemove, mayHaveLostRow } = options;
   return new RentalReconciler({
     db: saboteur?.db ?? world.db,
     clock: world.clock,
@@ -34,6 +36,8 @@ export function reconcilerOf(
     holder: options.holder ?? 'one',
     drivers: options.drivers ?? saboteur?.drivers ?? world.drivers,
     ...(options.policy === undefined ? {} : { policy: options.policy }),
+    ...(mayRemove === undefined ? {} : { mayRemove }),
+    ...(mayHaveLostRow === undefined ? {} : { mayHaveLostRow }),
   });
 }
 
@@ -44,6 +48,7 @@ export async function compareAll(reconciler: RentalReconciler): Promise<readonly
     const report = await reconciler.compareNext();
     if (report === null) return reports;
     reports.push(report);
+    await reconciler.orphansSettled();
   }
 }
 

@@ -1,55 +1,104 @@
 import type { Db } from '@millrace/platform/db';
+import { toUuid } from '@millrace/platform/ids';
+import { createItemRunner, defineLoop } from '@millrace/platform/loops';
 import { counter } from '@millrace/platform/telemetry';
 import { driveOnce } from './drive.ts';
 import { rentalsActor, type DriveParts } from './drive-parts.ts';
 import { callDriver, dueSoon, LATE_MS } from './move.ts';
 import type { Rental } from './rental.ts';
-import { listLate, lockDue, touchRental } from './rentals.store.ts';
+import { listDue, listStuck, takeDue } from './rentals.store.ts';
 
 const redriven = counter(
   'millrace_rentals_redriven_total',
   'Rentals that were due, and were called for by the sweep',
 );
 
+const dueLoop = defineLoop({ name: 'call for due rentals', over: 'organisations' });
+
 /**
  * Calls for whatever is due: terms and times to live that have come, waits that were too long to sleep through, and all
  * that was forgotten elsewhere. Several may sweep at once; each rental is called for by one of them.
  */
-export async function redriveDue(db: Db, limit: number): Promise<number> {
-  const count = await db.transaction({ name: 'redrive rentals', isolation: 'read committed' }, async (tx) => {
-    const now = tx.clock.now();
-    const due = await lockDue(tx, now, limit);
-    for (const rental of due) {
-      // That it was called for again is no sign that anybody works on it: from when it is late stays as it was.
-      const { nextActionAt, deadlineAt } = dueSoon(now);
-      await touchRental(tx, rental, { nextActionAt, deadlineAt: rental.deadlineAt ?? deadlineAt });
-      await callDriver(tx, rental, rentalsActor);
-    }
-    return due.length;
+export async function redriveDue(db: Db, limit: number, { log }: Pick<DriveParts, 'log'>): Promise<number> {
+  const ids = await listDue(db, dueLoop, { now: db.clock.now(), limit });
+  let count = 0;
+  await createItemRunner(dueLoop, { db, log }).runBatch(ids, {
+    key: (id) => toUuid(id),
+    together: async (some) => {
+      count += await db.transaction({ name: 'redrive rentals', isolation: 'read committed' }, async (tx) => {
+        const now = tx.clock.now();
+        // A call is no sign of work on the rental: the time from which it is late stays.
+        const due = await takeDue(tx, { now, ids: some, ...dueSoon(now) });
+        for (const rental of due) await callDriver(tx, rental, rentalsActor);
+        return due.length;
+      });
+    },
   });
   redriven.add(count);
   return count;
 }
 
-const forsaken = counter(
+const recovered = counter(
   'millrace_rentals_forsaken_total',
   'Rentals that nobody worked on though they were called for, and that a worker drove by itself',
 );
 
-/** Called for in vain for so long, a rental is no longer left to Restate. */
-const FORSAKEN_MS = 60_000;
+/** A rental whose handler has not run for this long is no longer left to Restate. */
+const STUCK_MS = 60_000;
+/** The same for a rental whose access must be cut, which is promised within seconds. */
+const CUT_LATE_MS = 2_000;
 const ROUNDS_MAX = 50;
 
+const recoveryLoop = defineLoop({
+  name: 'recover stuck rentals',
+  over: 'organisations',
+  timeoutMs: 45_000,
+  atOnce: 32,
+  // Access is cut within five seconds, also if the first attempt fails.
+  firstRetryMs: 1_000,
+  maxRetryMs: 10 * 60_000,
+});
+
+export interface RentalRecovery {
+  /** Takes up stuck rentals as far as there is room, and answers how many it has begun. */
+  recover(signal: AbortSignal): Promise<number>;
+}
+
 /**
- * Works on rentals that were called for again and again and that nobody answers for: a call may be stuck in Restate behind
- * one that was pinned to a worker which never comes back. Two who work on one rental do no harm, so nobody is asked first.
+ * Works on rentals whose handlers were called repeatedly and did not run: Restate may be away, or a call may be
+ * stuck behind one that was pinned to a worker which never returns. A rental is claimed by one worker, has its own deadline,
+ * and is postponed after a failure, so that failing rentals do not hold back the others.
  */
-export async function driveForsaken(parts: DriveParts, limit: number, signal: AbortSignal): Promise<number> {
-  const lateBy = new Date(parts.clock.nowMs() + LATE_MS - FORSAKEN_MS);
-  const found = await listLate(parts.db, lateBy, limit);
-  await Promise.all(found.map((rental) => driveSome(parts, rental, signal)));
-  forsaken.add(found.length);
-  return found.length;
+export function createRentalRecovery(parts: DriveParts): RentalRecovery {
+  const { db, clock, log } = parts;
+  const runner = createItemRunner(recoveryLoop, { clock, log, db, claims: true });
+  return {
+    async recover(signal) {
+      if (runner.free === 0) return 0;
+      const found = await db.transaction(
+        { name: 'find stuck rentals', isolation: 'read committed' },
+        (tx) => {
+          const now = tx.clock.now();
+          return listStuck(tx, recoveryLoop, {
+            now,
+            lateBy: new Date(now.getTime() + LATE_MS - STUCK_MS),
+            uncutBy: new Date(now.getTime() - CUT_LATE_MS),
+            limit: runner.free,
+          });
+        },
+      );
+      if (found.length === 0) return 0;
+      recovered.add(found.length);
+      await runner.run(found, {
+        key: ({ id }) => toUuid(id),
+        work: (rental, ends) => driveSome(parts, rental, ends),
+        signal,
+        // Slow rentals keep their slots; the next round runs beside them.
+        patienceMs: 1_000,
+      });
+      return found.length;
+    },
+  };
 }
 
 async function driveSome(
@@ -57,13 +106,9 @@ async function driveSome(
   { orgId, id }: Pick<Rental, 'orgId' | 'id'>,
   signal: AbortSignal,
 ): Promise<void> {
-  parts.log.warn({ rentalId: id }, 'nobody works on a rental, so this worker does');
-  try {
-    for (let round = 0; round < ROUNDS_MAX && !signal.aborted; round += 1) {
-      const { kind } = await driveOnce(parts, orgId, id, signal);
-      if (kind !== 'again') return;
-    }
-  } catch (error) {
-    parts.log.error({ rentalId: id, err: error }, 'a rental that nobody works on could not be driven');
+  parts.log.warn({ rentalId: id }, 'no handler works on a rental, so this worker does');
+  for (let round = 0; round < ROUNDS_MAX && !signal.aborted; round += 1) {
+    const { kind } = await driveOnce(parts, orgId, id, signal);
+    if (kind !== 'again') return;
   }
 }

@@ -1,15 +1,15 @@
-import { isDriverError } from '@millrace/compute';
+import { DriverError, isDriverError } from '@millrace/compute';
 import type { Tx } from '@millrace/platform/db';
 import { addUsd } from '@millrace/platform/money';
 import { counter } from '@millrace/platform/telemetry';
-import { lockCapacity, moveNode, releaseAllocation } from '../fleet/index.ts';
+import { findCluster, lockCapacity, moveNode, releaseAllocation } from '../fleet/index.ts';
 import { owedAt } from '../metering/index.ts';
 import { askEngine, failureOf, rentalsActor, sameMachine, tryLater, type DriveParts } from './drive-parts.ts';
 import { listMachines, saveMachine } from './machines.store.ts';
 import { metersOf } from './money.service.ts';
 import { moveRental } from './move.ts';
-import { releaseLateMsOf } from './policy.ts';
-import type { RentalMachine, RentalView } from './rental.ts';
+import { releaseLateMsOf, type RentalPolicy } from './policy.ts';
+import type { Rental, RentalMachine, RentalView } from './rental.ts';
 import { endRunningStep } from './steps.store.ts';
 import { quarantineUnclean } from './suspects.service.ts';
 import { costOnWire } from './wire-money.ts';
@@ -31,6 +31,13 @@ const stuck = counter(
   'Removals that took so long that their node was quarantined',
 );
 
+/** One probe per cluster decides: while the fleet's observer finds the cluster silent, no machine of it is tried. */
+async function isSilent({ db }: DriveParts, { clusterId }: RentalMachine): Promise<boolean> {
+  return (await findCluster(db, clusterId))?.status === 'silent';
+}
+
+const silence = (): DriverError => new DriverError('unavailable', 'Its cluster does not answer.');
+
 /** What the engine is told to forget. Nothing the tenant could do with the machine is left when it resolves. */
 export async function cutMachine(
   parts: DriveParts,
@@ -39,6 +46,8 @@ export async function cutMachine(
   signal: AbortSignal,
 ): Promise<void> {
   const { rental } = view;
+  if (await isSilent(parts, machine))
+    return failedToRemove(parts, view, machine, silence(), { silent: true });
   try {
     const driver = await parts.drivers(machine.clusterId);
     const options = { what: 'Cutting access', timeoutMs: parts.policy.callTimeoutMs, signal };
@@ -46,7 +55,7 @@ export async function cutMachine(
   } catch (error) {
     return failedToRemove(parts, view, machine, error);
   }
-  const cutAt = parts.clock.now();
+  const cutAt = parts.db.clock.now();
   await parts.db.transaction({ name: 'note access cut', isolation: 'read committed' }, async (tx) => {
     await saveMachine(tx, machine, { cutAt, tries: 0, nextTryAt: null, lastError: null });
   });
@@ -67,6 +76,8 @@ export async function removeMachine(
 ): Promise<void> {
   const { policy } = parts;
   const options = { what: 'Removing a machine', timeoutMs: policy.createTimeoutMs, signal };
+  if (await isSilent(parts, machine))
+    return failedToRemove(parts, view, machine, silence(), { silent: true });
   let isThere: boolean;
   try {
     const driver = await parts.drivers(machine.clusterId);
@@ -94,7 +105,7 @@ export async function removeMachine(
 
 async function noteAbsence(parts: DriveParts, view: RentalView, machine: RentalMachine): Promise<void> {
   const { rental } = view;
-  const now = parts.clock.now();
+  const now = parts.db.clock.now();
   if (machine.absentSeen === 0) {
     await parts.db.transaction({ name: 'note absence', isolation: 'read committed' }, async (tx) => {
       const nextTryAt = new Date(now.getTime() + parts.policy.absentGapMs);
@@ -110,7 +121,11 @@ async function noteAbsence(parts: DriveParts, view: RentalView, machine: RentalM
 }
 
 /** The machine is gone. With the last one of its placement the GPUs of all its nodes can be sold again. */
-async function freeMachine(tx: Tx, { rental, machines }: RentalView, machine: RentalMachine): Promise<void> {
+export async function freeMachine(
+  tx: Tx,
+  { rental, machines }: RentalView,
+  machine: RentalMachine,
+): Promise<void> {
   const { allocationId, externalId } = machine;
   await saveMachine(tx, machine, { state: 'gone', absentSeen: 2, goneAt: tx.clock.now(), nextTryAt: null });
   if (allocationId === null) return;
@@ -153,12 +168,12 @@ async function failedToRemove(
   view: RentalView,
   machine: RentalMachine,
   error: unknown,
-  options: { readonly seenAgain?: boolean } = {},
+  options: { readonly seenAgain?: boolean; readonly silent?: boolean } = {},
 ): Promise<void> {
   const { rental } = view;
+  // Held while it was under way: it counts as neither tried nor late, and the next round waits.
+  if (parts.hold?.isHeld() === true) return;
   const failure = failureOf(error);
-  const now = parts.clock.now();
-  const doomedMs = machine.doomedAt === null ? 0 : now.getTime() - machine.doomedAt.getTime();
   parts.log.warn(
     { rentalId: rental.id, externalId: machine.externalId, err: error, tries: machine.tries },
     'a machine could not be removed yet',
@@ -168,10 +183,42 @@ async function failedToRemove(
       await saveMachine(tx, machine, { absentSeen: 0 });
     });
   }
-  if (doomedMs > releaseLateMsOf(rental, parts.policy))
-    await quarantine(parts, view, machine, failure.message);
-  await tryLater(parts, machine, failure);
+  const lateInMs = releaseLateMsOf(rental, parts.policy) - triedForMs(parts, machine);
+  if (lateInMs <= 0) await quarantine(parts, view, machine, failure.message);
+  const { longestRemovalRetryMs, longestSilentRetryMs } = parts.policy;
+  const longestMs = options.silent === true ? longestSilentRetryMs : longestRemovalRetryMs;
+  const removal = { tries: machine.tries, wireId: rental.wireId, lateInMs, longestMs };
+  await tryLater(parts, machine, failure, { afterMs: removalRetryMs(removal, parts.policy) });
 }
+
+/** How long the removal could have been tried. */
+function triedForMs({ db, hold }: DriveParts, { doomedAt }: RentalMachine): number {
+  if (doomedAt === null) return 0;
+  const heldUntilMs = hold?.heldUntil()?.getTime() ?? 0;
+  return db.clock.nowMs() - Math.max(doomedAt.getTime(), heldUntilMs);
+}
+
+/**
+ * Doubles up to the longest interval. Removals that failed together are spread over a quarter of it, and one try falls on the
+ * instant at which the removal counts as late, so that its node is quarantined then.
+ */
+function removalRetryMs(
+  removal: {
+    readonly tries: number;
+    readonly wireId: number;
+    readonly lateInMs: number;
+    readonly longestMs: number;
+  },
+  { firstRetryMs }: RentalPolicy,
+): number {
+  const wholeMs = Math.min(removal.longestMs, firstRetryMs * 2 ** Math.min(removal.tries, 20));
+  const delayMs = wholeMs - ((wholeMs * (removal.wireId % SPREAD)) >> SPREAD_SHIFT);
+  return removal.lateInMs > 0 ? Math.min(delayMs, removal.lateInMs) : delayMs;
+}
+
+/** Sixty-four places within a quarter of the interval. */
+const SPREAD = 64;
+const SPREAD_SHIFT = 8;
 
 /** Whatever keeps the machine from going may keep the next one from coming: nothing new is put there. */
 async function quarantine(
@@ -200,27 +247,30 @@ async function quarantine(
 export async function endRental(parts: DriveParts, view: RentalView): Promise<void> {
   await parts.db.transaction({ name: 'end rental', isolation: 'read committed' }, async (tx) => {
     const current = await lockView(tx, view.rental);
-    if (current === null || current.machines.length > 0) return;
-    const { rental } = current;
-    if (rental.status !== 'Terminating' && rental.status !== 'Failed') return;
-    const now = tx.clock.now();
-    await endRunningStep(tx, rental.orgId, rental.id, { status: 'done' });
-    const meters = await metersOf(tx, rental);
-    const cost = addUsd(...meters.map((meter) => owedAt(meter, now)));
-    await moveRental(tx, rental, {
-      to: 'Terminated',
-      reason: rental.statusReason,
-      actor: rentalsActor,
-      changes: {
-        task: null,
-        taskDeadlineAt: null,
-        endedAt: now,
-        allocationId: null,
-        power: 'off',
-        gpuHeld: false,
-        userData: null,
-      },
-      data: { terminatedAt: (rental.endAcceptedAt ?? now).toISOString(), finalCost: costOnWire(cost) },
-    });
+    if (current !== null) await endEmpty(tx, current);
+  });
+}
+
+/** The same for a view whose lock is held. Null: it has machines, or nobody ended it. */
+export async function endEmpty(tx: Tx, { rental, machines }: RentalView): Promise<Rental | null> {
+  if (machines.length > 0 || (rental.status !== 'Terminating' && rental.status !== 'Failed')) return null;
+  const now = tx.clock.now();
+  await endRunningStep(tx, rental.orgId, rental.id, { status: 'done' });
+  const meters = await metersOf(tx, rental);
+  const cost = addUsd(...meters.map((meter) => owedAt(meter, now)));
+  return moveRental(tx, rental, {
+    to: 'Terminated',
+    reason: rental.statusReason,
+    actor: rentalsActor,
+    changes: {
+      task: null,
+      taskDeadlineAt: null,
+      endedAt: now,
+      allocationId: null,
+      power: 'off',
+      gpuHeld: false,
+      userData: null,
+    },
+    data: { terminatedAt: (rental.endAcceptedAt ?? now).toISOString(), finalCost: costOnWire(cost) },
   });
 }

@@ -36,6 +36,7 @@ import {
   createTestDatabase,
   fleetBreaks,
   hybridClock,
+  longDbTimeouts,
   testClock,
   type TestDatabase,
 } from '@millrace/testing';
@@ -176,6 +177,9 @@ function layoutOf(
   };
 }
 
+/** Beside the default; the engines have further ones, which are not for tenants. */
+const offeredImages = ['debian-12'];
+
 function providerOf(mode: Mode, variant: ProviderSetting['variant']): ProviderSetting {
   const region = mode === 'live' ? liveRegion : testRegion;
   const id =
@@ -188,7 +192,7 @@ function providerOf(mode: Mode, variant: ProviderSetting['variant']): ProviderSe
     connectionType: 'ethernet',
     credential: null,
     ports: { first: 20_000, last: 29_999 },
-    settings: { defaultImage: 'ubuntu-24.04' },
+    settings: { defaultImage: 'ubuntu-24.04', images: offeredImages },
   } as const;
   const market = {
     ...cluster,
@@ -237,7 +241,14 @@ export async function createRentalWorld(options: RentalWorldOptions = {}): Promi
   const database = await createTestDatabase();
   const clock = testClock();
   const ids = createIdSource({ clock, cell: 1 });
-  const db = createDb({ url: database.url, poolSize, clock: hybridClock(clock), ids, log: quiet });
+  const db = createDb({
+    ...longDbTimeouts,
+    url: database.url,
+    poolSize,
+    clock: hybridClock(clock),
+    ids,
+    log: quiet,
+  });
   await applyFleetConfig(db, [providerOf('live', variant), providerOf('test', 'mock'), ...more]);
   const clusters = await listClusters(db, {}, { limit: 100, after: null });
   const engineOf = (which: string, layout: MockLayout): Engine & { readonly reader: ComputeDriver } => {

@@ -1,13 +1,17 @@
-import { isDriverError, type ComputeDriver } from '@millrace/compute';
-import { withDeadline, type Clock } from '@millrace/platform/clock';
+import type { ComputeDriver } from '@millrace/compute';
+import type { Timer } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
-import type { ClusterId } from '@millrace/platform/ids';
+import { toUuid, type ClusterId } from '@millrace/platform/ids';
 import { startLoop, type Loop } from '@millrace/platform/lifecycle';
 import type { Logger } from '@millrace/platform/log';
+import { createItemRunner, defineLoop } from '@millrace/platform/loops';
 import { msToSeconds } from '@millrace/platform/money';
 import { counter, gauge, histogram } from '@millrace/platform/telemetry';
+import { confirmWriteOffs } from '../fleet/index.ts';
 import { inTurns, lookAt, type Finding, type LookParts, type LookResult } from './comparison.ts';
-import { callDriver, dueSoon } from './move.ts';
+import { callDriver, dueAt, dueSoon } from './move.ts';
+import { resumeRemovals } from './machines.store.ts';
+import { createOrphanRemoval, noteOrphans, type OrphanRemoval } from './orphans.ts';
 import { noteAddress, reconcilerActor, repairRental } from './reconcile.acts.ts';
 import {
   defaultReconcilePolicy,
@@ -20,17 +24,17 @@ import { findRental, touchRental } from './rentals.store.ts';
 import {
   claimComparison,
   endComparison,
-  findElsewhere,
-  forgetStrays,
-  isNewest,
+  findLate,
   lockLate,
-  noteReaping,
+  type LateRental,
   readComparisonAges,
-  rememberStrays,
+  comparisonGroups,
+  PARTLY,
+  type ClaimTerms,
   type Comparison,
+  type ComparisonGroup,
 } from './sightings.store.ts';
 import type { Stray } from './strays.ts';
-import { quarantineUncleanNamed } from './suspects.service.ts';
 
 const repairsDone = counter(
   'millrace_rentals_repairs_total',
@@ -51,21 +55,19 @@ const ageGauge = gauge(
   'millrace_rentals_compared_age_seconds',
   'How long ago a cluster was last compared as a whole; the longest ago first',
 );
-const heldGauge = gauge(
-  'millrace_rentals_strays_held',
-  'Machines that no rental knows and that wait for a person, by cluster',
-);
 
 export interface ReconcilerParts {
   readonly db: Db;
-  readonly clock: Clock;
+  readonly clock: Timer;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
   /** Names this process among those that compare. */
   readonly holder: string;
   readonly drivers: (clusterId: ClusterId) => Promise<ComputeDriver>;
   readonly policy?: Partial<ReconcilePolicy>;
-  /** How many clusters are compared at once. */
-  readonly lanes?: number;
+  /** False: no orphan is removed now, because the database is not known to be the newest state. */
+  readonly mayRemove?: () => boolean;
+  /** True: this machine is removed only where an operator has allowed it, because the database may have lost its row. */
+  readonly mayHaveLostRow?: LookParts['mayHaveLostRow'];
 }
 
 /** `partly`: something that was found is not written down yet. `gone`: the cluster is. */
@@ -75,8 +77,11 @@ export interface ComparisonReport {
   readonly clusterId: ClusterId;
   readonly outcome: ComparisonOutcome;
   readonly repairs: readonly Repair[];
-  readonly reaped: readonly Stray[];
+  /** Orphaned machines that are to be removed now. */
+  readonly orphans: readonly Stray[];
 }
+
+const lateLoop = defineLoop({ name: 'repair late rentals', over: 'organisations' });
 
 const REPAIRS_AT_ONCE = 8;
 const LATE_EVERY_MS = 10_000;
@@ -84,7 +89,8 @@ const LATE_MAX = 200;
 /** How often somebody asks whether a comparison is due. */
 const POLL_MS = 1_000;
 const CLUSTERS_TOLD = 200;
-const REAP_LATE_MS = 10 * 60_000;
+/** How many clusters of each group are compared at once. One that hangs waits for its engine and costs nothing else. */
+const atOnce: Readonly<Record<ComparisonGroup, number>> = { answering: 32, unanswering: 64 };
 
 /**
  * Compares engines with rentals, each cluster every ten seconds and after hints, and repairs what differs. Any number of
@@ -96,22 +102,37 @@ export class RentalReconciler {
   readonly #loops: Loop[] = [];
   readonly #hinted = new Set<ClusterId>();
   readonly #waiting = new Map<ClusterId, () => void>();
+  readonly #orphans: OrphanRemoval;
+  readonly #comparing: Readonly<Record<ComparisonGroup, Map<ClusterId, Promise<unknown>>>> = {
+    answering: new Map(),
+    unanswering: new Map(),
+  };
 
   constructor(parts: ReconcilerParts) {
     this.#parts = parts;
     const { db, clock, drivers } = parts;
-    this.#look = { db, clock, drivers, policy: { ...defaultReconcilePolicy, ...parts.policy } };
+    const policy = { ...defaultReconcilePolicy, ...parts.policy };
+    const { log, mayRemove = () => true, mayHaveLostRow = () => false } = parts;
+    this.#look = { db, clock, drivers, policy, mayHaveLostRow };
+    const { callTimeoutMs } = policy;
+    const onRemoved = (): void => repairsDone.add(1, { kind: 'orphan' });
+    this.#orphans = createOrphanRemoval({
+      db,
+      clock,
+      log,
+      drivers,
+      callTimeoutMs,
+      onRemoved,
+      mayRemove,
+      mayHaveLostRow,
+    });
   }
 
   start(): void {
     if (this.#loops.length > 0) return;
-    const { clock, log, lanes = 16 } = this.#parts;
+    const { clock, log } = this.#parts;
     const compare = { name: 'compare rentals', clock, log, idleMs: POLL_MS, maxBackoffMs: LATE_EVERY_MS };
-    for (let lane = 0; lane < lanes; lane += 1) {
-      this.#loops.push(
-        startLoop(compare, async () => ((await this.compareNext()) === null ? 'idle' : 'busy')),
-      );
-    }
+    this.#loops.push(startLoop(compare, async () => ((await this.#beginComparisons()) ? 'busy' : 'idle')));
     const late = {
       name: 'repair late rentals',
       clock,
@@ -131,6 +152,54 @@ export class RentalReconciler {
   async stop(): Promise<void> {
     for (const cancel of this.#waiting.values()) cancel();
     await Promise.all(this.#loops.map((loop) => loop.stop()));
+    await Promise.all(Object.values(this.#comparing).flatMap((running) => [...running.values()]));
+    await this.#orphans.stop();
+  }
+
+  /** Resolves when no orphaned machine is being removed by this process. */
+  orphansSettled(): Promise<void> {
+    return this.#orphans.settled();
+  }
+
+  /**
+   * Begins the comparisons that are due, as far as there is room. Clusters that did not answer last time have room of their
+   * own: however many hang until their time is up, those that answer do not wait behind them.
+   */
+  async #beginComparisons(): Promise<boolean> {
+    let hasBegun = false;
+    for (const clusterId of this.#hinted) {
+      if (this.#roomFor('answering') <= 0) break;
+      this.#hinted.delete(clusterId);
+      const hinted = await this.#claim({ clusterId, everyMs: this.#look.policy.gapMs });
+      if (hinted !== null) hasBegun = this.#begin(hinted);
+    }
+    for (const group of comparisonGroups) {
+      while (this.#roomFor(group) > 0) {
+        const due = await this.#claim({ everyMs: this.#look.policy.everyMs, group });
+        if (due === null) break;
+        hasBegun = this.#begin(due);
+      }
+    }
+    return hasBegun;
+  }
+
+  #roomFor(group: ComparisonGroup): number {
+    return atOnce[group] - this.#comparing[group].size;
+  }
+
+  /** A comparison that fails ends by itself: the cluster is claimed again when its next one is due. */
+  #begin(comparison: Comparison): true {
+    const running = this.#comparing[comparison.wasUnanswered ? 'unanswering' : 'answering'];
+    const { clusterId } = comparison;
+    const work = this.#compare(comparison)
+      .catch((error: unknown) => {
+        this.#parts.log.warn({ err: error, clusterId }, 'a cluster could not be compared');
+      })
+      .finally(() => {
+        if (running.get(clusterId) === work) running.delete(clusterId);
+      });
+    running.set(clusterId, work);
+    return true;
   }
 
   /** Something may have changed there. Several hints that belong together are one comparison. */
@@ -158,20 +227,12 @@ export class RentalReconciler {
   /** Calls for rentals that nobody has worked on in time, and answers how many. */
   async repairLate(): Promise<number> {
     const { db, log } = this.#parts;
-    const late = await db.transaction(
-      { name: 'repair late rentals', isolation: 'read committed' },
-      async (tx) => {
-        const now = tx.clock.now();
-        const found = await lockLate(tx, now, LATE_MAX);
-        for (const { orgId, id } of found) {
-          const rental = await findRental(tx, orgId, id);
-          if (rental === null) continue;
-          await touchRental(tx, rental, dueSoon(now));
-          await callDriver(tx, rental, reconcilerActor);
-        }
-        return found;
-      },
-    );
+    const found = await findLate(db, lateLoop, { now: db.clock.now(), limit: LATE_MAX });
+    const late: LateRental[] = [];
+    await createItemRunner(lateLoop, { db, log }).runBatch(found, {
+      key: ({ id }) => toUuid(id),
+      together: async (some) => void late.push(...(await this.#callForLate(some))),
+    });
     repairsDone.add(late.length, { kind: 'stuck' });
     if (late.length > 0) {
       const some = late.slice(0, 20).map(({ id }) => id);
@@ -180,7 +241,22 @@ export class RentalReconciler {
     return late.length;
   }
 
-  #claim(which: { readonly everyMs: number; readonly clusterId?: ClusterId }): Promise<Comparison | null> {
+  #callForLate(some: readonly LateRental[]): Promise<readonly LateRental[]> {
+    const options = { name: 'repair late rentals', isolation: 'read committed' } as const;
+    return this.#parts.db.transaction(options, async (tx) => {
+      const now = tx.clock.now();
+      const late = await lockLate(tx, now, some);
+      for (const { orgId, id } of late) {
+        const rental = await findRental(tx, orgId, id);
+        if (rental === null) continue;
+        await touchRental(tx, rental, dueSoon(now));
+        await callDriver(tx, rental, reconcilerActor);
+      }
+      return late;
+    });
+  }
+
+  #claim(which: Pick<ClaimTerms, 'everyMs' | 'clusterId' | 'group'>): Promise<Comparison | null> {
     const { db, holder } = this.#parts;
     const { leaseMs, watchGapMs } = this.#look.policy;
     return db.transaction({ name: 'claim comparison', isolation: 'read committed' }, (tx) =>
@@ -209,30 +285,41 @@ export class RentalReconciler {
     const startMs = clock.monotonicMs();
     const { clusterId } = comparison;
     const result = await lookAt(this.#look, comparison);
-    if (result === null) return { clusterId, outcome: 'gone', repairs: [], reaped: [] };
+    if (result === null) return { clusterId, outcome: 'gone', repairs: [], orphans: [] };
     const { isDone, repairs } = await this.#repairAll(comparison, result);
     await this.#noteAddresses(result);
-    const reapable = await this.#noteStrays(comparison, result);
+    await this.#confirmWriteOffs(result);
+    const reapable = await noteOrphans(this.#parts, comparison, result);
     const outcome = result.problem !== null ? 'unanswered' : isDone ? 'whole' : 'partly';
     await this.#end(comparison, {
       wholeAt: outcome === 'whole' ? result.scene.now : null,
-      problem:
-        outcome === 'partly'
-          ? 'Not all that was found is written down.'
-          : (result.problem?.slice(0, 1_000) ?? null),
+      problem: outcome === 'partly' ? PARTLY : (result.problem?.slice(0, 1_000) ?? null),
     });
     comparisons.add(1, { outcome });
-    // After the end: an engine that takes its time to remove them keeps nobody from comparing.
-    const reaped: Stray[] = [];
-    for (const stray of reapable) if (await this.#reap(clusterId, stray)) reaped.push(stray);
+    if (result.problem === null && comparison.wasUnanswered) await this.#resumeRemovals(clusterId);
+    this.#orphans.begin(clusterId, reapable);
     compareSeconds.record(msToSeconds(clock.monotonicMs() - startMs), { driver: result.cluster.driver });
-    if (repairs.length > 0 || reaped.length > 0) {
-      log.info(
-        { clusterId, cluster: result.cluster.name, ...tally(repairs), reaped: reaped.length },
-        'rentals were repaired',
-      );
+    if (repairs.length > 0) {
+      log.info({ clusterId, cluster: result.cluster.name, ...tally(repairs) }, 'rentals were repaired');
     }
-    return { clusterId, outcome, repairs, reaped };
+    return { clusterId, outcome, repairs, orphans: reapable };
+  }
+
+  /** Written-off machines that the engine does not list are gone, so their nodes can be put back into use. */
+  async #confirmWriteOffs({ cluster, writtenOff }: LookResult): Promise<void> {
+    if (writtenOff === null) return;
+    await this.#parts.db.transaction({ name: 'confirm write-offs', isolation: 'read committed' }, (tx) =>
+      confirmWriteOffs(tx, cluster.id, writtenOff),
+    );
+  }
+
+  /** The engine answers again: removals that wait out their backoff are tried now. */
+  async #resumeRemovals(clusterId: ClusterId): Promise<void> {
+    const { db, log } = this.#parts;
+    const count = await db.transaction({ name: 'resume removals', isolation: 'read committed' }, (tx) =>
+      resumeRemovals(tx, clusterId, dueAt(tx.clock.now())),
+    );
+    if (count > 0) log.info({ clusterId, count }, 'a cluster answers again; its removals are resumed');
   }
 
   /** One transaction for each rental. False: something is left, so the last whole comparison stays what it was. */
@@ -294,86 +381,10 @@ export class RentalReconciler {
     );
   }
 
-  /** Remembers strays, and answers those that are to be removed now. */
-  async #noteStrays(
-    comparison: Comparison,
-    { cluster, strays: plan }: LookResult,
-  ): Promise<readonly Stray[]> {
-    if (plan === null) return [];
-    const { db, log } = this.#parts;
-    const about = { clusterId: cluster.id, cluster: cluster.name };
-    heldGauge.record(plan.isPersonNeeded ? plan.held.length : 0, { cluster: cluster.name });
-    if (plan.misplaced.length > 0) {
-      const some = plan.misplaced.slice(0, 20).map(({ externalId, nodeName }) => ({ externalId, nodeName }));
-      log.error(
-        { ...about, machines: some },
-        'machines of rentals are on another cluster than their rows say',
-      );
-    }
-    if (plan.isPersonNeeded) {
-      const some = plan.held.slice(0, 20).map(({ externalId, nodeName }) => ({ externalId, nodeName }));
-      log.error(
-        { ...about, count: plan.held.length, machines: some },
-        'more machines that no rental knows than are removed unasked: a person must decide',
-      );
-    }
-    if (plan.fresh.length === 0 && plan.forget.length === 0 && plan.reap.length === 0) return [];
-    const isCurrent = await db.transaction(
-      { name: 'note strays', isolation: 'read committed' },
-      async (tx) => {
-        if (!(await isNewest(tx, comparison))) return false;
-        await rememberStrays(tx, cluster, plan.fresh);
-        await forgetStrays(tx, cluster.id, plan.forget);
-        return true;
-      },
-    );
-    if (plan.fresh.length > 0) {
-      const some = plan.fresh.slice(0, 20).map(({ externalId, nodeName }) => ({ externalId, nodeName }));
-      log.warn({ ...about, count: plan.fresh.length, machines: some }, 'machines that no rental knows');
-    }
-    return isCurrent ? plan.reap : [];
-  }
-
-  /** Access first, as with every machine. That it is gone the next comparison sees. */
-  async #reap(clusterId: ClusterId, stray: Stray): Promise<boolean> {
-    const { db, clock, log, drivers } = this.#parts;
-    const { callTimeoutMs } = this.#look.policy;
-    // Nobody may have begun to know it since the list was made.
-    if ((await findElsewhere(db, [stray.externalId])).get(stray.externalId)?.isLive === true) return false;
-    const about = { clusterId, externalId: stray.externalId, nodeName: stray.nodeName };
-    let problem: string | null = null;
-    try {
-      const driver = await drivers(clusterId);
-      const call = (what: string, work: (signal: AbortSignal) => Promise<void>): Promise<void> =>
-        withDeadline(clock, what, callTimeoutMs, work);
-      await call('Cutting access', (signal) => driver.cutAccess(stray, signal));
-      await call('Removing a machine', (signal) => driver.terminate(stray, signal));
-    } catch (error) {
-      problem = error instanceof Error ? error.message : String(error);
-      const suspicion = { why: problem, actor: reconcilerActor };
-      if (isDriverError(error, 'unclean')) await quarantineUncleanNamed(db, about, suspicion);
-    }
-    await db.transaction({ name: 'note reaping', isolation: 'read committed' }, (tx) =>
-      noteReaping(tx, clusterId, stray, problem?.slice(0, 2_000) ?? null),
-    );
-    if (problem === null) {
-      repairsDone.add(1, { kind: 'orphan' });
-      log.warn(about, 'a machine that no rental knows was removed');
-      return true;
-    }
-    const begunMs = stray.reapBegunAt?.getTime() ?? clock.nowMs();
-    const isLate = clock.nowMs() - begunMs > REAP_LATE_MS;
-    log[isLate ? 'error' : 'warn'](
-      { ...about, problem },
-      'a machine that no rental knows could not be removed yet',
-    );
-    return false;
-  }
-
   async #recordAges(): Promise<void> {
-    const { db, clock } = this.#parts;
+    const { db } = this.#parts;
     for (const { clusterName, wholeAt } of await readComparisonAges(db, CLUSTERS_TOLD)) {
-      const ageMs = wholeAt === null ? 0 : Math.max(0, clock.nowMs() - wholeAt.getTime());
+      const ageMs = wholeAt === null ? 0 : Math.max(0, db.clock.nowMs() - wholeAt.getTime());
       ageGauge.record(msToSeconds(ageMs), { cluster: clusterName });
     }
   }

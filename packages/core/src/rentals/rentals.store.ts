@@ -1,7 +1,8 @@
 import type { Reader, Tables, Tx } from '@millrace/platform/db';
 import { fromUuid, toUuid, type OrgId, type RentalId } from '@millrace/platform/ids';
+import { isItemFree, type SharedLoop } from '@millrace/platform/loops';
 import { nanoUsd } from '@millrace/platform/money';
-import type { Insertable, Selectable, Updateable } from 'kysely';
+import { sql, type Insertable, type Selectable, type Updateable } from 'kysely';
 import { parseFrozenPrice } from '../prices/index.ts';
 import type { PrivateCloud, Rental, RentalState, RentalSupplier, TaskOptions, ToldAs } from './rental.ts';
 
@@ -321,18 +322,47 @@ export async function touchRental(
     .execute();
 }
 
-/** Rentals of every organisation that are due, locked; those that somebody else has are left to them. */
-export async function lockDue(tx: Tx, now: Date, limit: number): Promise<readonly Rental[]> {
-  const rows = await tx.kysely
-    .selectFrom('rentals')
-    .selectAll()
-    .where('next_action_at', '<=', now)
-    .orderBy('next_action_at')
-    .limit(limit)
-    .forNoKeyUpdate()
-    .skipLocked()
-    .execute();
-  return rows.map(toRental);
+/** A rental as a command names it: enough to have it worked on. */
+export type RentalRef = Pick<Rental, 'orgId' | 'id' | 'mode'>;
+
+/** Rentals of every organisation that are due, without those that the loop has postponed. */
+export async function listDue(
+  reader: Reader,
+  loop: SharedLoop,
+  { now, limit }: { readonly now: Date; readonly limit: number },
+): Promise<readonly RentalId[]> {
+  const { rows } = await sql<{ id: string }>`
+    select id from rentals where next_action_at <= ${now} and ${isItemFree(loop, sql<string>`rentals.id::text`, now)}
+     order by next_action_at limit ${limit}
+  `.execute(reader.kysely);
+  return rows.map(({ id }) => fromUuid('rnt', id));
+}
+
+/**
+ * Those of the rentals that are still due, each taken by one sweep: it is due again at `nextActionAt`. Rows are not read
+ * whole, so that one that cannot be read holds back no other.
+ */
+export async function takeDue(
+  tx: Tx,
+  due: {
+    readonly now: Date;
+    readonly ids: readonly RentalId[];
+    readonly nextActionAt: Date;
+    readonly deadlineAt: Date;
+  },
+): Promise<readonly RentalRef[]> {
+  const { rows } = await sql<{ org_id: string; id: string; mode: Rental['mode'] }>`
+    update rentals
+       set next_action_at = ${due.nextActionAt}, deadline_at = coalesce(deadline_at, ${due.deadlineAt})
+     where id in (select id from rentals where id = any (${due.ids.map(toUuid)}::uuid[]) and next_action_at <= ${due.now}
+                   order by id for no key update skip locked)
+    returning org_id, id, mode
+  `.execute(tx.kysely);
+  return rows.map((row) => ({
+    orgId: fromUuid('org', row.org_id),
+    id: fromUuid('rnt', row.id),
+    mode: row.mode,
+  }));
 }
 
 /** All that the organisation has and nobody has begun to end, in both modes. */
@@ -349,18 +379,32 @@ export async function listAlive(
   return rows.map(({ mode, kind, wire_id }) => ({ mode, kind, wireId: wire_id }));
 }
 
-/** Rentals of every organisation that somebody should have looked at before then, longest first. */
-export async function listLate(
-  reader: Reader,
-  before: Date,
-  limit: number,
+/**
+ * Rentals of every organisation that no handler works on: those whose access should have been cut by `uncutBy` first, then
+ * those whose deadline is before `lateBy`, longest first. Those that a worker has claimed, or that failed lately, are left out.
+ */
+export async function listStuck(
+  tx: Tx,
+  loop: SharedLoop,
+  terms: { readonly now: Date; readonly lateBy: Date; readonly uncutBy: Date; readonly limit: number },
 ): Promise<readonly Pick<Rental, 'orgId' | 'id'>[]> {
-  const rows = await reader.kysely
-    .selectFrom('rentals')
-    .select(['org_id', 'id'])
-    .where('deadline_at', '<=', before)
-    .orderBy('deadline_at')
-    .limit(limit)
-    .execute();
+  const { now, lateBy, uncutBy, limit } = terms;
+  const { rows } = await sql<{ org_id: string; id: string }>`
+    with uncut as (
+      select distinct on (machine.rental_id) machine.org_id, machine.rental_id as id, machine.next_try_at as since
+        from rental_machines as machine
+       where machine.state = 'doomed' and machine.cut_at is null and machine.next_try_at <= ${uncutBy}
+         and ${isItemFree(loop, sql<string>`machine.rental_id::text`, now)}
+       order by machine.rental_id, machine.next_try_at),
+    late as (
+      select org_id, id, deadline_at as since from rentals
+       where deadline_at <= ${lateBy} and ${isItemFree(loop, sql<string>`rentals.id::text`, now)}
+       order by deadline_at limit ${limit})
+    select org_id, id from (
+      select org_id, id, since, 0 as rank from uncut
+      union all
+      select org_id, id, since, 1 as rank from late where id not in (select id from uncut)) as stuck
+     order by rank, since limit ${limit}
+  `.execute(tx.kysely);
   return rows.map((row) => ({ orgId: fromUuid('org', row.org_id), id: fromUuid('rnt', row.id) }));
 }

@@ -1,7 +1,7 @@
 import { parseId } from '@millrace/platform/ids';
 import { step } from '@millrace/platform/restate';
 import { object, TerminalError, type ObjectContext } from '@restatedev/restate-sdk';
-import { driveOnce, SHORT_WAIT_MS } from './drive.ts';
+import { driveOnce, driveRounds } from './drive.ts';
 import type { DriveParts } from './drive-parts.ts';
 import { rentalDriver } from './move.ts';
 
@@ -13,15 +13,6 @@ export interface DriveRental {
 
 /** A round ends by itself; one that does not is begun again by whoever comes next. */
 const limits = { maxAttempts: 5, timeoutMs: 180_000, firstRetryMs: 500, longestRetryMs: 5_000 };
-
-/** So many rounds are worked in one call; a rental that needs more is called for again by the sweep. */
-const ROUNDS_MAX = 2_000;
-
-/**
- * Whoever is called for the same rental meanwhile waits behind this one: an end that was asked for is seen no later than this,
- * however long there is nothing else to do.
- */
-const LONGEST_SLEEP_MS = 1_000;
 
 /**
  * Works on rentals, one object for each, so that two do not work on the same one. Restate makes it prompt and takes it up
@@ -39,16 +30,10 @@ export function createRentalWorkflow(
       [rentalDriver.handler]: async (ctx: ObjectContext, command: DriveRental): Promise<string> => {
         const [orgId, id] = [parseId('org', command.orgId), parseId('rnt', command.rentalId)];
         if (orgId === null || id === null) throw new TerminalError('The command names no rental.');
-        for (let round = 1; round <= ROUNDS_MAX; round += 1) {
-          const came = await step(ctx, `round ${String(round)}`, limits, (signal) =>
-            driveOnce(parts, orgId, id, signal),
-          );
-          if (came.kind === 'ended') return 'ended';
-          if (came.kind === 'again') continue;
-          if (came.forMs >= SHORT_WAIT_MS) return 'left to the sweep';
-          await ctx.sleep(Math.min(Math.max(came.forMs, 1), LONGEST_SLEEP_MS));
-        }
-        return 'left to the sweep';
+        return driveRounds({
+          round: (name) => step(ctx, name, limits, (signal) => driveOnce(parts, orgId, id, signal)),
+          sleep: (ms) => ctx.sleep(ms),
+        });
       },
     },
   });

@@ -1,6 +1,7 @@
 import type { ComputeDriver, MachineMetrics } from '@millrace/compute';
 import { toUuid } from '@millrace/platform/ids';
 import { systemClock } from '@millrace/platform/clock';
+import { poisonedCall, poisonedLoop, poisonRows, type ItemPoison, type Poison } from '@millrace/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { defaultMonitoring } from './monitoring.ts';
 import { plantRunning } from './monitoring.fixture.ts';
@@ -32,7 +33,7 @@ const nothing: Omit<MachineMetrics, 'at'> = {
   diskUsedBytes: 0,
   networkInBytes: 0,
   networkOutBytes: 0,
-  gpus: null,
+  gpus: [{ pciAddress: '0000:10:00.0', utilisationPercent: 0 }],
 };
 
 function partsOf(
@@ -49,12 +50,7 @@ function partsOf(
       get: (target, name): unknown => (name === 'metrics' ? metrics : Reflect.get(target, name, target)),
     }) satisfies ComputeDriver;
   const onIdle = async (): Promise<void> => undefined;
-  return { db: world.db, clock: systemOf(), log: quiet, drivers, onIdle, ...fields };
-}
-
-/** The time of the test, and deadlines that nobody has to move. */
-function systemOf(): SamplingParts['clock'] {
-  return { ...systemClock, now: () => world.clock.now(), nowMs: () => world.clock.nowMs() };
+  return { db: world.db, clock: systemClock, log: quiet, drivers, onIdle, ...fields };
 }
 
 async function sample(parts: SamplingParts): Promise<void> {
@@ -62,7 +58,7 @@ async function sample(parts: SamplingParts): Promise<void> {
   while ((await sampleDue(parts, signal)) === 'busy');
 }
 
-const shortPolicy = { ...defaultMonitoring, roundTimeoutMs: 200 };
+const shortPolicy = { ...defaultMonitoring, roundTimeoutMs: 6_000 };
 const taken = () =>
   world.rows<{ rental_id: string; at: Date; cpu_seconds: number }>(
     'select rental_id, at, cpu_seconds from rental_samples order by at, rental_id',
@@ -107,14 +103,69 @@ describe('sampling', () => {
     expect(found.find((row) => row.rental_id === toUuid(mad.id))?.cpu_seconds).toBeNull();
   });
 
-  it('gives up with an engine that never answers, and goes on with the others', async () => {
-    await plantRunning(world, tenant, { monitoring: true });
-    const other = await plantRunning(world, tenant, { monitoring: true, mode: 'test' });
-    const stuck = partsOf(() => ({}));
-    const drivers: SamplingParts['drivers'] = (clusterId) =>
-      clusterId === world.engines.live.clusterId ? new Promise(() => undefined) : stuck.drivers(clusterId);
-    await sample({ ...stuck, drivers, policy: shortPolicy });
-    expect((await taken()).map((row) => row.rental_id)).toEqual([toUuid(other.id)]);
+  describe(poisonedLoop('sample machines'), () => {
+    it('gives up with an engine that never answers, and goes on with the others', async () => {
+      await plantRunning(world, tenant, { monitoring: true });
+      const other = await plantRunning(world, tenant, { monitoring: true, mode: 'test' });
+      const stuck = partsOf(() => ({}));
+      const drivers: SamplingParts['drivers'] = (clusterId) =>
+        clusterId === world.engines.live.clusterId ? new Promise(() => undefined) : stuck.drivers(clusterId);
+      await sample({ ...stuck, drivers, policy: shortPolicy });
+      expect((await taken()).map((row) => row.rental_id)).toEqual([toUuid(other.id)]);
+    });
+
+    it('is asked less and less often while it fails, and is sampled again after the cause is gone', async () => {
+      const failing = await plantRunning(world, tenant, { monitoring: true });
+      const other = await plantRunning(world, tenant, { monitoring: true, mode: 'test' });
+      const sound = partsOf(() => ({}));
+      let asked = 0;
+      let isAway = true;
+      const drivers: SamplingParts['drivers'] = (clusterId) => {
+        if (clusterId !== world.engines.live.clusterId) return sound.drivers(clusterId);
+        asked += 1;
+        return isAway ? poisonedCall('throws') : sound.drivers(clusterId);
+      };
+      const countOf = async (rental: Rental): Promise<number> =>
+        (await taken()).filter((row) => row.rental_id === toUuid(rental.id)).length;
+      for (let round = 0; round < 20; round += 1) {
+        await sample({ ...sound, drivers });
+        await world.clock.advance(30 * SECOND_MS);
+      }
+      expect(await countOf(other)).toBe(20);
+      expect(asked).toBeGreaterThan(2);
+      expect(asked).toBeLessThan(10);
+      isAway = false;
+      await world.clock.advance(300 * SECOND_MS);
+      await sample({ ...sound, drivers });
+      expect(await countOf(failing)).toBe(1);
+    });
+  });
+
+  describe(poisonedLoop('keep samples'), () => {
+    it.each<Poison>(['throws', 'times out'])(
+      'whose write %s does not keep samples of other organisations from being stored',
+      async (how) => {
+        const bad = await world.tenant();
+        const poisoned = await plantRunning(world, bad, { monitoring: true });
+        const good = [
+          await plantRunning(world, tenant, { monitoring: true }),
+          await plantRunning(world, tenant, { monitoring: true }),
+        ];
+        const when = `new.org_id = '${toUuid(bad.orgId)}'`;
+        const removeFault = await poisonRows(world.database, { table: 'rental_samples', when, how });
+        const parts = partsOf(() => ({}));
+        await sample(parts);
+        const ids = async () => (await taken()).map((row) => row.rental_id).toSorted();
+        expect(await ids()).toEqual(good.map(({ id }) => toUuid(id)).toSorted());
+        const listed = `select item, failures from loop_items where loop = 'keep samples'`;
+        expect(await world.rows(listed)).toEqual([{ item: toUuid(poisoned.id), failures: 1 }]);
+        await removeFault();
+        await world.clock.advance(60 * SECOND_MS);
+        await sample(parts);
+        expect(await ids()).toContain(toUuid(poisoned.id));
+        expect(await world.rows(listed)).toEqual([]);
+      },
+    );
   });
 
   it('keeps samples for seven days and empties whole days after that, also after a long time without workers', async () => {
@@ -123,14 +174,14 @@ describe('sampling', () => {
     for (let day = 0; day < 10; day += 1) {
       await sample(parts);
       await world.clock.advance(DAY_MS);
-      await forgetOldSamples(world.db, world.clock.now());
+      await forgetOldSamples(world.db);
     }
     const kept = await taken();
     expect(kept).toHaveLength(7);
     expect(kept[0]?.at).toEqual(new Date(world.clock.nowMs() - 7 * DAY_MS));
     await world.clock.advance(9 * 10 * DAY_MS);
     await sample(parts);
-    while ((await forgetOldSamples(world.db, world.clock.now())) > 0);
+    while ((await forgetOldSamples(world.db)) > 0);
     expect((await taken()).map(({ at }) => at)).toEqual([world.clock.now()]);
     expect(rental.status).toBe('Running');
   });
@@ -193,6 +244,49 @@ describe('an idle rule', () => {
   });
 });
 
+describe(poisonedLoop('carry out idle rules'), () => {
+  it.each<ItemPoison>(['throws', 'hangs'])(
+    'that %s does not delay the rules of other rentals, and is tried again later',
+    async (how) => {
+      const rule = { afterSeconds: 300, action: 'stop' } as const;
+      const bad = await plantRunning(world, tenant, { idle: rule });
+      const good = await Promise.all(
+        Array.from({ length: 3 }, () => plantRunning(world, tenant, { idle: rule })),
+      );
+      const tried: string[] = [];
+      let isHealed = false;
+      const parts = partsOf(() => ({}), {
+        // In this test, only the deadlines of rules use this clock.
+        clock: world.clock,
+        onIdle: ({ rentalId }) => {
+          tried.push(rentalId);
+          if (rentalId !== bad.id || isHealed) return Promise.resolve();
+          return poisonedCall(how === 'hangs' ? how : 'throws');
+        },
+      });
+      for (let round = 0; round < 10; round += 1) {
+        await world.clock.advance(30 * SECOND_MS);
+        await sample(parts);
+      }
+      expect(tried).toEqual([]);
+      await world.clock.advance(30 * SECOND_MS);
+      const sampling = sample(parts);
+      const all = [bad, ...good].map(({ id }) => id).toSorted();
+      await expect.poll(() => tried.toSorted()).toEqual(all);
+      // Longer than the deadline of a rule, and shorter than the time until the next round.
+      if (how === 'hangs') await world.clock.advance(29 * SECOND_MS);
+      await sampling;
+      const failing = `select item from loop_items where loop = 'carry out idle rules'`;
+      expect(await world.rows(failing)).toEqual([{ item: toUuid(bad.id) }]);
+      isHealed = true;
+      await world.clock.advance(30 * SECOND_MS);
+      await sample(parts);
+      expect(tried.filter((id) => id === bad.id)).toHaveLength(2);
+      expect(await world.rows(failing)).toEqual([]);
+    },
+  );
+});
+
 describe('the metrics of a rental', () => {
   const gpus = (percent: number | null) => [{ pciAddress: '0000:10:00.0', utilisationPercent: percent }];
 
@@ -234,7 +328,7 @@ describe('the metrics of a rental', () => {
   it('have no GPUs where the engine does not report them, and no rate over a restart or a gap', async () => {
     const rental = await plantRunning(world, tenant, { monitoring: true });
     let cpuSeconds = 10_000;
-    const parts = partsOf(() => ({ cpuSeconds }));
+    const parts = partsOf(() => ({ cpuSeconds, gpus: null }));
     const step = async (ms: number, counted: number): Promise<void> => {
       await world.clock.advance(ms);
       cpuSeconds = counted;

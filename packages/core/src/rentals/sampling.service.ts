@@ -1,9 +1,11 @@
 import type { ComputeDriver } from '@millrace/compute';
-import { withDeadline, type Clock } from '@millrace/platform/clock';
+import { withDeadline, type Timer } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
-import type { ClusterId, RentalId } from '@millrace/platform/ids';
+import { toUuid, type ClusterId, type RentalId } from '@millrace/platform/ids';
 import type { Logger } from '@millrace/platform/log';
+import { createItemRunner } from '@millrace/platform/loops';
 import { counter } from '@millrace/platform/telemetry';
+import { carryOutIdleRules, keepSamplesOf, sampleClusters } from './loops.ts';
 import {
   defaultMonitoring,
   forgottenBefore,
@@ -28,7 +30,7 @@ const taken = counter('millrace_rental_samples_total', 'Samples of machines of r
 
 export interface SamplingParts {
   readonly db: Db;
-  readonly clock: Clock;
+  readonly clock: Timer;
   readonly log: Pick<Logger, 'warn'>;
   readonly drivers: (clusterId: ClusterId) => Promise<ComputeDriver>;
   /** Carries an idle rule out. It looks at the rental again, which may have changed since it was sampled. */
@@ -41,7 +43,7 @@ export interface IdledRental extends Pick<SampleTarget, 'rentalId' | 'orgId' | '
 }
 
 const SHARDS_AT_ONCE = 16;
-const ROWS_AT_ONCE = 1_000;
+const RENTALS_AT_ONCE = 500;
 const isolation = 'read committed';
 
 /**
@@ -50,8 +52,8 @@ const isolation = 'read committed';
  * are as many as it takes, there may be more.
  */
 export async function sampleDue(parts: SamplingParts, signal: AbortSignal): Promise<'busy' | 'idle'> {
-  const { db, clock, policy = defaultMonitoring } = parts;
-  const unsampledSince = new Date(clock.nowMs() - policy.everyMs);
+  const { db, policy = defaultMonitoring } = parts;
+  const unsampledSince = new Date(db.clock.nowMs() - policy.everyMs);
   const shards = await db.transaction({ name: 'take shards to sample', isolation }, (tx) =>
     takeSampleShards(tx, { unsampledSince, limit: SHARDS_AT_ONCE }),
   );
@@ -64,20 +66,73 @@ async function sampleShards(
   shards: readonly number[],
   signal: AbortSignal,
 ): Promise<void> {
-  const { db } = parts;
+  const { db, clock, log } = parts;
   const targets = await readTargets(db, shards);
   const byCluster = Map.groupBy(targets, ({ clusterId }) => clusterId);
-  const samples = (
-    await Promise.all([...byCluster].map(([id, some]) => askCluster(parts, id, some, signal)))
-  ).flat();
-  for (let first = 0; first < samples.length; first += ROWS_AT_ONCE) {
-    const some = samples.slice(first, first + ROWS_AT_ONCE);
-    await db.transaction({ name: 'keep samples', isolation }, (tx) => insertSamples(tx, some));
-  }
-  await watchIdleness(parts, targets, samples);
+  const idled: IdledRental[] = [];
+  await createItemRunner(sampleClusters, { db, clock, log }).run([...byCluster], {
+    key: ([clusterId]) => toUuid(clusterId),
+    work: async ([clusterId, some], ends) => {
+      idled.push(...(await sampleCluster(parts, clusterId, some, ends)));
+    },
+    signal,
+  });
+  await createItemRunner(carryOutIdleRules, { db, clock, log }).run(idled, {
+    key: ({ rentalId }) => toUuid(rentalId),
+    work: (rental) => parts.onIdle(rental),
+    signal,
+  });
 }
 
-/** Asks several machines of a cluster at once, and gives up with the cluster when it takes too long altogether. */
+/** Takes, stores and judges the samples of one cluster, apart from other clusters. Returns the rentals that have idled. */
+async function sampleCluster(
+  parts: SamplingParts,
+  clusterId: ClusterId,
+  targets: readonly SampleTarget[],
+  signal: AbortSignal,
+): Promise<readonly IdledRental[]> {
+  const samples = await askCluster(parts, clusterId, targets, signal);
+  const watched = await watchIdleness(parts, targets, samples);
+  const kept = new Set(await keepSamples(parts, samples, watched));
+  return watched.flatMap(({ rentalId, orgId, mode, idleness, rule }) =>
+    kept.has(rentalId) && hasIdled(idleness, rule) ? [{ rentalId, orgId, mode, rule }] : [],
+  );
+}
+
+/** Stores many rentals in one transaction. If that fails, tries smaller batches, and postpones only rentals that fail alone. */
+async function keepSamples(
+  { db, clock, log }: SamplingParts,
+  samples: readonly TakenSample[],
+  watched: readonly WatchedIdleness[],
+): Promise<readonly RentalId[]> {
+  const byRental = Map.groupBy(samples, ({ rentalId }) => rentalId);
+  const idleness = new Map(watched.map((one) => [one.rentalId, one]));
+  const rentals = [...byRental.keys()];
+  const runner = createItemRunner(keepSamplesOf, { db, clock, log });
+  const kept: RentalId[] = [];
+  for (let first = 0; first < rentals.length; first += RENTALS_AT_ONCE) {
+    await runner.runBatch(rentals.slice(first, first + RENTALS_AT_ONCE), {
+      key: (rentalId) => toUuid(rentalId),
+      together: async (some) => {
+        await db.transaction({ name: 'keep samples', isolation }, async (tx) => {
+          await insertSamples(
+            tx,
+            some.flatMap((rentalId) => byRental.get(rentalId) ?? []),
+          );
+          const seen = some.flatMap((rentalId) => idleness.get(rentalId) ?? []);
+          if (seen.length > 0) await saveIdleness(tx, seen);
+        });
+        kept.push(...some);
+      },
+    });
+  }
+  return kept;
+}
+
+/**
+ * Asks the machines of a cluster, several at once, and stops at the deadline of the round. Throws a failure only if no machine
+ * has answered before it.
+ */
 async function askCluster(
   parts: SamplingParts,
   clusterId: ClusterId,
@@ -101,10 +156,12 @@ async function askCluster(
       await Promise.all(Array.from({ length: policy.atOnce }, askOn));
     });
   } catch (error) {
+    if (found.length === 0) throw error;
     log.warn({ err: error, clusterId, left: waiting.length }, 'machines of a cluster could not be sampled');
+  } finally {
+    taken.add(found.length, { outcome: 'taken' });
+    taken.add(targets.length - found.length, { outcome: 'missed' });
   }
-  taken.add(found.length, { outcome: 'taken' });
-  taken.add(targets.length - found.length, { outcome: 'missed' });
   return [...found];
 }
 
@@ -126,18 +183,17 @@ async function ask(
   }
 }
 
+/** For each rental with an idle rule, since when it has been idle. */
 async function watchIdleness(
-  parts: SamplingParts,
+  { db, policy = defaultMonitoring }: SamplingParts,
   targets: readonly SampleTarget[],
   samples: readonly TakenSample[],
-): Promise<void> {
-  const { db, policy = defaultMonitoring, log } = parts;
+): Promise<readonly (WatchedIdleness & { readonly rule: IdleRule })[]> {
   const ruled = targets.filter(({ idle }) => idle !== null);
-  if (ruled.length === 0) return;
+  if (ruled.length === 0) return [];
   const before = await readIdleness(db, ruled);
   const sampled = Map.groupBy(samples, ({ rentalId }) => rentalId);
-  const watched: WatchedIdleness[] = [];
-  const idled: IdledRental[] = [];
+  const watched: (WatchedIdleness & { readonly rule: IdleRule })[] = [];
   for (const [rentalId, machines] of Map.groupBy(ruled, (target) => target.rentalId)) {
     const [{ orgId, mode, idle: rule } = noTarget(rentalId)] = machines;
     const seen = sampled.get(rentalId) ?? [];
@@ -148,18 +204,9 @@ async function watchIdleness(
       seen.map(({ sample }) => sample),
       policy,
     );
-    watched.push({ rentalId, orgId, mode, idleness });
-    if (hasIdled(idleness, rule)) idled.push({ rentalId, orgId, mode, rule });
+    watched.push({ rentalId, orgId, mode, idleness, rule });
   }
-  for (let first = 0; first < watched.length; first += ROWS_AT_ONCE) {
-    const some = watched.slice(first, first + ROWS_AT_ONCE);
-    await db.transaction({ name: 'keep idleness', isolation }, (tx) => saveIdleness(tx, some));
-  }
-  for (const rental of idled) {
-    await parts.onIdle(rental).catch((error: unknown) => {
-      log.warn({ err: error, rentalId: rental.rentalId }, 'an idle rule could not be carried out');
-    });
-  }
+  return watched;
 }
 
 function noTarget(rentalId: RentalId): never {
@@ -169,8 +216,8 @@ function noTarget(rentalId: RentalId): never {
 const FORGOTTEN_AT_ONCE = 10_000;
 
 /** Empties what is older than samples are kept. Answers how many days it found. */
-export function forgetOldSamples(db: Db, now: Date): Promise<number> {
+export function forgetOldSamples(db: Db): Promise<number> {
   return db.transaction({ name: 'forget samples', isolation }, (tx) =>
-    forgetSamples(tx, { before: forgottenBefore(now), limit: FORGOTTEN_AT_ONCE }),
+    forgetSamples(tx, { before: forgottenBefore(tx.clock.now()), limit: FORGOTTEN_AT_ONCE }),
   );
 }

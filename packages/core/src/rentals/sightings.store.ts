@@ -9,10 +9,11 @@ import {
   type OrgId,
   type RentalId,
 } from '@millrace/platform/ids';
+import { isItemFree, type SharedLoop } from '@millrace/platform/loops';
 import { sql } from 'kysely';
 import type { JudgedRental } from './reconcile.ts';
 import type { MachineStage, Power, RentalKind, RentalState, RentalTask } from './rental.ts';
-import type { KnownElsewhere, Stray } from './strays.ts';
+import type { KnownElsewhere, RememberedStray } from './strays.ts';
 
 /** All SQL about what comparisons remember, and about the rows that they compare. Times are those of the callers' clock. */
 
@@ -23,6 +24,8 @@ export interface Comparison {
   readonly watchingSince: Date;
   readonly wholeAt: Date | null;
   readonly reapAllowedUntil: Date | null;
+  /** Whether the engine did not answer the comparison before this one. */
+  readonly wasUnanswered: boolean;
 }
 
 interface ComparisonRow {
@@ -32,7 +35,15 @@ interface ComparisonRow {
   watching_since: Date | null;
   whole_at: Date | null;
   reap_allowed_until: Date | null;
+  problem: string | null;
 }
+
+/** The problem of a comparison whose engine answered and whose findings are not all written down. */
+export const PARTLY = 'Not all that was found is written down.';
+
+/** Whether a cluster answered its last comparison. One that was never compared counts as answering. */
+export type ComparisonGroup = 'answering' | 'unanswering';
+export const comparisonGroups = ['answering', 'unanswering'] as const;
 
 export interface ClaimTerms {
   readonly holder: string;
@@ -43,6 +54,8 @@ export interface ClaimTerms {
   readonly watchGapMs: number;
   /** This cluster only. */
   readonly clusterId?: ClusterId;
+  /** Only clusters of this group. */
+  readonly group?: ComparisonGroup;
 }
 
 /** Takes the comparison that is due longest, if one is that nobody makes. Each has a turn of its own. */
@@ -59,11 +72,13 @@ export async function claimComparison(tx: Tx, terms: ClaimTerms): Promise<Compar
      order by id on conflict do nothing
   `.execute(tx.kysely);
   const { rows } = await sql<ComparisonRow>`
-    select comparison.cluster_id, turn, looked_at, comparison.watching_since, whole_at, reap_allowed_until
+    select comparison.cluster_id, turn, looked_at, comparison.watching_since, whole_at, reap_allowed_until,
+           problem
       from cluster_comparisons as comparison
       join clusters as cluster on cluster.id = comparison.cluster_id and cluster.status <> 'removed'
      where (looked_at is null or looked_at <= ${dueBefore} or looked_at > ${now})
        and (held_until is null or held_until <= ${now} or held_until > ${absurd})
+       and (${wasUnanswered(terms.group)}::boolean is null or (coalesce(problem, ${PARTLY}) <> ${PARTLY}) = ${wasUnanswered(terms.group)})
        and (${idOrNull(terms.clusterId)}::uuid is null or comparison.cluster_id = ${idOrNull(terms.clusterId)})
      order by looked_at nulls first, comparison.cluster_id limit 1
        for no key update of comparison skip locked
@@ -84,8 +99,14 @@ export async function claimComparison(tx: Tx, terms: ClaimTerms): Promise<Compar
     watchingSince,
     wholeAt: row.whole_at,
     reapAllowedUntil: row.reap_allowed_until,
+    wasUnanswered: isUnanswered(row),
   };
 }
+
+const isUnanswered = ({ problem }: ComparisonRow): boolean => problem !== null && problem !== PARTLY;
+
+const wasUnanswered = (group: ComparisonGroup | undefined): boolean | null =>
+  group === undefined ? null : group === 'unanswering';
 
 const idOrNull = (id: ClusterId | undefined): string | null => (id === undefined ? null : toUuid(id));
 
@@ -107,7 +128,7 @@ function watchOf(
 /** What is remembered, for somebody who only looks. */
 export async function readComparison(reader: Reader, clusterId: ClusterId, now: Date): Promise<Comparison> {
   const { rows } = await sql<ComparisonRow>`
-    select cluster_id, turn, looked_at, watching_since, whole_at, reap_allowed_until
+    select cluster_id, turn, looked_at, watching_since, whole_at, reap_allowed_until, problem
       from cluster_comparisons where cluster_id = ${toUuid(clusterId)}
   `.execute(reader.kysely);
   const [row] = rows;
@@ -117,6 +138,7 @@ export async function readComparison(reader: Reader, clusterId: ClusterId, now: 
     watchingSince: row?.watching_since ?? now,
     wholeAt: row?.whole_at ?? null,
     reapAllowedUntil: row?.reap_allowed_until ?? null,
+    wasUnanswered: row !== undefined && isUnanswered(row),
   };
 }
 
@@ -148,6 +170,14 @@ export async function allowReaping(tx: Tx, clusterId: ClusterId, until: Date): P
     insert into cluster_comparisons (cluster_id, reap_allowed_until) values (${toUuid(clusterId)}, ${until})
     on conflict (cluster_id) do update set reap_allowed_until = excluded.reap_allowed_until
   `.execute(tx.kysely);
+}
+
+export async function isReapingAllowed(reader: Reader, clusterId: ClusterId, now: Date): Promise<boolean> {
+  const { rows } = await sql<{ is_allowed: boolean }>`
+    select coalesce(reap_allowed_until > ${now}, false) as is_allowed
+      from cluster_comparisons where cluster_id = ${toUuid(clusterId)}
+  `.execute(reader.kysely);
+  return rows[0]?.is_allowed === true;
 }
 
 /** A machine that a rental has or may have at the cluster's engine. */
@@ -249,7 +279,7 @@ export async function findElsewhere(
   );
 }
 
-export async function listStrays(reader: Reader, clusterId: ClusterId): Promise<readonly Stray[]> {
+export async function listStrays(reader: Reader, clusterId: ClusterId): Promise<readonly RememberedStray[]> {
   const { rows } = await sql<{
     org_id: string;
     external_id: string;
@@ -288,7 +318,11 @@ export async function rememberStrays(
   `.execute(tx.kysely);
 }
 
-export async function forgetStrays(tx: Tx, clusterId: ClusterId, strays: readonly Stray[]): Promise<void> {
+export async function forgetStrays(
+  tx: Tx,
+  clusterId: ClusterId,
+  strays: readonly RememberedStray[],
+): Promise<void> {
   for (const { orgId, externalId } of strays) {
     await sql`
       delete from stray_machines
@@ -301,7 +335,7 @@ export async function forgetStrays(tx: Tx, clusterId: ClusterId, strays: readonl
 export async function noteReaping(
   tx: Tx,
   clusterId: ClusterId,
-  { orgId, externalId }: Stray,
+  { orgId, externalId }: RememberedStray,
   lastError: string | null,
 ): Promise<void> {
   await sql`
@@ -316,13 +350,33 @@ export interface LateRental {
   readonly orgId: OrgId;
 }
 
-/** Rentals that nobody has looked at in time, the latest first. Whoever repairs one keeps others from doing so. */
-export async function lockLate(tx: Tx, now: Date, limit: number): Promise<readonly LateRental[]> {
+/** Rentals that nobody has looked at in time, the latest first, without those that the loop has postponed. */
+export async function findLate(
+  reader: Reader,
+  loop: SharedLoop,
+  { now, limit }: { readonly now: Date; readonly limit: number },
+): Promise<readonly LateRental[]> {
   const { rows } = await sql<{ id: string; org_id: string }>`
     select id, org_id from rentals
-     where deadline_at <= ${now} order by deadline_at limit ${limit} for no key update skip locked
-  `.execute(tx.kysely);
+     where deadline_at <= ${now} and ${isItemFree(loop, sql<string>`rentals.id::text`, now)}
+     order by deadline_at limit ${limit}
+  `.execute(reader.kysely);
   return rows.map((row) => ({ id: fromUuid('rnt', row.id), orgId: fromUuid('org', row.org_id) }));
+}
+
+/** Those of the rentals that are still late. A worker that repairs one keeps others from doing so. */
+export async function lockLate(
+  tx: Tx,
+  now: Date,
+  late: readonly LateRental[],
+): Promise<readonly LateRental[]> {
+  const { rows } = await sql<{ id: string; org_id: string; is_late: boolean }>`
+    select id, org_id, coalesce(deadline_at <= ${now}, false) as is_late from rentals
+     where id = any (${late.map(({ id }) => toUuid(id))}::uuid[])
+     order by id for no key update skip locked
+  `.execute(tx.kysely);
+  const still = rows.filter((row) => row.is_late);
+  return still.map((row) => ({ id: fromUuid('rnt', row.id), orgId: fromUuid('org', row.org_id) }));
 }
 
 export async function listLate(reader: Reader, now: Date, limit: number): Promise<readonly LateRental[]> {

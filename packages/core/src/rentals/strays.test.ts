@@ -1,7 +1,7 @@
 import type { MachineView } from '@millrace/compute';
 import { expect, it } from 'vitest';
 import { defaultReconcilePolicy as policy } from './reconcile.ts';
-import { planStrays, type Stray, type StrayFacts } from './strays.ts';
+import { planStrays, type RememberedStray, type StrayFacts } from './strays.ts';
 import { at, orgId } from './view.fixture.ts';
 
 const NOW = 3_600_000;
@@ -22,7 +22,7 @@ const view = (externalId: string, fields: Partial<MachineView> = {}): MachineVie
   ...fields,
 });
 
-const stray = (externalId: string, agoMs: number, nodeName = 'node-1'): Stray => ({
+const stray = (externalId: string, agoMs: number, nodeName = 'node-1'): RememberedStray => ({
   orgId,
   externalId,
   nodeName,
@@ -38,6 +38,7 @@ const facts = (fields: Partial<StrayFacts> = {}): StrayFacts => ({
   remembered: [],
   elsewhere: new Map(),
   reapAllowedUntil: null,
+  mayHaveLostRow: () => false,
   policy,
   ...fields,
 });
@@ -104,4 +105,19 @@ it('few are removed at a time, and of many a person is asked, who may allow it f
     listedCount: 3,
   };
   expect(planStrays({ ...given, ...three }).reap).toHaveLength(3);
+});
+
+it('machines whose rentals a restore may have lost wait for an operator and take no place of other orphans', () => {
+  const lostIds = Array.from({ length: 8 }, (_, index) => `lost${String(index)}`);
+  const createdAt = at(1_000);
+  const given = facts({
+    unknown: [...lostIds.map((id) => view(id, { createdAt })), view('orphan')],
+    remembered: [...lostIds, 'orphan'].map((id) => stray(id, 600_000)),
+    mayHaveLostRow: (machine) => machine.createdAt?.getTime() === createdAt.getTime(),
+  });
+  const plan = planStrays(given);
+  expect([ids(plan.reap), ids(plan.lost), plan.isPersonNeeded]).toEqual([['orphan'], lostIds, false]);
+  expect(ids(planStrays({ ...given, remembered: [] }).freshLost)).toEqual(lostIds);
+  const allowed = planStrays({ ...given, reapAllowedUntil: at(NOW + 1) });
+  expect([allowed.lost, allowed.reap.length]).toEqual([[], 5]);
 });

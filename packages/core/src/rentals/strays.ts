@@ -5,12 +5,18 @@ import { isTooMany, type ReconcilePolicy } from './reconcile.ts';
 /** Machines of ours at an engine that no rental knows. Pure. */
 
 /** A stray as it is remembered. */
-export interface Stray {
+export interface RememberedStray {
   readonly orgId: OrgId;
   readonly externalId: string;
   readonly nodeName: string;
   readonly firstSeenAt: Date;
   readonly reapBegunAt: Date | null;
+}
+
+/** A stray that the engine lists. */
+export interface Stray extends RememberedStray {
+  /** As the engine says. */
+  readonly createdAt: Date | null;
 }
 
 /** What the rows say of a machine that is not known as one of this cluster's. */
@@ -27,9 +33,11 @@ export interface StrayFacts {
   /** How many machines the engine lists. */
   readonly listedCount: number;
   readonly unseen: ReadonlySet<string>;
-  readonly remembered: readonly Stray[];
+  readonly remembered: readonly RememberedStray[];
   readonly elsewhere: ReadonlyMap<string, KnownElsewhere>;
   readonly reapAllowedUntil: Date | null;
+  /** Whether its rental may have been lost by a restore. Such a machine is removed only where an operator has allowed it. */
+  readonly mayHaveLostRow: (machine: Pick<Stray, 'firstSeenAt' | 'createdAt'>) => boolean;
   readonly policy: ReconcilePolicy;
 }
 
@@ -44,8 +52,12 @@ export interface StrayPlan {
   readonly held: readonly Stray[];
   /** More than is removed unasked. */
   readonly isPersonNeeded: boolean;
+  /** To be removed only once an operator says so: their rentals may have been lost by a restore. */
+  readonly lost: readonly Stray[];
+  /** Those that are seen for the first time and whose rentals may have been lost by a restore. */
+  readonly freshLost: readonly MachineView[];
   /** Not there any more, or known by now. */
-  readonly forget: readonly Stray[];
+  readonly forget: readonly RememberedStray[];
   /** A rental has it on another cluster. Nothing is done: either could be the wrong one. */
   readonly misplaced: readonly MachineView[];
 }
@@ -71,21 +83,27 @@ export function planStrays(facts: StrayFacts): StrayPlan {
   );
   const remembered = new Map(facts.remembered.map((stray) => [keyOf(stray), stray]));
   const seen = new Map(strays.map((machine) => [keyOf(machine), machine]));
-  const again = facts.remembered.filter((stray) => seen.has(keyOf(stray)));
+  const again = facts.remembered.flatMap((stray) => {
+    const machine = seen.get(keyOf(stray));
+    return machine === undefined ? [] : [{ ...stray, createdAt: machine.createdAt }];
+  });
   const isRipe = (stray: Stray): boolean => {
-    const madeAt = seen.get(keyOf(stray))?.createdAt ?? null;
     const rentedAt = facts.elsewhere.get(stray.externalId)?.rentalCreatedAt ?? null;
-    return [stray.firstSeenAt, madeAt, rentedAt].every(
+    return [stray.firstSeenAt, stray.createdAt, rentedAt].every(
       (when) => when === null || now.getTime() - when.getTime() >= policy.strayAfterMs,
     );
   };
-  const ripe = again.filter(isRipe);
   const isAllowed = facts.reapAllowedUntil !== null && facts.reapAllowedUntil > now;
+  const lost = isAllowed ? [] : again.filter((stray) => isRipe(stray) && facts.mayHaveLostRow(stray));
+  const ripe = again.filter((stray) => isRipe(stray) && !lost.includes(stray));
+  const fresh = strays.filter((machine) => !remembered.has(keyOf(machine)));
   const limit = { floor: policy.reapFloor, percent: policy.reapPercent };
   const isPersonNeeded = !isAllowed && isTooMany(ripe.length, facts.listedCount, limit);
   const reap = isPersonNeeded ? [] : ripe.slice(0, policy.reapAtOnce);
   return {
-    fresh: strays.filter((machine) => !remembered.has(keyOf(machine))),
+    fresh,
+    freshLost: fresh.filter(({ createdAt }) => facts.mayHaveLostRow({ firstSeenAt: now, createdAt })),
+    lost,
     waiting: again.filter((stray) => !isRipe(stray)),
     reap,
     held: ripe.slice(reap.length),

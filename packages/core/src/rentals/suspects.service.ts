@@ -31,6 +31,20 @@ export async function quarantineUncleanNamed(
   );
 }
 
+/** It runs a machine that a restored database does not know, so its GPUs are in use. */
+export async function quarantineHoldingLost(
+  db: Db,
+  { clusterId, nodeName: name }: { readonly clusterId: ClusterId; readonly nodeName: string },
+  actor: Actor,
+): Promise<void> {
+  const [known] = await listNodes(db, { clusterId, name }, { limit: 1, after: null });
+  if (known === undefined) return;
+  const reason = 'It runs a machine that the restored database does not know.';
+  await db.transaction({ name: 'quarantine node after restore', isolation: 'read committed' }, (tx) =>
+    moveNode(tx, known.id, 'node_quarantined', { reason, actor }),
+  );
+}
+
 /**
  * Whether an engine that was asked for a machine on a node of ours has said that the node is somebody else's, or is used for
  * something that we know nothing of. Whoever is placed there next would be told the same.

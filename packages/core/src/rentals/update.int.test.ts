@@ -54,6 +54,19 @@ describe('PATCH rentals/{id}', () => {
     expect((await patch(tenant, wireId, {})).json).toEqual(before);
   });
 
+  it('to an idle rule is refused where the use of GPUs is not reported', async () => {
+    const tenant = await world.tenant();
+    const wireId = await plantOne(tenant);
+    const idle = { afterSeconds: 600, action: 'terminate' };
+    expect(await patch(tenant, wireId, { idle })).toMatchObject({
+      status: 400,
+      json: { reason: 'IDLE_RULE_NOT_SUPPORTED' },
+    });
+    expect((await patch(tenant, wireId, { idle: null })).status).toBe(200);
+    await world.rows(`update providers set driver = 'mock'`);
+    expect((await patch(tenant, wireId, { idle })).status).toBe(200);
+  });
+
   it('of its end is worked on, and counts the time to live from now', async () => {
     const tenant = await world.tenant();
     const wireId = await plantOne(tenant);

@@ -1,6 +1,8 @@
 import type { Tx } from '@millrace/platform/db';
 import { Fault } from '@millrace/platform/fault';
+import { readGpuUse } from '../fleet/index.ts';
 import { appendAudit, enterAs, type KeyCall } from '../identity/index.ts';
+import { requireIdleRule } from './idle-rule.ts';
 import { isRepeat } from './life.service.ts';
 import { changeRental } from './move.ts';
 import { requireRunByUs } from './private-cloud.service.ts';
@@ -37,6 +39,9 @@ export async function updateRental(
   if (changes.maxNanoUsd !== undefined) {
     const before = await readRecord(tx, asker, wireId, now);
     if (before !== null) requireRoomForMore(changes.maxNanoUsd, before.cost);
+  }
+  if (changes.idle !== undefined && changes.idle !== null) {
+    requireIdleRule(rental, await readGpuUse(tx, rental.providerId));
   }
   if (Object.keys(changes).length > 0) await write(tx, call, rental, changes);
   const record = await readRecord(tx, asker, wireId, now);

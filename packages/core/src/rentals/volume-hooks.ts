@@ -1,7 +1,14 @@
 import type { Reader, Tx } from '@millrace/platform/db';
 import type { Actor } from '@millrace/platform/envelope';
-import { detachRental, isStillServed, touchVolumesOf } from '../volumes/index.ts';
-import type { Rental } from './rental.ts';
+import {
+  detachRental,
+  isStillServed,
+  listSharedAddresses,
+  readOrderedStorage,
+  touchVolumesOf,
+  type OrderedStorage,
+} from '../volumes/index.ts';
+import type { Rental, RentalMachine } from './rental.ts';
 
 /** What volumes have to know of rentals. Only bare metal has any, so nobody else asks. */
 
@@ -20,4 +27,30 @@ export async function letGoOfVolumes(tx: Tx, rental: Attachable, actor: Actor): 
 /** The address of a machine is all that a volume knows it by: while it is let in, nobody else may get the address. */
 export async function isLetIn(reader: Reader, rental: Attachable): Promise<boolean> {
   return rental.kind === 'bare-metal' && isStillServed(reader, rental.orgId, rental.id);
+}
+
+/**
+ * Whether the machine has a volume and the private address of another machine with one, so that no storage server lets it in. To be
+ * asked in the transaction that wrote the address: from then on the answer does not change while the other machine is there.
+ */
+export async function sharesAddress(
+  tx: Tx,
+  rental: Attachable,
+  machine: Pick<RentalMachine, 'externalId'>,
+): Promise<boolean> {
+  if (rental.kind !== 'bare-metal') return false;
+  const shared = await listSharedAddresses(tx, rental.orgId, [rental.id]);
+  return shared.some(({ externalId }) => externalId === machine.externalId);
+}
+
+const ready: OrderedStorage = { state: 'ready' };
+
+/** The storage that a rental waits for before its first start. */
+export async function storageOf(
+  reader: Reader,
+  rental: Attachable & Pick<Rental, 'status' | 'startedAt'>,
+): Promise<OrderedStorage> {
+  const isStarting = rental.status === 'Pending' && rental.startedAt === null;
+  if (rental.kind !== 'bare-metal' || !isStarting) return ready;
+  return readOrderedStorage(reader, rental.orgId, rental.id);
 }

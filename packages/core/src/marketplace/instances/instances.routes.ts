@@ -1,5 +1,5 @@
 import type { Contract } from '@millrace/contract';
-import type { Clock } from '@millrace/platform/clock';
+import type { Timer } from '@millrace/platform/clock';
 import { Fault } from '@millrace/platform/fault';
 import {
   decodeCursor,
@@ -13,7 +13,7 @@ import {
 import { parseId, type RentalId } from '@millrace/platform/ids';
 import { z } from 'zod';
 import { keyCallOf, readCommitted } from '../../identity/index.ts';
-import { createOrdering, type OrderingParts } from '../../rentals/index.ts';
+import { createOrdering, ENDING_PATIENCE_MS, type OrderingParts } from '../../rentals/index.ts';
 import {
   createInstance,
   getInstance,
@@ -26,7 +26,7 @@ import { toWireDetail, toWireEnded, toWireInstance } from './instances.wire.ts';
 export interface InstanceRoutes extends OrderingParts {
   readonly server: HttpServer;
   readonly operations: Contract['operations'];
-  readonly clock: Clock;
+  readonly clock: Timer;
   /** What the HTTPS names of ports end with; null: ports have none. */
   readonly domain: string | null;
 }
@@ -34,17 +34,17 @@ export interface InstanceRoutes extends OrderingParts {
 /** Tenants: instances on machines of the marketplace. */
 export function serveInstances(routes: InstanceRoutes): void {
   serveCreateAndTerminate(routes);
-  const { server, operations, db, clock, domain } = routes;
+  const { server, operations, db, domain } = routes;
 
   const list = async ({ context }: { readonly context: RequestContext }) => {
-    const instances = await listInstances(db, requirePrincipal(context), clock.now());
+    const instances = await listInstances(db, requirePrincipal(context), db.clock.now());
     return { instances: instances.map((shown) => toWireInstance(shown, domain)) };
   };
   server.serve(operations.listMarketplaceInstances, list);
   server.serve(operations.listMarketplaceInstancesByPost, list);
 
   server.serve(operations.getMarketplaceInstance, async ({ params, context }) => {
-    const shown = await getInstance(db, requirePrincipal(context), params.name, clock.now());
+    const shown = await getInstance(db, requirePrincipal(context), params.name, db.clock.now());
     if (shown === null) throw new Fault('INSTANCE_NOT_FOUND');
     return toWireDetail(shown, domain);
   });
@@ -53,7 +53,7 @@ export function serveInstances(routes: InstanceRoutes): void {
     const { limit = HISTORY_MAX } = query;
     const after = query.cursor === undefined ? null : endedPositionOf(query.cursor);
     const { items, nextCursor } = toPage({
-      rows: await listEndedInstances(db, requirePrincipal(context), { after, limit }, clock.now()),
+      rows: await listEndedInstances(db, requirePrincipal(context), { after, limit }, db.clock.now()),
       limit,
       toItem: toWireEnded,
       positionOf: ({ id, endedAt }) => ({ ended: endedAt.getTime(), id }),
@@ -88,14 +88,17 @@ function serveCreateAndTerminate({ server, operations, ...parts }: InstanceRoute
   );
 
   server.serve(operations.terminateMarketplaceInstance, ({ body, context, transact }) =>
-    transact({ name: 'terminate instance', isolation: readCommitted }, async (tx) => {
-      const { mode } = requirePrincipal(context);
-      await terminateInstance(tx, keyCallOf(context), { mode, name: body.id });
-      return {
-        body: { status: 'success' as const, message: 'Instance terminated' },
-        resource: { kind: 'instance', id: body.id },
-      };
-    }),
+    transact(
+      { name: 'terminate instance', isolation: readCommitted, patienceMs: ENDING_PATIENCE_MS },
+      async (tx) => {
+        const { mode } = requirePrincipal(context);
+        await terminateInstance(tx, keyCallOf(context), { mode, name: body.id });
+        return {
+          body: { status: 'success' as const, message: 'Instance terminated' },
+          resource: { kind: 'instance', id: body.id },
+        };
+      },
+    ),
   );
 }
 

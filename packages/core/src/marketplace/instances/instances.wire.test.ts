@@ -4,7 +4,7 @@ import { testIds } from '@millrace/testing';
 import { describe, expect, it } from 'vitest';
 import type { RentalRecord, ShownMachine } from '../../rentals/index.ts';
 import type { Instance } from './instances.ts';
-import { toWireInstance } from './instances.wire.ts';
+import { toWireDetail, toWireInstance } from './instances.wire.ts';
 
 const orgId = testIds.next('org');
 const nodeId = testIds.next('nod');
@@ -68,6 +68,27 @@ const machine: ShownMachine = {
   hostKey: 'SHA256:x',
   cpuModel: null,
   gpuFormFactor: null,
+};
+
+const term: RentalRecord['terms'][number] = {
+  seq: 1,
+  termType: 'on-demand',
+  price: {
+    version: 1,
+    product: 'rental',
+    rateNanoUsdPerHour: '1980000000',
+    originalNanoUsdPerHour: '1980000000',
+    discountPpm: 0,
+    quantity: 2,
+    unitNanoUsdPerHour: '990000000',
+    reserve: null,
+    priceIds: [],
+    frozenAt: at(0).toISOString(),
+  },
+  holdId: null,
+  meterName: 'gpu',
+  effectiveAt: null,
+  endsAt: null,
 };
 
 function recordWith(
@@ -144,6 +165,14 @@ describe('an instance on the wire', () => {
     const { hardware_type, model, ram } = gpu;
     const own = { gpu: { hardware_type, model, ram } };
     expect(instances).toEqual([{ id: 'actual-bonsai-frog', status: 'online', hardware: [own, own] }]);
+  });
+
+  it('names its GPUs as unverified', () => {
+    const record = { ...recordWith('Running', [machine]), terms: [term] };
+    const wire = toWireDetail({ instance, record }, null);
+    const { schema } = contract.operations.getMarketplaceInstance.response;
+    expect(schema.parse(wire)).toEqual(wire);
+    expect(wire).toMatchObject({ gpuModel: gpu.model, gpuVerification: 'unverified' });
   });
 
   it('has no HTTPS names where the operator gives none, but hosts and ports', () => {

@@ -1,5 +1,6 @@
 import type { Answer, Contract } from '@millrace/contract';
 import { toNearestUsdNumber, type NanoUsd } from '@millrace/platform/money';
+import { gpuVerification } from '../../fleet/index.ts';
 import { rateOf } from '../../prices/index.ts';
 import { entranceOf, openPortsOf, type RentalRecord } from '../../rentals/index.ts';
 import { portMappingsOf, sshCommandOf } from '../names/names.ts';
@@ -55,6 +56,7 @@ export function toWireDetail(shown: ShownInstance, domain: string | null): WireD
     region: machine.location.region,
     supplierId: machine.supplier_id,
     gpuModel: machine.hardware.gpus[0]?.model ?? 'GPU',
+    gpuVerification,
     gpuCount: rental.gpuCount,
     costPerHourNanoUsd: String(agreedRateOf(record)),
     costSoFarNanoUsd: String(record.cost),

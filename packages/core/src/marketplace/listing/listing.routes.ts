@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Contract } from '@millrace/contract';
-import type { Clock } from '@millrace/platform/clock';
+import type { Timer } from '@millrace/platform/clock';
 import { Fault } from '@millrace/platform/fault';
 import { bytesReply, ignoredFieldsHeader, type BytesReply, type HttpServer } from '@millrace/platform/http';
 import { LongAnswers, sendSelection, sendSnapshot, takesGzip } from './answer.ts';
@@ -10,7 +10,7 @@ import { LISTING_MAX_AGE_MS, type Listing } from './listing.ts';
 export interface ListingRoutes {
   readonly server: HttpServer;
   readonly operations: Contract['operations'];
-  readonly clock: Clock;
+  readonly clock: Timer;
   readonly listing: Listing;
 }
 
@@ -29,7 +29,7 @@ export function serveListing({ server, operations, clock, listing }: ListingRout
 
 export interface ListingParts {
   readonly listing: Pick<Listing, 'table' | 'snapshot'>;
-  readonly clock: Clock;
+  readonly clock: Timer;
   readonly longAnswers: LongAnswers;
 }
 
@@ -72,11 +72,11 @@ function headersOf(digest: string, isPacked: boolean, ageMs: number): Record<str
   };
 }
 
-function ageOf(asOfMs: number, clock: Clock): number {
+function ageOf(asOfMs: number, clock: Timer): number {
   return Math.max(0, Math.round(clock.monotonicMs() - asOfMs));
 }
 
-function fresh<Known extends { readonly asOfMs: number }>(known: Known | null, clock: Clock): Known {
+function fresh<Known extends { readonly asOfMs: number }>(known: Known | null, clock: Timer): Known {
   if (known !== null && ageOf(known.asOfMs, clock) <= LISTING_MAX_AGE_MS) return known;
   throw new Fault('SERVICE_UNAVAILABLE', {
     message:

@@ -165,7 +165,7 @@ function fromRow(row: FactsRow): MachineFacts {
 
 /** Numbers first: a model may have spaces in its name. */
 function toGroup(line: string): GpuGroup {
-  const [, count = '0', ramMb = '0', model = ''] = /^(\d+) (\d+) ?(.*)$/s.exec(line) ?? [];
+  const [, count = '0', ramMb = '0', model = ''] = /^(\d+) (\d+) ?(.*)/s.exec(line) ?? [];
   return { model, ramMb: Number(ramMb), count: Number(count) };
 }
 

@@ -1,4 +1,4 @@
-import type { Clock } from '@millrace/platform/clock';
+import type { Timer } from '@millrace/platform/clock';
 import { LISTING_MAX_AGE_MS, type Listing } from './listing.ts';
 import type { Table } from './table.ts';
 
@@ -33,7 +33,7 @@ export function summarise(table: Pick<Table, 'liveValues'>): readonly GpuSummary
 }
 
 /** Null: nothing was read yet, or not for so long that it may be wrong. */
-export function summaryOf(listing: Pick<Listing, 'table'>, clock: Clock): readonly GpuSummary[] | null {
+export function summaryOf(listing: Pick<Listing, 'table'>, clock: Timer): readonly GpuSummary[] | null {
   const known = listing.table();
   const isFresh = known !== null && clock.monotonicMs() - known.asOfMs <= LISTING_MAX_AGE_MS;
   return isFresh ? summarise(known.table) : null;

@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
-import type { Clock } from '@millrace/platform/clock';
+import type { Timer } from '@millrace/platform/clock';
 import type { NetGuard } from '@millrace/platform/net';
 
 /**
@@ -9,7 +9,7 @@ import type { NetGuard } from '@millrace/platform/net';
  */
 
 export interface AddressParts {
-  readonly clock: Clock;
+  readonly clock: Timer;
   readonly guard: NetGuard;
   /** The addresses of a name, in the order in which they are to be tried. */
   readonly resolve?: (name: string) => Promise<readonly string[]>;

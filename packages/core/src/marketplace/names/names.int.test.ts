@@ -49,7 +49,7 @@ beforeAll(async () => {
   await run(`update rental_machines set address = '198.18.0.7', ports = '[
     {"internalPort":22,"externalPort":30000,"protocol":"tcp"}, {"internalPort":8080,"externalPort":30001,"protocol":"tcp"},
     {"internalPort":9000,"externalPort":30002,"protocol":"tcp"}]'`);
-}, 60_000);
+});
 afterAll(() => database.drop());
 beforeEach(async () => {
   await run('update rentals set supplier_org_id = null, supplier_rate_nano_usd_per_hour = null');

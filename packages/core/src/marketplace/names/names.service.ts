@@ -1,6 +1,6 @@
 import { createHash, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import type { Clock } from '@millrace/platform/clock';
+import type { Timer } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { startLoop, type Loop } from '@millrace/platform/lifecycle';
 import type { Logger } from '@millrace/platform/log';
@@ -16,7 +16,7 @@ import { NamePublisher } from './publisher.ts';
 
 export interface NamesParts {
   readonly db: Db;
-  readonly clock: Clock;
+  readonly clock: Timer;
   readonly log: Pick<Logger, 'info' | 'warn'>;
   readonly guard: NetGuard;
   readonly domain: string;

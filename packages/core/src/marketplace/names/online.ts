@@ -1,4 +1,4 @@
-import type { Clock } from '@millrace/platform/clock';
+import type { Timer } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { readChanges, type FeedPlace } from '../listing/listing.store.ts';
 import { readOnlineInstances, type OnlineInstance } from './names.store.ts';
@@ -12,11 +12,11 @@ const READ_EVERY_MS = 30_000;
  */
 export class OnlineInstances {
   readonly #db: Db;
-  readonly #clock: Clock;
+  readonly #clock: Timer;
   #known: { readonly instances: readonly OnlineInstance[]; readonly readAtMs: number } | null = null;
   #place: FeedPlace | null = null;
 
-  constructor(parts: { readonly db: Db; readonly clock: Clock }) {
+  constructor(parts: { readonly db: Db; readonly clock: Timer }) {
     this.#db = parts.db;
     this.#clock = parts.clock;
   }

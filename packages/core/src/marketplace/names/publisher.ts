@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { withDeadline, type Clock } from '@millrace/platform/clock';
+import { withDeadline, type Timer } from '@millrace/platform/clock';
 import type { Logger } from '@millrace/platform/log';
 import { counter, gauge } from '@millrace/platform/telemetry';
 import type { CaddyAdmin } from './caddy-admin.ts';
@@ -14,7 +14,7 @@ const loads = counter(
 );
 
 export interface PublisherParts {
-  readonly clock: Clock;
+  readonly clock: Timer;
   readonly log: Pick<Logger, 'info'>;
   readonly admin: CaddyAdmin;
   readonly settings: () => Promise<CaddySettings>;

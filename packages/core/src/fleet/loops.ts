@@ -1,0 +1,9 @@
+import { defineLoop } from '@millrace/platform/loops';
+
+export const keepMaintenance = defineLoop({
+  name: 'keep maintenance windows',
+  over: 'nodes',
+  atOnce: 1,
+  firstRetryMs: 1_000,
+  maxRetryMs: 60_000,
+});

@@ -1,0 +1,192 @@
+import type { Tx } from '@millrace/platform/db';
+import { Fault } from '@millrace/platform/fault';
+import type { NodeId } from '@millrace/platform/ids';
+import {
+  keepOutOfUse,
+  lockCapacity,
+  markReleasing,
+  noteWriteOff,
+  readHost,
+  retireNode,
+  type NodeRecord,
+} from '../fleet/index.ts';
+import { appendAudit, type Cause } from '../identity/index.ts';
+import { receiptOf, type Receipt } from './life.service.ts';
+import { doomMachines, listRentalsOnNode } from './machines.store.ts';
+import { failRental, metersOf } from './money.service.ts';
+import { loseRental } from './reconcile.acts.ts';
+import { judgedOf, lastGoodSign } from './reconcile.ts';
+import { endEmpty, freeMachine } from './removal.acts.ts';
+import { resourceOf, type RentalMachine, type RentalView } from './rental.ts';
+import { findAnyRental } from './rentals.store.ts';
+import { readComparison } from './sightings.store.ts';
+import { lockView } from './views.ts';
+import { isLetIn } from './volume-hooks.ts';
+
+/**
+ * Writing off a rental whose host never returns. Its engine cannot confirm that the machine is gone, so an operator declares it:
+ * the machine and its data are lost, the rental ends, and the host sells nothing until the engine has shown it without the
+ * machine. A machine that its engine can remove is never written off.
+ */
+
+export interface WriteOff {
+  readonly receipt: Receipt;
+  readonly writtenOff: number;
+  /** Machines that are still to be removed: their hosts answer, or a volume still admits their address. */
+  readonly left: number;
+  readonly nodes: readonly NodeRecord[];
+}
+
+interface WriteOffRequest {
+  readonly reason: string;
+}
+
+const LOST = 'Its host is lost and does not return. The machine and the data on it are gone.';
+
+/** An operator writes off the machines of a rental whose hosts do not answer. A repeated call returns the result. */
+export async function writeOffRental(
+  tx: Tx,
+  cause: Cause,
+  request: WriteOffRequest & { readonly rentalId: number },
+): Promise<WriteOff> {
+  const found = await findAnyRental(tx, request.rentalId);
+  const view = found === null ? null : await lockView(tx, found);
+  if (view === null) throw new Fault('RENTAL_NOT_FOUND');
+  if (view.rental.status === 'Terminated') return answerOf(tx, view, { writtenOff: 0, nodes: [] });
+  const lost = await lostMachines(tx, view.machines);
+  if (lost.length === 0) throw new Fault('HOST_ANSWERS');
+  return writeOff(tx, cause, { view, lost, reason: request.reason });
+}
+
+export interface NodeWriteOff {
+  readonly node: NodeRecord;
+  readonly rentals: readonly WriteOff[];
+}
+
+/**
+ * An operator writes off a node: every machine on it, then the node itself. A rental that also has machines on hosts that
+ * answer keeps its allocation until those are removed; the node stays quarantined until the call is repeated after that.
+ */
+export async function writeOffNode(
+  tx: Tx,
+  cause: Cause,
+  request: WriteOffRequest & { readonly nodeId: NodeId },
+): Promise<NodeWriteOff> {
+  const { nodeId, reason } = request;
+  const views: RentalView[] = [];
+  // The locks of rentals come before those of the fleet.
+  for (const ref of await listRentalsOnNode(tx, nodeId)) {
+    const view = await lockView(tx, ref);
+    if (view !== null) views.push(view);
+  }
+  const host = await readHost(tx, nodeId);
+  if (host === null) throw new Fault('NODE_NOT_FOUND');
+  if (host.isAnswering) throw new Fault('HOST_ANSWERS');
+  const rentals: WriteOff[] = [];
+  for (const view of views) {
+    const lost = view.machines.filter((machine) => machine.nodeId === nodeId);
+    if (lost.length > 0) rentals.push(await writeOff(tx, cause, { view, lost, reason }));
+  }
+  return { node: await retireNode(tx, cause, nodeId, reason), rentals };
+}
+
+async function lostMachines(tx: Tx, machines: readonly RentalMachine[]): Promise<readonly RentalMachine[]> {
+  const lost: RentalMachine[] = [];
+  for (const machine of machines) {
+    const host = await readHost(tx, machine.nodeId);
+    if (host === null || !host.isAnswering) lost.push(machine);
+  }
+  return lost;
+}
+
+async function writeOff(
+  tx: Tx,
+  cause: Cause,
+  {
+    view,
+    lost,
+    reason,
+  }: { readonly view: RentalView } & WriteOffRequest & {
+      readonly lost: readonly RentalMachine[];
+    },
+): Promise<WriteOff> {
+  const { rental } = view;
+  await endBilling(tx, cause, view);
+  // While a storage server may admit the address of a machine, no other machine may get it.
+  const isAdmitted = await isLetIn(tx, rental);
+  const nodeIds = [...new Set(lost.map(({ nodeId }) => nodeId))].toSorted();
+  await lockCapacity(tx, nodeIds);
+  const nodes: NodeRecord[] = [];
+  for (const nodeId of nodeIds) {
+    nodes.push(
+      await keepOutOfUse(
+        tx,
+        cause,
+        nodeId,
+        `A machine of rental ${rental.wireId} was written off: ${reason}`,
+      ),
+    );
+  }
+  const writtenOff = isAdmitted ? 0 : await dropMachines(tx, view, lost);
+  const emptied = await lockView(tx, rental);
+  const ended = emptied === null ? null : await endEmpty(tx, emptied);
+  const after = ended ?? emptied?.rental ?? rental;
+  const result = await answerOf(
+    tx,
+    { ...view, rental: after, machines: emptied?.machines ?? [] },
+    { writtenOff, nodes },
+  );
+  const resource = resourceOf(rental);
+  await appendAudit(tx, rental.orgId, cause, {
+    action: `${resource.kind}.written_off`,
+    resource,
+    before: { status: rental.status },
+    after: {
+      status: after.status,
+      machines: writtenOff,
+      machinesLeft: result.left,
+      finalCostNanoUsd: String(result.receipt.finalCost),
+    },
+    reason,
+  });
+  return result;
+}
+
+/** A rental that had not ended fails and is billed until it was last seen to run. A rental that is ending is not billed any more. */
+async function endBilling(tx: Tx, cause: Cause, view: RentalView): Promise<void> {
+  const { rental } = view;
+  if (rental.status === 'Terminating' || rental.status === 'Failed') return;
+  const now = tx.clock.now();
+  const [first] = view.machines;
+  const wholeAt = first === undefined ? null : (await readComparison(tx, first.clusterId, now)).wholeAt;
+  const at = lastGoodSign(judgedOf(rental), { now, wholeAt });
+  if (rental.status === 'Pending') {
+    await doomMachines(tx, rental.orgId, rental.id, { now });
+    if (rental.allocationId !== null) await markReleasing(tx, rental.orgId, rental.allocationId);
+    await failRental(tx, view, LOST, { actor: cause.actor, lastGoodSign: at });
+    return;
+  }
+  await loseRental(tx, view, { at, why: LOST, actor: cause.actor });
+}
+
+async function dropMachines(tx: Tx, { rental }: RentalView, lost: readonly RentalMachine[]): Promise<number> {
+  let count = 0;
+  for (const { externalId } of lost) {
+    const current = await lockView(tx, rental);
+    const machine = current?.machines.find((other) => other.externalId === externalId);
+    if (current === null || machine === undefined) continue;
+    await noteWriteOff(tx, rental.orgId, machine);
+    await freeMachine(tx, current, machine);
+    count += 1;
+  }
+  return count;
+}
+
+async function answerOf(
+  tx: Tx,
+  view: RentalView,
+  { writtenOff, nodes }: Pick<WriteOff, 'writtenOff' | 'nodes'>,
+): Promise<WriteOff> {
+  const receipt = receiptOf(view.rental, view.terms, await metersOf(tx, view.rental));
+  return { receipt, writtenOff, left: view.machines.length, nodes };
+}
