@@ -1,6 +1,7 @@
 import { copyFile, mkdir, mkdtemp, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { systemClock } from '@millrace/platform/clock';
 import type { VolumeWish } from '@millrace/storage';
 import { testIds } from '@millrace/testing';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -23,7 +24,14 @@ beforeEach(async () => {
     const at = (name: string): string => path.join(folder, name);
     return {
       ...{ id, path: folder, record: at('volume.json'), image: at('volume.img'), mount: at('mount') },
-      ...{ snapshots: at('snapshots'), config: at('c'), log: at('l'), pid: at('p'), recovery: at('r') },
+      ...{
+        snapshots: at('snapshots'),
+        restores: at('restores'),
+        config: at('c'),
+        log: at('l'),
+        pid: at('p'),
+        recovery: at('r'),
+      },
     };
   };
   const known = new Set(['one', 'two', 'three']);
@@ -35,7 +43,7 @@ beforeEach(async () => {
     totalBytes: async () => totalBytes,
     close: async () => {},
   };
-  admission = new Admission(pool);
+  admission = new Admission(pool, systemClock);
 });
 
 afterEach(() => rm(root, { recursive: true }));

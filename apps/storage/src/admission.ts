@@ -1,13 +1,17 @@
 import { mkdir, stat } from 'node:fs/promises';
 import { DriverError } from '@millrace/compute';
+import type { Timer } from '@millrace/platform/clock';
 import type { VolumeWish } from '@millrace/storage';
-import { bytesOfGb, snapshotIds, usedBytes } from './disk.ts';
+import { bytesOfGb, gbOf, snapshotIds, usedBytes } from './disk.ts';
 import { isMissing } from './files.ts';
 import type { Pool, VolumeFolder } from './pool.ts';
 import { readRecord, writeRecord, type VolumeRecord } from './record.ts';
 import { Turns } from './turns.ts';
 
 // What may be on this node together.
+
+/** Decisions about room are short and of all volumes, so as many wait as there are orders. */
+const mostDecisionsWaiting = 128;
 
 /** The file system of the pool needs some of it for itself. */
 const usableShare = 0.98;
@@ -38,12 +42,13 @@ export async function readAll(pool: Pool): Promise<Known[]> {
  */
 export class Admission {
   readonly #pool: Pool;
-  readonly #turns = new Turns();
+  readonly #turns: Turns;
   /** What snapshots that are being taken need, by their file. Those that are there count by what they take. */
   readonly #coming = new Map<string, number>();
 
-  constructor(pool: Pool) {
+  constructor(pool: Pool, clock: Timer) {
     this.#pool = pool;
+    this.#turns = new Turns({ clock, mostWaiting: mostDecisionsWaiting });
   }
 
   admit(wish: VolumeWish): Promise<VolumeRecord> {
@@ -115,17 +120,41 @@ async function admit(pool: Pool, wish: VolumeWish, comingBytes: number): Promise
   const moreGb = sizeGb - (known?.sizeGb ?? 0);
   if (moreGb > 0) await assertRoom(pool, comingBytes + bytesOfGb(moreGb));
 
+  const restore = await pendingRestore(pool, wish, known);
   const clients = wish.clients.toSorted();
   const isSameList = known?.vip === vip && known.clients.join() === clients.join();
-  if (known !== null && isSameList && moreGb === 0 && known.sequence === sequence) return known;
+  const isSameRestore = known?.restore?.id === restore?.id;
+  if (known !== null && isSameList && isSameRestore && moreGb === 0 && known.sequence === sequence)
+    return known;
   const record: VolumeRecord = {
     ...{ externalId, orgId, sizeGb, vip, clients },
     madeGb: known?.madeGb ?? 0,
     generation: isSameList ? known.generation : (known?.generation ?? 0) + 1,
     sequence,
+    restore,
+    restored: known?.restored ?? [],
     isLeaving: false,
   };
   await mkdir(folder.path, { recursive: true, mode: 0o700 });
   await writeRecord(folder, record);
   return record;
+}
+
+/** The restore that is still to be done. An order without a restore cancels one that was not done yet. */
+async function pendingRestore(
+  pool: Pool,
+  { orgId, sizeGb, restore }: VolumeWish,
+  known: VolumeRecord | null,
+): Promise<VolumeRecord['restore']> {
+  if (restore === undefined || known?.restored.includes(restore.id) === true) return null;
+  const source = await readRecord(pool.volume(restore.volumeId));
+  const image = pool.snapshot(restore.volumeId, restore.snapshotId);
+  const bytes = source?.orgId === orgId ? await sizeOf(image) : 0;
+  if (bytes === 0) throw new DriverError('refused', 'The organisation has no such snapshot on this node.');
+  if (bytes > bytesOfGb(sizeGb))
+    throw new DriverError(
+      'refused',
+      `The snapshot is of a volume of ${gbOf(bytes)} GB, and a volume does not shrink.`,
+    );
+  return { ...restore };
 }

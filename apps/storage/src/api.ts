@@ -3,12 +3,15 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { TLSSocket } from 'node:tls';
 import { DriverError, isDriverError } from '@millrace/compute';
+import type { Timer } from '@millrace/platform/clock';
 import type { Logger } from '@millrace/platform/log';
 import { statusOf, wishBody } from '@millrace/storage/wire';
+import { Slots } from './slots.ts';
 import type { Volumes } from './volumes.ts';
 
 export interface ApiParts {
   readonly volumes: Volumes;
+  readonly clock: Timer;
   readonly log: Logger;
   /** PEM. */
   readonly certificate: string;
@@ -18,7 +21,12 @@ export interface ApiParts {
 }
 
 const mostBodyBytes = 1_048_576;
-const mostAtOnce = 64;
+const mostAtOnce = 128;
+/** Queries have a limit of their own, so orders that hang never make a node seem silent. */
+const mostListsAtOnce = 16;
+/** After it the client has given up; the order goes on and keeps the turn of its volume alone. */
+const longestOrderMs = 130_000;
+const longestListMs = 60_000;
 
 interface Answer {
   readonly status: number;
@@ -26,21 +34,18 @@ interface Answer {
 }
 
 /** The orders of the control plane, over TLS with certificates on both sides. */
-export function createApi({ volumes, log, ...tls }: ApiParts): Server {
+export function createApi({ volumes, clock, log, ...tls }: ApiParts): Server {
   const trusted = readCertificates(tls.clientCertificates);
-  let underWay = 0;
+  const slots = {
+    orders: new Slots({ clock, what: 'orders', most: mostAtOnce, timeoutMs: longestOrderMs }),
+    lists: new Slots({ clock, what: 'lists', most: mostListsAtOnce, timeoutMs: longestListMs }),
+  };
 
   async function answer(request: IncomingMessage): Promise<Answer> {
     // Having been signed by one of them is not being one of them.
     if (!trusted.has((request.socket as TLSSocket).getPeerCertificate().fingerprint256))
       throw new DriverError('refused', 'The certificate is not one of those that may give orders.');
-    if (underWay >= mostAtOnce) throw new DriverError('busy', `There are ${mostAtOnce} orders under way.`);
-    underWay += 1;
-    try {
-      return await carryOut(request, volumes);
-    } finally {
-      underWay -= 1;
-    }
+    return slots[isList(request) ? 'lists' : 'orders'].take(() => carryOut(request, volumes));
   }
 
   const server = createServer(
@@ -71,10 +76,11 @@ export function createApi({ volumes, log, ...tls }: ApiParts): Server {
 const volumePath = /^\/v1\/volumes\/([^/?#]{1,64})$/;
 const snapshotPath = /^\/v1\/volumes\/([^/?#]{1,64})\/snapshots\/([^/?#]{1,64})$/;
 
+const isList = ({ method, url }: IncomingMessage): boolean => method === 'GET' && url === '/v1/volumes';
+
 async function carryOut(request: IncomingMessage, volumes: Volumes): Promise<Answer> {
   const { method = '', url = '' } = request;
-  if (method === 'GET' && url === '/v1/volumes')
-    return { status: 200, body: { volumes: await volumes.list() } };
+  if (isList(request)) return { status: 200, body: { volumes: await volumes.list() } };
   const [, volumeId] = volumePath.exec(url) ?? [];
   if (volumeId !== undefined && method === 'PUT') {
     const wish = wishBody.safeParse(await readJson(request));

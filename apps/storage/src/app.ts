@@ -68,6 +68,7 @@ async function startParts({ storage }: StorageConfig, lifecycle: Lifecycle, log:
 
   const api = createApi({
     volumes,
+    clock,
     log,
     certificate: storage.tlsCert,
     key: storage.tlsKey,

@@ -1,6 +1,7 @@
 import { mkdir, open, readdir, readFile, rename, rm, stat, truncate } from 'node:fs/promises';
 import path from 'node:path';
 import { DriverError } from '@millrace/compute';
+import { groupsOf } from '@millrace/platform/money';
 import { run } from './command.ts';
 import { exists, isMissing, syncFolder } from './files.ts';
 import type { VolumeFolder } from './pool.ts';
@@ -9,10 +10,15 @@ import type { VolumeFolder } from './pool.ts';
 // anywhere else, and its size is its end. Every step here looks before it acts, since any of them may be the last
 // before a crash.
 
-const quickMs = 30_000;
-const slowMs = 120_000;
+export const quickMs = 30_000;
+export const slowMs = 120_000;
 
 export const bytesOfGb = (gb: number): number => gb * 1_073_741_824;
+
+export const gbOf = (bytes: number): number => groupsOf(bytes, bytesOfGb(1));
+
+/** Blocks that files share are written as a whole, so a device over such a file has no smaller sectors. */
+const sectorBytes = 4_096;
 
 /** A new file system. Nothing counts before the image has its name. */
 export async function makeImage(folder: VolumeFolder, sizeGb: number): Promise<void> {
@@ -24,21 +30,24 @@ export async function makeImage(folder: VolumeFolder, sizeGb: number): Promise<v
   } finally {
     await handle.close();
   }
-  await run('mkfs.xfs', ['-q', '-K', draft], slowMs);
+  await run('mkfs.xfs', ['-q', '-K', '-s', `size=${sectorBytes}`, draft], slowMs);
   await sync(draft);
   await rename(draft, folder.image);
   await syncFolder(folder.path);
 }
+
+/** Files of tenants have no effect on this machine: programs, device files and set-user-id bits in them are ignored. */
+export const mountOptions = 'nosuid,nodev,noexec,noatime,discard';
 
 /** Brings the file system in, if it is not in yet. A dirty one, after a loss of power, repairs itself on the way. */
 export async function mountVolume(folder: VolumeFolder): Promise<void> {
   if (!(await exists(folder.image))) throw new DriverError('failed', 'The image of the volume is gone.');
   await mkdir(folder.mount, { recursive: true, mode: 0o700 });
   if (await isMounted(folder.mount)) return;
-  const device = (await loopOf(folder.image)) ?? (await attach(folder.image));
-  // What tenants make never acts on this machine: no programs, no devices, nobody becomes somebody else by it.
-  const options = 'nosuid,nodev,noexec,noatime,discard';
-  await run('mount', ['-t', 'xfs', '-o', options, device, folder.mount], slowMs);
+  const device = (await loopOf(folder.image)) ?? (await attachLoop(folder.image));
+  // A restored image has the UUID of the image that it replaced. Containers and other programs in their own mount namespace
+  // keep the replaced image mounted while they run, and without `nouuid` the kernel mounts no second image with that UUID.
+  await run('mount', ['-t', 'xfs', '-o', `${mountOptions},nouuid`, device, folder.mount], slowMs);
 }
 
 /** Larger, with everybody going on. Repeated after a crash it does what is missing. */
@@ -56,8 +65,12 @@ export async function growVolume(folder: VolumeFolder, sizeGb: number): Promise<
 /** Takes it out. What still holds it makes this fail, and it can be tried again. */
 export async function unmountVolume(folder: VolumeFolder): Promise<void> {
   if (await isMounted(folder.mount)) await run('umount', [folder.mount], slowMs);
-  // Also of an image that somebody deleted, which the kernel says behind its name.
-  for (const file of [folder.image, `${folder.image} (deleted)`]) {
+  await detachLoop(folder.image);
+}
+
+/** Also of a deleted image: the kernel appends `(deleted)` to its name. */
+export async function detachLoop(image: string): Promise<void> {
+  for (const file of [image, `${image} (deleted)`]) {
     const device = await loopOf(file);
     if (device !== null) await run('losetup', ['--detach', device], quickMs);
   }
@@ -118,7 +131,7 @@ export async function usedBytes(file: string): Promise<number> {
   return (await stat(file)).blocks * blockBytes;
 }
 
-async function sync(file: string): Promise<void> {
+export async function sync(file: string): Promise<void> {
   const handle = await open(file, 'r');
   try {
     await handle.sync();
@@ -127,7 +140,7 @@ async function sync(file: string): Promise<void> {
   }
 }
 
-async function isMounted(folder: string): Promise<boolean> {
+export async function isMounted(folder: string): Promise<boolean> {
   const table = await readFile('/proc/self/mountinfo', 'utf8');
   return table.split('\n').some((line) => line.split(' ')[4] === folder);
 }
@@ -142,7 +155,22 @@ async function loopOf(image: string): Promise<string | null> {
   return null;
 }
 
-async function attach(image: string): Promise<string> {
-  const args = ['--find', '--show', '--nooverlap', '--direct-io=on', image];
+export async function attachLoop(image: string): Promise<string> {
+  // A file system with smaller sectors than its device cannot be mounted. Older images have them, and are mounted without direct I/O.
+  const sectors = ['--sector-size', String(await sectorsOf(image))];
+  const args = ['--find', '--show', '--nooverlap', '--direct-io=on', ...sectors, image];
   return (await run('losetup', args, quickMs)).trim();
+}
+
+/** The size of the sectors that the file system in an image was made with, from its superblock. */
+async function sectorsOf(image: string): Promise<number> {
+  const offset = 102;
+  const handle = await open(image, 'r');
+  try {
+    const { buffer } = await handle.read(Buffer.alloc(2), 0, 2, offset);
+    const bytes = buffer.readUInt16BE(0);
+    return bytes >= 512 && bytes <= sectorBytes ? bytes : sectorBytes;
+  } finally {
+    await handle.close();
+  }
 }

@@ -12,6 +12,7 @@ const folder = {
 const settings = { nfsPort: 2_049, leaseSeconds: 30 };
 const record: VolumeRecord = {
   ...{ externalId: 'a', orgId: testIds.next('org'), sizeGb: 1, madeGb: 1, sequence: 0, isLeaving: false },
+  ...{ restore: null, restored: [] },
   ...{ vip: '10.8.0.10', clients: ['10.9.0.1', '10.9.0.2'], generation: 1 },
 };
 const host = fc

@@ -10,13 +10,17 @@ import type { VolumeFolder } from './pool.ts';
 // names the volume's own configuration, and by nothing that could be stale.
 
 const program = 'ganesha.nfsd';
-const confiner = 'setpriv';
+/** What limits its memory and its rights, and then becomes it. */
+const launchers = ['prlimit', 'setpriv'] as const;
 
 /**
  * All that a server may do as root: be the user that a client says it is, and handle files of all of them. It cannot mount,
  * trace, load, make devices or change the network, and nothing that it starts can become more.
  */
 const capabilities = ['chown', 'dac_override', 'dac_read_search', 'fowner', 'fsetid', 'setgid', 'setuid'];
+
+/** One server must not take the memory of all. It needs about 8 MB, and with its caches full some hundreds. */
+const mostMemoryBytes = 2 * 1_073_741_824;
 
 const serverEnv = {
   ...systemEnv,
@@ -43,8 +47,10 @@ export async function startServer(folder: VolumeFolder, epoch: number, onEnd: ()
       '--no-new-privs',
     ];
     const server = [program, '-F', ...['-f', folder.config], ...['-L', folder.log], ...['-p', folder.pid]];
-    const args = [...confinement, '--', ...server, '-N', 'NIV_EVENT', '-E', String(epoch)];
-    const child = spawn(confiner, args, {
+    const [limiter, confiner] = launchers;
+    const limits = [`--data=${mostMemoryBytes}`, '--core=0', '--', confiner];
+    const args = [...limits, ...confinement, '--', ...server, '-N', 'NIV_EVENT', '-E', String(epoch)];
+    const child = spawn(limiter, args, {
       env: serverEnv,
       cwd: '/',
       detached: true,
@@ -87,7 +93,7 @@ export async function isServerOf(folder: VolumeFolder, pid: number): Promise<boo
 async function isBecoming(folder: VolumeFolder, pid: number): Promise<boolean> {
   const line = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => null);
   const file = await readlink(`/proc/${pid}/exe`).catch(() => '');
-  const isOurs = [program, confiner].includes(path.basename(file));
+  const isOurs = [program, ...launchers].includes(path.basename(file));
   return isOurs && (line === '' || (await configOf(pid)) === folder.config);
 }
 
@@ -116,17 +122,17 @@ export async function lastWords(folder: VolumeFolder): Promise<string> {
   // It complains about the bus that it was denied at every start.
   const lines = text.split('\n').filter((line) => !line.includes(':DBUS :'));
   const words = lines
-    .map((line) => /:(?:CRIT|FATAL) :(.+)$/.exec(line)?.[1] ?? '')
+    .map((line) => /:(?:CRIT|FATAL) :(.+)/.exec(line)?.[1] ?? '')
     .filter((line) => line !== '');
   return words.at(-1)?.slice(0, 300) ?? '';
 }
 
-/** Also while the program that confines it has not become it yet. */
+/** Also while the programs that start it have not become it yet. */
 async function configOf(pid: number): Promise<string | null> {
   const line = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
   const words = line.split('\0');
   const at = words.findIndex((word) => path.basename(word) === program);
-  if (at !== 0 && words[0] !== confiner) return null;
+  if (at !== 0 && !launchers.some((launcher) => launcher === words[0])) return null;
   return at !== -1 && words[at + 2] === '-f' ? (words[at + 3] ?? null) : null;
 }
 

@@ -25,7 +25,7 @@ test('a volume is brought at once when its server is gone, asked now and then, a
 });
 
 test('turns of one name follow each other, also after a failure, and those of others do not wait', async () => {
-  const turns = new Turns();
+  const turns = new Turns({ clock: new SimulatedClock() });
   const seen: string[] = [];
   const { promise: gate, resolve: openGate } = Promise.withResolvers<void>();
   const first = turns.take('a', async () => {

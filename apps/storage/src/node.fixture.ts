@@ -17,7 +17,7 @@ export interface Stage extends AsyncDisposable {
 }
 
 export const never = new AbortController().signal;
-const timeoutMs = 20_000;
+const timeoutMs = 120_000;
 
 export async function openStage(options: Parameters<typeof startStorageNode>[0] = {}): Promise<Stage> {
   const node = await startStorageNode(options);

@@ -238,7 +238,7 @@ test('a volume whose address somebody else has is not served, says why, and is a
     squatter.close();
   }
   await eventually(
-    { what: 'the volume to be served', timeoutMs: 30_000 },
+    { what: 'the volume to be served', timeoutMs: 300_000 },
     async () => (await viewed())?.isServed,
   );
   const client = await stage.machine(wish.vip, node.client(0));

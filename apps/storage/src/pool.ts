@@ -14,6 +14,8 @@ export interface VolumeFolder {
   readonly image: string;
   readonly mount: string;
   readonly snapshots: string;
+  /** Images that are made from snapshots, until they take the place of the present one. */
+  readonly restores: string;
   /** Of the server: its configuration, what it says, its pid, and whose files were open when it died. */
   readonly config: string;
   readonly log: string;
@@ -81,6 +83,7 @@ function folderOf(volumes: string, id: string): VolumeFolder {
     image: path.join(folder, 'volume.img'),
     mount: path.join(folder, 'mount'),
     snapshots: path.join(folder, 'snapshots'),
+    restores: path.join(folder, 'restores'),
     config: path.join(folder, 'ganesha.conf'),
     log: path.join(folder, 'ganesha.log'),
     pid: path.join(folder, 'ganesha.pid'),

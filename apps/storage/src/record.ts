@@ -16,6 +16,16 @@ const shape = z.strictObject({
   generation: z.int().min(1),
   /** Of the newest wish that was heard, as far as its caller counts them. */
   sequence: z.int().min(0),
+  /** What is to be restored into it; null once that is done, or no longer asked for. */
+  restore: z
+    .strictObject({ id: z.string(), volumeId: z.string(), snapshotId: z.string() })
+    .nullable()
+    .default(null),
+  /**
+   * The restores that were done, by their ids, newest last. Writing one down decides it: its image is complete and takes the
+   * place of the old one before anything else is done with the volume.
+   */
+  restored: z.array(z.string()).default([]),
   /** It is being removed, and nothing brings it back. */
   isLeaving: z.boolean(),
 });

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { rename, rm } from 'node:fs/promises';
 import { DriverError, isDriverError } from '@millrace/compute';
+import { createItemRunner, defineLoop } from '@millrace/platform/loops';
 import type { VolumeView, VolumeWish } from '@millrace/storage';
 import { checkSnapshotId, checkVolumeWish } from '@millrace/storage/wire';
 import { Admission, readAll } from './admission.ts';
@@ -21,6 +22,7 @@ import { HealthBook } from './health.ts';
 import type { Pool, VolumeFolder } from './pool.ts';
 import { whyNotServed } from './probe.ts';
 import { readRecord, writeRecord, type VolumeRecord } from './record.ts';
+import { decideRestore, dropDrafts, finishRestore } from './snapshot-restore.ts';
 import { serveVolume, type ServingParts } from './serving.ts';
 import { Turns } from './turns.ts';
 
@@ -44,27 +46,43 @@ export interface Volumes {
   settle(): Promise<void>;
 }
 
-const lookedAtOnce = 4;
+/**
+ * One check may start a volume's server again. A check that hangs keeps the volume's own turn, so that nothing else touches
+ * the volume, and frees its slot for the checks of other volumes.
+ */
+const superviseVolumes = defineLoop({
+  name: 'supervise volumes',
+  over: 'volumes',
+  timeoutMs: 120_000,
+  atOnce: 4,
+  firstRetryMs: 1_000,
+  maxRetryMs: 60_000,
+});
+/** The next round begins although some checks of this one are still running. */
+const lookPatienceMs = 10_000;
 
 /** The volumes of this node. Of one volume one thing is done at a time. */
 export function createVolumes(parts: VolumesParts): Volumes {
   const { pool, settings, clock, log } = parts;
-  const turns = new Turns();
-  const admission = new Admission(pool);
+  const turns = new Turns({ clock });
+  const admission = new Admission(pool, clock);
   const health = new HealthBook(clock, log);
+  const runner = createItemRunner(superviseVolumes, { clock, log });
 
   async function view(folder: VolumeFolder, record: VolumeRecord): Promise<VolumeView> {
     const { externalId, sizeGb, vip, clients, isLeaving } = record;
     const { isServed, detail } = isLeaving
       ? { isServed: false, detail: 'It is being removed.' }
       : health.of(externalId);
-    return { externalId, sizeGb, vip, clients, isServed, detail, snapshots: await snapshotIds(folder) };
+    const snapshots = await snapshotIds(folder);
+    return { externalId, sizeGb, vip, clients, isServed, detail, snapshots, restored: record.restored };
   }
 
-  async function bring(folder: VolumeFolder, record: VolumeRecord): Promise<void> {
+  async function bring(folder: VolumeFolder, record: VolumeRecord): Promise<VolumeRecord> {
     try {
-      await converge(folder, record, parts);
+      const brought = await converge(folder, record, parts);
       health.note(folder.id, null);
+      return brought;
     } catch (error) {
       health.note(folder.id, error instanceof Error ? error.message : String(error));
       throw error;
@@ -74,6 +92,7 @@ export function createVolumes(parts: VolumesParts): Volumes {
   async function leave(folder: VolumeFolder): Promise<void> {
     await stopServer(folder, clock);
     await unmountVolume(folder);
+    await dropDrafts(folder);
     // Under its name it is gone at once; what is left to do is done after a crash, too.
     const out = pool.leaving(`${folder.id}-${randomUUID()}`);
     await rename(folder.path, out);
@@ -85,6 +104,11 @@ export function createVolumes(parts: VolumesParts): Volumes {
     await turnLog(folder);
     const record = await readRecord(folder);
     if (record?.isLeaving === true) return leave(folder);
+    if (record !== null && record.restore !== null) {
+      // The worker orders it again. A restore inside this check would delay the checks of other volumes.
+      health.note(folder.id, 'It is being restored.');
+      return;
+    }
     const due = record === null ? 'nothing' : health.due(folder.id, isRunning);
     if (record === null || due === 'nothing') return;
     if (due === 'ask' && (await whyNotServed(record, settings, clock)) === null) health.note(folder.id, null);
@@ -107,8 +131,7 @@ export function createVolumes(parts: VolumesParts): Volumes {
       return turns.take(wish.externalId, async () => {
         const record = await admission.admit(wish);
         const folder = pool.volume(wish.externalId);
-        await bring(folder, record);
-        return view(folder, record);
+        return view(folder, await bring(folder, record));
       });
     },
 
@@ -148,25 +171,28 @@ export function createVolumes(parts: VolumesParts): Volumes {
     },
 
     async recover() {
-      for (const id of await pool.ids()) await thaw(pool.volume(id));
+      for (const id of await pool.ids()) {
+        await thaw(pool.volume(id));
+        await dropDrafts(pool.volume(id));
+      }
     },
 
     async supervise() {
       const servers = await findServers();
-      const waiting = (await pool.ids()).filter((id) => !turns.isBusy(id));
-      const worker = async (): Promise<void> => {
-        for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
+      const ids = (await pool.ids()).filter((id) => !turns.isBusy(id));
+      await runner.run(ids, {
+        key: (id) => id,
+        work: async (id) => {
           const folder = pool.volume(id);
           await turns
             .take(id, () => look(folder, servers.has(folder.config)))
             .catch((error: unknown) => {
               // What is wrong with a volume is in its health, and was logged there.
-              if (!isDriverError(error))
-                log.error({ err: error, volume: folder.id }, 'a look at a volume failed');
+              if (!isDriverError(error)) throw error;
             });
-        }
-      };
-      await Promise.all(Array.from({ length: lookedAtOnce }, worker));
+        },
+        patienceMs: lookPatienceMs,
+      });
     },
 
     settle: () => turns.settle(),
@@ -174,14 +200,22 @@ export function createVolumes(parts: VolumesParts): Volumes {
 }
 
 /** From whatever is there to what the record says, and seen to be so. */
-async function converge(folder: VolumeFolder, record: VolumeRecord, parts: ServingParts): Promise<void> {
+async function converge(
+  folder: VolumeFolder,
+  wanted: VolumeRecord,
+  parts: VolumesParts,
+): Promise<VolumeRecord> {
+  let record = wanted.restore === null ? wanted : await decideRestore(parts.pool, folder, wanted);
+  await finishRestore(folder, record, parts.clock);
   if (record.madeGb === 0 && !(await exists(folder.image))) await makeImage(folder, record.sizeGb);
   await mountVolume(folder);
   if (record.madeGb < record.sizeGb) {
     await growVolume(folder, record.sizeGb);
-    await writeRecord(folder, { ...record, madeGb: record.sizeGb });
+    record = { ...record, madeGb: record.sizeGb };
+    await writeRecord(folder, record);
   }
   await serveVolume(folder, record, parts);
+  return record;
 }
 
 function checkAddresses(wish: VolumeWish, { isVip }: VolumesParts): void {
@@ -193,5 +227,14 @@ function checkAddresses(wish: VolumeWish, { isVip }: VolumesParts): void {
 
 /** A folder that nobody can make sense of is shown, so that somebody looks. */
 async function unknown(externalId: string, detail: string): Promise<VolumeView> {
-  return { externalId, sizeGb: 0, vip: '', clients: [], isServed: false, detail, snapshots: [] };
+  return {
+    externalId,
+    sizeGb: 0,
+    vip: '',
+    clients: [],
+    isServed: false,
+    detail,
+    snapshots: [],
+    restored: [],
+  };
 }

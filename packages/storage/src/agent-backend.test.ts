@@ -25,7 +25,7 @@ const wish = {
 };
 const view = {
   ...{ externalId: 'vol-1', sizeGb: 1, vip: wish.vip, clients: wish.clients },
-  ...{ isServed: true, detail: null, snapshots: [] },
+  ...{ isServed: true, detail: null, snapshots: [], restored: [] },
 };
 
 beforeAll(async () => {
@@ -142,8 +142,11 @@ test('the mock says yes, refuses what every backend refuses, and forgets what is
     { clock: systemClock, credentials: {} },
   );
   expect(await mock.ensure(wish, never)).toEqual(view);
+  const restore = { id: 'restore-1', volumeId: 'vol-2', snapshotId: 'snap-2' };
+  expect(await mock.ensure({ ...wish, restore }, never)).toMatchObject({ restored: ['restore-1'] });
+  expect(await mock.ensure(wish, never)).toMatchObject({ restored: ['restore-1'] });
   await mock.snapshot('vol-1', 'snap-1', never);
-  expect(await mock.list(never)).toEqual([{ ...view, snapshots: ['snap-1'] }]);
+  expect(await mock.list(never)).toEqual([{ ...view, snapshots: ['snap-1'], restored: ['restore-1'] }]);
   await expect(mock.ensure({ ...wish, clients: ['*'] }, never)).rejects.toMatchObject({ kind: 'refused' });
   await mock.removeSnapshot('vol-1', 'snap-1', never);
   await mock.remove('vol-1', never);

@@ -12,10 +12,22 @@ export interface VolumeWish {
   /** IP addresses; nobody else gets in. */
   readonly clients: readonly string[];
   /**
+   * The content that the volume is to have: a snapshot of this or another volume of the backend and of the same organisation.
+   * Each restore has an id of its own and is done once. A volume that is not there yet is made from the snapshot; one that is
+   * there is replaced as a whole, and has either its old content or that of the snapshot at every instant, also after a crash.
+   */
+  readonly restore?: VolumeRestore;
+  /**
    * Counts up from wish to wish, if the caller can tell which of two is the newer. A backend that has had a newer one refuses
    * the older (`busy`: look again what is wanted), so that an order which was long on its way brings nobody back.
    */
   readonly sequence?: number;
+}
+
+interface VolumeRestore {
+  readonly id: string;
+  readonly volumeId: string;
+  readonly snapshotId: string;
 }
 
 /** What the backend says that a volume is. */
@@ -30,6 +42,8 @@ export interface VolumeView {
   /** Why it is not served, for operators. */
   readonly detail: string | null;
   readonly snapshots: readonly string[];
+  /** The restores that were done into it last, by their ids. */
+  readonly restored: readonly string[];
 }
 
 /**
@@ -41,7 +55,7 @@ export interface VolumeView {
  *
  * - `conflict`: a volume of this id belongs to another organisation, or its address to another volume.
  * - `no_capacity`: the backend would promise more than it has.
- * - `refused`: it cannot be what was asked for: smaller than it is, an address that the backend does not have.
+ * - `refused`: it cannot be what was asked for: smaller than it is, an address or a snapshot that the backend does not have.
  * - `failed`: its data cannot be served, for a reason of the node; somebody has to look.
  */
 export interface VolumeBackend {

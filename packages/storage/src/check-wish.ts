@@ -40,6 +40,11 @@ export function checkVolumeWish(wish: VolumeWish): void {
   const isCounted =
     wish.sequence === undefined || (Number.isSafeInteger(wish.sequence) && wish.sequence >= 0);
   insist(isCounted, 'The sequence of a wish is a whole number.');
+  if (wish.restore !== undefined) {
+    checkSnapshotId(wish.restore.id);
+    checkVolumeId(wish.restore.volumeId);
+    checkSnapshotId(wish.restore.snapshotId);
+  }
   insist(isHostAddress(wish.vip), 'The vip of a volume is an IPv4 address.');
   insist(wish.clients.length <= mostClients, `A volume has at most ${mostClients} clients.`);
   insist(

@@ -10,10 +10,14 @@ export function createMockBackend(): VolumeBackend {
   return {
     async ensure(wish: VolumeWish) {
       checkVolumeWish(wish);
-      const { externalId, sizeGb, vip } = wish;
+      const { externalId, sizeGb, vip, restore } = wish;
       const clients = wish.clients.toSorted();
-      const snapshots = volumes.get(externalId)?.snapshots ?? [];
-      const view = { externalId, sizeGb, vip, clients, isServed: true, detail: null, snapshots };
+      const known = volumes.get(externalId);
+      const snapshots = known?.snapshots ?? [];
+      const restored = [
+        ...new Set([...(known?.restored ?? []), ...(restore === undefined ? [] : [restore.id])]),
+      ];
+      const view = { externalId, sizeGb, vip, clients, isServed: true, detail: null, snapshots, restored };
       volumes.set(externalId, view);
       return view;
     },

@@ -21,6 +21,7 @@ export const wishBody = z.strictObject({
   sizeGb: z.number(),
   vip: shortText,
   clients: z.array(shortText).max(10_000),
+  restore: z.strictObject({ id: shortText, volumeId: shortText, snapshotId: shortText }).exactOptional(),
   sequence: z.number().exactOptional(),
 });
 
@@ -32,6 +33,7 @@ export const viewBody = z.object({
   isServed: z.boolean(),
   detail: z.string().max(4_096).nullable(),
   snapshots: z.array(shortText).max(100_000),
+  restored: z.array(shortText).max(1_000).default([]),
 });
 
 export const listBody = z.object({ volumes: z.array(viewBody).max(100_000) });

@@ -120,7 +120,7 @@ describe('attaching', () => {
     const tenant = await world.tenant();
     const volume = await world.active(tenant);
     for (let round = 0; round < 10; round += 1) {
-      const rental = await world.rental(tenant, { addresses: ['10.1.1.1'] });
+      const rental = await world.rental(tenant, { addresses: [`10.1.1.${round + 1}`] });
       const ending = world.run(async (tx) => {
         await tx.kysely
           .updateTable('rentals')
@@ -244,7 +244,7 @@ describe('the machines of a rental', () => {
   it('of a rental that moved are not held up by those that took their place', async () => {
     const tenant = await world.tenant();
     const volume = await world.active(tenant);
-    const rental = await world.rental(tenant, { addresses: ['10.3.2.1', '10.3.2.2'] });
+    const rental = await world.rental(tenant, { addresses: ['10.3.3.1', '10.3.3.2'] });
     await attach(tenant, volume, rental);
     await world.settle();
     await world.onMachines(
@@ -255,7 +255,7 @@ describe('the machines of a rental', () => {
     expect(await isStillServed(world.db, tenant.orgId, rental.id)).toBe(true);
     await world.run((tx) => touchVolumesOf(tx, tenant.orgId, rental.id));
     await world.settle();
-    expect(clientsOf(volume)).toEqual(['10.3.2.2']);
+    expect(clientsOf(volume)).toEqual(['10.3.3.2']);
     expect(await isStillServed(world.db, tenant.orgId, rental.id)).toBe(false);
   });
 });

@@ -8,6 +8,7 @@ import {
   endAttachments,
   insertAttachments,
   listHolders,
+  listSharedAddresses,
   lockRentals,
   type Holder,
 } from './attachments.store.ts';
@@ -33,6 +34,19 @@ export async function requireOwn(
   if (volume === null || volume.phase === 'purged') throw new Fault('VOLUME_NOT_FOUND');
   return volume;
 }
+
+/** Refuses what may not happen to a volume that a rental has, and names the rentals. */
+export async function requireUnattached(tx: Tx, volume: Volume): Promise<void> {
+  const holders = (await listHolders(tx, volume.orgId, [volume.id])).get(volume.id) ?? [];
+  if (holders.length === 0) return;
+  const [first, ...others] = holders.map(({ wireId }) => wireId);
+  const named =
+    others.length === 0 ? `rental ${first}` : `rentals ${[first, ...others].slice(0, NAMED_MAX).join(', ')}`;
+  const more = holders.length > NAMED_MAX ? ` and ${holders.length - NAMED_MAX} more` : '';
+  throw new Fault('VOLUME_ATTACHED', { message: `The volume is attached to ${named}${more}.` });
+}
+
+const NAMED_MAX = 20;
 
 export interface LinkWish {
   readonly storageVolumeId: number;
@@ -77,6 +91,7 @@ export async function attach(
     ),
   );
   if (fresh.size === 0) return volume;
+  await requireOwnAddresses(tx, volume, [...fresh]);
   const changed = await saveVolume(tx, volume, {
     updatedAt: tx.clock.now(),
     ...wishAnew(volume, tx.clock.now()),
@@ -84,6 +99,21 @@ export async function attach(
   const rentalIds = rentals.filter(({ id }) => fresh.has(id)).map(({ wireId }) => wireId);
   await tellOfVolume(tx, changed, { type: 'volume.attached', actor, data: { rentalIds } });
   return changed;
+}
+
+/** A machine that shares its address with another one cannot be let in: storage servers could not tell the two apart. */
+async function requireOwnAddresses(
+  tx: Tx,
+  volume: Pick<Volume, 'orgId'>,
+  rentalIds: readonly RentalId[],
+): Promise<void> {
+  const [shared] = await listSharedAddresses(tx, volume.orgId, rentalIds);
+  if (shared === undefined) return;
+  const { rentalWireId, address } = shared;
+  throw new Fault('ATTACH_NOT_SUPPORTED', {
+    message: `Rental ${rentalWireId} cannot have a volume: another machine of the region that has or had a volume has the same private address, ${address}.`,
+    suggestion: 'Attach the volume to another rental, or order a new rental with it.',
+  });
 }
 
 /** Detaches from all of these rentals or from none. The storage server refuses them from then on. */

@@ -114,16 +114,55 @@ export async function listEndedHolders(
   return rows.map((row) => fromUuid('rnt', row.rental_id));
 }
 
+/** Whether storage servers may know the machine by its address. In live mode it must hold the address in its region. */
+const hasAddress = sql`machine.private_ip is not null and (machine.mode = 'test' or exists (
+         select 1 from storage_addresses as own
+          where own.region = rental.region and own.address = machine.private_ip
+            and (own.rental_id, own.attempt, own.position) = (machine.rental_id, machine.attempt, machine.position)))`;
+
 /**
  * The machines that may use a volume: of rentals that go on, their present ones, neither cut off nor to be removed, that have
- * an address.
+ * an address which no other machine of the region is known by.
  */
 const usableMachines = sql`
       from volume_attachments as held
       join rentals as rental on rental.id = held.rental_id and rental.status in ('Pending', 'Running', 'Unknown')
       join rental_machines as machine on machine.rental_id = rental.id and machine.attempt = rental.attempt
        and machine.state in ('made', 'proven', 'open') and machine.cut_at is null
-       and machine.private_ip is not null`;
+       and ${hasAddress}`;
+
+export interface SharedAddress {
+  readonly rentalWireId: number;
+  readonly externalId: string;
+  readonly address: string;
+}
+
+/**
+ * The machines of these rentals that have a volume and the private address of another machine with one. No storage server lets them
+ * in. The database gives an address to the first machine that has both a volume and the address. A text that is too long for an
+ * address is given to none.
+ */
+export async function listSharedAddresses(
+  reader: Reader,
+  orgId: OrgId,
+  rentalIds: readonly RentalId[],
+): Promise<readonly SharedAddress[]> {
+  const { rows } = await sql<{ wire_id: number; external_id: string; address: string }>`
+    select rental.wire_id, machine.external_id, machine.private_ip as address
+      from rentals as rental
+      join rental_machines as machine on machine.rental_id = rental.id and machine.attempt = rental.attempt
+       and machine.state in ('made', 'proven', 'open')
+     where rental.id = any(${rentalIds.map(toUuid)}::uuid[]) and rental.org_id = ${toUuid(orgId)}
+       and exists (select 1 from volume_attachments as held
+                    where held.rental_id = rental.id and held.detached_at is null)
+       and length(machine.private_ip) <= 64 and not (${hasAddress})
+     order by rental.wire_id, machine.position`.execute(reader.kysely);
+  return rows.map((row) => ({
+    rentalWireId: row.wire_id,
+    externalId: row.external_id,
+    address: row.address,
+  }));
+}
 
 /**
  * The private addresses of the machines that may use the volume. Sorted, each once. Engines say what they like: what no
@@ -170,6 +209,35 @@ export async function readStillServed(reader: Reader, orgId: OrgId, rentalId: Re
                           where other.rental_id = machine.rental_id and other.private_ip = machine.private_ip
                             and other.state in ('made', 'proven', 'open'))) as served`.execute(reader.kysely);
   return rows[0]?.served ?? false;
+}
+
+export interface OrderedVolume {
+  readonly label: string;
+  readonly isGivenUp: boolean;
+  readonly endReason: string | null;
+}
+
+/**
+ * The volumes that a rental was ordered with and that have never been usable. Only active volumes are attached to a rental
+ * that runs, so every other attachment was made with its order. A volume that the tenant has detached is not expected any more;
+ * one that was given up was detached when its purge began.
+ */
+export async function listUnprovisioned(
+  reader: Reader,
+  orgId: OrgId,
+  rentalId: RentalId,
+): Promise<readonly OrderedVolume[]> {
+  const { rows } = await sql<{ label: string; is_given_up: boolean; end_reason: string | null }>`
+    select volume.label, volume.phase <> 'provisioning' as is_given_up, volume.end_reason
+      from volume_attachments as held join volumes as volume on volume.id = held.volume_id
+     where held.rental_id = ${toUuid(rentalId)} and held.org_id = ${toUuid(orgId)} and volume.started_at is null
+       and (held.detached_at is null or held.detached_at >= volume.purge_at)
+     order by volume.wire_id`.execute(reader.kysely);
+  return rows.map((row) => ({
+    label: row.label,
+    isGivenUp: row.is_given_up,
+    endReason: row.end_reason,
+  }));
 }
 
 export interface AttachedRow {

@@ -5,10 +5,16 @@ import type { VolumeBackend, VolumeView, VolumeWish } from '@millrace/storage';
 export interface FakeBackend extends VolumeBackend {
   /** What it has, by external id. */
   readonly volumes: Map<string, VolumeView>;
+  /** What each volume holds, and what each snapshot (`volume/snapshot`) does. */
+  readonly contents: Map<string, string>;
+  readonly kept: Map<string, string>;
   /** Every wish that it was brought to, in order. */
   readonly wishes: VolumeWish[];
   /** Thrown instead of an answer, where it is set: for all calls, or for the one that is named. */
-  fault: { readonly call: 'all' | 'ensure' | 'remove' | 'snapshot'; readonly error: DriverError } | null;
+  fault: {
+    readonly call: 'all' | 'ensure' | 'remove' | 'snapshot' | 'restore';
+    readonly error: DriverError;
+  } | null;
   /** Waited for inside of `ensure`, after the wish was read and before it counts. */
   pause: ((wish: VolumeWish) => Promise<void>) | null;
   /** Waited for when a wish counts, before that is answered. */
@@ -27,6 +33,8 @@ export function createFakeBackend(): FakeBackend {
   };
   const backend: FakeBackend = {
     volumes,
+    contents: new Map(),
+    kept: new Map(),
     wishes: [],
     fault: null,
     pause: null,
@@ -41,7 +49,16 @@ export function createFakeBackend(): FakeBackend {
       if (known !== undefined && sizeGb < known.sizeGb)
         throw new DriverError('refused', 'A volume does not shrink.');
       const snapshots = known?.snapshots ?? [];
-      const view = { externalId, sizeGb, vip, clients, isServed: true, detail: null, snapshots };
+      const restored = [...(known?.restored ?? [])];
+      const { restore } = wish;
+      if (restore !== undefined && !restored.includes(restore.id)) {
+        failing('restore');
+        const content = backend.kept.get(`${restore.volumeId}/${restore.snapshotId}`);
+        if (content === undefined) throw new DriverError('refused', 'No such snapshot.');
+        backend.contents.set(externalId, content);
+        restored.push(restore.id);
+      }
+      const view = { externalId, sizeGb, vip, clients, isServed: true, detail: null, snapshots, restored };
       volumes.set(externalId, view);
       backend.wishes.push(wish);
       await backend.answer?.();
@@ -56,6 +73,7 @@ export function createFakeBackend(): FakeBackend {
       const known = volumes.get(volumeId);
       if (known === undefined) throw new DriverError('not_found', 'No such volume.');
       volumes.set(volumeId, { ...known, snapshots: [...new Set([...known.snapshots, snapshotId])] });
+      backend.kept.set(`${volumeId}/${snapshotId}`, backend.contents.get(volumeId) ?? '');
       return { sizeBytes: backend.snapshotBytes };
     },
     async removeSnapshot(volumeId, snapshotId) {

@@ -1,5 +1,6 @@
 import { DriverError } from '@millrace/compute';
 import { toUuid } from '@millrace/platform/ids';
+import { poisonedLoop, type ItemPoison } from '@millrace/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { silence } from './backend.fixture.ts';
 import { attachVolume, detachVolume } from './attach.service.ts';
@@ -118,25 +119,35 @@ describe('two at once', () => {
     expect((await world.read(volume))?.servedClients).toEqual([]);
   });
 
-  it('of which one node hangs do not hold up the volumes of another', async () => {
-    const tenant = await world.tenant();
-    const [slow, quick] = [await world.active(tenant), await world.active(tenant, { region: 'eu-west-4' })];
-    await world.rows(`update volumes set next_action_at = '${world.clock.now().toISOString()}', wish_seq = wish_seq + 1
-      where wire_id in (${slow.wireId}, ${quick.wireId})`);
-    let go = (): void => undefined;
-    const held = new Promise<void>((resolve) => {
-      go = resolve;
-    });
-    world.backend.pause = ({ externalId }) => (externalId === toUuid(slow.id) ? held : Promise.resolve());
-    const converger = createConverger(world.parts, { atOnce: 4, atOncePerNode: 1 });
-    while ((await converger.step(signal)) === 'busy');
-    await expect
-      .poll(async () => (await world.read(quick))?.servedSeq, { timeout: 5_000 })
-      .toBe(quick.wishSeq + 1);
-    expect((await world.read(slow))?.servedSeq).toBe(slow.wishSeq);
-    go();
-    await converger.ended();
-    expect((await world.read(slow))?.servedSeq).toBe(slow.wishSeq + 1);
+  describe(poisonedLoop('bring volumes about'), () => {
+    it.each<ItemPoison>(['throws', 'hangs'])(
+      'on a node that %s does not delay the volumes of another node',
+      async (how) => {
+        const tenant = await world.tenant();
+        const [slow, quick] = [
+          await world.active(tenant),
+          await world.active(tenant, { region: 'eu-west-4' }),
+        ];
+        await world.rows(`update volumes set next_action_at = '${world.clock.now().toISOString()}', wish_seq = wish_seq + 1
+        where wire_id in (${slow.wireId}, ${quick.wireId})`);
+        let go = (): void => undefined;
+        const held = new Promise<void>((resolve) => {
+          go = resolve;
+        });
+        const fails = (): Promise<never> => Promise.reject(new Error('This volume is poisoned.'));
+        world.backend.pause = ({ externalId }) => {
+          if (externalId !== toUuid(slow.id)) return Promise.resolve();
+          return how === 'hangs' ? held : fails();
+        };
+        const converger = createConverger(world.parts, { atOnce: 4, atOncePerNode: 1 });
+        while ((await converger.step(signal)) === 'busy');
+        await expect.poll(async () => (await world.read(quick))?.servedSeq).toBe(quick.wishSeq + 1);
+        expect((await world.read(slow))?.servedSeq).toBe(slow.wishSeq);
+        go();
+        await converger.ended();
+        if (how === 'hangs') expect((await world.read(slow))?.servedSeq).toBe(slow.wishSeq + 1);
+      },
+    );
   });
 });
 

@@ -1,11 +1,13 @@
 import { DriverError } from '@millrace/compute';
-import type { Clock } from '@millrace/platform/clock';
+import { withDeadline, type Timer } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { toUuid, type SnapshotId, type StorageNodeId } from '@millrace/platform/ids';
 import type { Logger } from '@millrace/platform/log';
+import { createItemRunner } from '@millrace/platform/loops';
 import { counter } from '@millrace/platform/telemetry';
 import type { VolumeBackend, VolumeView, VolumeWish } from '@millrace/storage';
 import type { BackendPool } from './backends.ts';
+import { convergeVolumes } from './loops.ts';
 import { makeDue } from './nodes.store.ts';
 import type { VolumePolicy } from './policy.ts';
 import { prepare, type VolumeTask } from './prepare.service.ts';
@@ -19,7 +21,7 @@ import { claimDue } from './volumes.store.ts';
  */
 export interface ConvergeParts {
   readonly db: Db;
-  readonly clock: Clock;
+  readonly clock: Timer;
   readonly log: Pick<Logger, 'warn' | 'error'>;
   readonly backends: BackendPool;
   readonly policy: VolumePolicy;
@@ -75,6 +77,8 @@ export interface Lanes {
 }
 
 export function createConverger(parts: ConvergeParts, { atOnce, atOncePerNode }: Lanes): Converger {
+  const { clock, log } = parts;
+  const runner = createItemRunner({ ...convergeVolumes, atOnce }, { clock, log });
   const running = new Map<Promise<void>, StorageNodeId>();
   const fullNodes = (): readonly StorageNodeId[] => {
     const nodes = [...running.values()];
@@ -86,7 +90,12 @@ export function createConverger(parts: ConvergeParts, { atOnce, atOncePerNode }:
       if (room <= 0) return 'idle';
       const due = await claim(parts, room, fullNodes());
       for (const ref of due) {
-        const work = workOn(parts, ref, signal).finally(() => running.delete(work));
+        const work: Promise<void> = runner
+          .run([ref], { key: ({ id }) => id, work: (one, ends) => workOn(parts, one, ends), signal })
+          .then(
+            () => void running.delete(work),
+            () => void running.delete(work),
+          );
         running.set(work, ref.nodeId);
       }
       return due.length >= room ? 'busy' : 'idle';
@@ -123,16 +132,16 @@ export async function convergeOne(
 }
 
 async function carryOut(parts: ConvergeParts, task: VolumeTask, signal: AbortSignal): Promise<TaskOutcome> {
-  const late = new AbortController();
-  const cancel = parts.clock.after(parts.policy.callMs, () => late.abort(new Error('it took too long')));
+  const { clock, policy } = parts;
   try {
-    const backend = await parts.backends.of(task.node);
-    const ends = AbortSignal.any([signal, late.signal]);
-    return task.what === 'remove' ? await remove(backend, task, ends) : await serve(backend, task, ends);
+    // The wait ends here also if the backend ignores its signal.
+    return await withDeadline(clock, 'A call to a storage node', policy.callMs, async (late) => {
+      const backend = await parts.backends.of(task.node);
+      const ends = AbortSignal.any([signal, late]);
+      return task.what === 'remove' ? remove(backend, task, ends) : serve(backend, task, ends);
+    });
   } catch (error) {
     return { ok: false, error };
-  } finally {
-    cancel();
   }
 }
 
@@ -200,6 +209,7 @@ function requireAsWished(view: VolumeView, wish: VolumeWish): void {
     view.isServed &&
     view.vip === wish.vip &&
     view.sizeGb >= wish.sizeGb &&
+    (wish.restore === undefined || view.restored.includes(wish.restore.id)) &&
     clients.size === wish.clients.length &&
     wish.clients.every((client) => clients.has(client));
   if (!isSame) {

@@ -1,3 +1,4 @@
+import { bareMetalRegions } from '@millrace/contract';
 import type { Tx } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
 import { Fault } from '@millrace/platform/fault';
@@ -14,11 +15,13 @@ import { rateOf, volumePriceFor } from '../prices/index.ts';
 import { attach, isWireId } from './attach.service.ts';
 import { lockRentals } from './attachments.store.ts';
 import { requireRentals } from './attach.ts';
-import { requireAllowed, requireRoom, requireWithinCap, type VolumeOrder } from './create.ts';
+import { requireAllowed, requireRoom, requireWithinCap, type Origin, type VolumeOrder } from './create.ts';
 import { readKeyLoad } from './key-load.store.ts';
 import { takeHold } from './money.service.ts';
 import { chooseSpot, type Spot } from './nodes.ts';
 import { isRegionServed, lockNodes, readLoads } from './nodes.store.ts';
+import { defaultVolumePolicy } from './policy.ts';
+import { restoreFrom, restoringReason } from './snapshot-restore.ts';
 import { resourceOf, type Volume } from './volume.ts';
 import { countVolumes, insertTransition, insertVolume, isLabelTaken } from './volumes.store.ts';
 
@@ -42,13 +45,14 @@ export async function createVolume(
   return rentals.length === 0 ? volume : attach(tx, volume, rentals, call.cause.actor);
 }
 
-/** The same of a caller who has entered already, without any rental. */
+/** The same for a caller that was admitted already, without a rental. With an origin, the volume is filled from a snapshot. */
 export async function acceptVolume(
   tx: Tx,
   call: KeyCall,
   { key }: Pick<EnteredCaller, 'key'>,
   order: VolumeOrder,
   wireId: number,
+  origin: Origin | null = null,
 ): Promise<Volume> {
   const { orgId } = call;
   const now = tx.clock.now();
@@ -60,7 +64,7 @@ export async function acceptVolume(
   const price = await volumePriceFor(tx, orgId, key.mode, { region, sizeGb, now });
   requireWithinCap(order.maxUsd, price);
   await requireKeyRoom(tx, key, rateOf(price));
-  const spot = await takeSpot(tx, key.mode, order);
+  const spot = origin === null ? await takeSpot(tx, key.mode, order) : await takeSpotOn(tx, origin, order);
   const owner = { orgId, mode: key.mode, wireId, keyId: key.id };
   const volume = await insertVolume(tx, orgId, {
     ...owner,
@@ -77,7 +81,8 @@ export async function acceptVolume(
     holdId: await takeHold(tx, owner, { step: 'create', price }),
     phase: 'provisioning',
     status: 'inactive',
-    statusReason: 'It is being made.',
+    restore: origin === null ? null : restoreFrom(tx, origin.snapshot, defaultVolumePolicy.provisionMs),
+    statusReason: origin === null ? 'It is being made.' : restoringReason(origin.snapshot.id),
     statusSince: now,
     endReason: null,
     createdAt: now,
@@ -94,17 +99,22 @@ export async function acceptVolume(
   return volume;
 }
 
-/** Test keys have volumes in the mock region, and live keys everywhere else that is configured. */
+/**
+ * Test keys have volumes in the mock region, and where they rent bare metal, which has no mock region; live keys everywhere else
+ * that is configured.
+ */
 async function requireOpen(tx: Tx, mode: Mode, region: string): Promise<void> {
   const isMock = region === 'mock-region';
-  if (isMock !== (mode === 'test')) {
+  if (isMock && mode === 'live') {
     throw new Fault('REGION_DISABLED', {
-      message: isMock
-        ? 'The mock region is for test keys.'
-        : 'Test keys have volumes in mock-region and nowhere else.',
-      suggestion: isMock
-        ? 'Choose another region, or use a test key.'
-        : 'Ask for mock-region, or use a live key.',
+      message: 'The mock region is for test keys.',
+      suggestion: 'Choose another region, or use a test key.',
+    });
+  }
+  if (mode === 'test' && !isMock && !(bareMetalRegions as readonly string[]).includes(region)) {
+    throw new Fault('REGION_DISABLED', {
+      message: 'Test keys have volumes in mock-region and in the regions of bare metal.',
+      suggestion: 'Ask for mock-region, or use a live key.',
     });
   }
   if (!(await isRegionServed(tx, mode, region))) {
@@ -171,6 +181,22 @@ async function takeSpot(tx: Tx, mode: Mode, { region, sizeGb }: VolumeOrder): Pr
     throw new Fault('INSUFFICIENT_CAPACITY', {
       message: 'No storage node of this region has room for a volume of this size right now.',
       suggestion: 'Try a smaller size or another region, or try again later.',
+    });
+  }
+  return spot;
+}
+
+/** A restored volume shares blocks with its snapshot, so it must be on the same node. */
+async function takeSpotOn(tx: Tx, { nodeId }: Origin, { sizeGb }: VolumeOrder): Promise<Spot> {
+  const [node] = await lockNodes(tx, { id: nodeId });
+  const isOpen = node?.configured === true && node.status === 'connected';
+  const spot = isOpen ? chooseSpot([node], await readLoads(tx, [nodeId]), sizeGb) : null;
+  if (spot === null) {
+    throw new Fault('INSUFFICIENT_CAPACITY', {
+      message: isOpen
+        ? 'The storage node of the snapshot has no room for a volume of this size right now. A snapshot is restored on its own node.'
+        : 'The storage node of the snapshot takes no new volumes right now. A snapshot is restored on its own node.',
+      suggestion: 'Try again later, or restore it into its own volume.',
     });
   }
   return spot;

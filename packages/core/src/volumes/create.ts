@@ -1,5 +1,6 @@
-import type { ApiKeyLimits } from '@millrace/contract';
+import type { ApiKeyLimits, Contract } from '@millrace/contract';
 import { Fault, invalidField } from '@millrace/platform/fault';
+import type { StorageNodeId } from '@millrace/platform/ids';
 import {
   addUsd,
   affordableMs,
@@ -10,8 +11,10 @@ import {
   toNearestUsdNumber,
   type NanoUsd,
 } from '@millrace/platform/money';
+import type { z } from 'zod';
 import { rateOf, type FrozenPrice } from '../prices/index.ts';
 import type { KeyLoad } from './key-load.store.ts';
+import type { Snapshot } from './volume.ts';
 
 /** What somebody orders, and what may stand against it. Pure. */
 
@@ -24,6 +27,12 @@ export interface VolumeOrder {
   readonly maxUsd: NanoUsd | null;
 }
 
+/** The snapshot that a new volume is made from. Its lock is that of its volume, which is held. */
+export interface Origin {
+  readonly snapshot: Pick<Snapshot, 'id' | 'volumeId'>;
+  readonly nodeId: StorageNodeId;
+}
+
 /** What a volume may cost altogether, exactly as it was written; null: it was not said. */
 export function requireMaxUsd(maxUsd: number | undefined): NanoUsd | null {
   if (maxUsd === undefined) return null;
@@ -32,6 +41,27 @@ export function requireMaxUsd(maxUsd: number | undefined): NanoUsd | null {
     throw invalidField('maxUsd', 'must have at most nine decimals and be below 8388608');
   }
   return cap;
+}
+
+/** What a new volume is to be; null where the snapshot goes into its own volume, which stays what it is otherwise. */
+export function requireRestoreOrder(
+  body: z.output<Contract['operations']['restoreStorageVolumeSnapshot']['body']>,
+): (Omit<VolumeOrder, 'region' | 'sizeGb'> & { readonly sizeGb: number | null }) | null {
+  const { into, label, sizeInGb, name, tags, maxUsd } = body;
+  if (into === 'new-volume') {
+    if (label === undefined) throw invalidField('label', 'is required for a new volume');
+    return {
+      label,
+      sizeGb: sizeInGb ?? null,
+      name: name ?? null,
+      tags: tags ?? {},
+      maxUsd: requireMaxUsd(maxUsd),
+    };
+  }
+  for (const [field, value] of Object.entries({ label, sizeInGb, name, tags, maxUsd })) {
+    if (value !== undefined) throw invalidField(field, 'is for a new volume only');
+  }
+  return null;
 }
 
 function limitReached(limit: keyof ApiKeyLimits, message: string): Fault {

@@ -35,6 +35,7 @@ function volume(fields: Partial<Volume> = {}): Volume {
     startedAt: at(0),
     purgeAt: null,
     growth: null,
+    restore: null,
     maxNanoUsd: null,
     ...fields,
   } as Volume;
@@ -80,8 +81,9 @@ describe('what the clock asks of a volume', () => {
   it('is the end that comes first, in each phase', () => {
     const cap = { leaveAt: at(10), endsAt: at(20) };
     expect(dueOf(volume(), cap, at(9), policy)).toBeNull();
-    expect(dueOf(volume(), cap, at(10), policy)).toEqual({ what: 'leave', purgeAt: at(20) });
-    expect(dueOf(volume(), cap, at(20), policy)).toEqual({ what: 'purge', at: at(20) });
+    expect(dueOf(volume(), cap, at(10), policy)).toEqual({ what: 'leave', purgeAt: at(20), lateMs: 0 });
+    expect(dueOf(volume(), cap, at(15), policy)).toEqual({ what: 'leave', purgeAt: at(20), lateMs: 5 });
+    expect(dueOf(volume(), cap, at(99), policy)).toEqual({ what: 'leave', purgeAt: at(20), lateMs: 89 });
     const making = volume({ phase: 'provisioning', startedAt: null });
     expect(dueOf(making, null, at(policy.provisionMs - 1), policy)).toBeNull();
     expect(dueOf(making, null, at(policy.provisionMs), policy)).toEqual({ what: 'give up making it' });

@@ -49,7 +49,8 @@ const LAST_INSTANT_MS = Date.UTC(9999, 11, 31);
 export type Due =
   | { readonly what: 'give up making it' }
   | { readonly what: 'give up growing' }
-  | { readonly what: 'leave'; readonly purgeAt: Date }
+  /** `lateMs`: for so long no worker looked. The data is kept for that much longer than it is paid for. */
+  | { readonly what: 'leave'; readonly purgeAt: Date; readonly lateMs: number }
   /** The money that was set aside for keeping it has been used up, unless there is more by now. */
   | { readonly what: 'pay again or purge'; readonly at: Date }
   | { readonly what: 'purge'; readonly at: Date }
@@ -68,8 +69,10 @@ export function dueOf(
         ? { what: 'give up making it' }
         : null;
     case 'live':
-      if (cap !== null && cap.endsAt <= now) return { what: 'purge', at: cap.endsAt };
-      if (cap !== null && cap.leaveAt <= now) return { what: 'leave', purgeAt: cap.endsAt };
+      if (cap !== null && cap.leaveAt <= now) {
+        const lateMs = now.getTime() - cap.leaveAt.getTime();
+        return { what: 'leave', purgeAt: cap.endsAt, lateMs };
+      }
       return growth !== null && growth.by <= now ? { what: 'give up growing' } : null;
     case 'frozen':
       return purgeAt !== null && purgeAt <= now
@@ -91,13 +94,14 @@ export function nextLookAt(
   now: Date,
   policy: VolumePolicy,
 ): Date {
-  const { phase, purgeAt, growth } = volume;
+  const { phase, purgeAt, growth, restore } = volume;
   const times = [
     now.getTime() + (phase === 'frozen' ? policy.thawMs : policy.checkUpMs),
     ...(phase === 'provisioning' ? [volume.createdAt.getTime() + policy.provisionMs] : []),
     ...(phase === 'frozen' || phase === 'leaving' ? [purgeAt?.getTime() ?? now.getTime()] : []),
     ...(phase === 'live' && cap !== null ? [cap.leaveAt.getTime()] : []),
     ...(growth === null ? [] : [growth.by.getTime()]),
+    ...(restore === null || restore.by <= now ? [] : [restore.by.getTime()]),
     ...snapshots.filter(({ status }) => status === 'creating').map(({ makeBy }) => makeBy.getTime()),
   ];
   return new Date(Math.max(now.getTime(), Math.min(...times)));

@@ -5,7 +5,13 @@ import type { OrgId, RentalId } from '@millrace/platform/ids';
 import { appendAudit, type EnteredCaller, type KeyCall } from '../identity/index.ts';
 import { attach, detach, isWireId, requireOwn } from './attach.service.ts';
 import { requireAction } from './attach.ts';
-import { listAttached, listHolders, readStillServed, type AttachedRow } from './attachments.store.ts';
+import {
+  listAttached,
+  listHolders,
+  listUnprovisioned,
+  readStillServed,
+  type AttachedRow,
+} from './attachments.store.ts';
 import { acceptVolume } from './create.service.ts';
 import { wishAnew } from './move.ts';
 import { lockNodes } from './nodes.store.ts';
@@ -98,6 +104,27 @@ export async function touchVolumesOf(tx: Tx, orgId: OrgId, rentalId: RentalId): 
  */
 export function isStillServed(reader: Reader, orgId: OrgId, rentalId: RentalId): Promise<boolean> {
   return readStillServed(reader, orgId, rentalId);
+}
+
+/** The storage that a rental was ordered with. `failed` and `ready` never change again. */
+export type OrderedStorage =
+  | { readonly state: 'ready' }
+  | { readonly state: 'pending' }
+  | { readonly state: 'failed'; readonly why: string };
+
+/** Whether the volumes that a rental was ordered with can be used. A rental is not started, nor billed, without them. */
+export async function readOrderedStorage(
+  reader: Reader,
+  orgId: OrgId,
+  rentalId: RentalId,
+): Promise<OrderedStorage> {
+  const volumes = await listUnprovisioned(reader, orgId, rentalId);
+  const failed = volumes.find(({ isGivenUp }) => isGivenUp);
+  if (failed !== undefined) {
+    const why = failed.endReason ?? 'It could not be provisioned.';
+    return { state: 'failed', why: `Its volume ${failed.label} is not available. ${why}` };
+  }
+  return { state: volumes.length === 0 ? 'ready' : 'pending' };
 }
 
 export type AttachedVolume = Omit<AttachedRow['volume'], 'id'> & {

@@ -1,5 +1,6 @@
 import type { Db, Tx } from '@millrace/platform/db';
 import type { Logger } from '@millrace/platform/log';
+import { createItemRunner } from '@millrace/platform/loops';
 import { readBalance, runwayMs } from '../ledger/index.ts';
 import {
   burnOf,
@@ -9,6 +10,7 @@ import {
   type RequiredAction,
 } from '../metering/index.ts';
 import { freeze } from './life.service.ts';
+import { freezeVolumes } from './loops.ts';
 import { findVolume, lockVolume } from './volumes.store.ts';
 
 /**
@@ -22,21 +24,26 @@ const isolation = 'read committed' as const;
 /** Carries out what is due for volumes. Answers how many were looked at. */
 export async function freezeUnpaid(
   db: Db,
-  { log, limit }: { readonly log: Pick<Logger, 'error'>; readonly limit: number },
+  { log, limit }: { readonly log: Pick<Logger, 'warn'>; readonly limit: number },
 ): Promise<number> {
   const claimed = await db.transaction({ name: 'claim required actions', isolation }, (tx) =>
-    claimRequiredActions(tx, { kinds: ['volume'], now: tx.clock.now(), claimMs: CLAIM_MS, limit }),
+    claimRequiredActions(tx, {
+      kinds: ['volume'],
+      now: tx.clock.now(),
+      claimMs: CLAIM_MS,
+      limit,
+      loop: freezeVolumes,
+    }),
   );
-  for (const action of claimed) {
-    try {
+  await createItemRunner(freezeVolumes, { db, log }).run(claimed, {
+    key: ({ id }) => id,
+    work: async (action) => {
       await db.transaction({ name: 'carry out required', isolation }, async (tx) => {
         await carryOut(tx, action);
         await completeRequiredAction(tx, action.orgId, action.id);
       });
-    } catch (error) {
-      log.error({ err: error, orgId: action.orgId, action }, 'a required action could not be carried out');
-    }
-  }
+    },
+  });
   return claimed.length;
 }
 

@@ -2,6 +2,7 @@ import type { Tx } from '@millrace/platform/db';
 import { isFault } from '@millrace/platform/fault';
 import { toUuid } from '@millrace/platform/ids';
 import { meteredTotal, nanoUsd, type NanoUsd } from '@millrace/platform/money';
+import { findingsOf, runAudit } from '../auditor/index.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { attachVolume, detachVolume } from './attach.service.ts';
 import { silence } from './backend.fixture.ts';
@@ -15,6 +16,7 @@ import {
   HOUR_MS,
   MINUTE_MS,
   otherRegion,
+  type Tenant,
   type VolumeWorld,
 } from './world.fixture.ts';
 
@@ -156,11 +158,26 @@ describe('a volume', () => {
 });
 
 describe('an order of a volume', () => {
+  it('of a test key is kept on mock storage in a region of bare metal, where its bare metal is', async () => {
+    const tenant = await world.tenant(1);
+    const volume = await world.create(tenant, { region: otherRegion }, { mode: 'test' });
+    await world.settle();
+    expect(await world.read(volume)).toMatchObject({ region: otherRegion, status: 'active' });
+    const [node] = await world.rows<{ name: string }>(
+      `select node.name from volumes join storage_nodes as node on node.id = volumes.node_id
+        where volumes.id = '${toUuid(volume.id)}'`,
+    );
+    expect(node).toEqual({ name: 'mock' });
+  });
+
   it('is refused where there is no storage, no price, no money, no room, and leaves nothing', async () => {
     const tenant = await world.tenant(1);
     const before = await world.balance(tenant.orgId);
     expect(await refusal(world.create(tenant, { region: 'mock-region' }))).toBe('REGION_DISABLED');
     expect(await refusal(world.create(tenant, {}, { mode: 'test' }).then(() => null))).toBeNull();
+    expect(await refusal(world.create(tenant, { region: 'us-east-1' }, { mode: 'test' }))).toBe(
+      'REGION_DISABLED',
+    );
     expect(await refusal(world.create(tenant, { region: 'us-east-1' }))).toBe('REGION_DISABLED');
     expect(await refusal(world.create(tenant, { sizeGb: 64_000 }))).toBe('INSUFFICIENT_BALANCE');
     const rich = await world.tenant(1_000_000);
@@ -214,7 +231,34 @@ describe('a label', () => {
   });
 });
 
+/** The money of these tenants was given without a payment, which the auditor names too. */
+async function auditFindings(tenant: Tenant): Promise<readonly string[]> {
+  const report = await runAudit(world.db, { kind: 'organisation', orgId: tenant.orgId });
+  if (report === null) throw new Error('The organisation was not audited.');
+  return findingsOf(report, 'error')
+    .map(({ check }) => check)
+    .filter((check) => check !== 'top_up_has_payment');
+}
+
 describe('maxUsd', () => {
+  it('keeps the data for the whole retention, unpaid, if no worker looked while the limit was reached', async () => {
+    const tenant = await world.tenant();
+    const cap = nanoUsd(rate(256) * 100n);
+    const volume = await world.active(tenant, { maxUsd: cap });
+    await world.clock.advance(600 * HOUR_MS);
+    await world.settle();
+    expect(await world.read(volume)).toMatchObject({ phase: 'leaving', endReason: 'Its maxUsd is reached.' });
+    // A quarter of the hundred hours that the limit pays for is what its data is kept for.
+    await world.clock.advance(24 * HOUR_MS);
+    await world.settle();
+    expect(world.backend.volumes.has(toUuid(volume.id))).toBe(true);
+    expect(await auditFindings(tenant)).toEqual([]);
+    await world.clock.advance(2 * HOUR_MS);
+    await world.settle();
+    expect(await world.read(volume)).toBeNull();
+    expect(await world.paid(tenant.orgId, causeOfVolume(volume))).toBeLessThanOrEqual(cap);
+  });
+
   it('ends a volume before it costs more, its retention included, however late that is noticed', async () => {
     const tenant = await world.tenant();
     const cap = nanoUsd(rate(256) * 100n);
@@ -225,14 +269,12 @@ describe('maxUsd', () => {
       expect((await world.read(volume))?.phase).toBe('live');
       await world.clock.advance(2 * HOUR_MS + lateMs);
       await world.settle();
-      if (lateMs === 0) {
-        expect(await world.read(volume)).toMatchObject({
-          phase: 'leaving',
-          endReason: 'Its maxUsd is reached.',
-        });
-        await world.clock.advance(25 * HOUR_MS);
-        await world.settle();
-      }
+      expect(await world.read(volume)).toMatchObject({
+        phase: 'leaving',
+        endReason: 'Its maxUsd is reached.',
+      });
+      await world.clock.advance(26 * HOUR_MS);
+      await world.settle();
       expect(await world.read(volume)).toBeNull();
       const paid = await world.paid(tenant.orgId, causeOfVolume(volume));
       expect(paid).toBeLessThanOrEqual(cap);

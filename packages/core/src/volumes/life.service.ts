@@ -2,13 +2,13 @@ import type { Tx } from '@millrace/platform/db';
 import type { Actor } from '@millrace/platform/envelope';
 import { Fault } from '@millrace/platform/fault';
 import { appendAudit, enterAs, type KeyCall } from '../identity/index.ts';
-import { detach, requireOwn } from './attach.service.ts';
+import { detach, requireOwn, requireUnattached } from './attach.service.ts';
 import { requireAction } from './attach.ts';
-import { listHolders } from './attachments.store.ts';
 import { giveBack, keepData, payAgain, stopBilling } from './money.service.ts';
 import { moveVolume, tellOfVolume, wishAnew } from './move.ts';
 import { RETENTION_MS } from './policy.ts';
-import { listSnapshots, saveSnapshot } from './snapshots.store.ts';
+import { stopAskingForRestore } from './snapshot-restore.ts';
+import { listRestoresFrom, listSnapshots, saveSnapshot } from './snapshots.store.ts';
 import { resourceOf, volumesActor, type Volume } from './volume.ts';
 import { saveVolume, type VolumeChanges } from './volumes.store.ts';
 
@@ -25,6 +25,7 @@ export async function deleteVolume(tx: Tx, call: KeyCall, wireId: number): Promi
   requireAction(volume, 'delete');
   if (volume.phase === 'leaving' || volume.phase === 'purging') return volume;
   await requireUnattached(tx, volume);
+  await requireUnrestored(tx, volume);
   const reason = 'Deleted by its tenant.';
   const left = await leave(tx, volume, { reason, actor: cause.actor });
   await appendAudit(tx, orgId, cause, {
@@ -36,23 +37,26 @@ export async function deleteVolume(tx: Tx, call: KeyCall, wireId: number): Promi
   return left;
 }
 
-async function requireUnattached(tx: Tx, volume: Volume): Promise<void> {
-  const holders = (await listHolders(tx, volume.orgId, [volume.id])).get(volume.id) ?? [];
-  if (holders.length === 0) return;
-  const [first, ...others] = holders.map(({ wireId }) => wireId);
-  const named =
-    others.length === 0 ? `rental ${first}` : `rentals ${[first, ...others].slice(0, NAMED_MAX).join(', ')}`;
-  const more = holders.length > NAMED_MAX ? ` and ${holders.length - NAMED_MAX} more` : '';
-  throw new Fault('VOLUME_ATTACHED', { message: `The volume is attached to ${named}${more}.` });
+/** A restore that is being done must not lose its source, nor its target. Both end by themselves, at their deadline at the latest. */
+async function requireUnrestored(tx: Tx, volume: Volume): Promise<void> {
+  const { restore, phase } = volume;
+  if (phase === 'live' && restore !== null && tx.clock.now() < restore.by) {
+    throw new Fault('ACTION_IN_PROGRESS', { message: 'A snapshot is being restored into the volume.' });
+  }
+  const into = (await listRestoresFrom(tx, volume)).find(({ wireId }) => wireId !== volume.wireId);
+  if (into === undefined) return;
+  throw new Fault('SNAPSHOT_IN_USE', {
+    message: `A snapshot of this volume is being restored into volume ${into.wireId}.`,
+  });
 }
-
-const NAMED_MAX = 20;
 
 interface End {
   readonly reason: string;
   readonly actor: Actor;
   /** When its data goes, where that is known; else it is kept for the retention. */
   readonly purgeAt?: Date;
+  /** How late the end was noticed. The data is kept that much longer at no charge. */
+  readonly lateMs?: number;
 }
 
 /** Nobody may use it any more, and its data goes at the end of its retention. One that never was usable has none. */
@@ -62,11 +66,7 @@ export async function leave(tx: Tx, volume: Volume, end: End): Promise<Volume> {
   const ending = { endReason, endAcceptedAt: now };
   if (volume.phase === 'provisioning') return purge(tx, volume, { ...end, at: now, changes: ending });
   const given = await dropPlans(tx, volume);
-  // What is frozen is kept over what was set aside already, and for no longer than that.
-  const purgeAt =
-    given.phase === 'frozen' && given.purgeAt !== null
-      ? given.purgeAt
-      : await keepData(tx, given, now, wantedMsOf(end, now));
+  const purgeAt = await keptUntil(tx, given, now, end);
   const changes = { ...ending, phase: 'leaving', purgeAt, ...wishAnew(given, now) } as const;
   const left = await deactivate(tx, given, { reason: end.reason, actor: end.actor, changes });
   await tellOfVolume(tx, left, {
@@ -75,6 +75,16 @@ export async function leave(tx: Tx, volume: Volume, end: End): Promise<Volume> {
     data: { reason: end.reason, purgeAt: purgeAt.toISOString() },
   });
   return left;
+}
+
+/** When the data is purged: at the end of the paid retention, plus the delay with which the end was noticed. */
+async function keptUntil(tx: Tx, volume: Volume, now: Date, end: End): Promise<Date> {
+  // What is frozen is kept over what was set aside already, and for no longer than that.
+  if (volume.phase === 'frozen' && volume.purgeAt !== null) return volume.purgeAt;
+  const { purgeAt, lateMs = 0 } = end;
+  const from = purgeAt !== undefined && purgeAt < now ? purgeAt : now;
+  const paidUntil = await keepData(tx, volume, from, wantedMsOf(end, from));
+  return new Date(paidUntil.getTime() + lateMs);
 }
 
 const REASON_MAX = 255;
@@ -107,7 +117,10 @@ export async function thaw(tx: Tx, volume: Volume): Promise<Volume | null> {
   if (!(await payAgain(tx, volume))) return null;
   const now = tx.clock.now();
   const changes = { phase: 'live', purgeAt: null, ...wishAnew(volume, now) } as const;
-  if (volume.status === 'unknown') return saveVolume(tx, volume, { updatedAt: now, ...changes });
+  // While a restore is not confirmed, the volume stays inactive.
+  if (volume.status === 'unknown' || volume.restore !== null) {
+    return saveVolume(tx, volume, { updatedAt: now, ...changes });
+  }
   const thawed = await moveVolume(tx, volume, {
     to: 'active',
     reason: null,
@@ -138,22 +151,28 @@ export async function purge(
     phase: 'purging',
     purgeAt: end.at,
     holdId: null,
+    restore: null,
     tries: 0,
     ...wishAnew(alone, now),
   };
-  return deactivate(tx, alone, { reason: end.reason, actor: end.actor, changes });
+  const purging = await deactivate(tx, alone, { reason: end.reason, actor: end.actor, changes });
+  if (volume.restore !== null) {
+    const data = { snapshotId: volume.restore.snapshotId, reason: end.reason };
+    await tellOfVolume(tx, purging, { type: 'volume.restore_failed', actor: end.actor, data });
+  }
+  return purging;
 }
 
-/** Growths and snapshots that were still to be made are not made any more. */
+/** Growths, snapshots and restores that were not done yet are not asked for any more. */
 async function dropPlans(tx: Tx, volume: Volume): Promise<Volume> {
   for (const snapshot of await listSnapshots(tx, volume.orgId, volume.id)) {
     if (snapshot.status !== 'creating') continue;
     await giveBack(tx, volume, snapshot.holdId);
     await saveSnapshot(tx, volume.orgId, snapshot, { status: 'deleting', holdId: null });
   }
-  if (volume.growth === null) return volume;
-  await giveBack(tx, volume, volume.growth.holdId);
-  return saveVolume(tx, volume, { growth: null });
+  if (volume.growth === null && volume.restore === null) return volume;
+  await giveBack(tx, volume, volume.growth?.holdId ?? null);
+  return saveVolume(tx, volume, { growth: null, ...stopAskingForRestore(volume, tx.clock.now()) });
 }
 
 /** `active` becomes `inactive`; what is inactive stays so, and what is unknown is until its backend answers. */

@@ -281,10 +281,10 @@ describe('a snapshot', () => {
     expect(await refusal(snap(stranger, volume))).toBe('VOLUME_NOT_FOUND');
     const foreign = world.run((tx) => deleteSnapshot(tx, stranger.call(), volume.wireId, tx.ids.next('snp')));
     expect(await refusal(foreign)).toBe('SNAPSHOT_NOT_FOUND');
-    await world.rows(`insert into volume_snapshots (id, volume_id, org_id, mode, label, size_gb, price, status, created_at,
+    await world.rows(`insert into volume_snapshots (id, volume_id, org_id, mode, label, size_gb, volume_gb, price, status, created_at,
         make_by, ready_at)
       select overlay(overlay(gen_random_uuid()::text placing '7' from 15 for 1) placing '8' from 20 for 1)::uuid, id, org_id,
-             mode, 'old', 1, price || '{"rateNanoUsdPerHour": "0"}', 'ready', now(), now(), now()
+             mode, 'old', 1, 1, price || '{"rateNanoUsdPerHour": "0"}', 'ready', now(), now(), now()
         from volumes, generate_series(1, ${SNAPSHOTS_MAX}) where wire_id = ${volume.wireId}`);
     expect(await refusal(snap(tenant, volume))).toBe('QUOTA_EXCEEDED');
     await world.rows(

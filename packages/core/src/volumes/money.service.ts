@@ -223,7 +223,13 @@ async function closeAll(tx: Tx, volume: Owner, meters: readonly Meter[], at: Dat
   await changeMeters(
     tx,
     volume.orgId,
-    open.map(({ id }) => ({ do: 'close', meterId: id, at, rest: 'waived' })),
+    // One that was opened later than that has cost nothing.
+    open.map(({ id, openedAt }) => ({
+      do: 'close',
+      meterId: id,
+      at: at < openedAt ? openedAt : at,
+      rest: 'waived',
+    })),
   );
 }
 

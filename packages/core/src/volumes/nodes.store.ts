@@ -96,13 +96,18 @@ export async function unconfigureNodes(tx: Tx, named: readonly string[]): Promis
   );
 }
 
+/** The region whose storage nodes keep the volumes of a region. Test keys have mock storage alone, whatever region they name. */
+function storageRegionOf(mode: Mode, region: string): string {
+  return mode === 'test' ? 'mock-region' : region;
+}
+
 /** Whether any node of the configuration is there for this, whether it answers or not. */
 export async function isRegionServed(reader: Reader, mode: Mode, region: string): Promise<boolean> {
   const row = await reader.kysely
     .selectFrom('storage_nodes')
     .select('id')
     .where('mode', '=', mode)
-    .where('region', '=', region)
+    .where('region', '=', storageRegionOf(mode, region))
     .where('configured', '=', true)
     .executeTakeFirst();
   return row !== undefined;
@@ -122,7 +127,7 @@ export async function lockNodes(
       ? all.where('id', '=', toUuid(where.id))
       : all
           .where('mode', '=', where.mode)
-          .where('region', '=', where.region)
+          .where('region', '=', storageRegionOf(where.mode, where.region))
           .where('configured', '=', true)
           .where('status', '=', 'connected');
   return (await some.orderBy('id').forNoKeyUpdate().execute()).map(toNode);

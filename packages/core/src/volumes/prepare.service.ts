@@ -11,8 +11,9 @@ import { wishAnew } from './move.ts';
 import type { StorageNode } from './nodes.ts';
 import { findNode } from './nodes.store.ts';
 import type { VolumePolicy } from './policy.ts';
+import { asksForRestore } from './snapshot-restore.ts';
 import { listSnapshots, saveSnapshot } from './snapshots.store.ts';
-import { volumesActor, type Snapshot, type Volume } from './volume.ts';
+import { volumesActor, type Restore, type Snapshot, type Volume } from './volume.ts';
 import { lockVolume, saveVolume } from './volumes.store.ts';
 
 /** What is to be asked of a backend now. Nothing of it is done inside a transaction. */
@@ -67,6 +68,7 @@ export async function prepare(
       sizeGb: told.growth?.toGb ?? told.sizeGb,
       vip: told.vip,
       clients,
+      ...(told.restore !== null && asksForRestore(told, now) ? { restore: orderOf(told.restore) } : {}),
       // Each look at the row counts it up, so that an order which was long on its way is known for an old one.
       sequence: told.version,
     },
@@ -76,12 +78,17 @@ export async function prepare(
   };
 }
 
+function orderOf({ id, sourceId, snapshotId }: Restore): NonNullable<VolumeWish['restore']> {
+  return { id, volumeId: toUuid(sourceId), snapshotId: toUuid(snapshotId) };
+}
+
 /** Whether its backend has still to confirm something. What it serves otherwise than confirmed, those who look find out. */
 function needsBackend(volume: Volume, snapshots: readonly Snapshot[]): boolean {
   return (
     volume.phase === 'provisioning' ||
     volume.phase === 'purging' ||
     volume.status === 'unknown' ||
+    volume.restore !== null ||
     volume.troubleSince !== null ||
     volume.servedSeq < volume.wishSeq ||
     snapshots.some(({ status }) => status === 'creating' || status === 'deleting')
@@ -111,7 +118,11 @@ async function keepTimes(tx: Tx, volume: Volume, policy: VolumePolicy): Promise<
     case 'give up growing':
       return dropGrowth(tx, volume, 'It could not grow in time.');
     case 'leave':
-      return leave(tx, volume, { ...end('Its maxUsd is reached.'), purgeAt: due.purgeAt });
+      return leave(tx, volume, {
+        ...end('Its maxUsd is reached.'),
+        purgeAt: due.purgeAt,
+        lateMs: due.lateMs,
+      });
     case 'pay again':
       return (await thaw(tx, volume)) ?? volume;
     case 'pay again or purge':

@@ -7,7 +7,7 @@ import { holdAtCreate, rateOf, volumePriceFor } from '../prices/index.ts';
 import { isWireId } from './attach.service.ts';
 import { listHolders } from './attachments.store.ts';
 import { HOLD_WINDOW_MS } from './policy.ts';
-import { listSnapshots } from './snapshots.store.ts';
+import { findWireId, listSnapshots } from './snapshots.store.ts';
 import type { Snapshot, Volume } from './volume.ts';
 import { findVolume, listVolumes } from './volumes.store.ts';
 
@@ -15,6 +15,11 @@ import { findVolume, listVolumes } from './volumes.store.ts';
 export interface VolumeRecord {
   readonly volume: Volume;
   readonly rentalIds: readonly number[];
+}
+
+export interface VolumeDetail extends VolumeRecord {
+  /** The volume whose snapshot is being restored into it. */
+  readonly sourceWireId: number | null;
 }
 
 export interface Asker {
@@ -37,9 +42,11 @@ export async function listRecords(
   return volumes.map((volume) => ({ volume, rentalIds: idsOf(holders.get(volume.id)) }));
 }
 
-export async function recordOf(reader: Reader, volume: Volume): Promise<VolumeRecord> {
+export async function recordOf(reader: Reader, volume: Volume): Promise<VolumeDetail> {
   const holders = await listHolders(reader, volume.orgId, [volume.id]);
-  return { volume, rentalIds: idsOf(holders.get(volume.id)) };
+  const { restore } = volume;
+  const sourceWireId = restore === null ? null : await findWireId(reader, volume.orgId, restore.sourceId);
+  return { volume, rentalIds: idsOf(holders.get(volume.id)), sourceWireId };
 }
 
 function idsOf(holders: readonly { readonly wireId: number }[] = []): readonly number[] {
@@ -51,7 +58,7 @@ export async function getRecord(
   reader: Reader,
   { orgId, mode }: Asker,
   wireId: number,
-): Promise<VolumeRecord> {
+): Promise<VolumeDetail> {
   const volume = isWireId(wireId) ? await findVolume(reader, orgId, mode, wireId) : null;
   if (volume === null) throw new Fault('VOLUME_NOT_FOUND');
   return recordOf(reader, volume);

@@ -1,5 +1,6 @@
-import { isDriverError } from '@millrace/compute';
+import { isDriverError, type DriverErrorKind } from '@millrace/compute';
 import type { Tx } from '@millrace/platform/db';
+import type { Actor } from '@millrace/platform/envelope';
 import type { SnapshotId } from '@millrace/platform/ids';
 import { groupsOf, timesUsd } from '@millrace/platform/money';
 import type { VolumeView } from '@millrace/storage';
@@ -8,11 +9,13 @@ import { retryMs } from './due.ts';
 import { dropGrowth, grown } from './growth.service.ts';
 import { purge } from './life.service.ts';
 import { billSize, billSnapshot } from './money.service.ts';
-import { moveVolume, tellOfVolume } from './move.ts';
+import { moveVolume, tellOfVolume, wishAnew } from './move.ts';
 import { silentForMs, type StorageNode } from './nodes.ts';
 import { findNode } from './nodes.store.ts';
 import type { VolumePolicy } from './policy.ts';
 import { failSnapshot, nextLookOf, type VolumeTask } from './prepare.service.ts';
+import { stopAskingForRestore } from './snapshot-restore.ts';
+import { endRestore, emitRestoreEvent } from './snapshot-restore.service.ts';
 import { endSnapshots, listSnapshots, saveSnapshot } from './snapshots.store.ts';
 import { volumesActor, type Snapshot, type Volume } from './volume.ts';
 import { insertTransition, lockVolume, saveVolume } from './volumes.store.ts';
@@ -61,6 +64,7 @@ async function noteServed(
   let volume = seen;
   const now = tx.clock.now();
   if (volume.phase === 'provisioning') volume = await begin(tx, volume);
+  else volume = await noteRestore(tx, volume, task, outcome.view);
   if (
     volume.growth !== null &&
     outcome.view.sizeGb >= volume.growth.toGb &&
@@ -69,11 +73,12 @@ async function noteServed(
     volume = await grown(tx, volume);
   }
   if (volume.status === 'unknown') volume = await showAgain(tx, volume);
-  await noteSnapshots(tx, volume, task, outcome);
+  await noteSnapshots(tx, volume, task, { ...outcome, volumeGb: outcome.view.sizeGb });
   // Somebody changed what it has to serve meanwhile: what was confirmed is not what is wished, and may let more in.
   const isWished = volume.wishSeq === task.volume.wishSeq;
   const snapshots = await listSnapshots(tx, volume.orgId, volume.id);
-  const isBusy = snapshots.some(({ status }) => status === 'creating' || status === 'deleting');
+  const isBusy =
+    volume.restore !== null || snapshots.some(({ status }) => status === 'creating' || status === 'deleting');
   const soon = new Date(now.getTime() + policy.firstRetryMs);
   return saveVolume(tx, volume, {
     troubleSince: null,
@@ -89,6 +94,18 @@ async function noteServed(
   });
 }
 
+const notRestored = 'The snapshot could not be restored. The volume holds what it held before.';
+
+/** The backend knows which restores it has done, also if the answer to our order was lost. */
+async function noteRestore(tx: Tx, volume: Volume, task: Serving, view: VolumeView): Promise<Volume> {
+  const { restore } = volume;
+  if (restore === null) return volume;
+  if (view.restored.includes(restore.id)) return endRestore(tx, volume, null);
+  // The backend has followed a later order without the restore, so it refuses the older one from now on.
+  const isGivenUp = task.wish.restore === undefined && task.volume.restore?.id === restore.id;
+  return isGivenUp ? endRestore(tx, volume, notRestored) : volume;
+}
+
 /** It is usable: from now on it costs. */
 async function begin(tx: Tx, volume: Volume): Promise<Volume> {
   const now = tx.clock.now();
@@ -97,8 +114,9 @@ async function begin(tx: Tx, volume: Volume): Promise<Volume> {
     to: 'active',
     reason: null,
     actor: volumesActor,
-    changes: { phase: 'live', startedAt: now, holdId: null },
+    changes: { phase: 'live', startedAt: now, holdId: null, restore: null },
   });
+  if (volume.restore !== null) await emitRestoreEvent(tx, active, volume.restore.snapshotId, null);
   await tellOfVolume(tx, active, { type: 'volume.active', actor: volumesActor, data: {} });
   return active;
 }
@@ -136,14 +154,14 @@ async function noteSnapshots(
   tx: Tx,
   volume: Volume,
   task: Serving,
-  { made, dropped }: Extract<TaskOutcome, { ok: true }>,
+  { made, dropped, volumeGb }: Extract<TaskOutcome, { ok: true }> & { readonly volumeGb: number },
 ): Promise<void> {
   const { orgId } = volume;
   for (const id of dropped) await saveSnapshot(tx, orgId, { id, status: 'deleting' }, { status: 'deleted' });
   for (const snapshot of task.make) {
     const outcome = made.get(snapshot.id);
     if (outcome === undefined || volume.phase !== 'live') continue;
-    if (outcome.made) await noteReady(tx, volume, snapshot, outcome.sizeBytes);
+    if (outcome.made) await noteReady(tx, volume, snapshot, { sizeBytes: outcome.sizeBytes, volumeGb });
     else await noteNotMade(tx, volume, snapshot, outcome.error);
   }
 }
@@ -151,10 +169,23 @@ async function noteSnapshots(
 const GIBIBYTE = 1_073_741_824;
 
 /** Billed by what it takes, and by no more than was agreed at most. */
-async function noteReady(tx: Tx, volume: Volume, snapshot: Snapshot, sizeBytes: number): Promise<void> {
+async function noteReady(
+  tx: Tx,
+  volume: Volume,
+  snapshot: Snapshot,
+  { sizeBytes, volumeGb }: { readonly sizeBytes: number; readonly volumeGb: number },
+): Promise<void> {
   const sizeGb = Math.min(snapshot.sizeGb, Math.max(1, groupsOf(sizeBytes, GIBIBYTE)));
   const ready = { ...snapshot, sizeGb, price: priceOfSize(snapshot.price, sizeGb) };
-  const changes = { status: 'ready', sizeGb, price: ready.price, holdId: null, lastError: null } as const;
+  const changes = {
+    status: 'ready',
+    sizeGb,
+    // It may have been taken of a volume that had grown meanwhile.
+    volumeGb: Math.max(snapshot.volumeGb, volumeGb),
+    price: ready.price,
+    holdId: null,
+    lastError: null,
+  } as const;
   // It may have been deleted, or given up, while it was made.
   if (await saveSnapshot(tx, volume.orgId, snapshot, changes)) {
     await billSnapshot(tx, volume, ready, tx.clock.now());
@@ -172,14 +203,14 @@ async function noteNotMade(tx: Tx, volume: Volume, snapshot: Snapshot, error: un
   else await saveSnapshot(tx, volume.orgId, snapshot, { tries: snapshot.tries + 1, lastError: why });
 }
 
-/** Its data is gone: the backend said so. */
-async function noteGone(tx: Tx, seen: Volume): Promise<Volume> {
+/** Its data is gone: the backend said so, or an operator declared it lost. */
+export async function noteGone(tx: Tx, seen: Volume, actor: Actor = volumesActor): Promise<Volume> {
   const volume = seen.status === 'unknown' ? await showAgain(tx, seen) : seen;
   await endSnapshots(tx, volume);
   const gone = await moveVolume(tx, volume, {
     to: null,
     reason: volume.endReason,
-    actor: volumesActor,
+    actor,
     changes: {
       phase: 'purged',
       deletedAt: tx.clock.now(),
@@ -189,7 +220,8 @@ async function noteGone(tx: Tx, seen: Volume): Promise<Volume> {
       nextActionAt: null,
     },
   });
-  await tellOfVolume(tx, gone, { type: 'volume.deleted', actor: volumesActor, data: {} });
+  const data = gone.endReason === null ? {} : { reason: gone.endReason };
+  await tellOfVolume(tx, gone, { type: 'volume.deleted', actor, data });
   return gone;
 }
 
@@ -210,11 +242,19 @@ async function noteFailure(
   const why = messageOf(error);
   const isFinal = isDriverError(error) && givesUp.has(error.kind);
   if (isFinal && seen.phase === 'provisioning') {
-    return purge(tx, seen, { reason: 'It could not be provisioned.', actor: volumesActor, at: now });
+    return purge(tx, seen, { reason: notProvisioned(error.kind), actor: volumesActor, at: now });
   }
   // What it has is served on; only what it was to become in addition is not to be had.
   const isGrowing = task.what === 'serve' && seen.growth !== null && task.wish.sizeGb >= seen.growth.toGb;
   if (isFinal && isGrowing) return dropGrowth(tx, seen, 'The storage node has no room for it to grow.');
+  const isRestoring = task.what === 'serve' && task.wish.restore !== undefined;
+  if (isFinal && isRestoring && seen.restore?.id === task.wish.restore?.id) {
+    return saveVolume(tx, seen, {
+      ...stopAskingForRestore(seen, now),
+      lastError: why,
+      ...wishAnew(seen, now),
+    });
+  }
   const volume = await saveVolume(tx, seen, {
     troubleSince: seen.troubleSince ?? now,
     tries: seen.tries + 1,
@@ -225,6 +265,12 @@ async function noteFailure(
   return isLost(volume, node, now, policy)
     ? hide(tx, volume, 'Its storage server does not answer for it.')
     : volume;
+}
+
+function notProvisioned(kind: DriverErrorKind): string {
+  return kind === 'no_capacity'
+    ? 'It could not be provisioned: the storage node has no room for it.'
+    : 'It could not be provisioned: the storage node refused it.';
 }
 
 const givesUp: ReadonlySet<string> = new Set(['conflict', 'no_capacity', 'refused', 'unsupported']);

@@ -9,9 +9,15 @@ import { requireKeyRoomIn } from './create.service.ts';
 import { giveBack, stopSnapshotBilling, takeHold } from './money.service.ts';
 import { lockNodes } from './nodes.store.ts';
 import { defaultVolumePolicy } from './policy.ts';
-import { findSnapshot, insertSnapshot, listSnapshots, saveSnapshot } from './snapshots.store.ts';
+import {
+  findSnapshot,
+  insertSnapshot,
+  listRestoresFrom,
+  listSnapshots,
+  saveSnapshot,
+} from './snapshots.store.ts';
 import { requireRoomAt } from './update.service.ts';
-import { resourceOf, type Snapshot } from './volume.ts';
+import { resourceOf, type Snapshot, type Volume } from './volume.ts';
 import { findVolume, saveVolume } from './volumes.store.ts';
 
 /** So many a volume may have at once. */
@@ -53,6 +59,7 @@ export async function createSnapshot(
     mode,
     label: label ?? volume.label,
     sizeGb,
+    volumeGb: sizeGb,
     price,
     holdId: await takeHold(tx, volume, { step: `snapshot:${id}`, price }),
     status: 'creating',
@@ -70,6 +77,15 @@ export async function createSnapshot(
   return snapshot;
 }
 
+/** A restore that is being done reads it. */
+async function requireNotRestored(tx: Tx, volume: Volume, id: SnapshotId): Promise<void> {
+  const into = (await listRestoresFrom(tx, volume)).find(({ snapshotId }) => snapshotId === id);
+  if (into === undefined) return;
+  throw new Fault('SNAPSHOT_IN_USE', {
+    message: `The snapshot is being restored into volume ${into.wireId}.`,
+  });
+}
+
 /** Billing stops at once; its data goes as soon as the backend can be asked. Deleting it again changes nothing. */
 export async function deleteSnapshot(tx: Tx, call: KeyCall, wireId: number, id: SnapshotId): Promise<void> {
   const { key } = await enterAs(tx, call, 'volumes:write');
@@ -82,6 +98,7 @@ export async function deleteSnapshot(tx: Tx, call: KeyCall, wireId: number, id: 
   if (snapshot === null) throw new Fault('SNAPSHOT_NOT_FOUND');
   if (snapshot.status === 'deleting') return;
   requireAction(volume, 'snapshot');
+  await requireNotRestored(tx, volume, id);
   const now = tx.clock.now();
   await giveBack(tx, volume, snapshot.holdId);
   await stopSnapshotBilling(tx, volume, snapshot, now);

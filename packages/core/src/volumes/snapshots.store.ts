@@ -14,6 +14,7 @@ function toSnapshot(row: Selectable<Tables['volume_snapshots']>): Snapshot {
     mode: row.mode,
     label: row.label,
     sizeGb: row.size_gb,
+    volumeGb: row.volume_gb,
     price: parseFrozenPrice(row.price),
     holdId: row.hold_id === null ? null : fromUuid('hld', row.hold_id),
     status: row.status,
@@ -33,6 +34,7 @@ export async function insertSnapshot(tx: Tx, orgId: OrgId, snapshot: Snapshot): 
       mode: snapshot.mode,
       label: snapshot.label,
       size_gb: snapshot.sizeGb,
+      volume_gb: snapshot.volumeGb,
       price: JSON.stringify(snapshot.price),
       hold_id: snapshot.holdId === null ? null : toUuid(snapshot.holdId),
       status: snapshot.status,
@@ -80,7 +82,9 @@ export async function findSnapshot(
   return row === undefined ? null : toSnapshot(row);
 }
 
-export type SnapshotChanges = Partial<Pick<Snapshot, 'sizeGb' | 'price' | 'holdId' | 'status' | 'tries'>> & {
+export type SnapshotChanges = Partial<
+  Pick<Snapshot, 'sizeGb' | 'volumeGb' | 'price' | 'holdId' | 'status' | 'tries'>
+> & {
   readonly lastError?: string | null;
 };
 
@@ -95,6 +99,7 @@ export async function saveSnapshot(
   const now = tx.clock.now();
   const row: Updateable<Tables['volume_snapshots']> = {
     size_gb: changes.sizeGb,
+    volume_gb: changes.volumeGb,
     price: price === undefined ? undefined : JSON.stringify(price),
     hold_id: holdId === undefined ? undefined : holdId === null ? null : toUuid(holdId),
     status,
@@ -111,6 +116,35 @@ export async function saveSnapshot(
     .where('status', '=', before.status)
     .executeTakeFirst();
   return numUpdatedRows === 1n;
+}
+
+/** The volumes that snapshots of this one are being restored into, with the snapshot of each. */
+export async function listRestoresFrom(
+  reader: Reader,
+  volume: Pick<Volume, 'id' | 'orgId'>,
+): Promise<readonly { readonly wireId: number; readonly snapshotId: SnapshotId }[]> {
+  const rows = await reader.kysely
+    .selectFrom('volumes')
+    .select(['wire_id', 'restore_snapshot_id'])
+    .where('restore_volume_id', '=', toUuid(volume.id))
+    .where('org_id', '=', toUuid(volume.orgId))
+    .execute();
+  return rows.flatMap((row) =>
+    row.restore_snapshot_id === null
+      ? []
+      : [{ wireId: row.wire_id, snapshotId: fromUuid('snp', row.restore_snapshot_id) }],
+  );
+}
+
+/** The id that clients know, also of a volume that is gone. */
+export async function findWireId(reader: Reader, orgId: OrgId, id: VolumeId): Promise<number | null> {
+  const row = await reader.kysely
+    .selectFrom('volumes')
+    .select('wire_id')
+    .where('id', '=', toUuid(id))
+    .where('org_id', '=', toUuid(orgId))
+    .executeTakeFirst();
+  return row?.wire_id ?? null;
 }
 
 /** The volume is gone, and all of them with it. */

@@ -32,6 +32,17 @@ export interface Growth {
   readonly by: Date;
 }
 
+/** A snapshot that the backend has still to bring into the volume. */
+export interface Restore {
+  /** The backend remembers the restores that it has done by this id, so that each is done once. */
+  readonly id: string;
+  readonly snapshotId: SnapshotId;
+  /** The volume that the snapshot was taken of: the restored one itself where it is restored in place. */
+  readonly sourceId: VolumeId;
+  /** From then on the backend is asked only whether it was done. */
+  readonly by: Date;
+}
+
 export interface Volume {
   readonly id: VolumeId;
   readonly wireId: number;
@@ -50,6 +61,7 @@ export interface Volume {
   /** What was set aside when it was accepted, until its first meter takes it over. */
   readonly holdId: HoldId | null;
   readonly growth: Growth | null;
+  readonly restore: Restore | null;
   readonly maxNanoUsd: NanoUsd | null;
   readonly phase: VolumePhase;
   readonly status: VolumeState;
@@ -85,6 +97,8 @@ export interface Snapshot {
   readonly label: string;
   /** At most the size of the volume while it is made; what it takes once it is ready. */
   readonly sizeGb: number;
+  /** The size of the file system in it. */
+  readonly volumeGb: number;
   readonly price: FrozenPrice;
   readonly holdId: HoldId | null;
   readonly status: SnapshotStatus;

@@ -1,5 +1,5 @@
 import type { Contract } from '@millrace/contract';
-import type { Clock } from '@millrace/platform/clock';
+import type { Timer } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
 import { Fault } from '@millrace/platform/fault';
@@ -13,21 +13,30 @@ import {
 } from '@millrace/platform/http';
 import { parseId, type OrgId, type VolumeId } from '@millrace/platform/ids';
 import { z } from 'zod';
-import { keyCallOf, pageOf, positionIn, readCommitted } from '../identity/index.ts';
+import { keyCallOf, operatorCauseOf, pageOf, positionIn, readCommitted } from '../identity/index.ts';
 import { attachVolume, detachVolume } from './attach.service.ts';
-import { requireMaxUsd } from './create.ts';
+import { requireMaxUsd, requireRestoreOrder } from './create.ts';
 import { createVolume } from './create.service.ts';
 import { deleteVolume } from './life.service.ts';
 import { getRecord, listOwnSnapshots, listRecords, quoteVolume, recordOf } from './reading.service.ts';
+import { restoreSnapshot, type RestoreRequest } from './snapshot-restore.service.ts';
 import { createSnapshot, deleteSnapshot } from './snapshots.service.ts';
 import { updateVolume } from './update.service.ts';
-import { toWireCreated, toWireDetail, toWireQuote, toWireSnapshot, toWireVolume } from './volumes.wire.ts';
+import {
+  toWireCreated,
+  toWireDetail,
+  toWireQuote,
+  toWireSnapshot,
+  toWireVolume,
+  toWireWriteOff,
+} from './volumes.wire.ts';
+import { writeOffVolume } from './write-off.service.ts';
 
 export interface VolumeRoutes {
   readonly server: HttpServer;
   readonly operations: Contract['operations'];
   readonly db: Db;
-  readonly clock: Clock;
+  readonly clock: Timer;
   /** What every order goes through before its transaction: an id that nobody has, and money that was lent out. */
   readonly ordering: <T>(
     who: { readonly orgId: OrgId; readonly mode: Mode },
@@ -38,15 +47,27 @@ export interface VolumeRoutes {
 const resourceOf = (id: number) => ({ kind: 'volume', id: String(id) });
 const changing = { name: 'change volume', isolation: readCommitted } as const;
 
-/** Tenants: their volumes, who uses them, and their snapshots. */
+/** Tenants: their volumes, who uses them, and their snapshots. Operators: volumes whose storage node never returns. */
 export function serveVolumes(routes: VolumeRoutes): void {
   serveCreateAndList(routes);
   serveLinks(routes);
   serveChanges(routes);
   serveSnapshots(routes);
+  serveRestores(routes);
+  serveWriteOff(routes);
 }
 
-function serveCreateAndList({ server, operations, db, clock, ordering }: VolumeRoutes): void {
+function serveWriteOff({ server, operations }: VolumeRoutes): void {
+  server.serve(operations.adminWriteOffVolume, ({ params, body, context, transact }) =>
+    transact({ name: 'write off volume', isolation: readCommitted }, async (tx) => {
+      const request = { storageVolumeId: params.storageVolumeId, reason: body.reason };
+      const done = await writeOffVolume(tx, operatorCauseOf(context), request);
+      return { body: toWireWriteOff(done), resource: resourceOf(params.storageVolumeId) };
+    }),
+  );
+}
+
+function serveCreateAndList({ server, operations, db, ordering }: VolumeRoutes): void {
   server.serve(operations.createStorageVolume, ({ body, context, transact }) => {
     const { region, label, sizeInGb: sizeGb, rentalIds = [], name = null, tags = {} } = body;
     const order = { region, label, sizeGb, rentalIds, name, tags, maxUsd: requireMaxUsd(body.maxUsd) };
@@ -76,7 +97,7 @@ function serveCreateAndList({ server, operations, db, clock, ordering }: VolumeR
 
   server.serve(operations.quoteStorageVolume, async ({ query, context }) => {
     const { region, sizeInGb: sizeGb } = query;
-    const wish = { region, sizeGb, now: clock.now() };
+    const wish = { region, sizeGb, now: db.clock.now() };
     return toWireQuote(await quoteVolume(db, requirePrincipal(context), wish));
   });
 
@@ -135,6 +156,26 @@ function serveChanges({ server, operations }: VolumeRoutes): void {
       return { body: toWireDetail(await recordOf(tx, volume)) };
     }),
   );
+}
+
+function serveRestores({ server, operations, ordering }: VolumeRoutes): void {
+  server.serve(operations.restoreStorageVolumeSnapshot, ({ params, body, context, transact }) => {
+    const snapshotId = parseId('snp', params.snapshotId);
+    if (snapshotId === null) throw new Fault('SNAPSHOT_NOT_FOUND');
+    const of = { wireId: params.storageVolumeId, snapshotId };
+    const call = keyCallOf(context);
+    const accept = (request: RestoreRequest, use: () => void) =>
+      transact({ name: 'restore snapshot', isolation: readCommitted }, async (tx) => {
+        const volume = await restoreSnapshot(tx, call, of, request);
+        use();
+        return { body: toWireDetail(await recordOf(tx, volume)), resource: resourceOf(volume.wireId) };
+      });
+    const order = requireRestoreOrder(body);
+    if (order === null) return accept({ into: 'same-volume' }, () => undefined);
+    return ordering(requirePrincipal(context), (wireId, use) =>
+      accept({ into: 'new-volume', wireId, order }, use),
+    );
+  });
 }
 
 function serveSnapshots({ server, operations, db }: VolumeRoutes): void {

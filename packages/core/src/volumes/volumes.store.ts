@@ -12,7 +12,7 @@ import {
 import { nanoUsd } from '@millrace/platform/money';
 import { sql, type Insertable, type Selectable, type Updateable } from 'kysely';
 import { parseFrozenPrice } from '../prices/index.ts';
-import type { Growth, Volume, VolumeState } from './volume.ts';
+import type { Growth, Restore, Volume, VolumeState } from './volume.ts';
 
 /** All SQL about volumes and their transitions. Their attachments, snapshots and nodes have stores of their own. */
 
@@ -24,6 +24,17 @@ function growthOf(row: VolumeRow): Growth | null {
   const { grow_to_gb: toGb, grow_price: price, grow_by: by } = row;
   if (toGb === null || price === null || by === null) return null;
   return { toGb, price: parseFrozenPrice(price), holdId: holdOf(row.grow_hold_id), by };
+}
+
+function restoreOf(row: VolumeRow): Restore | null {
+  const {
+    restore_id: id,
+    restore_snapshot_id: snapshotId,
+    restore_volume_id: sourceId,
+    restore_by: by,
+  } = row;
+  if (id === null || snapshotId === null || sourceId === null || by === null) return null;
+  return { id, snapshotId: fromUuid('snp', snapshotId), sourceId: fromUuid('vol', sourceId), by };
 }
 
 export function toVolume(row: VolumeRow): Volume {
@@ -44,6 +55,7 @@ export function toVolume(row: VolumeRow): Volume {
     price: parseFrozenPrice(row.price),
     holdId: holdOf(row.hold_id),
     growth: growthOf(row),
+    restore: restoreOf(row),
     maxNanoUsd: row.max_nano_usd === null ? null : nanoUsd(row.max_nano_usd),
     phase: row.phase,
     status: row.status as VolumeState,
@@ -78,6 +90,7 @@ export type VolumeChanges = Partial<
     | 'price'
     | 'holdId'
     | 'growth'
+    | 'restore'
     | 'phase'
     | 'status'
     | 'statusReason'
@@ -103,7 +116,7 @@ const uuidOf = (id: HoldId | null): string | null => (id === null ? null : toUui
 
 /** Only what is named is changed: `undefined` leaves a column as it is. */
 function toUpdate(changes: VolumeChanges): Updateable<Tables['volumes']> {
-  const { growth, holdId } = changes;
+  const { growth, holdId, restore } = changes;
   const row: Updateable<Tables['volumes']> = {
     label: changes.label,
     tags: changes.tags === undefined ? undefined : JSON.stringify(changes.tags),
@@ -117,6 +130,14 @@ function toUpdate(changes: VolumeChanges): Updateable<Tables['volumes']> {
           grow_price: growth === null ? null : JSON.stringify(growth.price),
           grow_hold_id: uuidOf(growth?.holdId ?? null),
           grow_by: growth?.by ?? null,
+        }),
+    ...(restore === undefined
+      ? {}
+      : {
+          restore_id: restore?.id ?? null,
+          restore_snapshot_id: restore === null ? null : toUuid(restore.snapshotId),
+          restore_volume_id: restore === null ? null : toUuid(restore.sourceId),
+          restore_by: restore?.by ?? null,
         }),
     phase: changes.phase,
     status: changes.status,
@@ -185,6 +206,16 @@ export async function findVolume(
     .where('org_id', '=', toUuid(orgId))
     .where('mode', '=', mode)
     .where('phase', '<>', 'purged')
+    .executeTakeFirst();
+  return row === undefined ? null : toVolume(row);
+}
+
+/** A volume of any organisation, for operators, also after it was purged. */
+export async function findAnyVolume(reader: Reader, wireId: number): Promise<Volume | null> {
+  const row = await reader.kysely
+    .selectFrom('volumes')
+    .selectAll()
+    .where('wire_id', '=', wireId)
     .executeTakeFirst();
   return row === undefined ? null : toVolume(row);
 }

@@ -2,8 +2,9 @@ import type { Answer, Contract } from '@millrace/contract';
 import { toUuid } from '@millrace/platform/ids';
 import { toNearestUsdNumber } from '@millrace/platform/money';
 import { rateOf } from '../prices/index.ts';
-import type { VolumeQuote, VolumeRecord } from './reading.service.ts';
+import type { VolumeDetail, VolumeQuote, VolumeRecord } from './reading.service.ts';
 import type { Snapshot, Volume } from './volume.ts';
+import type { VolumeWriteOff } from './write-off.service.ts';
 
 /** Volumes on the wire: the closed record of the interface, and what our own operations show beside it. */
 
@@ -42,7 +43,7 @@ export function toWireVolume({ volume, rentalIds }: VolumeRecord): WireVolume {
   };
 }
 
-export function toWireDetail(record: VolumeRecord): WireVolumeDetail {
+export function toWireDetail(record: VolumeDetail): WireVolumeDetail {
   const { volume } = record;
   return {
     ...toWireVolume(record),
@@ -51,6 +52,16 @@ export function toWireDetail(record: VolumeRecord): WireVolumeDetail {
     name: volume.name,
     statusReason: volume.statusReason,
     growingToGb: volume.growth?.toGb ?? null,
+    restoring: restoringOf(record),
+  };
+}
+
+function restoringOf({ volume: { restore }, sourceWireId }: VolumeDetail): WireVolumeDetail['restoring'] {
+  if (restore === null || sourceWireId === null) return null;
+  return {
+    snapshotId: restore.snapshotId,
+    storageVolumeId: sourceWireId,
+    deadline: restore.by.toISOString(),
   };
 }
 
@@ -76,6 +87,7 @@ export function toWireSnapshot(snapshot: Snapshot, storageVolumeId: number): Wir
     label: snapshot.label,
     status,
     sizeInGb: snapshot.sizeGb,
+    volumeSizeInGb: snapshot.volumeGb,
     // Only what is there costs.
     costPerHour: status === 'ready' ? toNearestUsdNumber(rateOf(snapshot.price)) : 0,
     createdAt: snapshot.createdAt.toISOString(),
@@ -92,5 +104,15 @@ export function toWireQuote({
     costPerHourNanoUsd: String(perHour),
     costPer30DaysNanoUsd: String(per30Days),
     holdNanoUsd: String(hold),
+  };
+}
+
+export function toWireWriteOff(done: VolumeWriteOff): Answer<Operations['adminWriteOffVolume']> {
+  const { volume, billingStoppedAt, finalCost, detachedRentalIds } = done;
+  return {
+    storageVolumeId: volume.wireId,
+    billingStoppedAt: timeOf(billingStoppedAt),
+    finalCost: { amountUsd: toNearestUsdNumber(finalCost), nanoUsd: String(finalCost) },
+    detachedRentalIds: [...detachedRentalIds],
   };
 }

@@ -1,9 +1,12 @@
+import { withDeadline } from '@millrace/platform/clock';
 import type { Db, Tx } from '@millrace/platform/db';
 import { isUuid, toUuid, type OrgId, type StorageNodeId, type VolumeId } from '@millrace/platform/ids';
+import { createItemRunner, type ItemRunner } from '@millrace/platform/loops';
 import { counter, gauge } from '@millrace/platform/telemetry';
 import type { VolumeBackend, VolumeView } from '@millrace/storage';
 import { listClientsOfNode } from './attachments.store.ts';
 import type { ConvergeParts } from './converge.ts';
+import { lookAtStorage, removeLeftovers } from './loops.ts';
 import { silentForMs, watchAt, type StorageNode } from './nodes.ts';
 import {
   claimLook,
@@ -39,19 +42,63 @@ const lateSeconds = gauge(
 
 const isolation = 'read committed' as const;
 
-/** Looks at every node whose look is due, one after the other is claimed and all at once. Answers how many. */
+export interface NodeWatch {
+  /** Checks every node whose check is due. Returns how many there were. */
+  look(signal: AbortSignal): Promise<number>;
+  /** Resolves when no check and no removal is under way. */
+  ended(): Promise<void>;
+}
+
+interface WatchRunners {
+  readonly looks: ItemRunner;
+  readonly leftovers: ItemRunner;
+}
+
+/**
+ * Checks nodes concurrently, and waits for each at most its time limit: a node that hangs keeps its own slot, and the next
+ * check of the others begins meanwhile. Leftovers are removed beside the checks, since a removal may take long.
+ */
+export function createNodeWatch(parts: ConvergeParts, patienceMs: number = LOOK_PATIENCE_MS): NodeWatch {
+  const { db, clock, log } = parts;
+  const runners: WatchRunners = {
+    looks: createItemRunner(lookAtStorage, { clock, log }),
+    leftovers: createItemRunner(removeLeftovers, { clock, log }),
+  };
+  return {
+    async look(signal) {
+      const claimed: StorageNode[] = [];
+      while (!signal.aborted && claimed.length < runners.looks.free) {
+        const node = await claim(
+          parts,
+          claimed.map(({ id }) => id),
+        );
+        if (node === null) break;
+        claimed.push(node);
+      }
+      await runners.looks.run(claimed, {
+        key: ({ id }) => id,
+        work: (node, ends) => lookAt(parts, runners, node, ends),
+        signal,
+        patienceMs,
+      });
+      lateSeconds.record((await readOldestDueMs(db, db.clock.now())) * 1e-3);
+      return claimed.length;
+    },
+    async ended() {
+      await Promise.all([runners.looks.settled(), runners.leftovers.settled()]);
+    },
+  };
+}
+
+/** Most nodes answer sooner; those that do not are waited for beside the next round. */
+const LOOK_PATIENCE_MS = 2_000;
+
+/** One round over the nodes that are due, all of it waited for. Answers how many there were. */
 export async function lookAtNodes(parts: ConvergeParts, signal: AbortSignal): Promise<number> {
-  const looks: Promise<void>[] = [];
-  const claimed: StorageNodeId[] = [];
-  while (!signal.aborted) {
-    const node = await claim(parts, claimed);
-    if (node === null) break;
-    claimed.push(node.id);
-    looks.push(lookAt(parts, node, signal));
-  }
-  await Promise.all(looks);
-  lateSeconds.record((await readOldestDueMs(parts.db, parts.clock.now())) * 1e-3);
-  return looks.length;
+  const watch = createNodeWatch(parts, lookAtStorage.timeoutMs);
+  const count = await watch.look(signal);
+  await watch.ended();
+  return count;
 }
 
 function claim({ db, policy }: ConvergeParts, but: readonly StorageNodeId[]): Promise<StorageNode | null> {
@@ -65,23 +112,27 @@ function claim({ db, policy }: ConvergeParts, but: readonly StorageNodeId[]): Pr
   });
 }
 
-async function lookAt(parts: ConvergeParts, node: StorageNode, signal: AbortSignal): Promise<void> {
+async function lookAt(
+  parts: ConvergeParts,
+  runners: WatchRunners,
+  node: StorageNode,
+  signal: AbortSignal,
+): Promise<void> {
   const { db, clock, policy, log, backends } = parts;
-  const late = new AbortController();
-  const cancel = clock.after(policy.gapMs, () => late.abort(new Error('it took too long')));
   try {
-    const backend = await backends.of(node);
-    const views = await backend.list(AbortSignal.any([signal, late.signal]));
+    // The wait ends here also if the backend ignores its signal.
+    const [backend, views] = await withDeadline(clock, 'A look at a node', policy.gapMs, async (late) => {
+      const connected = await backends.of(node);
+      return [connected, await connected.list(AbortSignal.any([signal, late]))] as const;
+    });
     await noteAnswer(db, node);
-    if (node.kind !== 'mock') await compare(parts, node, backend, views, signal);
+    if (node.kind !== 'mock') await compare(parts, runners, node, { backend, views, signal });
     silent.record(0, { node: node.name });
   } catch (error) {
     if (signal.aborted) return;
     log.warn({ err: error, storageNode: node.name }, 'a storage node did not answer');
     backends.renew(node.id);
     await noteSilence(parts, node, messageOf(error));
-  } finally {
-    cancel();
   }
 }
 
@@ -113,6 +164,7 @@ async function noteSilence({ db, policy }: ConvergeParts, node: StorageNode, why
 }
 
 const REASON_MAX = 1_000;
+const REMOVAL_PATIENCE_MS = 1_000;
 
 async function hideOne(tx: Tx, orgId: OrgId, id: VolumeId, nodeId: StorageNodeId): Promise<void> {
   const volume = await lockVolume(tx, orgId, id);
@@ -124,13 +176,12 @@ async function hideOne(tx: Tx, orgId: OrgId, id: VolumeId, nodeId: StorageNodeId
 /** What the node serves against what it should, of volumes that nobody works on. */
 async function compare(
   parts: ConvergeParts,
+  runners: WatchRunners,
   node: StorageNode,
-  backend: VolumeBackend,
-  views: readonly VolumeView[],
-  signal: AbortSignal,
+  look: NodeLook,
 ): Promise<void> {
   const { db } = parts;
-  const found = new Map(views.map((view) => [view.externalId, view]));
+  const found = new Map(look.views.map((view) => [view.externalId, view]));
   const ours = await listVolumesOfNode(db, node.id);
   const clients = await listClientsOfNode(db, node.id);
   const wrong = ours.filter((volume) =>
@@ -140,7 +191,13 @@ async function compare(
     differing.add(wrong.length);
     await db.transaction({ name: 'wish volumes again', isolation }, (tx) => wishAgain(tx, wrong));
   }
-  await dropLeftovers(parts, node, { backend, ours, views, signal });
+  await dropLeftovers(parts, runners, node, { ...look, ours });
+}
+
+interface NodeLook {
+  readonly backend: VolumeBackend;
+  readonly views: readonly VolumeView[];
+  readonly signal: AbortSignal;
 }
 
 function differs(volume: Volume, view: VolumeView | undefined, attached: readonly string[]): boolean {
@@ -157,19 +214,20 @@ function differs(volume: Volume, view: VolumeView | undefined, attached: readonl
 /** What a node has of volumes that are purged is removed again; what nobody knows is left for a person to look at. */
 async function dropLeftovers(
   { db, log }: ConvergeParts,
+  { leftovers }: WatchRunners,
   node: StorageNode,
-  look: {
-    readonly backend: VolumeBackend;
-    readonly ours: readonly Volume[];
-    readonly views: readonly VolumeView[];
-    readonly signal: AbortSignal;
-  },
+  look: NodeLook & { readonly ours: readonly Volume[] },
 ): Promise<void> {
   const known = new Set(look.ours.map(({ id }) => toUuid(id)));
   const unknown = look.views.map(({ externalId }) => externalId).filter((id) => !known.has(id));
   const named = unknown.filter(isUuid);
   const purged = named.length === 0 ? new Set<string>() : await findPurged(db, node.id, named);
-  for (const id of purged) await look.backend.remove(id, look.signal);
+  // As many as there is room for: the next check finds the rest.
+  await leftovers.run([...purged].slice(0, leftovers.free), {
+    key: (id) => `${node.id} ${id}`,
+    work: (id, signal) => look.backend.remove(id, signal),
+    patienceMs: REMOVAL_PATIENCE_MS,
+  });
   const left = unknown.filter((id) => !purged.has(id));
   strays.record(left.length, { node: node.name });
   if (left.length > 0) {

@@ -8,6 +8,7 @@ import { createWireIdAllocator } from '@millrace/platform/wire-ids';
 import {
   createTestDatabase,
   hybridClock,
+  longDbTimeouts,
   plantFleet,
   testClock,
   testIds,
@@ -96,7 +97,14 @@ export async function createVolumeWorld(): Promise<VolumeWorld> {
   const database = await createTestDatabase();
   const clock = testClock();
   const ids = createIdSource({ clock, cell: 1 });
-  const db = createDb({ url: database.url, poolSize: 8, clock: hybridClock(clock), ids, log: quiet });
+  const db = createDb({
+    ...longDbTimeouts,
+    url: database.url,
+    poolSize: 8,
+    clock: hybridClock(clock),
+    ids,
+    log: quiet,
+  });
   const run = <T>(work: (tx: Tx) => Promise<T>): Promise<T> =>
     db.transaction({ name: 'test', isolation: readCommitted }, work);
   const backend = createFakeBackend();
@@ -225,6 +233,13 @@ async function eventsOf(db: Db, orgId: OrgId) {
 }
 
 let nextRentalWireId = 2_000_000_000;
+let addressCount = 0;
+
+/** No two machines of a region have one. */
+function nextAddress(): string {
+  addressCount += 1;
+  return `10.0.${Math.trunc(addressCount / 200)}.${(addressCount % 200) + 7}`;
+}
 
 /** Rentals as their rows would be, without an engine or a meter behind them. */
 function plantsOf(db: Db, clock: SimulatedClock, fleets: Readonly<Record<string, PlantedFleet>>) {
@@ -233,7 +248,7 @@ function plantsOf(db: Db, clock: SimulatedClock, fleets: Readonly<Record<string,
       kind = 'bare-metal',
       region: where = region,
       status = 'Running',
-      addresses = ['10.0.0.7'],
+      addresses = [nextAddress()],
     } = options;
     const fleet = fleets[where];
     const [nodeId] = fleet?.nodeIds ?? [];

@@ -1,0 +1,21 @@
+import { SimulatedClock } from '@millrace/platform/clock';
+import { expect, it } from 'vitest';
+import { Slots } from './slots.ts';
+
+const hang = (): Promise<never> => new Promise(() => undefined);
+
+it('orders that hang free their slots after their time, and are answered as unavailable', async () => {
+  const clock = new SimulatedClock();
+  const slots = new Slots({ clock, what: 'orders', most: 3, timeoutMs: 1_000 });
+  const hanging = [1, 2, 3].map(() => slots.take(hang).catch((error: unknown) => error));
+  await expect(slots.take(async () => 'done')).rejects.toMatchObject({ kind: 'busy' });
+  await clock.advance(1_000);
+  for (const answer of await Promise.all(hanging)) expect(answer).toMatchObject({ kind: 'unavailable' });
+  expect(await slots.take(async () => 'done')).toBe('done');
+});
+
+it('a refusal of the work is answered as it is, and frees its slot', async () => {
+  const slots = new Slots({ clock: new SimulatedClock(), what: 'orders', most: 1, timeoutMs: 1_000 });
+  await expect(slots.take(() => Promise.reject(new Error('refused')))).rejects.toThrow('refused');
+  expect(await slots.take(async () => 'done')).toBe('done');
+});

@@ -1,0 +1,239 @@
+import { execFile, spawn } from 'node:child_process';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdir, readFile, readlink, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { exportPath, type VolumeWish } from '@millrace/storage';
+import type { Nfs41Client } from '@millrace/storage/nfs41';
+import { eventually, testIds } from '@millrace/testing';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { answerOf, never, openIn, openStage, type Stage } from './node.fixture.ts';
+
+// Snapshots that are restored, on a real node: XFS images, NFS servers, and clients that read every byte.
+
+const run = promisify(execFile);
+let stage: Stage;
+
+beforeAll(async () => {
+  stage = await openStage({ poolGb: 40, leaseSeconds: 4 });
+});
+
+afterAll(async () => {
+  await stage?.[Symbol.asyncDispose]();
+});
+
+const chunkBytes = 65_536;
+const chunks = 24;
+
+async function write(client: Nfs41Client, data: Buffer): Promise<void> {
+  const file = await openIn(client, 'data');
+  for (let at = 0; at < data.length; at += chunkBytes)
+    await client.write(file, at, data.subarray(at, at + chunkBytes));
+  await client.close(file);
+}
+
+async function read(client: Nfs41Client): Promise<Buffer> {
+  const file = await openIn(client, 'data');
+  const parts: Buffer[] = [];
+  for (let at = 0; at < chunks * chunkBytes; at += chunkBytes)
+    parts.push(await client.read(file, at, chunkBytes));
+  await client.close(file);
+  return Buffer.concat(parts);
+}
+
+async function contentOf(wish: VolumeWish): Promise<Buffer> {
+  await stage.ensure({ ...wish, clients: [stage.node.client(0)] });
+  return asMachine(wish, read);
+}
+
+/** Starts again if the machine stalled for longer than the lease, since the server then closes the file. */
+async function asMachine<T>({ vip }: VolumeWish, work: (client: Nfs41Client) => Promise<T>): Promise<T> {
+  const done = await eventually(
+    { what: 'a machine to read or write its file', timeoutMs: 300_000 },
+    async () => ({
+      result: await work(await stage.machine(vip, stage.node.client(0))),
+    }),
+  );
+  return done.result;
+}
+
+/** A volume whose snapshot holds `old`, and that holds `fresh` itself. No client may mount it. */
+async function keptVolume(changes: Partial<VolumeWish> = {}) {
+  const wish = stage.wish(changes);
+  const [old, fresh] = [randomBytes(chunks * chunkBytes), randomBytes(chunks * chunkBytes)];
+  await stage.ensure({ ...wish, clients: [stage.node.client(0)] });
+  await asMachine(wish, (client) => write(client, old));
+  const snapshotId = randomUUID();
+  await stage.backend.snapshot(wish.externalId, snapshotId, never);
+  await asMachine(wish, (client) => write(client, fresh));
+  await stage.ensure(wish);
+  const order = () => ({ id: randomUUID(), volumeId: wish.externalId, snapshotId });
+  return { wish, old, fresh, snapshotId, order };
+}
+
+const folderOf = ({ externalId }: VolumeWish): string => path.join(stage.node.pool, 'volumes', externalId);
+const recordOf = async (wish: VolumeWish): Promise<Record<string, unknown>> =>
+  JSON.parse(await readFile(path.join(folderOf(wish), 'volume.json'), 'utf8'));
+
+test('a volume of which snapshots were taken is mounted again after a loss of power, also one with small sectors', async () => {
+  const { wish, fresh } = await keptVolume();
+  await stage.node.losePower();
+  await stage.node.restart();
+  expect((await contentOf(wish)).equals(fresh)).toBe(true);
+  // As volumes were made before: the snapshot shares its blocks, and their sectors are larger than those of the file system.
+  await stage.node.losePower();
+  const image = path.join(folderOf(wish), 'volume.img');
+  await run('rm', [image]);
+  await run('truncate', ['-s', '1G', image]);
+  await run('mkfs.xfs', ['-q', '-K', '-s', 'size=512', image]);
+  await run('cp', ['--reflink=always', image, `${image}.shared`]);
+  await stage.node.restart();
+  expect(await stage.ensure(wish)).toMatchObject({ isServed: true });
+});
+
+test('a snapshot is restored into a new volume byte for byte, and the volume that it is of stays as it is', async () => {
+  const { wish, old, fresh, order } = await keptVolume();
+  const restore = order();
+  const copy = stage.wish({ orgId: wish.orgId, sizeGb: 2, restore });
+  expect(await stage.ensure(copy)).toMatchObject({ sizeGb: 2, isServed: true, restored: [restore.id] });
+  expect((await contentOf(copy)).equals(old)).toBe(true);
+  expect((await contentOf(wish)).equals(fresh)).toBe(true);
+  // It was grown to its own size.
+  expect((await stat(path.join(folderOf(copy), 'volume.img'))).size).toBe(2 * 1_073_741_824);
+});
+
+test('a file handle of the snapshotted volume is refused by the volume that was restored from it', async () => {
+  const { wish, order } = await keptVolume();
+  const copy = stage.wish({ orgId: wish.orgId, restore: order() });
+  const clients = [stage.node.client(0)];
+  await stage.ensure({ ...copy, clients });
+  await stage.ensure({ ...wish, clients });
+  const original = await openIn(await stage.machine(wish.vip, stage.node.client(0)), 'data');
+  const client = await stage.machine(copy.vip, stage.node.client(0));
+  expect(await answerOf(client.size(original.handle))).toMatch(/^(?:STALE|BADHANDLE)$/);
+});
+
+test('a snapshot is restored into its own volume byte for byte, once, and with the size that it has grown to', async () => {
+  const { wish, old, order } = await keptVolume();
+  const grown = { ...wish, sizeGb: 2 };
+  await stage.ensure(grown);
+  const restore = order();
+  expect(await stage.ensure({ ...grown, restore })).toMatchObject({ sizeGb: 2, restored: [restore.id] });
+  expect((await contentOf(grown)).equals(old)).toBe(true);
+  // The same order again, as after a lost answer, does not undo what was written since.
+  const later = randomBytes(chunks * chunkBytes);
+  await asMachine(wish, (client) => write(client, later));
+  expect(await stage.ensure({ ...grown, restore })).toMatchObject({ restored: [restore.id] });
+  expect((await contentOf(grown)).equals(later)).toBe(true);
+  expect((await stat(path.join(folderOf(grown), 'volume.img'))).size).toBe(2 * 1_073_741_824);
+  // Ordered again, it is done again.
+  await stage.ensure({ ...grown, restore: order() });
+  expect((await contentOf(grown)).equals(old)).toBe(true);
+});
+
+test('a volume is restored in place while a program in another mount namespace still has the old file system', async () => {
+  const { wish, old, order } = await keptVolume();
+  const program = spawn('unshare', ['--mount', '--propagation', 'private', 'sleep', 'infinity']);
+  const ended = new Promise((resolve) => program.once('exit', resolve));
+  onTestFinished(async () => {
+    program.kill('SIGKILL');
+    await ended;
+  });
+  const mount = path.join(folderOf(wish), 'mount');
+  await eventually({ what: 'the mounts of the program' }, async () => {
+    // Until `unshare` has run, the program is in the mount namespace of this process.
+    const [here, there] = await Promise.all(
+      ['self', program.pid ?? 0].map((pid) => readlink(`/proc/${pid}/ns/mnt`)),
+    );
+    return here !== there;
+  });
+  const restore = order();
+  expect(await stage.ensure({ ...wish, restore })).toMatchObject({ isServed: true, restored: [restore.id] });
+  expect(await readFile(`/proc/${program.pid}/mountinfo`, 'utf8')).toContain(mount);
+  expect((await contentOf(wish)).equals(old)).toBe(true);
+});
+
+test('clients that were attached before are refused while and after a volume is restored in place', async () => {
+  const { wish, order } = await keptVolume();
+  const clients = [stage.node.client(0)];
+  await stage.ensure({ ...wish, clients });
+  const before = await stage.machine(wish.vip, stage.node.client(0));
+  await openIn(before, 'data');
+  await stage.ensure({ ...wish, restore: order() });
+  const after = await stage.machine(wish.vip, stage.node.client(0));
+  expect(await answerOf(after.lookup(exportPath))).toBe('NOENT');
+});
+
+test('an order without the restore cancels one that was not done, and the content stays', async () => {
+  const { wish, fresh, snapshotId } = await keptVolume();
+  const snapshot = path.join(folderOf(wish), 'snapshots', `${snapshotId}.img`);
+  // A copy fails: the snapshot is a folder.
+  await run('mv', [snapshot, `${snapshot}.aside`]);
+  await mkdir(path.join(snapshot, 'x'), { recursive: true });
+  const restore = { id: randomUUID(), volumeId: wish.externalId, snapshotId };
+  await expect(stage.ensure({ ...wish, restore })).rejects.toMatchObject({ kind: 'failed' });
+  expect(await recordOf(wish)).toMatchObject({ restore });
+  const [view] = (await stage.backend.list(never)).filter(({ externalId }) => externalId === wish.externalId);
+  expect(view).toMatchObject({ restored: [] });
+  await run('rm', ['-r', snapshot]);
+  await run('mv', [`${snapshot}.aside`, snapshot]);
+  expect(await stage.ensure(wish)).toMatchObject({ isServed: true, restored: [] });
+  expect((await contentOf(wish)).equals(fresh)).toBe(true);
+});
+
+test('a restore that was decided is put in place after a crash, and one that was not is dropped', async () => {
+  const decided = await keptVolume();
+  const undecided = await keptVolume();
+  await stage.node.agent().crash();
+  const id = randomUUID();
+  for (const { wish, snapshotId } of [decided, undecided]) {
+    const folder = folderOf(wish);
+    await mkdir(path.join(folder, 'restores'), { mode: 0o700 });
+    const snapshot = path.join(folder, 'snapshots', `${snapshotId}.img`);
+    await run('cp', ['--reflink=always', snapshot, path.join(folder, 'restores', `${id}.img`)]);
+  }
+  const record = { ...(await recordOf(decided.wish)), restored: [id] };
+  await writeFile(path.join(folderOf(decided.wish), 'volume.json'), JSON.stringify(record));
+  await stage.node.restart();
+  expect((await contentOf(decided.wish)).equals(decided.old)).toBe(true);
+  expect((await contentOf(undecided.wish)).equals(undecided.fresh)).toBe(true);
+});
+
+test('an agent that is killed anywhere in a restore leaves the old content or the new one, and the order ends it', async () => {
+  const { wish, old, order } = await keptVolume();
+  for (const afterMs of [5, 60, 200]) {
+    const [restore, copy] = [order(), stage.wish({ orgId: wish.orgId, restore: order() })];
+    const orders = [stage.ensure({ ...wish, restore }), stage.ensure(copy)];
+    const settled = Promise.allSettled(orders);
+    await new Promise((resolve) => setTimeout(resolve, afterMs));
+    await stage.node.agent().crash();
+    await settled;
+    await stage.node.restart();
+    for (const one of [{ ...wish, restore }, copy]) {
+      const again = () => stage.ensure(one).catch(() => undefined);
+      await eventually({ what: 'the order to be carried out', timeoutMs: 300_000 }, again);
+      expect((await contentOf(one)).equals(old), `killed after ${afterMs} ms`).toBe(true);
+    }
+    await stage.backend.remove(copy.externalId, never);
+  }
+  const { stdout } = await run('losetup', ['--list', '--noheadings', '--output', 'BACK-FILE']);
+  expect(
+    stdout.split('\n').filter((file) => file.startsWith(stage.node.pool) && file.includes('restores')),
+  ).toEqual([]);
+});
+
+test('a snapshot that is absent, of another organisation or too large is refused, and nothing is made', async () => {
+  const { wish, order } = await keptVolume({ sizeGb: 2 });
+  const copy = stage.wish({ orgId: wish.orgId, sizeGb: 2 });
+  const refused = { kind: 'refused', isFinal: true };
+  const absent = { ...order(), snapshotId: randomUUID() };
+  await expect(stage.ensure({ ...copy, restore: absent })).rejects.toMatchObject(refused);
+  const nowhere = { ...order(), volumeId: randomUUID() };
+  await expect(stage.ensure({ ...copy, restore: nowhere })).rejects.toMatchObject(refused);
+  const foreign = { ...copy, orgId: testIds.next('org'), restore: order() };
+  await expect(stage.ensure(foreign)).rejects.toMatchObject(refused);
+  await expect(stage.ensure({ ...copy, sizeGb: 1, restore: order() })).rejects.toMatchObject(refused);
+  expect((await stage.backend.list(never)).map(({ externalId }) => externalId)).not.toContain(
+    copy.externalId,
+  );
+});

@@ -1,0 +1,128 @@
+import { execFileSync } from 'node:child_process';
+import { access, mkdir, mkdtemp, open, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { SimulatedClock } from '@millrace/platform/clock';
+import { poisonedLoop, testIds, testLog, type ItemPoison } from '@millrace/testing';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Pool, VolumeFolder } from './pool.ts';
+import { writeRecord, type VolumeRecord } from './record.ts';
+import { createVolumes, type Volumes } from './volumes.ts';
+
+let root: string;
+let clock: SimulatedClock;
+let volumes: Volumes;
+let ids: string[];
+/** Named pipes. A read of one waits until the pipe is opened for writing. */
+let pipes: string[];
+
+function folderOf(id: string): VolumeFolder {
+  const folder = path.join(root, id);
+  const at = (name: string): string => path.join(folder, name);
+  return {
+    ...{ id, path: folder, record: at('volume.json'), image: at('volume.img'), mount: at('mount') },
+    ...{ snapshots: at('snapshots'), restores: at('restores'), recovery: at('recovery') },
+    ...{ config: at('ganesha.conf'), log: at('ganesha.log'), pid: at('ganesha.pid') },
+  };
+}
+
+beforeEach(async () => {
+  root = await mkdtemp(path.join(tmpdir(), 'millrace-supervision-'));
+  await mkdir(path.join(root, 'leaving'));
+  clock = new SimulatedClock();
+  ids = [];
+  pipes = [];
+  const pool: Pool = {
+    volume: folderOf,
+    snapshot: (id, snapshotId) => path.join(folderOf(id).snapshots, `${snapshotId}.img`),
+    leaving: (name) => path.join(root, 'leaving', name),
+    ids: async () => ids.toSorted(),
+    totalBytes: async () => 0,
+    close: async () => undefined,
+  };
+  volumes = createVolumes({
+    pool,
+    clock,
+    log: testLog(),
+    settings: {} as never,
+    onEnd: () => undefined,
+    isVip: () => true,
+  });
+});
+
+afterEach(async () => {
+  for (const pipe of pipes) await (await open(pipe, 'r+')).close();
+  await volumes.settle();
+  await rm(root, { recursive: true, force: true });
+});
+
+async function plant(id: string): Promise<VolumeFolder> {
+  const folder = folderOf(id);
+  await mkdir(folder.path);
+  ids.push(id);
+  return folder;
+}
+
+/** Plants a volume that its next check removes. */
+async function plantHealthy(id: string): Promise<VolumeFolder> {
+  const folder = await plant(id);
+  const record: VolumeRecord = {
+    ...{ externalId: id, orgId: testIds.next('org'), sizeGb: 1, madeGb: 0, vip: '10.8.0.1', clients: [] },
+    ...{ generation: 1, sequence: 1, restore: null, restored: [], isLeaving: true },
+  };
+  await writeRecord(folder, record);
+  return folder;
+}
+
+/** Plants a volume whose record cannot be parsed, or hangs every reader as a disk that does not answer would. */
+async function plantPoisoned(id: string, how: ItemPoison): Promise<void> {
+  const { record } = await plant(id);
+  if (how === 'throws') return writeFile(record, 'no record');
+  execFileSync('mkfifo', [record]);
+  pipes.push(record);
+}
+
+const isGone = ({ path: folder }: VolumeFolder): Promise<boolean> =>
+  access(folder).then(
+    () => false,
+    () => true,
+  );
+
+/** Runs one round. Time passes only after all healthy volumes were checked. */
+async function supervise(healthy: readonly VolumeFolder[]): Promise<void> {
+  let isOver = false;
+  const round = volumes.supervise().finally(() => (isOver = true));
+  await expect.poll(async () => (await Promise.all(healthy.map(isGone))).every(Boolean)).toBe(true);
+  for (const { id } of healthy) ids.splice(ids.indexOf(id), 1);
+  while (!isOver) {
+    await clock.advance(1_000);
+    await new Promise(setImmediate);
+  }
+  await round;
+}
+
+describe(poisonedLoop('supervise volumes'), () => {
+  it.each<ItemPoison>(['throws', 'hangs'])(
+    'that %s delays no check of another volume, in this round and in the next ones',
+    async (how) => {
+      await plantPoisoned('a-poisoned', how);
+      for (const id of ['b-one', 'c-two', 'd-three']) await supervise([await plantHealthy(id)]);
+    },
+  );
+
+  it('that hangs, beside one that throws, delays no check of the volumes behind them', async () => {
+    await plantPoisoned('a-hangs', 'hangs');
+    await plantPoisoned('b-throws', 'throws');
+    const healthy = [];
+    for (const id of ['c', 'd', 'e', 'f', 'g', 'h']) healthy.push(await plantHealthy(id));
+    await supervise(healthy);
+  });
+
+  it('that hangs refuses other work, and other volumes are checked after its deadline', async () => {
+    await plantPoisoned('a-hangs', 'hangs');
+    await supervise([await plantHealthy('b')]);
+    await clock.advance(600_000);
+    await expect(volumes.remove('a-hangs')).rejects.toThrow('hangs');
+    await supervise([await plantHealthy('c')]);
+  });
+});

@@ -1,0 +1,33 @@
+import { defineLoop } from '@millrace/platform/loops';
+
+export const freezeVolumes = defineLoop({
+  name: 'freeze unpaid volumes',
+  over: 'organisations',
+  maxRetryMs: 5 * 60_000,
+});
+/** One check of a storage node, within the time that its claim lasts. The policy says how often. */
+export const lookAtStorage = defineLoop({
+  name: 'look at storage nodes',
+  over: 'storage nodes',
+  timeoutMs: 5 * 60_000,
+  atOnce: 64,
+  firstRetryMs: 1,
+  maxRetryMs: 1,
+});
+/** A leftover volume on a storage node. It is removed beside the checks. */
+export const removeLeftovers = defineLoop({
+  name: 'remove leftover volumes',
+  over: 'storage nodes',
+  timeoutMs: 150_000,
+  atOnce: 16,
+  firstRetryMs: 30_000,
+});
+/** One round of one volume. It settles its own failures, and its next round has a growing wait. */
+export const convergeVolumes = defineLoop({
+  name: 'bring volumes about',
+  over: 'storage nodes',
+  timeoutMs: 10 * 60_000,
+  atOnce: 64,
+  firstRetryMs: 1,
+  maxRetryMs: 1,
+});

@@ -1,0 +1,78 @@
+import type { Tx } from '@millrace/platform/db';
+import { Fault } from '@millrace/platform/fault';
+import { addUsd, zeroUsd, type NanoUsd } from '@millrace/platform/money';
+import { appendAudit, type Cause } from '../identity/index.ts';
+import { costAt } from '../metering/index.ts';
+import { listHolders } from './attachments.store.ts';
+import { purge } from './life.service.ts';
+import { metersOf } from './money.service.ts';
+import type { StorageNode } from './nodes.ts';
+import { findNode } from './nodes.store.ts';
+import { noteGone } from './settle.service.ts';
+import { resourceOf, type Volume } from './volume.ts';
+import { findAnyVolume, lockVolume } from './volumes.store.ts';
+
+/** Writing off a volume whose storage node never returns: no node can confirm that its data is deleted. */
+
+export interface VolumeWriteOff {
+  readonly volume: Volume;
+  readonly billingStoppedAt: Date | null;
+  readonly finalCost: NanoUsd;
+  readonly detachedRentalIds: readonly number[];
+}
+
+const LOST = 'Its storage node is lost and does not return. Its data is gone.';
+
+/**
+ * An operator declares the data of a volume lost. What was charged after its storage node last answered is given back. A
+ * repeated call returns the result.
+ */
+export async function writeOffVolume(
+  tx: Tx,
+  cause: Cause,
+  request: { readonly storageVolumeId: number; readonly reason: string },
+): Promise<VolumeWriteOff> {
+  const found = await findAnyVolume(tx, request.storageVolumeId);
+  const volume = found === null ? null : await lockVolume(tx, found.orgId, found.id);
+  if (volume === null) throw new Fault('VOLUME_NOT_FOUND');
+  if (volume.phase === 'purged') return answerOf(tx, volume, []);
+  const node = await findNode(tx, volume.nodeId);
+  if (node !== null && node.status !== 'silent') throw new Fault('HOST_ANSWERS');
+  const holders = (await listHolders(tx, volume.orgId, [volume.id])).get(volume.id) ?? [];
+  const purging =
+    volume.phase === 'purging'
+      ? volume
+      : await purge(tx, volume, { reason: LOST, actor: cause.actor, at: lastGoodAt(tx, volume, node) });
+  const gone = await noteGone(tx, purging, cause.actor);
+  const detached = holders.map(({ wireId }) => wireId);
+  const result = await answerOf(tx, gone, detached);
+  await appendAudit(tx, volume.orgId, cause, {
+    action: 'volume.written_off',
+    resource: resourceOf(volume),
+    before: { status: volume.status, phase: volume.phase },
+    after: { rentalIds: detached, finalCostNanoUsd: String(result.finalCost) },
+    reason: request.reason,
+  });
+  return result;
+}
+
+/** The last time at which its storage node answered, and never before the volume was usable. */
+function lastGoodAt(tx: Tx, { startedAt, createdAt }: Volume, node: StorageNode | null): Date {
+  const now = tx.clock.now();
+  const seenAt = node?.seenAt ?? now;
+  const from = startedAt ?? createdAt;
+  if (seenAt < from) return from;
+  return seenAt < now ? seenAt : now;
+}
+
+async function answerOf(
+  tx: Tx,
+  volume: Volume,
+  detachedRentalIds: readonly number[],
+): Promise<VolumeWriteOff> {
+  const meters = await metersOf(tx, volume);
+  const stops = meters.flatMap(({ closedAt }) => (closedAt === null ? [] : [closedAt.getTime()]));
+  const at = stops.length === 0 ? null : new Date(Math.max(...stops));
+  const costs = meters.map((meter) => costAt(meter, at ?? tx.clock.now()));
+  return { volume, billingStoppedAt: at, finalCost: addUsd(zeroUsd, ...costs), detachedRentalIds };
+}
