@@ -74,6 +74,7 @@ export function organisationEntryOf(facts: OrganisationFacts, rates: RateSetting
     version: 1,
     orgId: facts.orgId,
     isSuspended: facts.isSuspended,
+    isFunded: facts.isFunded,
     requestsPerMinute: facts.isFunded ? rates.fundedRpm : rates.organisationRpm,
   };
 }

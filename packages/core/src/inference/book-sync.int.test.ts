@@ -15,6 +15,9 @@ import {
   testIds,
   testNames,
   type TestDatabase,
+  startStopwatch,
+  stretchedMs,
+  poisonedLoop,
 } from '@millrace/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { createBudget } from '../ledger/index.ts';
@@ -140,7 +143,11 @@ describe('a key in the gateway book', () => {
     const entry = await readKey(key);
     expect(entry).toMatchObject({ keyId: key.id, orgId: tenant.orgId, refusedFor: null, budgetIds: [] });
     expect(entry?.scopes).toContain('inference:write');
-    expect(await readOrganisation()).toMatchObject({ isSuspended: false, requestsPerMinute: 60 });
+    expect(await readOrganisation()).toMatchObject({
+      isSuspended: false,
+      isFunded: false,
+      requestsPerMinute: 60,
+    });
   });
 
   it.each([
@@ -194,7 +201,11 @@ describe('a key in the gateway book', () => {
     ]);
     await statement('update organisations set funded_at = now() where id = $1', [toUuid(tenant.orgId)]);
     await sync.flush();
-    expect(await readOrganisation()).toMatchObject({ isSuspended: true, requestsPerMinute: 600 });
+    expect(await readOrganisation()).toMatchObject({
+      isSuspended: true,
+      isFunded: true,
+      requestsPerMinute: 600,
+    });
   });
 
   it('is refused within a second of the commit although nobody was told, by the loop of any process', async () => {
@@ -205,9 +216,9 @@ describe('a key in the gateway book', () => {
       `update api_keys set revoked_at = now(), revoked_reason = 'revoked', next_action_at = null where id = $1`,
       [toUuid(key.id)],
     );
-    const committedAtMs = systemClock.monotonicMs();
+    const stopwatch = startStopwatch();
     await eventually({ what: 'the refusal' }, async () => (await readKey(key))?.refusedFor !== null);
-    expect(systemClock.monotonicMs() - committedAtMs).toBeLessThan(1_000);
+    expect(await stopwatch.elapsedMs()).toBeLessThan(stretchedMs(1_000));
   });
 });
 
@@ -298,21 +309,50 @@ describe('a model in the gateway book', () => {
 });
 
 describe('a row that cannot be read', () => {
-  it('holds up no other entry, in a flush and in a comparison', async () => {
-    const name = `maker/broken-${tenant.orgId}`;
-    await inTransaction((tx) => createModel(tx, cause, { ...chat, name }));
-    await statement(
-      `insert into prices (id, subject_kind, model, model_unit, unit, price_nano_usd, valid_from, created_at)
-       values (gen_random_uuid(), 'model', $1, 'prompt_token', 'token', 1, now(), now())`,
-      [name],
-    );
-    onTestFinished(() => statement('update inference_models set enabled = false where name = $1', [name]));
-    const key = await newKey();
-    await sync.flush();
-    expect(await readModel(name)).toBeNull();
-    expect(await readKey(key)).toMatchObject({ refusedFor: null });
-    run(keepBook(options()));
-    await eventually({ what: 'a filled book' }, isFilled);
+  describe(poisonedLoop('write the gateway book'), () => {
+    it('600 changes of a model that cannot be written do not hide a revoked key', async () => {
+      const key = await newKey();
+      await expect.poll(() => sync.flush().then(() => readKey(key))).toMatchObject({ refusedFor: null });
+      const name = `maker/stuck-${tenant.orgId}`;
+      await inTransaction((tx) => createModel(tx, cause, { ...chat, name }));
+      await statement(
+        `insert into prices (id, subject_kind, model, model_unit, unit, price_nano_usd, valid_from, created_at)
+         values (gen_random_uuid(), 'model', $1, 'prompt_token', 'token', 1, now(), now())`,
+        [name],
+      );
+      onTestFinished(() => statement('update inference_models set enabled = false where name = $1', [name]));
+      // More than one batch, all of them before the change of the key.
+      await statement(
+        `insert into book_changes (kind, ref, changed_at)
+         select 'model', $1, now() - interval '1 minute' from generate_series(1, 600)`,
+        [name],
+      );
+      await statement(
+        `update api_keys set revoked_at = now(), revoked_reason = 'revoked', next_action_at = null where id = $1`,
+        [toUuid(key.id)],
+      );
+      await expect
+        .poll(() => sync.flush().then(() => readKey(key)))
+        .toMatchObject({ refusedFor: 'API_KEY_REVOKED' });
+      expect(await readModel(name)).toBeNull();
+    });
+
+    it('holds up no other entry, in a flush and in a comparison', async () => {
+      const name = `maker/broken-${tenant.orgId}`;
+      await inTransaction((tx) => createModel(tx, cause, { ...chat, name }));
+      await statement(
+        `insert into prices (id, subject_kind, model, model_unit, unit, price_nano_usd, valid_from, created_at)
+         values (gen_random_uuid(), 'model', $1, 'prompt_token', 'token', 1, now(), now())`,
+        [name],
+      );
+      onTestFinished(() => statement('update inference_models set enabled = false where name = $1', [name]));
+      const key = await newKey();
+      await sync.flush();
+      expect(await readModel(name)).toBeNull();
+      expect(await readKey(key)).toMatchObject({ refusedFor: null });
+      run(keepBook(options()));
+      await eventually({ what: 'a filled book' }, isFilled);
+    });
   });
 });
 

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { withDeadline, type Clock } from '@millrace/platform/clock';
+import { withDeadline, type Timer } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { startLoop, type Loop } from '@millrace/platform/lifecycle';
 import type { Logger } from '@millrace/platform/log';
+import { createItemRunner } from '@millrace/platform/loops';
 import type { BucketSpec, EarlyNatsClient } from '@millrace/platform/nats';
 import type { Sealer } from '@millrace/platform/secrets';
 import { counter } from '@millrace/platform/telemetry';
@@ -16,16 +17,24 @@ import {
   type BookFilled,
 } from './book.ts';
 import type { RateSettings } from './book-entries.ts';
-import { deleteBookChanges, pageOfRefs, readBookChanges, type BookKind } from './book.store.ts';
+import {
+  deleteBookChanges,
+  pageOfRefs,
+  readBookChanges,
+  type BookChange,
+  type BookKind,
+} from './book.store.ts';
 import { createBookWriter, type BookWriter } from './book-writer.ts';
 import { resealDeployments } from './catalog.service.ts';
 import { findModels } from './catalog.store.ts';
+import { writeBook } from './loops.ts';
 
 /** How often every process that can write looks for changes that nobody has written yet. */
 const lookEveryMs = 250;
 /** Whoever made a change writes it at once; only after this do others do it for them. */
 const leaveToOthersMs = 200;
 const changesAtOnce = 500;
+const kinds = ['key', 'organisation', 'model'] as const;
 const defaultFlushWithinMs = 500;
 const keepEveryMs = 1_000;
 const pageSize = 500;
@@ -41,7 +50,7 @@ export interface BookSyncOptions {
   readonly nats: Pick<EarlyNatsClient, 'bucket'>;
   readonly prefix: string;
   readonly sealer: Sealer;
-  readonly clock: Clock;
+  readonly clock: Timer;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
   readonly rates: RateSettings;
   /** What a caller's answer waits for the book at most. The loops go on. */
@@ -67,31 +76,42 @@ function writerOf(options: BookSyncOptions): BookWriter {
 export function createBookSync(options: BookSyncOptions): BookSync {
   const { db, clock, log, flushWithinMs = defaultFlushWithinMs } = options;
   const writer = writerOf(options);
+  const bucket = options.nats.bucket(bookBucket(options.prefix));
+  const runner = createItemRunner(writeBook, { db, clock, log });
+  const keyOf = ({ kind, ref }: Pick<BookChange, 'kind' | 'ref'>): string => `${kind} ${ref}`;
 
-  /** Answers how many changes are done with. One that fails waits and holds up no other. */
+  /** Returns how many changes are done. A change that fails waits for its next attempt and delays no other. */
   async function drain(waitedMs: number): Promise<number> {
-    const changes = await readBookChanges(db, { limit: changesAtOnce, waitedMs });
+    const changes = await readBookChanges(db, { limit: changesAtOnce, waitedMs, now: db.clock.now() });
     if (changes.length === 0) return 0;
-    const undone = new Set<string>();
-    for (const kind of ['key', 'organisation', 'model'] as const) {
-      const refs = new Set(changes.filter((change) => change.kind === kind).map(({ ref }) => ref));
-      const failed = await writer.write(kind, [...refs]);
-      written.add(refs.size - failed.size, { result: 'written' });
-      written.add(failed.size, { result: 'failed' });
-      for (const [ref, error] of failed) {
-        undone.add(`${kind} ${ref}`);
-        log.warn({ err: error, kind, ref }, 'an entry of the gateway book could not be written');
-      }
-    }
-    const done = changes.filter(({ kind, ref }) => !undone.has(`${kind} ${ref}`));
-    if (done.length === 0) throw new Error(`None of ${changes.length} changes reached the gateway book.`);
+    // If the broker is away, no entry has failed: none is postponed.
+    await bucket.read(BOOK_ID);
+    const reached = new Set<string>();
+    const distinct = new Map(changes.map((change) => [keyOf(change), change]));
+    // Keys and organisations first: a gateway refuses a revoked key as soon as it has the new entry.
+    const inOrder = kinds.flatMap((kind) => [...distinct.values()].filter((change) => change.kind === kind));
+    const { failed } = await runner.run(inOrder, {
+      key: keyOf,
+      work: async (change) => {
+        await writer.writeOne(change.kind, change.ref);
+        reached.add(keyOf(change));
+      },
+    });
+    written.add(reached.size, { result: 'written' });
+    written.add(failed, { result: 'failed' });
+    const done = changes.filter((change) => reached.has(keyOf(change)));
+    // A full batch with failures may hide others behind them. Those that failed are postponed, so this ends.
+    const isFull = failed > 0 && changes.length >= changesAtOnce;
+    if (done.length === 0 && !isFull)
+      throw new Error(`None of ${changes.length} changes reached the gateway book.`);
+    if (done.length === 0) return drain(waitedMs);
     await db.transaction({ name: 'note the gateway book', isolation: 'read committed' }, (tx) =>
       deleteBookChanges(
         tx,
         done.map(({ id }) => id),
       ),
     );
-    return done.length;
+    return done.length + (isFull ? await drain(waitedMs) : 0);
   }
 
   return {
@@ -200,17 +220,24 @@ export function keepBook(options: BookKeeperOptions): Loop {
     }
   }
 
-  /** Models are never deleted, so one that the database does not know is from another database. */
+  /**
+   * Models are never deleted, so one that the database does not know is from another database. Of models with parts all are
+   * looked at: parts that their entry does not name are removed.
+   */
   async function removeStrangers(): Promise<number> {
-    const strangers: string[] = [];
-    for await (const entry of bucket.list(bookKeys.allModels)) {
-      const model = entry.value === null ? null : bookKeys.nameOfModel(entry.key);
-      if (model !== null) strangers.push(model);
+    const models = await modelsUnder(bookKeys.allModels);
+    const known = new Set((await findModels(options.db, models)).map(({ name: model }) => model));
+    const strangers = models.filter((model) => !known.has(model));
+    const divided = await modelsUnder(bookKeys.allContractParts);
+    return (await writer.write('model', [...new Set([...strangers, ...divided])])).written;
+  }
+
+  async function modelsUnder(pattern: string): Promise<readonly string[]> {
+    const models = new Set<string>();
+    for await (const entry of bucket.list(pattern)) {
+      if (entry.value !== null) models.add(bookKeys.nameOfModel(entry.key));
     }
-    const known = new Set((await findModels(options.db, strangers)).map(({ name: model }) => model));
-    const gone = strangers.filter((model) => !known.has(model));
-    await writer.write('model', gone);
-    return gone.length;
+    return [...models];
   }
 
   return startLoop({ name: 'keep the gateway book', clock, log, idleMs: keepEveryMs }, async (signal) => {

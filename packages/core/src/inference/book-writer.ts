@@ -1,8 +1,8 @@
-import type { Clock } from '@millrace/platform/clock';
+import type { Timer } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { fromUuid } from '@millrace/platform/ids';
 import type { Logger } from '@millrace/platform/log';
-import type { Bucket } from '@millrace/platform/nats';
+import type { Bucket, BucketEntry } from '@millrace/platform/nats';
 import type { Sealer } from '@millrace/platform/secrets';
 import { modelTimelines, readPricesOfModels } from '../prices/index.ts';
 import { bookKeys } from './book.ts';
@@ -13,6 +13,7 @@ import {
   type ModelFacts,
   type RateSettings,
 } from './book-entries.ts';
+import { modelTexts, wholeEntry, type EntryTexts } from './book-parts.ts';
 import { readKeyFacts, readOrganisationFacts, type BookKind } from './book.store.ts';
 import { sealPlaceOf, type Deployment } from './catalog.ts';
 import { findModels, findOpenDeployments } from './catalog.store.ts';
@@ -24,9 +25,14 @@ export interface BookWriterOptions {
   readonly db: Db;
   readonly bucket: Bucket;
   readonly sealer: Sealer;
-  readonly clock: Clock;
+  readonly clock: Timer;
   readonly log: Pick<Logger, 'error'>;
   readonly rates: RateSettings;
+}
+
+export interface WriteResult {
+  readonly written: number;
+  readonly failed: ReadonlyMap<string, unknown>;
 }
 
 /**
@@ -35,11 +41,14 @@ export interface BookWriterOptions {
  * stands. So an old row never follows a newer one.
  */
 export interface BookWriter {
+  /** Brings one entry up to date, with its parts. Answers whether anything differed. */
+  writeOne(kind: BookKind, ref: string): Promise<boolean>;
   /**
-   * Brings these entries up to date. Answers those that could not be, with the reason: a broken one holds up no other.
+   * Brings these entries up to date. Answers how many differed, and those that could not be written with the reason: a
+   * broken one holds up no other.
    * Rejects once so many have failed and none was done that it must be the broker or the database.
    */
-  write(kind: BookKind, refs: readonly string[]): Promise<ReadonlyMap<string, unknown>>;
+  write(kind: BookKind, refs: readonly string[]): Promise<WriteResult>;
   /** The same for very many, by a glance that may be behind: what it overlooks is found the next time. */
   compare(
     kind: BookKind,
@@ -50,51 +59,86 @@ export interface BookWriter {
 export function createBookWriter(options: BookWriterOptions): BookWriter {
   const { bucket } = options;
 
-  async function writeOne(kind: BookKind, ref: string): Promise<void> {
+  async function writeOne(kind: BookKind, ref: string): Promise<boolean> {
     const key = keyOf(kind, ref);
+    let isChanged = false;
     for (let attempt = 1; attempt <= mostAttempts; attempt += 1) {
       const standing = await bucket.read(key);
-      const wanted = (await readWanted(options, kind, [ref])).get(ref) ?? null;
-      if ((standing?.value ?? null) === wanted) return;
-      if ((await bucket.write(key, wanted, standing?.revision ?? 0)) !== null) return;
+      const parts = kind === 'model' ? await readParts(ref) : new Map<string, BucketEntry>();
+      const wanted = (await readWanted(options, kind, [ref])).get(ref) ?? wholeEntry(null);
+      const result = await writeTexts(key, { standing, parts }, wanted);
+      if (result === 'same') return isChanged;
+      isChanged ||= result === 'written';
+      // Where there are parts, another writer may have removed one meanwhile as a leftover: looked at again.
+      if (result === 'written' && parts.size === 0 && wanted.parts.size === 0) return true;
     }
     throw new Error(`The entry ${key} was changed by others at each of ${mostAttempts} attempts.`);
   }
 
-  async function write(kind: BookKind, refs: readonly string[]): Promise<ReadonlyMap<string, unknown>> {
+  async function readParts(model: string): Promise<ReadonlyMap<string, BucketEntry>> {
+    const parts = new Map<string, BucketEntry>();
+    for await (const entry of bucket.list(bookKeys.contractPartsOf(model))) parts.set(entry.key, entry);
+    return parts;
+  }
+
+  /** Parts before the entry that names them, leftovers after it: a gateway that is told in this order misses none. */
+  async function writeTexts(
+    key: string,
+    before: { readonly standing: BucketEntry | null; readonly parts: ReadonlyMap<string, BucketEntry> },
+    wanted: EntryTexts,
+  ): Promise<'same' | 'written' | 'outrun'> {
+    const leftovers = [...before.parts.keys()].filter((part) => !wanted.parts.has(part));
+    const steps: readonly (readonly [string, BucketEntry | null, string | null])[] = [
+      ...[...wanted.parts].map(([part, text]) => [part, before.parts.get(part) ?? null, text] as const),
+      [key, before.standing, wanted.text],
+      ...leftovers.map((part) => [part, before.parts.get(part) ?? null, null] as const),
+    ];
+    const differing = steps.filter(([, standing, text]) => (standing?.value ?? null) !== text);
+    for (const [name, standing, text] of differing) {
+      if ((await bucket.write(name, text, standing?.revision ?? 0)) === null) return 'outrun';
+    }
+    return differing.length === 0 ? 'same' : 'written';
+  }
+
+  async function write(kind: BookKind, refs: readonly string[]): Promise<WriteResult> {
     const failed = new Map<string, unknown>();
-    let isAnyDone = false;
+    let [written, isAnyDone] = [0, false];
     await eachOf(refs, async (ref) => {
       try {
-        await writeOne(kind, ref);
+        written += (await writeOne(kind, ref)) ? 1 : 0;
         isAnyDone = true;
       } catch (error) {
         failed.set(ref, error);
         if (!isAnyDone && failed.size >= atOnce) throw error;
       }
     });
-    return failed;
+    return { written, failed };
   }
 
   return {
+    writeOne,
+
     write,
 
     async compare(kind, refs) {
       const standing = await bucket.glance(refs.map((ref) => keyOf(kind, ref)));
       const wanted = await readWanted(options, kind, refs).catch(() => null);
       // A page with a row that cannot be read is gone through one by one.
-      if (wanted === null) return { written: 0, failed: (await write(kind, refs)).size };
+      if (wanted === null) return { written: 0, failed: (await write(kind, refs)).failed.size };
+      const textOf = (ref: string): string | null => wanted.get(ref)?.text ?? null;
+      // A glance does not show parts, so a model that has some is read again with them.
+      const divided = refs.filter((ref) => (wanted.get(ref)?.parts.size ?? 0) > 0);
       const differing = refs.filter(
-        (ref) => (standing.get(keyOf(kind, ref))?.value ?? null) !== (wanted.get(ref) ?? null),
+        (ref) => !divided.includes(ref) && (standing.get(keyOf(kind, ref))?.value ?? null) !== textOf(ref),
       );
       const outrun: string[] = [];
       await eachOf(differing, async (ref) => {
         const key = keyOf(kind, ref);
         const revision = standing.get(key)?.revision ?? 0;
-        if ((await bucket.write(key, wanted.get(ref) ?? null, revision)) === null) outrun.push(ref);
+        if ((await bucket.write(key, textOf(ref), revision)) === null) outrun.push(ref);
       });
-      const failed = await write(kind, outrun);
-      return { written: differing.length - failed.size, failed: failed.size };
+      const again = await write(kind, [...outrun, ...divided]);
+      return { written: differing.length - outrun.length + again.written, failed: again.failed.size };
     },
   };
 }
@@ -115,17 +159,17 @@ async function readWanted(
   options: BookWriterOptions,
   kind: BookKind,
   refs: readonly string[],
-): Promise<ReadonlyMap<string, string | null>> {
-  const { db, clock, rates } = options;
+): Promise<ReadonlyMap<string, EntryTexts>> {
+  const { db, rates } = options;
   if (refs.length === 0) return new Map();
   switch (kind) {
     case 'key': {
       const keys = await readKeyFacts(db, refs);
-      return new Map(keys.map((key) => [key.publicId, textOf(keyEntryOf(key, clock.nowMs()))]));
+      return new Map(keys.map((key) => [key.publicId, wholeEntry(keyEntryOf(key, db.clock.nowMs()))]));
     }
     case 'organisation': {
       const facts = await readOrganisationFacts(db, refs);
-      return new Map(facts.map(({ ref, ...facts }) => [ref, textOf(organisationEntryOf(facts, rates))]));
+      return new Map(facts.map(({ ref, ...facts }) => [ref, wholeEntry(organisationEntryOf(facts, rates))]));
     }
     case 'model':
       return readModels(options, refs);
@@ -135,13 +179,13 @@ async function readWanted(
 async function readModels(
   options: BookWriterOptions,
   names: readonly string[],
-): Promise<ReadonlyMap<string, string | null>> {
+): Promise<ReadonlyMap<string, EntryTexts>> {
   const { db } = options;
-  const now = options.clock.now();
+  const now = options.db.clock.now();
   // One after the other: what is committed in between is noted as a change of its own, so it is written again.
   const models = await findModels(db, names);
   const deployments = await findOpenDeployments(db, names);
-  const prices = await readPricesOfModels(db, names, now);
+  const prices = await readPricesOfModels(db, names, { since: now, orgIds: 'all' });
   return new Map(
     models.map((model) => {
       const own = deployments.filter((deployment) => deployment.model === model.name);
@@ -151,7 +195,7 @@ async function readModels(
         deployments: own.flatMap((deployment) => openKey(options, deployment)),
         prices: modelTimelines(book, model.name, now),
       };
-      return [model.name, textOf(modelEntryOf(facts))];
+      return [model.name, modelTexts(modelEntryOf(facts))];
     }),
   );
 }
@@ -170,10 +214,6 @@ function openKey(
     log.error({ err: error, deployment: id }, 'the key of an engine cannot be opened; it is left out');
     return [];
   }
-}
-
-function textOf(entry: object | null): string | null {
-  return entry === null ? null : JSON.stringify(entry);
 }
 
 /** Some at a time; no more are begun once one has failed. */

@@ -1,8 +1,10 @@
 import type { ApiKeyLimits, PlatformRole, Role } from '@millrace/contract';
 import type { Reader, Tx } from '@millrace/platform/db';
 import { fromUuid } from '@millrace/platform/ids';
+import { isItemFree } from '@millrace/platform/loops';
 import { sql } from 'kysely';
 import type { KeyFacts, OrganisationFacts } from './book-entries.ts';
+import { writeBook } from './loops.ts';
 
 /**
  * All SQL behind the gateway book. It is a projection, so it reads what other features own, whole installations at a
@@ -20,12 +22,14 @@ export interface BookChange {
 /** The oldest that have waited so long. */
 export async function readBookChanges(
   reader: Reader,
-  wish: { readonly limit: number; readonly waitedMs: number },
+  wish: { readonly limit: number; readonly waitedMs: number; readonly now: Date },
 ): Promise<readonly BookChange[]> {
+  const item = sql<string>`book_changes.kind || ' ' || book_changes.ref`;
   const rows = await reader.kysely
     .selectFrom('book_changes')
     .select(['id', 'kind', 'ref'])
     .where('changed_at', '<=', sql<Date>`clock_timestamp() - make_interval(secs => ${wish.waitedMs} * 0.001)`)
+    .where(isItemFree(writeBook, item, wish.now))
     .orderBy('id')
     .limit(wish.limit)
     .execute();

@@ -64,6 +64,8 @@ export const organisationEntry = z.strictObject({
   version: z.literal(1),
   orgId,
   isSuspended: z.boolean(),
+  /** Its first deposits were made. Absent in entries of workers before this field. */
+  isFunded: z.boolean().default(false),
   requestsPerMinute: z.int(),
 });
 
@@ -98,6 +100,8 @@ export const deploymentEntry = z.strictObject({
   maxConcurrency: z.int().nullable(),
 });
 
+const contractPrices = z.record(z.string(), z.array(timedPrice).readonly());
+
 /** A model with all that serves it. One entry, so that a gateway never sees half of a change. */
 export const modelEntry = z.strictObject({
   version: z.literal(1),
@@ -118,13 +122,22 @@ export const modelEntry = z.strictObject({
   requestsPerMinute: z.int().nullable(),
   /** What everyone pays, and what organisations with a contract pay. */
   prices: z.array(timedPrice).readonly(),
-  contractPrices: z.record(z.string(), z.array(timedPrice).readonly()),
+  contractPrices,
+  /**
+   * Present if the contract prices are too large for this entry: they are in so many entries of their own. Without all of
+   * them no price of this model is known. Gateways of releases before this field cannot read such an entry.
+   */
+  contractParts: z.int().min(2).optional(),
   deployments: z.array(deploymentEntry).readonly(),
 });
+
+/** Contract prices of a model. An organisation is always in the same one of `parts` entries, so each is whole by itself. */
+export const contractPartEntry = z.strictObject({ version: z.literal(1), contractPrices });
 
 export type KeyEntry = Readonly<z.infer<typeof keyEntry>>;
 export type OrganisationEntry = Readonly<z.infer<typeof organisationEntry>>;
 export type ModelEntry = Readonly<z.infer<typeof modelEntry>>;
+export type ContractPartEntry = Readonly<z.infer<typeof contractPartEntry>>;
 export type DeploymentEntry = Readonly<z.infer<typeof deploymentEntry>>;
 export type EngineKind = DeploymentEntry['engine'];
 
@@ -132,7 +145,17 @@ export type EngineKind = DeploymentEntry['engine'];
 export const bookKeys = {
   key: (publicId: string): string => `key.${publicId}`,
   organisation: (id: string): string => `org.${id}`,
-  model: (name: string): string => `model.${Buffer.from(name, 'utf8').toString('hex')}`,
+  model: (name: string): string => `model.${hexOf(name)}`,
   allModels: 'model.>',
-  nameOfModel: (key: string): string => Buffer.from(key.slice('model.'.length), 'hex').toString('utf8'),
+  /** Contract prices: one of `parts` entries, counted from 0. */
+  contractPart: (model: string, parts: number, part: number): string =>
+    `contracts.${hexOf(model)}.${parts}.${part}`,
+  contractPartsOf: (model: string): string => `contracts.${hexOf(model)}.>`,
+  allContractParts: 'contracts.>',
+  /** By the key of a model or of a part of its contract prices. */
+  nameOfModel: (key: string): string => Buffer.from(key.split('.')[1] ?? '', 'hex').toString('utf8'),
 } as const;
+
+function hexOf(name: string): string {
+  return Buffer.from(name, 'utf8').toString('hex');
+}

@@ -56,7 +56,7 @@ export interface Deployment extends DeploymentSettings {
 export function baseAddress(text: string): string | null {
   const url = new URL(text);
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') return null;
-  const path = url.pathname.replace(/\/+$/, '').replace(/\/v1$/, '');
+  const path = url.pathname.replace(/(?<!\/)\/+$/, '').replace(/\/v1$/, '');
   return `${url.origin}${path}`;
 }
 

@@ -1,10 +1,12 @@
-import type { Clock } from '@millrace/platform/clock';
+import type { Timer } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { startLoop, type Loop } from '@millrace/platform/lifecycle';
 import type { Logger } from '@millrace/platform/log';
+import { createItemRunner } from '@millrace/platform/loops';
 import type { Sealer } from '@millrace/platform/secrets';
 import { sealPlaceOf, type Deployment } from './catalog.ts';
 import { listDeployments, setHealth } from './catalog.store.ts';
+import { probeDeployments } from './loops.ts';
 
 /**
  * Whether deployments answer, for operators to look at. Gateways judge by what they see themselves and know nothing of
@@ -13,7 +15,6 @@ import { listDeployments, setHealth } from './catalog.store.ts';
 
 const probeEveryMs = 10_000;
 const pageSize = 200;
-const atOnce = 16;
 
 export interface ProbedEngine extends Pick<Deployment, 'engine' | 'address'> {
   readonly apiKey: string | null;
@@ -25,7 +26,7 @@ export type ProbeEngine = (engine: ProbedEngine) => Promise<Deployment['health']
 export interface HealthWatchOptions {
   readonly db: Db;
   readonly sealer: Sealer;
-  readonly clock: Clock;
+  readonly clock: Timer;
   readonly log: Pick<Logger, 'info' | 'warn'>;
   readonly probe: ProbeEngine;
 }
@@ -45,6 +46,7 @@ export function watchDeployments(options: HealthWatchOptions): Loop {
       log.info({ deployment: deployment.id, from: deployment.health, to: health }, 'a deployment changed');
   }
 
+  const runner = createItemRunner(probeDeployments, { clock, log });
   return startLoop(
     { name: 'watch deployments', clock, log, idleMs: probeEveryMs, maxBackoffMs: probeEveryMs },
     async (signal) => {
@@ -54,11 +56,8 @@ export function watchDeployments(options: HealthWatchOptions): Loop {
           { model: null },
           { limit: pageSize, after },
         );
-        const waiting = found.slice(0, pageSize).filter(({ enabled }) => enabled);
-        const work = async (): Promise<void> => {
-          for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) await look(next);
-        };
-        await Promise.all(Array.from({ length: atOnce }, work));
+        const enabled = found.slice(0, pageSize).filter((deployment) => deployment.enabled);
+        await runner.run(enabled, { key: ({ id }) => id, work: look, signal });
         if (found.length <= pageSize) return 'idle';
         after = found[pageSize - 1]?.id ?? null;
       }

@@ -3,11 +3,13 @@ export {
   bookBucket,
   parseFilled,
   bookKeys,
+  contractPartEntry,
   deploymentEntry,
   keyEntry,
   modelEntry,
   organisationEntry,
   type BookFilled,
+  type ContractPartEntry,
   type DeploymentEntry,
   type EngineKind,
   type KeyEntry,
@@ -16,6 +18,7 @@ export {
 } from './book.ts';
 export { usageBatch, usageEvent, usageSubjects, type UsageAttempt, type UsageEvent } from './usage-event.ts';
 export { serveRequestUsage, type RequestRoutes } from './requests.routes.ts';
+export { createDeferredCharges } from './deferred.service.ts';
 export { keepUsageTables } from './sink-upkeep.ts';
 export { startUsageSink, type SinkTuning, type UsageSinkOptions } from './sink.ts';
 export { ensureUsageStream, type UsageStreamOptions } from './usage-stream.ts';

@@ -14,7 +14,10 @@ export async function readOpenModels(reader: Reader, now: Date): Promise<readonl
   const models = await listOpenModels(reader);
   if (models.length === 0) return [];
   const names = models.map(({ name }) => name);
-  const book = Map.groupBy(await readPricesOfModels(reader, names, now), ({ subject }) => subject.model);
+  const book = Map.groupBy(
+    await readPricesOfModels(reader, names, { since: now, orgIds: 'all' }),
+    ({ subject }) => subject.model,
+  );
   return models.map((model) => ({
     model,
     price: freezeModelPrice({ orgId: null, mode: 'live', book: book.get(model.name) ?? [], now }, model.name),

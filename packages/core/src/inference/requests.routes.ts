@@ -3,7 +3,9 @@ import type { Db } from '@millrace/platform/db';
 import { Fault } from '@millrace/platform/fault';
 import { requirePrincipal, type HttpServer } from '@millrace/platform/http';
 import { parseId } from '@millrace/platform/ids';
-import { findCosts, findRequest } from './requests.store.ts';
+import { firstRequestOf } from '../billing/index.ts';
+import { pageOf, positionIn } from '../identity/index.ts';
+import { findBatch, findCosts, findRequest, listBatch } from './requests.store.ts';
 import type { RequestRecord } from './requests.ts';
 
 export interface RequestRoutes {
@@ -31,6 +33,16 @@ export function serveRequestUsage({ server, operations, db }: RequestRoutes): vo
     const found = id === null ? null : await findRequest(db, orgId, mode, id);
     if (found === null) throw new Fault('REQUEST_NOT_FOUND');
     return toWireRequest(found);
+  });
+
+  server.serve(operations.listBatchRequests, async ({ params, query, context }) => {
+    const { orgId, mode } = requirePrincipal(context);
+    const id = parseId('bat', params.batchId);
+    const batch = id === null ? null : await findBatch(db, orgId, mode, firstRequestOf(id));
+    if (batch === null) throw new Fault('BATCH_NOT_FOUND');
+    const { limit, cursor } = query;
+    const rows = await listBatch(db, orgId, batch, { limit, after: positionIn('req', cursor) });
+    return pageOf(rows, limit, toWireRequest);
   });
 }
 

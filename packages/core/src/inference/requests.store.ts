@@ -1,7 +1,15 @@
 import type { Reader, Tx } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
-import { fromUuid, toUuid, type OrgId, type RequestId } from '@millrace/platform/ids';
+import {
+  fromUuid,
+  timeOf,
+  toUuid,
+  type OrgId,
+  type RequestId,
+  type TransferId,
+} from '@millrace/platform/ids';
 import { sql } from 'kysely';
+import { firstIdAfter, firstIdOf, monthAfter, monthOf } from '../ledger/index.ts';
 import { costOf, type RecordedRequest, type RequestRecord } from './requests.ts';
 import type { UsageAttempt } from './usage-event.ts';
 import type { ReadUsage } from './usage-reading.ts';
@@ -139,6 +147,10 @@ function fromRow(row: RequestRow): RequestRecord {
   };
 }
 
+const requestColumns = sql`
+  id, org_id, mode, model, deployment, created_at, streamed, cancelled, finish_reason, latency_ms, ttft_ms,
+  generation_ms, tokens_prompt, tokens_cached, tokens_completion, cost_nano_usd, attempts`;
+
 export async function findRequest(
   reader: Reader,
   orgId: OrgId,
@@ -146,11 +158,54 @@ export async function findRequest(
   id: RequestId,
 ): Promise<RequestRecord | null> {
   const { rows } = await sql<RequestRow>`
-    select id, org_id, mode, model, deployment, created_at, streamed, cancelled, finish_reason, latency_ms, ttft_ms,
-           generation_ms, tokens_prompt, tokens_cached, tokens_completion, cost_nano_usd, attempts
+    select ${requestColumns}
       from inference_requests
      where id = ${toUuid(id)} and org_id = ${toUuid(orgId)} and mode = ${mode}
   `.execute(reader.kysely);
   const [row] = rows;
   return row === undefined ? null : fromRow(row);
+}
+
+/** The requests that were charged by one transfer. */
+export interface RequestBatch {
+  readonly transferId: TransferId;
+  readonly first: RequestId;
+}
+
+/** The batch whose transfer names this request as its cause. Other requests of the transfer do not identify it. */
+export async function findBatch(
+  reader: Reader,
+  orgId: OrgId,
+  mode: Mode,
+  first: RequestId,
+): Promise<RequestBatch | null> {
+  const { rows } = await sql<{ transfer_id: string }>`
+    select request.transfer_id
+      from inference_requests request
+      join ledger_transfers transfer on transfer.id = request.transfer_id
+     where request.id = ${toUuid(first)} and request.org_id = ${toUuid(orgId)} and request.mode = ${mode}
+       and transfer.cause_kind = 'inference' and transfer.cause_id = ${first}
+  `.execute(reader.kysely);
+  const [row] = rows;
+  return row === undefined ? null : { transferId: fromUuid('trf', row.transfer_id), first };
+}
+
+/** Requests of a batch by their ids. All were created in one month, so only the partitions of that month are read. */
+export async function listBatch(
+  reader: Reader,
+  orgId: OrgId,
+  { transferId, first }: RequestBatch,
+  page: { readonly limit: number; readonly after: RequestId | null },
+): Promise<readonly RequestRecord[]> {
+  const month = monthOf(new Date(timeOf(first)));
+  const after = page.after === null ? sql`true` : sql`id > ${toUuid(page.after)}`;
+  const { rows } = await sql<RequestRow>`
+    select ${requestColumns}
+      from inference_requests
+     where transfer_id = ${toUuid(transferId)} and org_id = ${toUuid(orgId)}
+       and id >= ${firstIdOf(month)} and id < ${firstIdAfter(monthAfter(month))} and ${after}
+     order by id
+     limit ${page.limit + 1}
+  `.execute(reader.kysely);
+  return rows.map(fromRow);
 }

@@ -1,4 +1,4 @@
-import type { Clock } from '@millrace/platform/clock';
+import type { Timer } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import type { Logger } from '@millrace/platform/log';
 import { share } from '@millrace/platform/money';
@@ -25,7 +25,7 @@ export interface OpenStream {
 export interface OpenStreamOptions {
   readonly db: Db;
   readonly nats: Pick<NatsClient, 'follow' | 'streamState' | 'forgetMessages'>;
-  readonly clock: Clock;
+  readonly clock: Timer;
   readonly log: Pick<Logger, 'info' | 'error'>;
   readonly stream: string;
   /** Messages in one transaction. */

@@ -1,6 +1,12 @@
 import { SimulatedClock } from '@millrace/platform/clock';
 import { createIdSource, toUuid } from '@millrace/platform/ids';
-import { createOrganisation, createTestDatabase, plantRequest, type TestDatabase } from '@millrace/testing';
+import {
+  createOrganisation,
+  createTestDatabase,
+  databaseAt,
+  plantRequest,
+  type TestDatabase,
+} from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { keepUsageTables } from './sink-upkeep.ts';
 
@@ -39,7 +45,7 @@ describe('the days of usage', () => {
     expect(await partitionOf(early)).toBe('inference_requests_rest');
 
     const clock = new SimulatedClock(nowMs);
-    await Promise.all([1, 2, 3].map(() => keepUsageTables(database.db, clock)));
+    await Promise.all([1, 2, 3].map(() => keepUsageTables(databaseAt(database.db, clock))));
     expect(await partitionOf(early)).toBe(`inference_requests_${dayOf(nowMs)}`);
     await plantRequest(database.db, { orgId, id: next });
     expect(await partitionOf(next)).toBe(`inference_requests_${dayOf(nowMs + dayMs)}`);
@@ -49,7 +55,7 @@ describe('the days of usage', () => {
        where inhparent in ('usage_charges'::regclass, 'inference_requests'::regclass) order by 1`);
     expect(days.length).toBe(2 * (9 + 1));
     await clock.advance(dayMs);
-    await keepUsageTables(database.db, clock);
+    await keepUsageTables(databaseAt(database.db, clock));
     expect((await query(`select from pg_inherits where inhparent = 'usage_charges'::regclass`)).length).toBe(
       11,
     );

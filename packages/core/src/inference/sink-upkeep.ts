@@ -1,4 +1,3 @@
-import type { Clock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { forgetCheckpoints } from './checkpoints.store.ts';
 import { makePartitions } from './sink.store.ts';
@@ -11,11 +10,10 @@ const checkpointDays = 30;
 const batch = 1_000;
 
 /** Makes the partitions of the coming days and forgets what no request needs. Any number of workers may do it at once. */
-export async function keepUsageTables(db: Db, clock: Clock): Promise<'busy' | 'idle'> {
-  await makePartitions(db, new Date(clock.nowMs() - dayMs), daysAhead);
-  const before = new Date(clock.nowMs() - checkpointDays * dayMs);
+export async function keepUsageTables(db: Db): Promise<'busy' | 'idle'> {
+  await makePartitions(db, new Date(db.clock.nowMs() - dayMs), daysAhead);
   const forgotten = await db.transaction({ name: 'forget checkpoints', isolation: 'read committed' }, (tx) =>
-    forgetCheckpoints(tx, before, batch),
+    forgetCheckpoints(tx, new Date(tx.clock.nowMs() - checkpointDays * dayMs), batch),
   );
   return forgotten >= batch ? 'busy' : 'idle';
 }

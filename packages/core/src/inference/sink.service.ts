@@ -1,9 +1,19 @@
-import { isDataError, type Db, type Tx } from '@millrace/platform/db';
+import { isDataError, isStatementTimeout, type Db, type Tx } from '@millrace/platform/db';
+import type { KeyId, LeaseId, OrgId } from '@millrace/platform/ids';
+import { LedgerRefusal } from '../ledger/index.ts';
 import { lockUsage, noteEpochEnd, passUsage } from '../pots/index.ts';
 import { keepCheckpoints } from './checkpoints.store.ts';
+import { deferUsage, filterDeferredLanes, laneKeyOf, type DeferredUsage } from './deferred.store.ts';
 import { putAside } from './sink.store.ts';
 import { recordUsage, type RecordedUsage } from './usage.service.ts';
-import { readMessage, refusedUsage, unreadableMessage, type ReadMessage } from './usage-reading.ts';
+import {
+  readMessage,
+  refusedUsage,
+  unreadableMessage,
+  type PlacedUsage,
+  type ReadMessage,
+  type ReadUsage,
+} from './usage-reading.ts';
 
 export interface SinkMessage {
   readonly sequence: number;
@@ -13,37 +23,176 @@ export interface SinkMessage {
 
 export interface SunkUsage extends RecordedUsage {
   readonly unreadable: number;
-  /** Everything up to here is charged or recorded. */
+  /** Events that could not be charged now. They are kept, and charged later. */
+  readonly deferred: number;
+  /** Everything up to here is charged, recorded or kept to be charged later. */
   readonly passed: bigint;
+}
+
+/**
+ * A time-out for which no single organisation is the cause: the row of the stream is locked, or the usage of every organisation
+ * that was tried timed out. Nothing is deferred for it: the batch is repeated.
+ */
+export class SharedTimeout extends Error {
+  override readonly name = 'SharedTimeout';
+
+  constructor(where: string, cause: unknown) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    super(`Usage could not be written (${where}): ${why}. The batch is repeated.`, { cause });
+  }
+}
+
+export interface SinkOptions {
+  /** When the usage of every organisation of a batch times out: `repeat` throws a SharedTimeout, `defer` defers it. */
+  readonly whenAllTimeOut?: 'repeat' | 'defer';
+  /** Called for each event after its transaction, and again for events that are read again. */
+  readonly noteUse?: (keyId: KeyId, usedAtMs: number) => void;
+  /** From 0 up to 1; chooses the organisation that is tried first. */
+  readonly random?: () => number;
 }
 
 interface Placed extends ReadMessage {
   readonly seq: bigint;
 }
 
-const nothing: RecordedUsage = { recorded: 0, charged: 0n, shortfall: 0n, uncharged: 0 };
+const nothing: RecordedUsage = { recorded: 0, charged: 0n, shortfall: 0n, uncharged: 0, overpriced: 0 };
 
-/**
- * Works a run of messages into the book, in one transaction with the place reached. The row of the stream is locked first and
- * says what has been passed: so messages that come again, and a second sink, change nothing.
- */
-export async function sinkMessages(
-  db: Db,
-  stream: string,
-  messages: readonly SinkMessage[],
-): Promise<SunkUsage> {
-  const read = messages.map((message) => ({ ...readMessage(message), seq: BigInt(message.sequence) }));
-  try {
-    return await write(db, stream, read);
-  } catch (error) {
-    if (!isRefusal(error)) throw error;
-    return separately(db, stream, messages, error);
+/** After so many time-outs the rest of a batch is deferred untried: each time-out holds the whole stream. */
+const mostTimeouts = 3;
+
+/** The organisations of a batch whose usage is deferred instead of charged. */
+class HeldBack {
+  readonly #orgs = new Set<OrgId>();
+  #timeouts = 0;
+
+  has(orgId: OrgId): boolean {
+    return this.#timeouts >= mostTimeouts || this.#orgs.has(orgId);
+  }
+
+  get timeouts(): number {
+    return this.#timeouts;
+  }
+
+  add(orgId: OrgId, error: unknown): void {
+    this.#orgs.add(orgId);
+    if (isStatementTimeout(error)) this.#timeouts += 1;
   }
 }
 
-/** No trying again will change it: the database refuses what they say, or it comes to more than can be counted. */
+/**
+ * Writes a run of messages to the database, in one transaction with the place reached. The row of the stream is locked first and
+ * says what has been passed, so messages that come again, and a second sink, change nothing. One organisation whose usage cannot
+ * be charged does not stop the others: its usage is deferred.
+ */
+export function sinkMessages(
+  db: Db,
+  stream: string,
+  messages: readonly SinkMessage[],
+  options: SinkOptions = {},
+): Promise<SunkUsage> {
+  return sink({ db, stream, held: new HeldBack(), options }, messages);
+}
+
+interface Sinking {
+  readonly db: Db;
+  readonly stream: string;
+  readonly held: HeldBack;
+  readonly options: SinkOptions;
+}
+
+async function sink(to: Sinking, messages: readonly SinkMessage[]): Promise<SunkUsage> {
+  const read = messages.map((message) => ({ ...readMessage(message), seq: BigInt(message.sequence) }));
+  try {
+    return await write(to, read);
+  } catch (error) {
+    if (isHeldBack(error)) {
+      const sum = await holdBack(to, read, error);
+      return plus(sum, await sink(to, messages));
+    }
+    if (!isRefusal(error)) throw error;
+    return separately(to, messages, error);
+  }
+}
+
+/**
+ * The ledger refuses the charge (the hold of its lease is closed or missing), or it ran out of time. A later attempt may
+ * succeed, and only that organisation's usage waits for it.
+ */
+function isHeldBack(error: unknown): boolean {
+  return error instanceof LedgerRefusal || isStatementTimeout(error);
+}
+
+/** A retry would change nothing: the database refuses the usage, or its amount is larger than can be counted. */
 function isRefusal(error: unknown): boolean {
   return isDataError(error) || error instanceof RangeError;
+}
+
+/**
+ * Writes the usage of each organisation by itself, and holds back the organisations that fail. Time-outs of all that were tried
+ * have a common cause, such as a locked table or account of the operator, and no organisation is held back for it. The first one is
+ * chosen at random, so that a repetition compares other organisations.
+ */
+async function holdBack(
+  to: Sinking,
+  messages: readonly Placed[],
+  failure: unknown,
+): Promise<SunkUsage | null> {
+  const orgs = organisationsOf(messages);
+  const open = [...orgs].filter((orgId) => !to.held.has(orgId));
+  const [only] = open;
+  if (only === undefined) throw failure;
+  if (orgs.size === 1) {
+    to.held.add(only, failure);
+    return null;
+  }
+  let sum: SunkUsage | null = null;
+  let isWritten = false;
+  const failed = new Map<OrgId, unknown>();
+  for (const orgId of rotated(open, to.options.random)) {
+    if (to.held.timeouts + countTimeouts(failed) >= mostTimeouts) break;
+    try {
+      const part = messages.map((message) => partOf(message, orgId));
+      sum = plus(sum, await write(to, part, 'stay'));
+      isWritten = true;
+    } catch (error) {
+      // A refusal of the database is found again, and put aside, when the rest of the batch is written.
+      if (isRefusal(error)) isWritten = true;
+      else if (isHeldBack(error)) failed.set(orgId, error);
+      else throw error;
+    }
+  }
+  const timeouts = countTimeouts(failed);
+  const isShared = !isWritten && timeouts > 1 && timeouts === failed.size;
+  if (isShared && to.options.whenAllTimeOut !== 'defer') {
+    throw new SharedTimeout(`all ${timeouts} organisations that were tried timed out`, failure);
+  }
+  // Each could be written alone, so the failure is over or is of the batch as a whole: the batch is repeated.
+  if (failed.size === 0) throw failure;
+  for (const [orgId, error] of failed) to.held.add(orgId, error);
+  return sum;
+}
+
+/** From a random place on. */
+function rotated<T>(list: readonly T[], random = Math.random): readonly T[] {
+  const start = Math.floor(random() * list.length);
+  return [...list.slice(start), ...list.slice(0, start)];
+}
+
+function countTimeouts(failed: ReadonlyMap<OrgId, unknown>): number {
+  return [...failed.values()].filter(isStatementTimeout).length;
+}
+
+function organisationsOf(messages: readonly Placed[]): ReadonlySet<OrgId> {
+  return new Set(messages.flatMap(({ usage, ends }) => [...usage, ...ends].map(({ orgId }) => orgId)));
+}
+
+function partOf({ usage, ends, seq }: Placed, orgId: OrgId): Placed {
+  return {
+    usage: usage.filter((used) => used.orgId === orgId),
+    ends: ends.filter((end) => end.orgId === orgId),
+    unreadable: [],
+    seq,
+  };
 }
 
 /**
@@ -51,15 +200,14 @@ function isRefusal(error: unknown): boolean {
  * stop the charging of all others.
  */
 async function separately(
-  db: Db,
-  stream: string,
+  to: Sinking,
   messages: readonly SinkMessage[],
   refusal: unknown,
 ): Promise<SunkUsage> {
   const [only] = messages;
-  if (only !== undefined && messages.length === 1) return oneByOne(db, stream, only, refusal);
+  if (only !== undefined && messages.length === 1) return oneByOne(to, only, refusal);
   let sum: SunkUsage | null = null;
-  for (const message of messages) sum = plus(sum, await sinkMessages(db, stream, [message]));
+  for (const message of messages) sum = plus(sum, await sink(to, [message]));
   if (sum === null) throw refusal;
   return sum;
 }
@@ -68,25 +216,33 @@ async function separately(
  * The requests of a refused message each by itself, for most of them have nothing to do with it; then its place is passed.
  * Dying in between is harmless: what was written is known when it is read again.
  */
-async function oneByOne(db: Db, stream: string, message: SinkMessage, refusal: unknown): Promise<SunkUsage> {
+async function oneByOne(to: Sinking, message: SinkMessage, refusal: unknown): Promise<SunkUsage> {
   const seq = BigInt(message.sequence);
   const read = readMessage(message);
   // What comes to more than all money there is was not written by a gateway of ours: no part of it is believed.
   if (read.usage.length < 2 || !isDataError(refusal)) {
-    return write(db, stream, [{ ...unreadableMessage(message.text(), refusal), seq }]);
+    return write(to, [{ ...unreadableMessage(message.text(), refusal), seq }]);
   }
   const unreadable = [...read.unreadable];
+  const waiting: PlacedUsage[] = [];
   let sum: SunkUsage | null = null;
-  for (const [index, used] of read.usage.entries()) {
+  for (const used of read.usage) {
+    if (to.held.has(used.orgId)) {
+      waiting.push(used);
+      continue;
+    }
     try {
       const alone = { usage: [used], ends: [], unreadable: [], seq };
-      sum = plus(sum, await write(db, stream, [alone], 'stay'));
+      sum = plus(sum, await write(to, [alone], 'stay'));
     } catch (error) {
-      if (!isRefusal(error)) throw error;
-      unreadable.push(refusedUsage(read, index, error));
+      if (isHeldBack(error)) {
+        to.held.add(used.orgId, error);
+        waiting.push(used);
+      } else if (isRefusal(error)) unreadable.push(refusedUsage(used, error));
+      else throw error;
     }
   }
-  return plus(sum, await write(db, stream, [{ usage: [], ends: read.ends, unreadable, seq }]));
+  return plus(sum, await write(to, [{ usage: waiting, ends: read.ends, unreadable, seq }]));
 }
 
 function plus(before: SunkUsage | null, next: SunkUsage): SunkUsage {
@@ -96,37 +252,86 @@ function plus(before: SunkUsage | null, next: SunkUsage): SunkUsage {
     charged: before.charged + next.charged,
     shortfall: before.shortfall + next.shortfall,
     uncharged: before.uncharged + next.uncharged,
+    overpriced: before.overpriced + next.overpriced,
     unreadable: before.unreadable + next.unreadable,
+    deferred: before.deferred + next.deferred,
     passed: next.passed,
   };
 }
 
-function write(
-  db: Db,
-  stream: string,
+async function write(
+  { db, stream, held, options }: Sinking,
   messages: readonly Placed[],
   afterwards: 'pass' | 'stay' = 'pass',
 ): Promise<SunkUsage> {
-  return db.transaction({ name: 'sink usage', isolation: 'read committed' }, async (tx) => {
-    const passed = await lockUsage(tx, stream);
+  const written = await db.transaction({ name: 'sink usage', isolation: 'read committed' }, async (tx) => {
+    const passed = await ofStream('the row of the stream is locked', lockUsage(tx, stream));
     const fresh = messages.filter(({ seq }) => seq > passed);
     const last = fresh.at(-1);
-    if (last === undefined) return { ...nothing, unreadable: 0, passed };
-    const recorded = await writeUsage(tx, fresh);
-    for (const { ends, seq } of fresh) {
+    if (last === undefined) return { ...nothing, unreadable: 0, deferred: 0, passed };
+    const { now, later } = await divide(tx, fresh, held);
+    const recorded = await writeUsage(
+      tx,
+      now.flatMap(({ usage }) => usage),
+    );
+    for (const { ends, seq } of now) {
       for (const end of ends) await noteEpochEnd(tx, end, { stream, seq });
     }
+    const deferred = await ofStream('deferring usage', deferUsage(tx, stream, later));
     const unreadable = fresh.flatMap(({ unreadable: found, seq }) => found.map((one) => ({ ...one, seq })));
-    await putAside(tx, stream, unreadable);
-    if (afterwards === 'stay') return { ...recorded, unreadable: unreadable.length, passed };
-    await passUsage(tx, stream, last.seq);
-    return { ...recorded, unreadable: unreadable.length, passed: last.seq };
+    await ofStream('putting usage aside', putAside(tx, stream, unreadable));
+    const sunk = { ...recorded, unreadable: unreadable.length, deferred };
+    if (afterwards === 'stay') return { ...sunk, passed };
+    await ofStream('writing the position in the stream', passUsage(tx, stream, last.seq));
+    return { ...sunk, passed: last.seq };
   });
+  for (const { usage } of messages) {
+    for (const { keyId, event } of usage) options.noteUse?.(keyId, event.createdAtMs);
+  }
+  return written;
+}
+
+/** A time-out of this work is caused by the stream, not by an organisation. */
+async function ofStream<T>(where: string, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (isStatementTimeout(error)) throw new SharedTimeout(where, error);
+    throw error;
+  }
+}
+
+/** Usage of a lease whose earlier usage waits is not tried here: the worker that charges deferred usage does. */
+async function divide(
+  tx: Tx,
+  messages: readonly Placed[],
+  held: HeldBack,
+): Promise<{ readonly now: readonly Placed[]; readonly later: readonly DeferredUsage[] }> {
+  const lanes = messages.flatMap(({ usage, ends }) => [
+    ...usage.map(({ orgId, leaseId }) => ({ orgId, leaseId })),
+    ...ends.map(({ orgId }) => ({ orgId, leaseId: null })),
+  ]);
+  const waiting = await ofStream('reading what is deferred', filterDeferredLanes(tx, lanes));
+  const isLater = (orgId: OrgId, leaseId: LeaseId | null): boolean =>
+    held.has(orgId) || waiting.has(laneKeyOf({ orgId, leaseId }));
+  const now = messages.map((message) => ({
+    ...message,
+    usage: message.usage.filter(({ orgId, leaseId }) => !isLater(orgId, leaseId)),
+    ends: message.ends.filter(({ orgId }) => !isLater(orgId, null)),
+  }));
+  const later = messages.flatMap(({ usage, ends, seq }): DeferredUsage[] => [
+    ...usage
+      .filter(({ orgId, leaseId }) => isLater(orgId, leaseId))
+      .map(({ orgId, leaseId, position, event }) => ({ seq, position, orgId, leaseId, event })),
+    ...ends
+      .filter(({ orgId }) => isLater(orgId, null))
+      .map((end, position) => ({ seq, position, orgId: end.orgId, leaseId: null, end })),
+  ]);
+  return { now, later };
 }
 
 /** Final events first: a checkpoint of the same request is then known to be needless. */
-async function writeUsage(tx: Tx, messages: readonly Placed[]): Promise<RecordedUsage> {
-  const usage = messages.flatMap((message) => message.usage);
+export async function writeUsage(tx: Tx, usage: readonly ReadUsage[]): Promise<RecordedUsage> {
   const finals = usage.filter(({ event }) => event.kind === 'final');
   const recorded = finals.length === 0 ? nothing : await recordUsage(tx, finals, 'final');
   await keepCheckpoints(

@@ -1,17 +1,18 @@
-import type { Clock } from '@millrace/platform/clock';
+import type { Timer } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { startLoop } from '@millrace/platform/lifecycle';
 import type { Logger } from '@millrace/platform/log';
 import type { NatsClient } from '@millrace/platform/nats';
-import { counter } from '@millrace/platform/telemetry';
-import { sinkMessages, type SunkUsage } from './sink.service.ts';
+import { KeyUsage } from '../identity/index.ts';
+import { sinkMessages, SharedTimeout, type SinkMessage, type SunkUsage } from './sink.service.ts';
 import { claimStream, releaseStream } from './sink.store.ts';
 import { openStream, type OpenStream, type OpenStreamOptions } from './sink-stream.ts';
+import { countCharged, countDeferred, countUnreadable } from './usage-metrics.ts';
 
 export interface UsageSinkOptions extends Pick<OpenStreamOptions, 'stream'> {
   readonly db: Db;
   readonly nats: OpenStreamOptions['nats'] & Pick<NatsClient, 'connected'>;
-  readonly clock: Clock;
+  readonly clock: Timer;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
   /** Names this process among those that may do it. */
   readonly holder: string;
@@ -26,20 +27,8 @@ export interface SinkTuning extends Pick<OpenStreamOptions, 'batch' | 'gatherMs'
 const defaults: SinkTuning = { leaseMs: 3_000, gatherMs: 50, batch: 40, tendMs: 1_000 };
 /** Of the time it is good for: one missed turn does not lose it. */
 const renewShare = 0.3;
-
-const charged = counter('millrace_usage_charged_nano_usd_total', 'What inference requests were charged.');
-const recorded = counter(
-  'millrace_usage_recorded_total',
-  'Inference requests recorded, by what became of them.',
-);
-const shortfall = counter(
-  'millrace_usage_shortfall_nano_usd_total',
-  'What requests used beyond their reservations: borne by the operator.',
-);
-const unreadable = counter(
-  'millrace_usage_unreadable_total',
-  'Usage put aside because it could not be read.',
-);
+/** After so many failed attempts, a batch whose organisations all time out is deferred, because later usage waits behind it. */
+const maxFailedAttempts = 3;
 
 /**
  * Works through the usage stream of a cell. Every worker may run one: one of them holds the stream, and another takes over
@@ -51,6 +40,11 @@ export function startUsageSink(options: UsageSinkOptions): { stop(): Promise<voi
   const renewMs = Math.trunc(tuning.leaseMs * renewShare);
   let open: OpenStream | null = null;
   let claimedAtMs = Number.NEGATIVE_INFINITY;
+  let repetitions = 0;
+  // After the charges, in separate transactions: rows of keys are never locked together with those of the ledger.
+  const keyUsage = new KeyUsage({ db, clock, log });
+  const stopping = new AbortController();
+  const notingUse = keyUsage.run(stopping.signal);
 
   async function isHeld(): Promise<boolean> {
     const atMs = clock.monotonicMs();
@@ -66,6 +60,20 @@ export function startUsageSink(options: UsageSinkOptions): { stop(): Promise<voi
     await closing?.close();
   }
 
+  async function write(name: string, messages: readonly SinkMessage[]): Promise<SunkUsage> {
+    try {
+      const sunk = await sinkMessages(db, name, messages, {
+        whenAllTimeOut: repetitions < maxFailedAttempts ? 'repeat' : 'defer',
+        noteUse: (keyId, usedAtMs) => keyUsage.note(keyId, usedAtMs),
+      });
+      repetitions = 0;
+      return sunk;
+    } catch (error) {
+      if (error instanceof SharedTimeout) repetitions += 1;
+      throw error;
+    }
+  }
+
   async function step(signal: AbortSignal): Promise<'busy' | 'idle'> {
     // Without a connection another should have the stream.
     if (!nats.connected() || !(await isHeld())) {
@@ -76,7 +84,7 @@ export function startUsageSink(options: UsageSinkOptions): { stop(): Promise<voi
     if (open === null) return 'idle';
     const messages = await open.gather(signal);
     if (messages.length > 0) {
-      const sunk = await sinkMessages(db, open.name, messages);
+      const sunk = await write(open.name, messages);
       open.passedTo(sunk.passed);
       note(log, sunk);
     }
@@ -97,22 +105,31 @@ export function startUsageSink(options: UsageSinkOptions): { stop(): Promise<voi
     async stop() {
       await loop.stop();
       await letGo().catch(() => undefined);
+      stopping.abort();
+      await notingUse;
       await releaseStream(db, stream, holder).catch(() => undefined);
     },
   };
 }
 
 function note(log: UsageSinkOptions['log'], sunk: SunkUsage): void {
-  charged.add(Number(sunk.charged));
-  recorded.add(sunk.recorded - sunk.uncharged, { outcome: 'charged' });
-  recorded.add(sunk.uncharged, { outcome: 'not charged' });
+  countCharged(sunk);
+  countDeferred(sunk.deferred);
+  countUnreadable(sunk.unreadable);
+  const passed = String(sunk.passed);
   if (sunk.shortfall > 0n) {
-    shortfall.add(Number(sunk.shortfall));
     log.warn({ shortfallNanoUsd: String(sunk.shortfall) }, 'requests used more than they had reserved');
   }
+  if (sunk.overpriced > 0) {
+    log.error(
+      { count: sunk.overpriced, passed },
+      'usage above the highest possible cost of its model was not charged',
+    );
+  }
+  if (sunk.deferred > 0) {
+    log.warn({ count: sunk.deferred, passed }, 'usage could not be charged now and was deferred');
+  }
   if (sunk.unreadable > 0) {
-    unreadable.add(sunk.unreadable);
-    const passed = String(sunk.passed);
     log.error({ count: sunk.unreadable, passed }, 'usage could not be read and was put aside');
   }
 }

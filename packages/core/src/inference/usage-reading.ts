@@ -30,6 +30,12 @@ export interface ReadUsage {
   readonly priced: bigint;
 }
 
+/** Usage with its place in a message of the stream. */
+export interface PlacedUsage extends ReadUsage {
+  /** Which event of the message. */
+  readonly position: number;
+}
+
 export interface Unreadable {
   /** Which event of the message. */
   readonly position: number;
@@ -38,7 +44,7 @@ export interface Unreadable {
 }
 
 export interface ReadMessage {
-  readonly usage: readonly ReadUsage[];
+  readonly usage: readonly PlacedUsage[];
   readonly ends: readonly EpochEnd[];
   readonly unreadable: readonly Unreadable[];
 }
@@ -48,7 +54,7 @@ const largestAmount = BigInt(Number.MAX_SAFE_INTEGER);
 const latestMs = Date.UTC(2200, 0, 1);
 const longestProblem = 1_000;
 
-class NotReadable extends Error {
+export class NotReadable extends Error {
   override readonly name = 'NotReadable';
 }
 
@@ -126,11 +132,11 @@ function eventsOf(value: unknown): readonly unknown[] {
 
 /** One event that is wrong does not take the others of its message with it. */
 function readBatch(text: string): ReadMessage {
-  const usage: ReadUsage[] = [];
+  const usage: PlacedUsage[] = [];
   const unreadable: Unreadable[] = [];
   for (const [position, value] of eventsOf(JSON.parse(text)).entries()) {
     try {
-      usage.push(readUsage(value));
+      usage.push({ ...readUsage(value), position });
     } catch (error) {
       unreadable.push({ position, problem: problemOf(error), payload: storable(JSON.stringify(value)) });
     }
@@ -150,12 +156,9 @@ export function readMessage(message: { readonly subject: string; text(): string 
   }
 }
 
-/** One of the requests that were read from a message put aside, with its place in it. */
-export function refusedUsage({ usage, unreadable }: ReadMessage, index: number, error: unknown): Unreadable {
-  const others = new Set(unreadable.map(({ position }) => position));
-  const places = Array.from({ length: usage.length + others.size }, (_, position) => position);
-  const position = places.filter((place) => !others.has(place))[index] ?? 0;
-  return { position, problem: problemOf(error), payload: storable(JSON.stringify(usage[index]?.event)) };
+/** One request of a message put aside. */
+export function refusedUsage({ event, position }: PlacedUsage, error: unknown): Unreadable {
+  return { position, problem: problemOf(error), payload: storable(JSON.stringify(event)) };
 }
 
 /** All of a message put aside. */

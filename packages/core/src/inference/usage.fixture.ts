@@ -1,7 +1,7 @@
 import { SimulatedClock, systemClock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { payloadSchemaVersion, type Envelope } from '@millrace/platform/envelope';
-import { toUuid, type LeaseId, type OrgId } from '@millrace/platform/ids';
+import { toUuid, type KeyId, type LeaseId, type OrgId } from '@millrace/platform/ids';
 import { createLogger } from '@millrace/platform/log';
 import { nanoUsd } from '@millrace/platform/money';
 import type { NatsClient } from '@millrace/platform/nats';
@@ -9,6 +9,8 @@ import {
   connectTestNats,
   createOrganisation,
   createTestDatabase,
+  createUser,
+  databaseAt,
   dropStream,
   startValkeyServer,
   testIds,
@@ -28,6 +30,7 @@ import {
   type PotService,
   type PotSweeps,
 } from '../pots/index.ts';
+import { insertModel } from './catalog.store.ts';
 import { startUsageSink, type SinkTuning } from './sink.ts';
 import { usageSubjects, type UsageEvent } from './usage-event.ts';
 import { chargeCheckpoints } from './usage.service.ts';
@@ -90,6 +93,8 @@ export interface UsageWorld {
   /** As after the loss of the broker's disk: everything in it is gone, and a worker has made it again. */
   loseStream(): Promise<void>;
   startSink(tuning?: Partial<SinkTuning>, nats?: Partial<NatsClient>): { stop(): Promise<void> };
+  /** Stops all sinks. A sink that a failed test left running would process the usage of the next test. */
+  stopSinks(): Promise<void>;
   request(requestId: string): Promise<RequestRow | undefined>;
   charged(orgId: OrgId): Promise<bigint>;
   balance(orgId: OrgId): Promise<{ balance: bigint; held: bigint }>;
@@ -105,6 +110,8 @@ export async function createUsageWorld(options: { maxBytes?: number } = {}): Pro
   const { db } = database;
   const log = createLogger({ name: 'usage', level: 'silent' });
   const clock = new SimulatedClock(systemClock.nowMs());
+  // The present, or later once a test has moved the clock: never before what other transactions have written.
+  const sweepTime = { nowMs: () => Math.max(clock.nowMs(), systemClock.nowMs()) };
   const { stream, batch } = usageSubjects(names.natsPrefix, 1);
   const makeStream = () =>
     ensureUsageStream(db, nats, {
@@ -114,11 +121,11 @@ export async function createUsageWorld(options: { maxBytes?: number } = {}): Pro
       maxBytes: options.maxBytes ?? 4 * 1_048_576,
     });
   await makeStream();
+  await createModels(database);
   const service = createPotService({ db, valkey: valkey.client, cell: 1, clock: systemClock, log, rules });
   const publishEnd = publishEpochEnd(nats, { prefix: names.natsPrefix, envelope });
   const sweeps = createPotSweeps({
-    db,
-    clock,
+    db: databaseAt(db, sweepTime),
     log,
     cell: 1,
     service,
@@ -127,6 +134,12 @@ export async function createUsageWorld(options: { maxBytes?: number } = {}): Pro
     chargeUnfinished: chargeCheckpoints,
   });
   const sinks = new Set<{ stop(): Promise<void> }>();
+
+  async function stopSinks(): Promise<void> {
+    const running = [...sinks];
+    sinks.clear();
+    await Promise.all(running.map((sink) => sink.stop()));
+  }
 
   async function query<Row>(text: string): Promise<Row[]> {
     const client = await database.connect();
@@ -224,6 +237,7 @@ export async function createUsageWorld(options: { maxBytes?: number } = {}): Pro
       sinks.add(sink);
       return sink;
     },
+    stopSinks,
     async request(requestId) {
       const [row] = await query<RequestRow>(`
         select cost_nano_usd::text as cost, priced_nano_usd::text as priced, outcome, source,
@@ -243,13 +257,79 @@ export async function createUsageWorld(options: { maxBytes?: number } = {}): Pro
     },
     query,
     async [Symbol.asyncDispose]() {
-      await Promise.all([...sinks].map((sink) => sink.stop()));
+      await stopSinks();
       await dropStream(stream);
       await nats.close();
       await valkey[Symbol.asyncDispose]();
       await database.drop();
     },
   };
+}
+
+/** Chat models with a context of 100 000 tokens, by the price of a token of prompt and answer alike. */
+const tokenPrices = {
+  'model-one': 1_000n,
+  'model-two': 1_000n,
+  refused: 1_000n,
+  'model-dear': 1_000_000_000n,
+};
+
+interface TokenPrice {
+  readonly model: string;
+  readonly nanoUsd: bigint;
+  readonly orgId?: OrgId;
+  readonly from?: Date;
+  readonly until?: Date;
+}
+
+/** Sets the price of tokens of prompts and of answers. */
+export async function setTokenPrice(database: TestDatabase, price: TokenPrice): Promise<void> {
+  const { model, nanoUsd: amount, orgId, from = new Date(0), until = null } = price;
+  const client = await database.connect();
+  try {
+    for (const unit of ['prompt_token', 'completion_token']) {
+      await client.query(
+        `insert into prices (id, org_id, subject_kind, model, model_unit, unit, price_nano_usd, valid_from, valid_until,
+                             created_at)
+         values ($1, $2, 'model', $3, $4, 'token', $5, $6, $7, now())`,
+        [testIds.nextUuid(), orgId === undefined ? null : toUuid(orgId), model, unit, amount, from, until],
+      );
+    }
+  } finally {
+    await client.end();
+  }
+}
+
+async function createModels(database: TestDatabase): Promise<void> {
+  for (const [name, price] of Object.entries(tokenPrices)) {
+    await database.db.transaction({ name: 'create model', isolation: 'read committed' }, (tx) =>
+      insertModel(tx, name, 'live', {
+        modality: 'chat',
+        inputModalities: ['text'],
+        contextLength: 100_000,
+        maxOutputTokens: null,
+        ownedBy: 'tests',
+        enabled: true,
+        aliases: [],
+        visibleTo: null,
+        fallbacks: [],
+        requestsPerMinute: null,
+      }),
+    );
+    await setTokenPrice(database, { model: name, nanoUsd: price });
+  }
+}
+
+/** A key of this organisation, which no request can be made with. */
+export async function createKey(world: UsageWorld, orgId: OrgId): Promise<KeyId> {
+  const keyId = testIds.next('key');
+  const userId = await createUser(world.db, { name: 'Ada', email: `${keyId.toLowerCase()}@example.com` });
+  await world.query(
+    `insert into api_keys (id, org_id, user_id, name, mode, public_id, secret_sha256, scopes, limits)
+     values ('${toUuid(keyId)}', '${toUuid(orgId)}', '${toUuid(userId)}', 'used', 'live',
+             upper(substr(md5('${keyId}'), 1, 12)), sha256('${keyId}'), '{}', '{}')`,
+  );
+  return keyId;
 }
 
 /** A usage event of a request that was never made. */

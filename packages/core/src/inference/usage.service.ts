@@ -1,6 +1,7 @@
 import type { Tx } from '@millrace/platform/db';
 import type { LeaseId, RequestId } from '@millrace/platform/ids';
 import { postUsage, type UsageItem } from '../pots/index.ts';
+import { readChargeBounds } from './charge-bounds.ts';
 import { dropCheckpoints, listCheckpoints } from './checkpoints.store.ts';
 import { insertRequests, noteLate } from './requests.store.ts';
 import { quantitiesOf, type RecordedRequest, type RequestSource } from './requests.ts';
@@ -13,11 +14,13 @@ export interface RecordedUsage {
   readonly charged: bigint;
   /** Beyond what had been reserved: borne by the operator. */
   readonly shortfall: bigint;
-  /** Used and not charged: the lease was closed or another's, or a checkpoint had been charged already. */
+  /** Used and not charged: the lease was closed or another's, a checkpoint had been charged already, or it was overpriced. */
   readonly uncharged: number;
+  /** Of these, requests that cost more than the highest possible cost of their model. */
+  readonly overpriced: number;
 }
 
-function toItem(used: ReadUsage, leaseId: LeaseId): UsageItem {
+function toItem(used: ReadUsage, leaseId: LeaseId, mostCost: bigint | undefined): UsageItem {
   const { requestId, orgId, keyId, budgets, event, amount, reserved, priced } = used;
   return {
     requestId,
@@ -30,6 +33,7 @@ function toItem(used: ReadUsage, leaseId: LeaseId): UsageItem {
     amount,
     reserved,
     priced,
+    ...(mostCost === undefined ? {} : { mostCost }),
     budgets,
     usedAtMs: event.createdAtMs,
     quantities: quantitiesOf(used),
@@ -47,8 +51,11 @@ export async function recordUsage(
 ): Promise<RecordedUsage> {
   const distinct = new Map<RequestId, ReadUsage>();
   for (const used of requests) if (!distinct.has(used.requestId)) distinct.set(used.requestId, used);
-  const leased = [...distinct.values()].flatMap((used) =>
-    used.leaseId === null ? [] : [{ used, item: toItem(used, used.leaseId) }],
+  const live = [...distinct.values()].filter(({ leaseId }) => leaseId !== null);
+  const useOf = ({ orgId, event }: ReadUsage) => ({ orgId, model: event.model });
+  const boundOf = await readChargeBounds(tx, live.map(useOf));
+  const leased = live.flatMap((used) =>
+    used.leaseId === null ? [] : [{ used, item: toItem(used, used.leaseId, boundOf(useOf(used))) }],
   );
   const posted = await postUsage(
     tx,
@@ -56,11 +63,11 @@ export async function recordUsage(
   );
   const fresh: RecordedRequest[] = [];
   const known: ReadUsage[] = [];
-  for (const [index, { verdict, transferId }] of posted.entries()) {
+  for (const [index, { verdict, amount, transferId }] of posted.entries()) {
     const used = leased[index]?.used;
     if (used === undefined) throw new Error('Usage was posted that nobody asked for.');
     if (verdict === 'duplicate') known.push(used);
-    else fresh.push({ used, source, outcome: verdict, transferId });
+    else fresh.push({ used: { ...used, amount }, source, outcome: verdict, transferId });
   }
   const free = [...distinct.values()].filter(({ leaseId }) => leaseId === null);
   await insertRequests(tx, [
@@ -81,6 +88,7 @@ function summary(fresh: readonly RecordedRequest[], late: number): RecordedUsage
     charged: sum(({ amount }) => amount),
     shortfall: sum(({ priced, amount }) => (priced > amount ? priced - amount : 0n)),
     uncharged: fresh.length - charged.length + late,
+    overpriced: fresh.filter(({ outcome }) => outcome === 'overpriced').length,
   };
 }
 
