@@ -8,6 +8,7 @@ import {
   createTenant,
   createTestDatabase,
   hybridClock,
+  longDbTimeouts,
   plantRentals,
   plantSupplier,
   plantSupplierMachine,
@@ -68,16 +69,23 @@ export async function createSupplierMoneyWorld(): Promise<SupplierMoneyWorld> {
   const database = await createTestDatabase();
   const clock = testClock();
   const ids = createIdSource({ clock, cell: 1 });
-  const db = createDb({ url: database.url, poolSize: 8, clock: hybridClock(clock), ids, log: quiet });
+  const db = createDb({
+    ...longDbTimeouts,
+    url: database.url,
+    poolSize: 8,
+    clock: hybridClock(clock),
+    ids,
+    log: quiet,
+  });
   const within = <T>(work: (tx: Tx) => Promise<T>): Promise<T> =>
     db.transaction({ name: 'test', isolation: 'read committed' }, work);
   const rows = async <Row>(text: string): Promise<Row[]> =>
     (await sql.raw<Row>(text).execute(db.kysely)).rows;
   const apply = async (...commands: LedgerCommand[]): Promise<void> => {
-    (await within((tx) => applyLedger(tx, commands))).map(requireDone);
+    (await within((tx) => applyLedger(tx, commands))).map((result) => requireDone(result));
   };
   const sweep = async (): Promise<void> => {
-    await sweepMeters(db, { shards: allShards, now: clock.now(), log: quiet });
+    await sweepMeters(db, { shards: allShards, log: quiet });
   };
 
   const callOf = async (orgId: OrgId, userId: UserId, mode: 'live' | 'test'): Promise<KeyCall> => {

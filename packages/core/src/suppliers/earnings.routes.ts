@@ -1,5 +1,4 @@
 import type { Contract } from '@millrace/contract';
-import type { Clock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { Fault, invalidField } from '@millrace/platform/fault';
 import { requirePrincipal, type HttpServer } from '@millrace/platform/http';
@@ -8,7 +7,7 @@ import { parseNanoUsd, type NanoUsd } from '@millrace/platform/money';
 import { keyCallOf, operatorCauseOf, pageOf, positionIn, readCommitted } from '../identity/index.ts';
 import { readEarned } from '../ledger/index.ts';
 import { earningsPeriod, PERIOD_DAYS_MAX, type Period } from './earnings.ts';
-import { listDailyEarnings, sumAccrued } from './earnings.store.ts';
+import { listDailyEarnings, sumAccrued, sumMaturing } from './earnings.store.ts';
 import {
   toWireAdminPayout,
   toWireEarnings,
@@ -24,7 +23,8 @@ export interface SupplierMoneyRoutes {
   readonly server: HttpServer;
   readonly operations: Contract['operations'];
   readonly db: Db;
-  readonly clock: Pick<Clock, 'now'>;
+  /** How long earnings wait before they can be asked for. */
+  readonly payoutHoldMs: number;
 }
 
 /** Suppliers: what they earned, were told and paid. Operators: payouts. Only live keys act for suppliers. */
@@ -35,18 +35,19 @@ export function serveSupplierMoney(routes: SupplierMoneyRoutes): void {
   servePayoutSettlement(routes);
 }
 
-function serveEarnings({ server, operations, db, clock }: SupplierMoneyRoutes): void {
+function serveEarnings({ server, operations, db, payoutHoldMs }: SupplierMoneyRoutes): void {
   server.serve(operations.supplierGetEarnings, async ({ query, context }) => {
     const { orgId } = requirePrincipal(context);
-    const now = clock.now();
+    const now = db.clock.now();
     const period = requirePeriod(query, now);
-    const [account, accrued, { paid: paidOut }, daily] = await Promise.all([
+    const [account, accrued, maturing, { paid: paidOut }, daily] = await Promise.all([
       readEarned(db, orgId, 'live'),
       sumAccrued(db, orgId, now),
+      sumMaturing(db, orgId, { now, holdMs: payoutHoldMs }),
       sumPayouts(db, orgId),
       listDailyEarnings(db, orgId, period),
     ]);
-    return toWireEarnings({ account, accrued, paidOut, period, daily });
+    return toWireEarnings({ account, accrued, maturing, paidOut, period, daily });
   });
 }
 
@@ -66,7 +67,7 @@ function serveStatements({ server, operations, db }: SupplierMoneyRoutes): void 
   });
 }
 
-function servePayouts({ server, operations, db }: SupplierMoneyRoutes): void {
+function servePayouts({ server, operations, db, payoutHoldMs }: SupplierMoneyRoutes): void {
   server.serve(operations.supplierListPayouts, async ({ query: { limit, cursor }, context }) => {
     const { orgId } = requirePrincipal(context);
     const after = positionIn('pyo', cursor);
@@ -75,7 +76,8 @@ function servePayouts({ server, operations, db }: SupplierMoneyRoutes): void {
 
   server.serve(operations.supplierRequestPayout, ({ body, context, transact }) =>
     transact({ name: 'request payout', isolation: readCommitted }, async (tx) => {
-      const payout = await requestPayout(tx, keyCallOf(context), requireNanoUsd(body.amountNanoUsd));
+      const amount = requireNanoUsd(body.amountNanoUsd);
+      const payout = await requestPayout(tx, keyCallOf(context), amount, { holdMs: payoutHoldMs });
       return { body: toWirePayout(payout), resource: { kind: 'payout', id: payout.id } };
     }),
   );

@@ -1,7 +1,7 @@
 import type { EarnedBalance } from '../ledger/index.ts';
-import { subtractUsd, type NanoUsd } from '@millrace/platform/money';
+import type { NanoUsd } from '@millrace/platform/money';
 import { byDay, byMachine, gpuSecondsOf, type DailyEarnings, type Period } from './earnings.ts';
-import type { Payout } from './payouts.ts';
+import { payableOf, type Payout } from './payouts.ts';
 import type { Statement, StatementSummary } from './statements.ts';
 
 /** How suppliers' money is written in answers. */
@@ -9,6 +9,7 @@ import type { Statement, StatementSummary } from './statements.ts';
 export function toWireEarnings(found: {
   readonly account: EarnedBalance;
   readonly accrued: NanoUsd;
+  readonly maturing: NanoUsd;
   readonly paidOut: NanoUsd;
   readonly period: Period;
   readonly daily: readonly DailyEarnings[];
@@ -16,7 +17,8 @@ export function toWireEarnings(found: {
   const { account, period } = found;
   return {
     accruedNanoUsd: found.accrued.toString(),
-    payableNanoUsd: subtractUsd(account.balance, account.held).toString(),
+    payableNanoUsd: payableOf(account, found.maturing).toString(),
+    maturingNanoUsd: found.maturing.toString(),
     requestedNanoUsd: account.held.toString(),
     paidOutNanoUsd: found.paidOut.toString(),
     from: period.from.toISOString(),

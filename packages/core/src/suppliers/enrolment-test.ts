@@ -1,6 +1,6 @@
 import type { ComputeDriver, MachineWish } from '@millrace/compute';
-import { measureMachine, newProofKey, type MeasureLook } from '@millrace/compute/proof';
-import { withDeadline, type Clock } from '@millrace/platform/clock';
+import { measureMachine, newProofKey, type MeasureLook, type ProofKey } from '@millrace/compute/proof';
+import { withDeadline, type Timer } from '@millrace/platform/clock';
 import { toUuid } from '@millrace/platform/ids';
 import type { NetGuard } from '@millrace/platform/net';
 import type { ClusterRecord, NodeGpu, NodeRecord } from '../fleet/index.ts';
@@ -12,7 +12,7 @@ import type { Enrolment } from './enrolment.ts';
  */
 
 interface TestParts {
-  readonly clock: Clock;
+  readonly clock: Timer;
   readonly guard: NetGuard;
   readonly driver: ComputeDriver;
 }
@@ -42,12 +42,12 @@ export async function testMachine(
 ): Promise<MeasureLook> {
   const { clock, driver } = parts;
   const key = newProofKey();
-  const wish = wishFor(subject, key.publicKey);
+  const wish = wishFor(subject, key);
   // What an earlier try left has another key in it.
   await driver.terminate(wish, signal);
   try {
     await driver.create(wish, signal);
-    return await measure(parts, wish, key.privateKey, signal);
+    return await measure(parts, wish, key, signal);
   } finally {
     // Also when the time is over: nothing of ours stays on the host.
     await withDeadline(clock, 'Deleting the machine of a self-test', DELETE_MS, (late) =>
@@ -56,7 +56,7 @@ export async function testMachine(
   }
 }
 
-function wishFor({ enrolment, cluster, node, gpus }: Subject, publicKey: string): MachineWish {
+function wishFor({ enrolment, cluster, node, gpus }: Subject, key: ProofKey): MachineWish {
   const isVm = cluster.settings['instanceType'] === 'virtual-machine';
   const image = cluster.settings['defaultImage'];
   return {
@@ -68,7 +68,8 @@ function wishFor({ enrolment, cluster, node, gpus }: Subject, publicKey: string)
     gpuPciAddresses: gpus.map(({ pciAddress }) => pciAddress),
     image: typeof image === 'string' ? image : '',
     hostname: 'self-test',
-    sshKeys: [publicKey],
+    sshKeys: [key.publicKey],
+    hostKey: { privateKey: key.hostKey.privateKey, publicKey: key.hostKey.publicKey },
     userData: null,
     // Any will do: placement gives out none of them before it is enrolled.
     ports: [{ internalPort: SSH_PORT, externalPort: cluster.ports.last, protocol: 'tcp' }],
@@ -79,7 +80,7 @@ function wishFor({ enrolment, cluster, node, gpus }: Subject, publicKey: string)
 async function measure(
   { clock, guard, driver }: TestParts,
   wish: MachineWish,
-  privateKey: string,
+  key: ProofKey,
   signal: AbortSignal,
 ): Promise<MeasureLook> {
   const untilMs = clock.monotonicMs() + MEASURE_MS;
@@ -97,7 +98,9 @@ async function measure(
     if (view.address === null || port === undefined) {
       return { outcome: 'not-yet', detail: 'The machine of its self-test has no port for SSH.' };
     }
-    const target = { host: view.address, port, user: view.sshUser, privateKey, hostKey: null, guard };
+    const { privateKey } = key;
+    const hostKey = key.hostKey.fingerprint;
+    const target = { host: view.address, port, user: view.sshUser, privateKey, hostKey, guard };
     return measureMachine(target, clock, signal);
   }
 }

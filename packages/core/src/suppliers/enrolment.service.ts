@@ -1,6 +1,6 @@
 import { isDriverError, type ComputeDriver } from '@millrace/compute';
 import type { IncusTrust } from '@millrace/compute/connect';
-import { withDeadline, type Clock } from '@millrace/platform/clock';
+import { withDeadline, type Timer } from '@millrace/platform/clock';
 import type { Db, Tx } from '@millrace/platform/db';
 import { Fault, invalidField } from '@millrace/platform/fault';
 import { toUuid, type ClusterId, type EnrolmentId, type OrgId } from '@millrace/platform/ids';
@@ -116,7 +116,7 @@ async function isSameToken(tx: Tx, { orgId, joinTokenId }: Enrolment, text: stri
 
 export interface EnrolmentParts {
   readonly db: Db;
-  readonly clock: Clock;
+  readonly clock: Timer;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
   readonly sealer: Sealer;
   readonly guard: NetGuard;
@@ -161,7 +161,7 @@ type Outcome =
 
 /** One try at the stage of an enrolment that was taken up. Never throws: what came of it is in its row. */
 export async function advanceEnrolment(parts: EnrolmentParts, enrolment: Enrolment): Promise<void> {
-  const { clock, log } = parts;
+  const { db, clock, log } = parts;
   const facts = { enrolmentId: enrolment.id, stage: enrolment.stage };
   try {
     const outcome = await withDeadline(clock, 'Enrolling', TRY_MS, (signal) =>
@@ -170,11 +170,11 @@ export async function advanceEnrolment(parts: EnrolmentParts, enrolment: Enrolme
       log.warn({ ...facts, err: error }, 'a machine could not be taken a step further');
       return again(enrolment, textOf(error));
     });
-    await settle(parts, enrolment, orRefused(enrolment, outcome, clock.now())).catch((error: unknown) => {
+    await settle(parts, enrolment, orRefused(enrolment, outcome, db.clock.now())).catch((error: unknown) => {
       log.error({ ...facts, err: error }, 'how a machine stands could not be written');
       // A daemon may say what no row can hold: then its time is over some day all the same.
       const unwritten = again(enrolment, 'What it says of itself cannot be written down.');
-      return settle(parts, enrolment, orRefused(enrolment, unwritten, clock.now()));
+      return settle(parts, enrolment, orRefused(enrolment, unwritten, db.clock.now()));
     });
   } catch (error) {
     log.error({ ...facts, err: error }, 'how a machine stands could not be written');

@@ -1,5 +1,7 @@
 import type { EnrolmentId, OrgId } from '@millrace/platform/ids';
+import { createItemRunner, type ItemRunner } from '@millrace/platform/loops';
 import { advanceEnrolment, takeUpEnrolments, type EnrolmentParts } from './enrolment.service.ts';
+import { enrolMachines } from './loops.ts';
 
 export interface EnrolmentSlots {
   /** At once in one process: each has a machine tested, which mostly waits. */
@@ -16,9 +18,13 @@ export class EnrolmentSweep {
   readonly #options: EnrolmentSlots;
   readonly #underWay = new Map<EnrolmentId, { readonly orgId: OrgId; readonly done: Promise<void> }>();
 
+  readonly #runner: ItemRunner;
+
   constructor(parts: EnrolmentParts, options: EnrolmentSlots = defaultSlots) {
     this.#parts = parts;
     this.#options = options;
+    const { clock, log } = parts;
+    this.#runner = createItemRunner({ ...enrolMachines, atOnce: options.slots }, { clock, log });
   }
 
   /** Begins what is due, as far as there are slots, and waits for none of it. Answers how many were begun. */
@@ -29,7 +35,9 @@ export class EnrolmentSweep {
     const due = await takeUpEnrolments(this.#parts, { limit, perSupplier, busy: this.#busy() });
     for (const enrolment of due) {
       const { id, orgId } = enrolment;
-      const done = advanceEnrolment(this.#parts, enrolment).finally(() => this.#underWay.delete(id));
+      const done = this.#runner
+        .run([enrolment], { key: () => id, work: () => advanceEnrolment(this.#parts, enrolment) })
+        .then(() => void this.#underWay.delete(id));
       this.#underWay.set(id, { orgId, done });
     }
     return due.length;

@@ -1,5 +1,6 @@
-import { toUuid, type OrgId, type PayoutId } from '@millrace/platform/ids';
-import { negateUsd } from '@millrace/platform/money';
+import { fromUuid, toUuid, type OrgId, type PayoutId } from '@millrace/platform/ids';
+import { nanoUsd, negateUsd } from '@millrace/platform/money';
+import { uniqueId } from '@millrace/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { systemCause } from '../identity/index.ts';
 import { setFrozen } from '../ledger/index.ts';
@@ -12,7 +13,8 @@ import {
   type PlantedSupplier,
   type SupplierMoneyWorld,
 } from './earnings.fixture.ts';
-import { PAYOUTS_WAITING_MAX, type Payout, type PayoutOutcome } from './payouts.ts';
+import { sumMaturing } from './earnings.store.ts';
+import { payableOf, PAYOUTS_WAITING_MAX, type Payout, type PayoutOutcome } from './payouts.ts';
 import { requestPayout, settlePayout } from './payouts.service.ts';
 import { listAllPayouts, listPayouts } from './payouts.store.ts';
 
@@ -39,11 +41,38 @@ async function earnNine() {
   return { ...tenant, meter, at: (hours: number) => new Date(startedAt + hours * HOUR_MS) };
 }
 
-const ask = (amount: number, call = supplier.call): Promise<Payout> =>
-  world.within((tx) => requestPayout(tx, call, usd(amount)));
+const ask = (amount: number, call = supplier.call, holdMs = 0): Promise<Payout> =>
+  world.within((tx) => requestPayout(tx, call, usd(amount), { holdMs }));
 const settle = (id: PayoutId, outcome: PayoutOutcome): Promise<Payout> =>
   world.within((tx) => settlePayout(tx, operator, id, { outcome, reference: 'SEPA 1', reason: 'as agreed' }));
 const account = () => world.account(supplier.orgId);
+
+const WEEK_MS = 7 * 24 * HOUR_MS;
+
+/** The payable and the maturing amount of the supplier. */
+async function payable() {
+  const maturing = await sumMaturing(world.db, supplier.orgId, { now: world.clock.now(), holdMs: WEEK_MS });
+  const { balance, held } = await account();
+  return { payable: payableOf({ balance: nanoUsd(balance), held: nanoUsd(held) }, maturing), maturing };
+}
+
+/** Gives a tenant back this much of its newest charge. */
+async function refund(orgId: OrgId, amount: number): Promise<void> {
+  const [source] = await world.rows<{ id: string }>(
+    `select id from ledger_transfers where org_id = '${toUuid(orgId)}' and kind = 'charge' order by id desc limit 1`,
+  );
+  if (source === undefined) throw new Error('no charge');
+  await world.apply({
+    do: 'refund',
+    orgId,
+    mode: 'live',
+    cause: { kind: 'operator', id: uniqueId() },
+    step: 'refund',
+    transferId: fromUuid('trf', source.id),
+    amount: usd(amount),
+    description: 'Refund',
+  });
+}
 
 describe('a payout', () => {
   it('is set aside when it is asked for, and reduces what else can be', async () => {
@@ -53,6 +82,62 @@ describe('a payout', () => {
     expect(await reasonOf(ask(3.000000001))).toBe('PAYOUT_EXCEEDS_EARNINGS');
     await ask(3);
     expect(await reasonOf(ask(0.000000001))).toBe('PAYOUT_EXCEEDS_EARNINGS');
+    expect(await world.drift()).toEqual([]);
+  });
+
+  it('is only of what was earned before the holding period', async () => {
+    const holdMs = 7 * 24 * HOUR_MS;
+    const held = (amount: number) => ask(amount, supplier.call, holdMs);
+    const { orgId, meter, at } = await earnNine();
+    await world.change({ do: 'close', meterId: meter.id, at: at(10), rest: 'waived' }, orgId);
+    await expect(held(0.01)).rejects.toThrow(
+      '0.00 USD is payable now. 9.00 USD was earned in the last 7 days',
+    );
+    await world.pass(holdMs);
+    await earnNine();
+    expect(await reasonOf(held(9.01))).toBe('PAYOUT_EXCEEDS_EARNINGS');
+    await held(9);
+    expect(await reasonOf(held(0.01))).toBe('PAYOUT_EXCEEDS_EARNINGS');
+    expect(await world.drift()).toEqual([]);
+  });
+
+  it('can be asked for only up to matured earnings, less refunds of them; refunds of maturing earnings do not count', async () => {
+    const { orgId: tenant, meter, at } = await earnNine();
+    await world.change({ do: 'close', meterId: meter.id, at: at(10), rest: 'waived' }, tenant);
+    await world.pass(WEEK_MS);
+    const young = await earnNine();
+    await world.change(
+      { do: 'close', meterId: young.meter.id, at: young.at(10), rest: 'waived' },
+      young.orgId,
+    );
+    expect(await payable()).toEqual({ payable: usd(9), maturing: usd(9) });
+    await refund(young.orgId, 4);
+    expect(await payable()).toEqual({ payable: usd(9), maturing: usd(5.4) });
+    await refund(tenant, 5);
+    expect(await payable()).toEqual({ payable: usd(4.5), maturing: usd(5.4) });
+    expect(await reasonOf(ask(4.51, supplier.call, WEEK_MS))).toBe('PAYOUT_EXCEEDS_EARNINGS');
+    await ask(4.5, supplier.call, WEEK_MS);
+    await world.pass(WEEK_MS + HOUR_MS);
+    await ask(5.4, supplier.call, WEEK_MS);
+    expect(await account()).toEqual({ balance: usd(9.9), held: usd(9.9) });
+    expect(await world.drift()).toEqual([]);
+  });
+
+  it('can be asked for only up to matured earnings, less matured time that a meter gave back', async () => {
+    const tenant = await world.tenant(1_000);
+    const startedAt = world.clock.nowMs();
+    const meter = await world.rent(tenant.orgId, supplier.orgId, { rate: usd(1), feePpm: 100_000 });
+    await world.pass(10 * HOUR_MS);
+    await world.pass(WEEK_MS + HOUR_MS);
+    expect(await payable()).toEqual({ payable: usd(9), maturing: usd(0.9 * 169) });
+    // The host was gone since the sixth hour: all that matures is given back, and four hours that have matured.
+    const at = new Date(startedAt + 6 * HOUR_MS);
+    await world.change({ do: 'pause', meterId: meter.id, at }, tenant.orgId);
+    expect(await payable()).toEqual({ payable: usd(5.4), maturing: usd(0) });
+    await world.change({ do: 'resume', meterId: meter.id, at: world.clock.now() }, tenant.orgId);
+    await world.pass(10 * HOUR_MS);
+    expect(await payable()).toEqual({ payable: usd(5.4), maturing: usd(9) });
+    expect(await reasonOf(ask(5.41, supplier.call, WEEK_MS))).toBe('PAYOUT_EXCEEDS_EARNINGS');
     expect(await world.drift()).toEqual([]);
   });
 
@@ -122,7 +207,7 @@ describe('a payout', () => {
   it('is written down with its money or not at all', async () => {
     await earnNine();
     const failed = world.within(async (tx) => {
-      await requestPayout(tx, supplier.call, usd(5));
+      await requestPayout(tx, supplier.call, usd(5), { holdMs: 0 });
       throw new Error('the process dies');
     });
     await expect(failed).rejects.toThrow('dies');

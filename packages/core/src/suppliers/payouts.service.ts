@@ -1,10 +1,11 @@
 import type { Tx } from '@millrace/platform/db';
 import { Fault } from '@millrace/platform/fault';
 import type { PayoutId } from '@millrace/platform/ids';
-import { formatUsd, zeroUsd, type NanoUsd } from '@millrace/platform/money';
+import { divideRoundUp, formatUsd, subtractUsd, zeroUsd, type NanoUsd } from '@millrace/platform/money';
 import { appendAudit, enterAs, type Cause, type KeyCall } from '../identity/index.ts';
-import { applyLedger, requireDone, type Done, type LedgerCommand } from '../ledger/index.ts';
-import { PAYOUTS_WAITING_MAX, settlementOf, type Payout, type PayoutOutcome } from './payouts.ts';
+import { applyLedger, readEarned, requireDone, type Done, type LedgerCommand } from '../ledger/index.ts';
+import { sumMaturing } from './earnings.store.ts';
+import { payableOf, PAYOUTS_WAITING_MAX, settlementOf, type Payout, type PayoutOutcome } from './payouts.ts';
 import { insertPayout, lockAnyPayout, settleRow, sumPayouts } from './payouts.store.ts';
 import { findSupplierOf } from './suppliers.store.ts';
 
@@ -20,14 +21,19 @@ const commandBase = (payout: Pick<Payout, 'id' | 'orgId'>, step: 'request' | 'se
  * Sets aside what is asked for. Whoever was ever approved can ask, suspended or not: what was earned is owed. Earnings
  * are live money, and only live keys act for a supplier.
  */
-export async function requestPayout(tx: Tx, call: KeyCall, amount: NanoUsd): Promise<Payout> {
+export async function requestPayout(
+  tx: Tx,
+  call: KeyCall,
+  amount: NanoUsd,
+  { holdMs }: { readonly holdMs: number },
+): Promise<Payout> {
   const { key } = await enterAs(tx, call, 'supplier:write');
   const supplier = await findSupplierOf(tx, call.orgId);
   if (supplier === null) throw new Fault('SUPPLIER_NOT_APPROVED');
   const { waiting } = await sumPayouts(tx, call.orgId);
   if (waiting >= PAYOUTS_WAITING_MAX) throw new Fault('PAYOUT_LIMIT_REACHED');
   const id = tx.ids.next('pyo');
-  const held = await setAside(tx, { id, orgId: call.orgId }, amount);
+  const held = await setAside(tx, { id, orgId: call.orgId }, amount, holdMs);
   if (held.holdId === null) throw new Error('The ledger set a payout aside without a hold.');
   const payout: Payout = {
     id,
@@ -53,21 +59,41 @@ export async function requestPayout(tx: Tx, call: KeyCall, amount: NanoUsd): Pro
   return payout;
 }
 
-async function setAside(tx: Tx, payout: Pick<Payout, 'id' | 'orgId'>, amount: NanoUsd): Promise<Done> {
+/**
+ * Refuses what was earned within the holding period: a tenant's payment can still be disputed then, and money that was paid out
+ * does not come back. The hold locks the account of the earnings, so that its balance and its earnings do not change between the
+ * reads that follow.
+ */
+async function setAside(
+  tx: Tx,
+  payout: Pick<Payout, 'id' | 'orgId'>,
+  amount: NanoUsd,
+  holdMs: number,
+): Promise<Done> {
   const [result] = await applyLedger(tx, [
     { ...commandBase(payout, 'request'), do: 'hold', of: 'earnings', amount, demand: 'new' },
   ]);
-  if (result?.ok === false && result.reason === 'INSUFFICIENT_BALANCE') {
-    throw exceedsEarnings(result.available ?? zeroUsd);
-  }
-  return requireDone(result);
+  const isRefused = result?.ok === false && result.reason === 'INSUFFICIENT_BALANCE';
+  const done = isRefused ? null : requireDone(result);
+  const { balance, held } = await readEarned(tx, payout.orgId, 'live');
+  const heldBefore = done === null ? held : subtractUsd(held, amount);
+  const maturing = await sumMaturing(tx, payout.orgId, { now: tx.clock.now(), holdMs });
+  const payable = payableOf({ balance, held: heldBefore }, maturing);
+  if (done === null || (maturing > zeroUsd && amount > payable))
+    throw exceedsEarnings(payable, maturing, holdMs);
+  return done;
 }
 
-function exceedsEarnings(payable: NanoUsd): Fault {
-  return new Fault('PAYOUT_EXCEEDS_EARNINGS', {
-    message: `The payout is more than what is payable, which is ${formatUsd(payable)} USD.`,
-  });
+function exceedsEarnings(payable: NanoUsd, maturing: NanoUsd, holdMs: number): Fault {
+  const days = divideRoundUp(BigInt(holdMs), DAY_MS);
+  const message =
+    maturing === zeroUsd
+      ? `The payout is more than what is payable, which is ${formatUsd(payable)} USD.`
+      : `${formatUsd(payable)} USD is payable now. ${formatUsd(maturing)} USD was earned in the last ${days} days and is payable later.`;
+  return new Fault('PAYOUT_EXCEEDS_EARNINGS', { message });
 }
+
+const DAY_MS = 86_400_000n;
 
 export interface Settlement {
   readonly outcome: PayoutOutcome;

@@ -1,5 +1,6 @@
 import type { HoldId, OrgId, PayoutId, SupplierId, TransferId, UserId } from '@millrace/platform/ids';
-import type { NanoUsd } from '@millrace/platform/money';
+import { subtractUsd, zeroUsd, type NanoUsd } from '@millrace/platform/money';
+import type { EarnedBalance } from '../ledger/index.ts';
 
 /** What a supplier asked to be paid. Pure. */
 
@@ -24,6 +25,17 @@ export interface Payout {
   readonly requestedBy: UserId;
   readonly requestedAt: Date;
   readonly settledAt: Date | null;
+}
+
+/**
+ * What can be asked for: what was earned and neither paid nor asked for, less what was earned so recently that its tenant's payment
+ * may still be taken back. Below zero when tenants were given back what had been paid out.
+ */
+export function payableOf({ balance, held }: EarnedBalance, maturing: NanoUsd): NanoUsd {
+  const left = subtractUsd(balance, held);
+  if (left <= zeroUsd) return left;
+  const matured = subtractUsd(left, maturing);
+  return matured > zeroUsd ? matured : zeroUsd;
 }
 
 /** Each is looked at by a person, so a supplier cannot have any number that wait. */

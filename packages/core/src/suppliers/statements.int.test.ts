@@ -1,12 +1,16 @@
 import { fromUuid, toUuid } from '@millrace/platform/ids';
 import { meteredTotal, nanoUsd, ppm, subtractUsd } from '@millrace/platform/money';
 import {
+  databaseAt,
   explainKept,
   plantFleet,
   plantRentals,
   recordStatements,
   TEST_START_MS,
   uniqueId,
+  poisonedLoop,
+  poisonRows,
+  type Poison,
 } from '@millrace/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { monthAfter, monthOf } from '../ledger/index.ts';
@@ -37,7 +41,7 @@ afterEach(async () => {
 });
 
 const sweepStatements = (now = world.clock.now()): Promise<number> =>
-  writeDueStatements(world.db, { now, log: quiet, limit: 100 });
+  writeDueStatements(databaseAt(world.db, now), { log: quiet, limit: 100 });
 const goTo = (at: Date): Promise<void> => world.pass(at.getTime() - world.clock.nowMs());
 const statementsOf = (orgId: Parameters<typeof listStatements>[1]) =>
   listStatements(world.db, orgId, { limit: 50, after: null });
@@ -138,6 +142,26 @@ describe('a statement', () => {
     ]);
     expect(await world.drift()).toEqual([]);
   });
+});
+
+describe(poisonedLoop('write statements of suppliers'), () => {
+  it.each<Poison>(['throws', 'times out'])(
+    'whose write %s does not stop statements of other suppliers, even if each round writes only one',
+    async (how) => {
+      const [bad, good] = [await world.supplier(), await world.supplier()];
+      const when = `new.org_id = '${toUuid(bad.orgId)}'`;
+      const removeFault = await poisonRows(world.database, { table: 'supplier_statements', when, how });
+      await goTo(new Date(february.getTime() + STATEMENT_AFTER_MS));
+      const one = () => writeDueStatements(world.db, { log: quiet, limit: 1 });
+      await one();
+      await one();
+      expect([await statementsOf(bad.orgId), (await statementsOf(good.orgId)).length]).toEqual([[], 1]);
+      await removeFault();
+      await goTo(new Date(world.clock.nowMs() + HOUR_MS));
+      await one();
+      expect(await statementsOf(bad.orgId)).toHaveLength(1);
+    },
+  );
 });
 
 describe('earnings', () => {

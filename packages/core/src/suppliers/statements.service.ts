@@ -1,12 +1,14 @@
 import type { Db } from '@millrace/platform/db';
+import { toUuid } from '@millrace/platform/ids';
 import type { Logger } from '@millrace/platform/log';
+import { createItemRunner } from '@millrace/platform/loops';
 import { monthAfter } from '../ledger/index.ts';
 import { sumEarnings } from './earnings.store.ts';
+import { writeStatements } from './loops.ts';
 import { statementOf, type MonthDue } from './statements.ts';
 import { insertStatement, listMonthsDue } from './statements.store.ts';
 
 export interface StatementSweep {
-  readonly now: Date;
   readonly log: Logger;
   readonly limit: number;
 }
@@ -15,17 +17,12 @@ export interface StatementSweep {
  * Writes the statements that are due, oldest months first, and answers how many months it looked at. Two workers at once
  * write each once; one that was away writes the missing months one after the other.
  */
-export async function writeDueStatements(db: Db, { now, log, limit }: StatementSweep): Promise<number> {
-  const due = await listMonthsDue(db, now, limit);
-  for (const one of due) {
-    try {
-      await writeStatement(db, one);
-    } catch (error) {
-      // One supplier's month must not keep the others from theirs. It is tried again with the next sweep.
-      const { supplierId, month } = one;
-      log.error({ err: error, supplierId, month: month.toISOString() }, 'A statement could not be written.');
-    }
-  }
+export async function writeDueStatements(db: Db, { log, limit }: StatementSweep): Promise<number> {
+  const due = await listMonthsDue(db, db.clock.now(), limit);
+  await createItemRunner(writeStatements, { db, log }).run(due, {
+    key: ({ supplierId }) => toUuid(supplierId),
+    work: (one) => writeStatement(db, one),
+  });
   return due.length;
 }
 

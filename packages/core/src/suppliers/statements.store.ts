@@ -1,8 +1,10 @@
 import type { Reader, Tx } from '@millrace/platform/db';
 import { fromUuid, parseId, toUuid, type OrgId, type StatementId } from '@millrace/platform/ids';
+import { isItemFree } from '@millrace/platform/loops';
 import { nanoUsd } from '@millrace/platform/money';
 import { sql } from 'kysely';
 import { z } from 'zod';
+import { writeStatements } from './loops.ts';
 import {
   STATEMENT_AFTER_MS,
   type MonthDue,
@@ -104,6 +106,7 @@ export async function listMonthsDue(reader: Reader, now: Date, limit: number): P
         from suppliers supplier join organisations organisation on organisation.id = supplier.org_id) as due
      where date_trunc('month', month + interval '32 days', 'UTC')
              <= ${new Date(now.getTime() - STATEMENT_AFTER_MS)}::timestamptz
+       and ${isItemFree(writeStatements, sql<string>`due.id::text`, now)}
      order by month, id limit ${limit}
   `.execute(reader.kysely);
   return rows.map((row) => ({

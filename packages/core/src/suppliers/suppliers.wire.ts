@@ -1,6 +1,6 @@
 import type { Answer, Contract } from '@millrace/contract';
 import { toPercentage } from '@millrace/platform/money';
-import type { NodeRecord } from '../fleet/index.ts';
+import { gpuVerification, type NodeRecord } from '../fleet/index.ts';
 import type { JoinToken } from './join-tokens.ts';
 import { toWireReliability } from './trust.wire.ts';
 import type { MachineTrust } from './trust.store.ts';
@@ -61,6 +61,7 @@ export function toWireMachine(
       deviceUuid: gpu.deviceUuid,
       state: gpu.state,
       stateReason: gpu.stateReason,
+      verification: gpuVerification,
     })),
     gpusRented: node.gpus.filter((gpu) => gpu.allocatedTo !== null).length,
     drainedAt: machine.drainedAt?.toISOString() ?? null,

@@ -6,12 +6,16 @@ import {
   createTenant,
   createTestDatabase,
   hybridClock,
+  longDbTimeouts,
   plantRentals,
   plantSupplierMachine,
   testClock,
   type PlantedMachine,
   type PlantedRental,
   type TestDatabase,
+  poisonedLoop,
+  poisonRows,
+  type Poison,
 } from '@millrace/testing';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -34,7 +38,7 @@ beforeAll(async () => {
   clock = testClock();
   const log = createLogger({ name: 'trust', level: 'silent' });
   const ids = createIdSource({ clock, cell: 1 });
-  db = createDb({ url: database.url, poolSize: 6, clock: hybridClock(clock), ids, log });
+  db = createDb({ ...longDbTimeouts, url: database.url, poolSize: 6, clock: hybridClock(clock), ids, log });
   parts = { db, clock, log };
 });
 afterAll(async () => {
@@ -131,6 +135,22 @@ const trust = async () =>
   expect.fail('It was not measured.');
 const status = async () => (await findNode(db, machine.nodeId))?.status;
 
+describe(poisonedLoop('measure machines of suppliers'), () => {
+  it.each<Poison>(['throws', 'times out'])('whose write %s delays no other measurement', async (how) => {
+    const bad = await enrol(orgId);
+    await pass(HOUR_MS);
+    const when = `new.machine_id = '${toUuid(bad.machineId)}' and new.measured_until > old_measured()`;
+    await asOwner(`create or replace function old_measured() returns timestamptz language sql immutable
+      as $$ select '${new Date(clock.nowMs() - MINUTE_MS * 30).toISOString()}'::timestamptz $$`);
+    const removeFault = await poisonRows(database, { table: 'supplier_machine_trust', when, how });
+    await measureMachines(parts, 100);
+    await removeFault();
+    expect((await trust()).figures.watchedMs).toBeGreaterThan(0);
+    const measured = await readTrust(db, orgId, [bad.machineId]);
+    expect(measured.get(bad.machineId)?.figures.watchedMs ?? 0).toBe(0);
+  });
+});
+
 describe('what is measured', () => {
   it('is the time in which somebody looked, and what of it the machine was there', async () => {
     await pass(HOUR_MS);
@@ -214,6 +234,26 @@ describe('what is measured', () => {
     const other = await createTenant(database.db);
     expect((await readTrust(db, other.orgId, [machine.machineId])).size).toBe(0);
     expect(await readHistory(db, other.orgId, machine.nodeId, 10)).toEqual([]);
+  });
+});
+
+describe(poisonedLoop('judge machines of suppliers'), () => {
+  it.each<Poison>(['throws', 'times out'])('whose write %s delays no other judgement', async (how) => {
+    const good = machine;
+    const bad = await enrol(orgId);
+    await pass(MINUTE_MS);
+    for (const one of [bad, good]) {
+      machine = one;
+      for (const nth of [0, 1, 2]) await fault('start', nth * 1_000, nth);
+    }
+    const when = `new.id = '${toUuid(bad.nodeId)}'`;
+    const removeFault = await poisonRows(database, { table: 'nodes', when, how });
+    expect(await judgeFaults(parts)).toBe(1);
+    await removeFault();
+    expect(await status()).toBe('node_quarantined');
+    await pass(MINUTE_MS);
+    expect(await judgeFaults(parts)).toBe(1);
+    expect((await findNode(db, bad.nodeId))?.status).toBe('node_quarantined');
   });
 });
 

@@ -1,16 +1,19 @@
-import type { Clock } from '@millrace/platform/clock';
+import type { Timer } from '@millrace/platform/clock';
 import type { Db, Tx } from '@millrace/platform/db';
 import type { Actor } from '@millrace/platform/envelope';
-import type { EnrolmentId, NodeId } from '@millrace/platform/ids';
+import { toUuid, type EnrolmentId, type NodeId } from '@millrace/platform/ids';
 import type { Logger } from '@millrace/platform/log';
+import { createItemRunner } from '@millrace/platform/loops';
 import { counter } from '@millrace/platform/telemetry';
 import { findNode, lockCapacity, moveNode, windowsBetween, type NodeRecord } from '../fleet/index.ts';
+import { judgeTrust, measureTrust } from './loops.ts';
 import { measureUptime, reliabilityOf, type TrustFigures } from './trust.ts';
 import { countQuarantine, readEvidence, readSuspects, type Suspect } from './trust-evidence.store.ts';
 import {
   addMeasured,
   beginTrust,
   forgetOldDays,
+  listDue,
   lockDue,
   readChanges,
   readDeeds,
@@ -24,7 +27,7 @@ import { differenceFromTested, verdictOn, type Verdict } from './trust-verdict.t
 
 export interface TrustParts {
   readonly db: Db;
-  readonly clock: Clock;
+  readonly clock: Timer;
   readonly log: Pick<Logger, 'warn' | 'error'>;
 }
 
@@ -49,33 +52,43 @@ const KEEP_DAYS = 90;
 export async function measureMachines(parts: TrustParts, limit: number): Promise<number> {
   const { db } = parts;
   await db.transaction({ name: 'begin trust', isolation: 'read committed' }, (tx) => beginTrust(tx, limit));
-  const measured = await db.transaction({ name: 'measure machines', isolation: 'read committed' }, (tx) =>
-    measure(tx, limit),
+  const due = await db.transaction({ name: 'list due machines', isolation: 'read committed' }, (tx) =>
+    listDue(tx, { measuredBefore: measuredBefore(tx), now: tx.clock.now(), limit }),
   );
+  const measured: EnrolmentId[] = [];
+  await createItemRunner(measureTrust, { db, log: parts.log }).runBatch(due, {
+    key: (machineId) => toUuid(machineId),
+    together: async (machineIds) => {
+      const done = await db.transaction({ name: 'measure machines', isolation: 'read committed' }, (tx) =>
+        measure(tx, machineIds),
+      );
+      measured.push(...done);
+    },
+  });
   if (measured.length > 0) {
-    await judgeAll(parts, await readSuspects(db, { now: parts.clock.now(), machineIds: measured }));
+    await judgeAll(parts, await readSuspects(db, { now: parts.db.clock.now(), machineIds: measured }));
   }
   return measured.length;
 }
 
+const measuredBefore = (tx: Tx): Date => new Date(tx.clock.nowMs() - SETTLED_MS - MEASURE_EVERY_MS);
+
 /** Judges those on which something went wrong just now. Answers how many were taken out. */
 export async function judgeFaults(parts: TrustParts): Promise<number> {
-  const faultsSince = new Date(parts.clock.nowMs() - FRESH_MS);
+  const faultsSince = new Date(parts.db.clock.nowMs() - FRESH_MS);
   return judgeAll(parts, await readSuspects(parts.db, { faultsSince }));
 }
 
 /** Answers how many days of machines were forgotten. */
-export function forgetTrust({ db, clock }: Pick<TrustParts, 'db' | 'clock'>, limit: number): Promise<number> {
-  const before = new Date(clock.nowMs() - KEEP_DAYS * DAY_MS);
+export function forgetTrust({ db }: Pick<TrustParts, 'db'>, limit: number): Promise<number> {
   return db.transaction({ name: 'forget days of machines', isolation: 'read committed' }, (tx) =>
-    forgetOldDays(tx, { before, limit }),
+    forgetOldDays(tx, { before: new Date(tx.clock.nowMs() - KEEP_DAYS * DAY_MS), limit }),
   );
 }
 
-async function measure(tx: Tx, limit: number): Promise<readonly EnrolmentId[]> {
+async function measure(tx: Tx, machineIds: readonly EnrolmentId[]): Promise<readonly EnrolmentId[]> {
   const to = new Date(tx.clock.nowMs() - SETTLED_MS);
-  const measuredBefore = new Date(to.getTime() - MEASURE_EVERY_MS);
-  const due = await lockDue(tx, { measuredBefore, limit });
+  const due = await lockDue(tx, { measuredBefore: measuredBefore(tx), machineIds });
   if (due.length === 0) return [];
   const from = due.reduce((at, { measuredUntil }) => (measuredUntil < at ? measuredUntil : at), to);
   const nodeIds = due.map(({ nodeId }) => nodeId);
@@ -101,23 +114,22 @@ async function measure(tx: Tx, limit: number): Promise<readonly EnrolmentId[]> {
 }
 
 async function judgeAll(parts: TrustParts, suspects: readonly Suspect[]): Promise<number> {
+  const { db, log } = parts;
   let taken = 0;
-  for (const suspect of suspects) {
-    try {
-      const verdict = await parts.db.transaction(
-        { name: 'judge machine', isolation: 'read committed' },
-        (tx) => judge(tx, suspect),
+  // A machine that cannot be judged must not keep faulty machines on sale; it is tried again soon.
+  await createItemRunner(judgeTrust, { db, log }).run(suspects, {
+    key: ({ machineId }) => toUuid(machineId),
+    work: async (suspect) => {
+      const verdict = await db.transaction({ name: 'judge machine', isolation: 'read committed' }, (tx) =>
+        judge(tx, suspect),
       );
-      if (verdict === null) continue;
+      if (verdict === null) return;
       taken += 1;
       quarantined.add(1, { cause: verdict.cause });
       const { machineId, nodeId } = suspect;
-      parts.log.warn({ machineId, nodeId, cause: verdict.cause }, "a supplier's machine was quarantined");
-    } catch (error) {
-      // One that cannot be judged must not keep the others in sale; it is tried again at the next look.
-      parts.log.error({ machineId: suspect.machineId, err: error }, 'a machine could not be judged');
-    }
-  }
+      log.warn({ machineId, nodeId, cause: verdict.cause }, "a supplier's machine was quarantined");
+    },
+  });
   return taken;
 }
 

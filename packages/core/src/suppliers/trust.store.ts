@@ -1,8 +1,10 @@
 import type { MachineState } from '@millrace/contract';
 import type { Reader, Tx } from '@millrace/platform/db';
 import { fromUuid, toUuid, type EnrolmentId, type NodeId, type OrgId } from '@millrace/platform/ids';
+import { isItemFree } from '@millrace/platform/loops';
 import { ppm } from '@millrace/platform/money';
 import { sql } from 'kysely';
+import { measureTrust } from './loops.ts';
 import {
   noFigures,
   reliabilityOf,
@@ -48,10 +50,27 @@ interface DueRow {
   beat_at: Date | null;
 }
 
+/** Machines whose measure is due, longest first, without those that failed just now. */
+export async function listDue(
+  reader: Reader,
+  due: { readonly measuredBefore: Date; readonly now: Date; readonly limit: number },
+): Promise<readonly EnrolmentId[]> {
+  const { rows } = await sql<{ machine_id: string }>`
+    select trust.machine_id
+      from supplier_machine_trust as trust
+      join supplier_machines as machine on machine.id = trust.machine_id and machine.stage = 'enrolled'
+     where trust.measured_until < ${due.measuredBefore}
+       and ${isItemFree(measureTrust, sql<string>`trust.machine_id::text`, due.now)}
+     order by trust.measured_until
+     limit ${due.limit}
+  `.execute(reader.kysely);
+  return rows.map((row) => fromUuid('enr', row.machine_id));
+}
+
 /** Those that were measured longest ago, for whoever asks first: others are at work on the rest. */
 export async function lockDue(
   tx: Tx,
-  due: { readonly measuredBefore: Date; readonly limit: number },
+  due: { readonly measuredBefore: Date; readonly machineIds: readonly EnrolmentId[] },
 ): Promise<readonly DueMachine[]> {
   const { rows } = await sql<DueRow>`
     select trust.machine_id, machine.node_id, trust.measured_until, node.status, cluster.watching_since, cluster.beat_at
@@ -59,9 +78,9 @@ export async function lockDue(
       join supplier_machines as machine on machine.id = trust.machine_id and machine.stage = 'enrolled'
       join nodes as node on node.id = machine.node_id
       join clusters as cluster on cluster.id = node.cluster_id
-     where trust.measured_until < ${due.measuredBefore}
-     order by trust.measured_until
-     limit ${due.limit}
+     where trust.machine_id = any(${due.machineIds.map(toUuid)}::uuid[])
+       and trust.measured_until < ${due.measuredBefore}
+     order by trust.machine_id
        for update of trust skip locked
   `.execute(tx.kysely);
   return rows.map((row) => ({

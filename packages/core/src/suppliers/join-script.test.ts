@@ -1,0 +1,85 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+
+/** Parts of deploy/supplier/join.sh, run by a shell against an Incus that is made up. The whole script runs in enrolment.int.test.ts. */
+
+const script = readFileSync(new URL('../../../../deploy/supplier/join.sh', import.meta.url), 'utf8');
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'join-'));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+/** From one heading to the next. */
+function sectionOf(heading: string): string {
+  const start = script.indexOf(`# ---- ${heading}`);
+  if (start < 0) throw new Error(`join.sh has no section ${heading}.`);
+  const end = script.indexOf('\n# ---- ', start + 1);
+  return script.slice(start, end < 0 ? undefined : end);
+}
+
+/** `aliases` is a file of lines as `incus image alias list --format csv` prints them; `calls` what was asked of Incus. */
+const madeUp = `
+set -eu
+fail() { echo "join.sh: $*" >&2; exit 1; }
+say() { echo "==> $*"; }
+incus() {
+  echo "$*" >>calls
+  case "$*" in
+    'image alias list '*) cat aliases ;;
+    'image alias delete '*) : >aliases ;;
+    'config trust add '*) echo trust-token ;;
+    'query /1.0') echo '  "certificate": "cert",' ;;
+  esac
+}
+nft() { :; }
+project=millrace name=host endpoint=https://host:8443 url=https://api.example.com token=mrj_1
+`;
+
+function run(text: string, files: Readonly<Record<string, string>> = {}) {
+  for (const [name, content] of Object.entries({ aliases: '', calls: '', ...files })) {
+    writeFileSync(join(folder, name), content);
+  }
+  const { status, stdout, stderr } = spawnSync('sh', ['-c', madeUp + text], {
+    cwd: folder,
+    encoding: 'utf8',
+  });
+  return { status, stdout, stderr, calls: readFileSync(join(folder, 'calls'), 'utf8').trim().split('\n') };
+}
+
+const images = sectionOf('What machines are made from');
+const wanted = `type=virtual-machine images=ubuntu-24.04=images:ubuntu/24.04/cloud\n`;
+
+test('a second run with another type brings the image of that type, and with the same type brings none', () => {
+  const copies = (calls: readonly string[]) => calls.filter((call) => call.startsWith('image copy'));
+  const first = run(wanted + images);
+  expect([first.status, first.stderr, copies(first.calls).length]).toEqual([0, '', 1]);
+  const container = run(wanted + images, { aliases: 'ubuntu-24.04,abc,CONTAINER,\n' });
+  expect(container.calls).toContain('image alias delete ubuntu-24.04 --project millrace');
+  expect(copies(container.calls)).toEqual([
+    'image copy images:ubuntu/24.04/cloud local: --vm --target-project millrace --alias ubuntu-24.04 --quiet',
+  ]);
+  const same = run(wanted + images, { aliases: 'ubuntu-24.04,abc,VIRTUAL-MACHINE,\n' });
+  expect(copies(same.calls)).toEqual([]);
+});
+
+test.each([
+  ['does not answer', 'curl() { return 7; }', 'does not answer'],
+  ['refuses', "curl() { printf '{}\\n400'; }", 'refused (status 400)'],
+])('a marketplace that %s leaves no trust token behind', (_what, curl, said) => {
+  const result = run(`${curl}\n${sectionOf('Trust')}\n${sectionOf('Asking to join')}`);
+  expect([result.status, result.stderr]).toEqual([1, expect.stringContaining(said)]);
+  const lastAdd = result.calls.findLastIndex((call) => call.startsWith('config trust add'));
+  const lastRevoke = result.calls.lastIndexOf('config trust revoke-token millrace');
+  expect(lastAdd).toBeGreaterThanOrEqual(0);
+  expect(lastRevoke).toBeGreaterThan(lastAdd);
+});
+
+test('a marketplace that accepts keeps the trust token for it', () => {
+  const result = run(`curl() { printf '{}\\n202'; }\n${sectionOf('Trust')}\n${sectionOf('Asking to join')}`);
+  expect([result.status, result.stderr]).toEqual([0, '']);
+  expect(result.calls.at(-2)).toMatch(/^config trust add/);
+});
