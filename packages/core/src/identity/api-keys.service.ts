@@ -1,7 +1,9 @@
 import type { EventData } from '@millrace/contract';
 import type { Db, Tx } from '@millrace/platform/db';
 import { Fault } from '@millrace/platform/fault';
-import type { KeyId, OrgId, UserId } from '@millrace/platform/ids';
+import { toUuid, type KeyId, type OrgId, type UserId } from '@millrace/platform/ids';
+import type { Logger } from '@millrace/platform/log';
+import { createItemRunner } from '@millrace/platform/loops';
 import { appendOutbox } from '@millrace/platform/outbox';
 import {
   decideRights,
@@ -12,7 +14,6 @@ import {
 } from './access.ts';
 import { keyPrefix, mintKey, type KeyMode } from './api-key.ts';
 import {
-  countUnrevokedKeys,
   findKey,
   hasSuccessor,
   insertKey,
@@ -25,6 +26,7 @@ import { appendAudit } from './audit.store.ts';
 import { enterAs, type EnteredCaller, type KeyCall } from './caller.service.ts';
 import { systemCause, type ApiKey, type Cause, type RevocationReason } from './identity.ts';
 import type { AnnounceKeyChange } from './key-changes.ts';
+import { closeKeys } from './loops.ts';
 
 /** The use-cases of API keys. Each runs in the one transaction it is handed, audit line and events included. */
 
@@ -103,9 +105,8 @@ export function createApiKeyService(deps: ApiKeyServiceDeps): ApiKeyService {
     async create(tx, call, wish) {
       const caller = await enterAs(tx, call, 'api-keys:write');
       const rights = requireRights(caller, wish, tx.clock.nowMs());
-      await requireRoomForKey(tx, call.orgId);
       const { name } = wish;
-      const fields = { orgId: call.orgId, userId: caller.key.userId, name, rights };
+      const fields = { orgId: call.orgId, userId: caller.key.userId, name, rights, needsRoom: true };
       const issued = await issueKey(tx, call.cause, fields);
       await deps.onKeyCreated?.(tx, issued.key);
       return issued;
@@ -116,10 +117,10 @@ export function createApiKeyService(deps: ApiKeyServiceDeps): ApiKeyService {
       const old = visibleKey(caller, await lockKey(tx, call.orgId, keyId));
       requireReplaceable(old, await hasSuccessor(tx, call.orgId, keyId), tx.clock.now());
       requireOwnKey(caller, old);
-      if (overlapMs > 0) await requireRoomForKey(tx, call.orgId);
       const rights = requireSameRights(caller, old, tx.clock.nowMs());
       const { orgId, userId, name } = old;
-      const issued = await issueKey(tx, call.cause, { orgId, userId, name, rights, rotatedFrom: old.id });
+      const fields = { orgId, userId, name, rights, rotatedFrom: old.id, needsRoom: overlapMs > 0 };
+      const issued = await issueKey(tx, call.cause, fields);
       const expiresAt = endOfOverlap(old, tx.clock.nowMs() + overlapMs);
       if (overlapMs === 0) {
         await end(tx, call.cause, old, { at: expiresAt, reason: 'rotated' });
@@ -155,15 +156,24 @@ export function createApiKeyService(deps: ApiKeyServiceDeps): ApiKeyService {
 /** Closes whatever is due, whoever lost the timer. Answers how many keys it closed. */
 export async function sweepDueKeys(
   db: Db,
-  options: { readonly keys: Pick<ApiKeyService, 'close'>; readonly now: Date; readonly limit: number },
+  options: {
+    readonly keys: Pick<ApiKeyService, 'close'>;
+    readonly limit: number;
+    readonly log: Pick<Logger, 'warn'>;
+  },
 ): Promise<number> {
   let closed = 0;
-  for (const { orgId, keyId } of await listDueKeys(db, { at: options.now, limit: options.limit })) {
-    const { state } = await db.transaction({ name: 'close due api key', isolation: 'read committed' }, (tx) =>
-      options.keys.close(tx, orgId, keyId),
-    );
-    if (state === 'closed') closed += 1;
-  }
+  const due = await listDueKeys(db, { at: db.clock.now(), limit: options.limit });
+  await createItemRunner(closeKeys, { db, log: options.log }).run(due, {
+    key: ({ keyId }) => toUuid(keyId),
+    work: async ({ orgId, keyId }) => {
+      const { state } = await db.transaction(
+        { name: 'close due api key', isolation: 'read committed' },
+        (tx) => options.keys.close(tx, orgId, keyId),
+      );
+      if (state === 'closed') closed += 1;
+    },
+  });
   return closed;
 }
 
@@ -177,14 +187,19 @@ export async function issueKey(
     readonly name: string;
     readonly rights: KeyRights;
     readonly rotatedFrom?: KeyId;
+    /** Refuses if the organisation has as many keys as it may have. */
+    readonly needsRoom?: boolean;
   },
 ): Promise<IssuedKey> {
   const minted = mintKey(fields.rights.mode);
-  const key = await insertKey(tx, fields.orgId, {
+  const { key, unrevokedBefore } = await insertKey(tx, fields.orgId, {
     ...fields,
     minted,
     rotatedFrom: fields.rotatedFrom ?? null,
   });
+  if (fields.needsRoom === true && unrevokedBefore >= UNREVOKED_KEYS_MAX) {
+    throw new Fault('API_KEY_LIMIT_REACHED');
+  }
   await appendAudit(tx, key.orgId, cause, {
     action: 'key.created',
     resource: { kind: 'api-key', id: key.id },
@@ -241,10 +256,6 @@ function requireReplaceable(key: ApiKey, replaced: boolean, now: Date): void {
   throw new Fault('API_KEY_NOT_REPLACEABLE', {
     message: replaced ? 'This API key was replaced before.' : 'This API key has been revoked or has expired.',
   });
-}
-
-async function requireRoomForKey(tx: Tx, orgId: OrgId): Promise<void> {
-  if ((await countUnrevokedKeys(tx, orgId)) >= UNREVOKED_KEYS_MAX) throw new Fault('API_KEY_LIMIT_REACHED');
 }
 
 /** Absent, another organisation's, and a live key asked for by a test key: all the same. */

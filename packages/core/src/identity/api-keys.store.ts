@@ -1,10 +1,12 @@
 import { isScope, scopeNames, type ApiKeyLimits, type PlatformRole, type Role } from '@millrace/contract';
 import type { Reader, Tables, Tx } from '@millrace/platform/db';
 import { fromUuid, toUuid, type KeyId, type OrgId, type UserId } from '@millrace/platform/ids';
+import { isItemFree } from '@millrace/platform/loops';
 import { sql, type Selectable } from 'kysely';
 import type { KeyMode, MintedKey } from './api-key.ts';
 import { platformRolesIn, type KeyRights } from './access.ts';
 import type { ApiKey, Caller, PageRequest, RevocationReason } from './identity.ts';
+import { closeKeys } from './loops.ts';
 
 /** All SQL about API keys. No function here ever sees a secret: only its hash. */
 
@@ -214,7 +216,7 @@ export async function insertKey(
     readonly minted: MintedKey;
     readonly rotatedFrom: KeyId | null;
   },
-): Promise<ApiKey> {
+): Promise<{ readonly key: ApiKey; readonly unrevokedBefore: number }> {
   const { rights, minted } = fields;
   const row = await tx.kysely
     .insertInto('api_keys')
@@ -235,8 +237,18 @@ export async function insertKey(
       created_at: tx.clock.now(),
     })
     .returning(keyColumns)
+    // A statement does not see its own rows, so this count excludes the new key.
+    .returning((of) =>
+      of
+        .selectFrom('api_keys as others')
+        .select((count) => count.fn.countAll<bigint>().as('count'))
+        .where('others.org_id', '=', toUuid(orgId))
+        .where('others.kind', '=', 'key')
+        .where('others.revoked_at', 'is', null)
+        .as('unrevoked_before'),
+    )
     .executeTakeFirstOrThrow();
-  return toKey(row);
+  return { key: toKey(row), unrevokedBefore: Number(row.unrevoked_before) };
 }
 
 /** True when a key replaces this one already. */
@@ -305,6 +317,7 @@ export async function listDueKeys(
     .selectFrom('api_keys')
     .select(['org_id', 'id'])
     .where('next_action_at', '<=', due.at)
+    .where(isItemFree(closeKeys, sql<string>`api_keys.id::text`, due.at))
     .orderBy('next_action_at')
     .limit(due.limit)
     .execute();

@@ -5,7 +5,7 @@ import type { KeyId, OrgId } from '@millrace/platform/ids';
 import { effectiveScopes } from './access.ts';
 import { lockCaller } from './api-keys.store.ts';
 import type { Caller, Cause, Organisation } from './identity.ts';
-import { lockOrganisation } from './organisations.store.ts';
+import { findOrganisation, lockOrganisation } from './organisations.store.ts';
 
 /** The calling key, or the seat of the person who calls, and what of the request is worth recording. */
 export interface KeyCall {
@@ -26,7 +26,23 @@ export interface EnteredCaller extends Caller {
  * an organisation that was suspended in between change nothing more.
  */
 export async function enterAs(tx: Tx, call: KeyCall, scope: Scope): Promise<EnteredCaller> {
-  const organisation = await lockOrganisation(tx, call.orgId);
+  return enterIn(tx, call, scope, await lockOrganisation(tx, call.orgId));
+}
+
+/**
+ * The same for terminations. Does not lock the organisation, because creations can hold that lock for seconds. Safe, because a
+ * termination increases no counted quota.
+ */
+export async function enterToEnd(tx: Tx, call: KeyCall, scope: Scope): Promise<EnteredCaller> {
+  return enterIn(tx, call, scope, await findOrganisation(tx, call.orgId));
+}
+
+async function enterIn(
+  tx: Tx,
+  call: KeyCall,
+  scope: Scope,
+  organisation: Organisation | null,
+): Promise<EnteredCaller> {
   const caller = await lockCaller(tx, call.orgId, call.keyId);
   if (organisation?.status === 'suspended') throw new Fault('ORGANISATION_SUSPENDED');
   if (organisation === null || caller === null || caller.key.revokedAt !== null) {

@@ -31,9 +31,10 @@ export {
   type SessionAuthenticatorOptions,
 } from './session-authenticator.ts';
 export { serveSessions } from './sessions.routes.ts';
+export { forgetPerson, type Forgotten } from './forget-person.store.ts';
 export { KeyUsage } from './key-usage.ts';
 export { appendAudit, findAuditReasons, type AuditedChange } from './audit.store.ts';
-export { enterAs, type EnteredCaller, type KeyCall } from './caller.service.ts';
+export { enterAs, enterToEnd, type EnteredCaller, type KeyCall } from './caller.service.ts';
 export { countUnrevokedKeys, findKey, noLimits } from './api-keys.store.ts';
 export {
   causeOf,
@@ -60,6 +61,7 @@ export {
   findMembership,
   findOldestOwner,
   findOrganisation,
+  listMembershipsOf,
   findOrganisationBySlug,
   grantPlatformRole,
   insertMember,

@@ -1,4 +1,4 @@
-import type { Clock } from '@millrace/platform/clock';
+import type { Timer } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { Fault } from '@millrace/platform/fault';
 import type { Authenticate, Principal } from '@millrace/platform/http';
@@ -19,7 +19,7 @@ export const KEY_MAX_AGE_MS = 750;
 
 export interface KeyAuthenticatorOptions {
   readonly db: Db;
-  readonly clock: Clock;
+  readonly clock: Timer;
   /** Requests a minute of an organisation before its first deposits. */
   readonly organisationRpm: number;
   /** Requests a minute afterwards; as before unless said. */
@@ -84,7 +84,7 @@ export function createKeyAuthenticator(options: KeyAuthenticatorOptions): KeyAut
         secretMatches(parsed.secret, known.credentials.secretSha256) &&
         known.principal.mode === parsed.mode;
       if (!genuine) throw refuse('INVALID_API_KEY');
-      const fault = judge(known, clientIp, options.clock.nowMs());
+      const fault = judge(known, clientIp, options.db.clock.nowMs());
       if (fault !== null) throw refuse(fault);
       options.onUse?.(known.principal.keyId);
       return known.principal;
@@ -124,7 +124,7 @@ function judge(known: Known, clientIp: string, nowMs: number): Refusal | null {
 }
 
 function toKnown(credentials: KeyCredentials, organisationRpm: number): Known {
-  const { key, role, platformRoles, orgStatus } = credentials;
+  const { key, role, platformRoles, orgStatus, orgFunded } = credentials;
   const networks = key.allowedIps.map((text) => {
     const parsed = parseNetwork(text);
     // Dropping a rule would open the key to everyone; better not to admit it at all.
@@ -141,6 +141,7 @@ function toKnown(credentials: KeyCredentials, organisationRpm: number): Known {
     platformRoles: new Set(platformRoles),
     limits: { organisationRpm, keyRpm: key.limits.rpm },
     orgStatus,
+    orgFunded,
   };
   return { credentials, networks, principal };
 }

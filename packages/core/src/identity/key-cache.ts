@@ -1,4 +1,4 @@
-import type { Clock } from '@millrace/platform/clock';
+import type { Timer } from '@millrace/platform/clock';
 
 interface Entry<Value> {
   readonly value: Value;
@@ -12,7 +12,7 @@ interface Pending<Value> {
 }
 
 export interface KeyCacheOptions<Value> {
-  readonly clock: Clock;
+  readonly clock: Timer;
   /** Nothing older than this is ever used. */
   readonly maxAgeMs: number;
   readonly maxEntries: number;

@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import { systemClock } from '@millrace/platform/clock';
 import { createDb, type Db } from '@millrace/platform/db';
-import { createIdSource, type KeyId, type OrgId, type UserId } from '@millrace/platform/ids';
+import { createIdSource, toUuid, type KeyId, type OrgId, type UserId } from '@millrace/platform/ids';
 import {
   createRestateEndpoint,
   createRestateIngress,
@@ -11,6 +11,7 @@ import {
 import {
   createTenant,
   createTestDatabase,
+  databaseAt,
   eventually,
   forgetDeployment,
   testClock,
@@ -19,6 +20,9 @@ import {
   testNames,
   uniqueId,
   type TestDatabase,
+  poisonedLoop,
+  poisonRows,
+  type Poison,
 } from '@millrace/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createApiKeyLifecycle } from './api-key.workflow.ts';
@@ -96,6 +100,32 @@ describe('a key that expires', () => {
     await db.close();
   });
 
+  describe(poisonedLoop('close due api keys'), () => {
+    it.each<Poison>(['throws', 'times out'])(
+      'whose write %s does not keep other keys from being closed, and is tried again after them',
+      async (how) => {
+        const [bad, good] = [
+          await issue(db, new Date(clock.nowMs() + 1)),
+          await issue(db, new Date(clock.nowMs() + 2)),
+        ];
+        const removeFault = await poisonRows(database, {
+          table: 'api_keys',
+          when: `new.id = '${toUuid(bad.key.id)}'`,
+          how,
+        });
+        await clock.advance(60_000);
+        const sweep = (limit: number) => sweepDueKeys(db, { keys, limit, log: testLog() });
+        await sweep(1);
+        await sweep(1);
+        expect([await revocations(bad.key.id), (await revocations(good.key.id)).length]).toEqual([[], 1]);
+        await removeFault();
+        await clock.advance(60_000);
+        await sweep(10);
+        expect(await revocations(bad.key.id)).toHaveLength(1);
+      },
+    );
+  });
+
   it('is dead from that instant, and its end is noted once, however often that is tried and by whom', async () => {
     const { key, text } = await issue(db, new Date(clock.nowMs() + 60_000));
     const { authenticate } = createKeyAuthenticator({ db, clock, organisationRpm: 60 });
@@ -106,7 +136,7 @@ describe('a key that expires', () => {
     await clock.advance(1);
     await expect(use()).rejects.toMatchObject({ reason: 'API_KEY_EXPIRED' });
 
-    const sweep = () => sweepDueKeys(db, { keys, now: clock.now(), limit: 10 });
+    const sweep = () => sweepDueKeys(db, { keys, limit: 10, log: testLog() });
     const outcomes = await Promise.all([close(key.id), close(key.id), sweep(), sweep()]);
     const times = outcomes.map((outcome) =>
       typeof outcome === 'number' ? outcome : Number(outcome.state === 'closed'),
@@ -129,7 +159,7 @@ describe('a key that expires', () => {
     const { key } = await issue(db, new Date(clock.nowMs() + 1_000));
     await issue(db, null, key.id);
     await clock.advance(1_000);
-    expect(await sweepDueKeys(db, { keys, now: clock.now(), limit: 10 })).toBe(1);
+    expect(await sweepDueKeys(db, { keys, limit: 10, log: testLog() })).toBe(1);
     expect(await revocations(key.id)).toEqual([{ cause: 'rotated' }]);
   });
 
@@ -146,7 +176,7 @@ describe('a key that expires', () => {
   it('never ends early: a key without an expiry, or one unknown, is left alone', async () => {
     const { key } = await issue(db, null);
     expect(await close(key.id)).toEqual({ state: 'nothing to do' });
-    expect(await sweepDueKeys(db, { keys, now: clock.now(), limit: 10 })).toBe(0);
+    expect(await sweepDueKeys(db, { keys, limit: 10, log: testLog() })).toBe(0);
     expect(await revocations(key.id)).toEqual([]);
   });
 });
@@ -255,7 +285,7 @@ describe('the key authenticator', () => {
 describe('the time of last use', () => {
   it('is written behind the requests, at most once a minute for a key', async () => {
     const clock = testClock();
-    const usage = new KeyUsage({ db: database.db, clock, log: testLog() });
+    const usage = new KeyUsage({ db: databaseAt(database.db, clock), clock, log: testLog() });
     const { key } = await issue(database.db, null);
     const read = async () => {
       const [row] = await rows('select last_used_at from api_keys where public_id = $1', [key.publicId]);
@@ -274,6 +304,35 @@ describe('the time of last use', () => {
     usage.note(key.id);
     await usage.flush();
     expect(await read()).toEqual(clock.now());
+  });
+
+  it('is also written at shutdown, for a key that was used during the last flush', async () => {
+    const [clock, stopping] = [testClock(), new AbortController()];
+    const [begun, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const db = databaseAt(database.db, clock);
+    const slow: Db = {
+      ...database.db,
+      clock: db.clock,
+      transaction: async (options, work) => {
+        begun.resolve();
+        await goOn.promise;
+        return db.transaction(options, work);
+      },
+    };
+    const usage = new KeyUsage({ db: slow, clock, log: testLog() });
+    const keys = [await issue(database.db, null), await issue(database.db, null)].map(({ key }) => key);
+    const ran = usage.run(stopping.signal);
+    usage.note(keys[0]?.id ?? expect.fail('no key'));
+    await clock.advance(5_000);
+    await begun.promise;
+    const usedAt = clock.now();
+    usage.note(keys[1]?.id ?? expect.fail('no key'));
+    stopping.abort();
+    goOn.resolve();
+    await ran;
+    expect(await rows('select last_used_at from api_keys where public_id = $1', [keys[1]?.publicId])).toEqual(
+      [{ last_used_at: usedAt }],
+    );
   });
 
   it('waits for nobody: a row that is locked is left for later', async () => {

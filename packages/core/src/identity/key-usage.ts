@@ -1,4 +1,4 @@
-import type { Clock } from '@millrace/platform/clock';
+import type { Timer } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import type { KeyId } from '@millrace/platform/ids';
 import type { Logger } from '@millrace/platform/log';
@@ -6,8 +6,8 @@ import { touchKeys } from './api-keys.store.ts';
 
 export interface KeyUsageOptions {
   readonly db: Db;
-  readonly clock: Clock;
-  readonly log: Logger;
+  readonly clock: Timer;
+  readonly log: Pick<Logger, 'warn'>;
   /** A key's time of use is written at most this often by one process. */
   readonly intervalMs?: number;
   readonly maxKeys?: number;
@@ -32,11 +32,14 @@ export class KeyUsage {
     this.#maxKeys = options.maxKeys ?? 50_000;
   }
 
-  note(keyId: KeyId): void {
-    const nowMs = this.#options.clock.nowMs();
+  /** Used now, unless a time is given. A time in the future, by a wrong clock, counts as now. */
+  note(keyId: KeyId, usedAtMs = Number.POSITIVE_INFINITY): void {
+    const atMs = Math.min(usedAtMs, this.#options.db.clock.nowMs());
     const writtenMs = this.#written.get(keyId);
-    if (writtenMs !== undefined && nowMs - writtenMs < this.#intervalMs) return;
-    if (this.#waiting.size < this.#maxKeys) this.#waiting.set(keyId, new Date(nowMs));
+    if (writtenMs !== undefined && atMs - writtenMs < this.#intervalMs) return;
+    const waiting = this.#waiting.get(keyId);
+    if (waiting === undefined ? this.#waiting.size >= this.#maxKeys : waiting.getTime() >= atMs) return;
+    this.#waiting.set(keyId, new Date(atMs));
   }
 
   /** Writes what has gathered. Failing is no harm: the next use is noted again. */
@@ -58,8 +61,10 @@ export class KeyUsage {
   /** Flushes now and then until the signal aborts, and once more at the end. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      await this.#options.clock.sleep(FLUSH_EVERY_MS, signal).catch(() => undefined);
       await this.flush();
+      await this.#options.clock.sleep(FLUSH_EVERY_MS, signal).catch(() => undefined);
     }
+    // Uses may have been noted while the last flush ran.
+    await this.flush();
   }
 }

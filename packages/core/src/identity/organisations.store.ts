@@ -267,6 +267,30 @@ export async function findMembership(
   return { member: toMember(row), organisation: toOrganisation(organisation) };
 }
 
+/** A person's memberships with their organisations, by the id of the organisation; one more than the limit, if there is one. */
+export async function listMembershipsOf(
+  reader: Reader,
+  userId: UserId,
+  page: PageRequest<OrgId>,
+): Promise<readonly { readonly member: Member; readonly organisation: Organisation }[]> {
+  let query = reader.kysely
+    .selectFrom('members')
+    .innerJoin('users', 'users.id', 'members.user_id')
+    .innerJoin('organisations', 'organisations.id', 'members.org_id')
+    .select(memberColumns)
+    .select(organisationColumns)
+    .where('members.user_id', '=', toUuid(userId));
+  if (page.after !== null) query = query.where('members.org_id', '>', toUuid(page.after));
+  const rows = await query
+    .orderBy('members.org_id')
+    .limit(page.limit + 1)
+    .execute();
+  return rows.map((row) => ({
+    member: toMember(row),
+    organisation: toOrganisation({ ...row, id: row.org_id, name: row.org_name }),
+  }));
+}
+
 /** Members, longest-standing first. */
 export async function listMembers(
   reader: Reader,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { scopeNames } from '@millrace/contract';
-import type { Clock } from '@millrace/platform/clock';
+import type { Timer } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { Fault } from '@millrace/platform/fault';
 import type { Person, Principal, Sessions } from '@millrace/platform/http';
@@ -22,7 +22,7 @@ import {
 
 export interface SessionAuthenticatorOptions {
   readonly db: Db;
-  readonly clock: Clock;
+  readonly clock: Timer;
   /** Where the console is, and how its cookie is read: the sign-in knows. */
   readonly signIn: Pick<Sessions, 'origin' | 'tokenIn'>;
   /** Requests a minute of an organisation before its first deposits, and afterwards. */
@@ -65,7 +65,7 @@ export function createSessionAuthenticator(options: SessionAuthenticatorOptions)
   });
 
   const requireLive = <Known extends LiveSession>(known: Known | null): Known => {
-    if (known === null || known.expiresAt.getTime() <= clock.nowMs()) throw refuse('SESSION_ENDED');
+    if (known === null || known.expiresAt.getTime() <= db.clock.nowMs()) throw refuse('SESSION_ENDED');
     return known;
   };
 
@@ -167,6 +167,7 @@ async function withPrincipal(
       keyRpm: null,
     },
     orgStatus,
+    orgFunded,
   };
   return { ...known, principal };
 }

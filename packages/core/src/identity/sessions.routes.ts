@@ -1,5 +1,5 @@
 import type { Answer, Contract } from '@millrace/contract';
-import type { Clock } from '@millrace/platform/clock';
+import type { Timer } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { Fault } from '@millrace/platform/fault';
 import { requirePerson, type HttpServer } from '@millrace/platform/http';
@@ -14,15 +14,15 @@ export function serveSessions(routes: {
   readonly server: HttpServer;
   readonly operations: Contract['operations'];
   readonly db: Db;
-  readonly clock: Clock;
+  readonly clock: Timer;
   /** What this process knows of the person's sessions is stale. */
   readonly forgetPerson: (userId: string) => void;
 }): void {
-  const { server, operations, db, clock } = routes;
+  const { server, operations, db } = routes;
 
   server.serve(operations.listMySessions, async ({ context }) => {
     const { userId, sessionId } = requirePerson(context);
-    const sessions = await listSessions(db, userId, clock.now());
+    const sessions = await listSessions(db, userId, db.clock.now());
     return { items: sessions.map((session) => toWireSession(session, sessionId)) };
   });
 

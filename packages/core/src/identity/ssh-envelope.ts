@@ -17,7 +17,11 @@ export type Envelope =
 
 const TEXT_LENGTH_MAX = 16_384;
 /** Every private form in use: PEM of all kinds, OpenSSH's own, ssh.com's, and OpenSSH's magic without its frame. */
-const PRIVATE_MARKS = [/BEGIN[A-Z0-9 ]* PRIVATE KEY/, /b3BlbnNzaC1rZXktdjE/, /^\s*Private-key-format:/m];
+const PRIVATE_MARKS = [
+  /BEGIN[A-Z0-9 ]{0,64} PRIVATE KEY/,
+  /b3BlbnNzaC1rZXktdjE/,
+  /^[^\S\n\r\u2028\u2029]*Private-key-format:/m,
+];
 const ALGORITHM = /^(ssh-|ecdsa-|sk-)[A-Za-z0-9@.-]{1,60}$/;
 
 export function openEnvelope(text: string): Envelope {
@@ -65,7 +69,7 @@ function openPutty(lines: readonly string[]): Envelope {
   const version = /^PuTTY-User-Key-File-([0-9]+): *(\S+)$/i.exec(lines[0] ?? '');
   const algorithm = version?.[2];
   const countLine = lines.findIndex((line) => /^Public-Lines: *[0-9]{1,4}$/i.test(line));
-  const count = Number(/[0-9]+$/.exec(lines[countLine] ?? '')?.[0] ?? 0);
+  const count = Number(/(?<![0-9])[0-9]+$/.exec(lines[countLine] ?? '')?.[0] ?? 0);
   const body = lines.slice(countLine + 1, countLine + 1 + count);
   const blob = countLine < 0 || body.length !== count ? null : decodeBase64(body.join(''));
   if (lines.some((line) => /^Private-(Lines|MAC|Hash):/i.test(line)))

@@ -1,5 +1,6 @@
 import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import fc from 'fast-check';
+import { workGrowth } from '@millrace/testing/growth';
 import { describe, expect, it } from 'vitest';
 import { readSshPublicKey, type SshPublicKey } from './ssh-public-key.ts';
 
@@ -243,5 +244,20 @@ describe('what could not be installed safely', () => {
       }),
       { numRuns: 2_000 },
     );
+  });
+});
+
+describe('readSshPublicKey', () => {
+  it('takes time in proportion to the length of the text', () => {
+    for (const piece of ['\n', ' ', 'BEGIN', 'BEGIN ', '=', 'ssh-', '\n '] as const) {
+      const growth = workGrowth(
+        (length) => {
+          const text = piece.repeat(length).slice(0, length);
+          return () => readSshPublicKey(`${text}x`);
+        },
+        { length: 500, factor: 16 },
+      );
+      expect(growth, JSON.stringify(piece)).toBeLessThan(64);
+    }
   });
 });

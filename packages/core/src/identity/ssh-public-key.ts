@@ -149,7 +149,10 @@ function blobOfPem(pem: string): Buffer | null {
 }
 
 function accepted(algorithm: SshAlgorithm, bits: number, blob: Buffer): SshKeyReading {
-  const digest = createHash('sha256').update(blob).digest('base64').replace(/=+$/, '');
+  const digest = createHash('sha256')
+    .update(blob)
+    .digest('base64')
+    .replace(/(?<!=)=+$/, '');
   const publicKey = `${algorithm} ${blob.toString('base64')}`;
   return { ok: true, key: { algorithm, bits, publicKey, fingerprint: `SHA256:${digest}` } };
 }

@@ -26,5 +26,5 @@ export class SshWireReader {
 export function decodeBase64(text: string): Buffer | null {
   if (text === '' || !/^[A-Za-z0-9+/]+={0,2}$/.test(text)) return null;
   const bytes = Buffer.from(text, 'base64');
-  return bytes.toString('base64').replace(/=+$/, '') === text.replace(/=+$/, '') ? bytes : null;
+  return bytes.toString('base64').replace(/(?<!=)=+$/, '') === text.replace(/(?<!=)=+$/, '') ? bytes : null;
 }

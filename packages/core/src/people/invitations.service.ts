@@ -12,8 +12,8 @@ import {
   type Cause,
   type KeyCall,
 } from '../identity/index.ts';
-import { callOffLetter, countLettersTo, writeToMailbox } from '../notices/index.ts';
-import { requireMembership, requireReachable } from './organisations.service.ts';
+import { callOffLetter, countLettersTo, isMailRefused, writeToMailbox } from '../notices/index.ts';
+import { requireKnown, requireMembership, requireReachable } from './organisations.service.ts';
 import {
   daysBefore,
   INVITATION_LETTERS_A_DAY,
@@ -30,19 +30,25 @@ import {
   countInvitations,
   findInvitation,
   findPending,
-  findPerson,
   insertInvitation,
   isMemberByEmail,
+  lockPerson,
   renewInvitation,
   setLetter,
 } from './people.store.ts';
 
 /** Inviting, and answering. Everything about the invitations of one organisation takes turns on its row. */
 
+/** Where the email of an invitation leads; null: the installation has not said where it is. */
+interface LetterLinks {
+  readonly link: string | null;
+  readonly refuseLink: string | null;
+}
+
 export async function inviteMember(
   tx: Tx,
   call: KeyCall,
-  wish: { readonly email: string; readonly role: Role; readonly link: string | null },
+  wish: { readonly email: string; readonly role: Role } & LetterLinks,
 ): Promise<Invitation> {
   const { orgId, cause } = call;
   const caller = await enterAs(tx, call, 'members:write');
@@ -69,7 +75,7 @@ export async function inviteMember(
     ...(before === null ? {} : { before: { role: before.role } }),
     after: { email: wish.email, role: wish.role, expiresAt: terms.expiresAt.toISOString() },
   });
-  await tell(tx, invitation, wish.link);
+  await tell(tx, invitation, wish);
   return invitation;
 }
 
@@ -81,6 +87,9 @@ export async function cancelInvitation(tx: Tx, call: KeyCall, id: InvitationId):
   await close(tx, cause, invitation, 'canceled');
 }
 
+/** How a person shows that an invitation is theirs: by a mailbox that a letter proved, or by the secret of the invitation's link. */
+export type MailboxProof = 'mail' | ((invitation: Invitation) => boolean);
+
 /**
  * Accepting twice, or from two windows at once, answers the same membership. Whoever invited must still be somebody who may
  * give that role: an invitation outlives neither their membership nor their own role.
@@ -90,18 +99,21 @@ export async function acceptInvitation(
   cause: Cause,
   userId: UserId,
   id: InvitationId,
+  proof: MailboxProof,
 ): Promise<Membership> {
-  const { invitation, person, isSuspended } = await enterAnswer(tx, userId, id);
+  const invitee = await enterInvitee(tx, userId, proof);
+  const { invitation, isSuspended } = await enterAnswer(tx, invitee, id);
   const { orgId, role, inviter } = invitation;
   if (invitation.status === 'accepted' && (await findMembership(tx, orgId, userId)) !== null)
     return requireMembership(tx, orgId, userId);
   if (!isOpen(invitation, tx.clock.now())) throw new Fault('INVITATION_NOT_FOUND');
+  requireProof(proof, invitation);
   if (isSuspended) throw new Fault('ORGANISATION_SUSPENDED');
   const sponsor = await findMembership(tx, orgId, inviter.id);
   const held = sponsor === null ? null : sponsor.member.role;
   if (held === null || !mayChangeRole({ role: held, scopes: new Set(roles[held]) }, null, role))
     throw new Fault('INVITATION_NOT_VALID');
-  const user = { id: userId, name: person.name, email: person.email, image: null };
+  const user = { id: userId, name: invitee.name, email: invitee.email, image: null };
   const member = await insertMember(tx, orgId, { user, role });
   await close(tx, cause, invitation, 'accepted');
   // Somebody whom an operator has added meanwhile keeps the role that they have.
@@ -120,30 +132,37 @@ export async function declineInvitation(
   cause: Cause,
   userId: UserId,
   id: InvitationId,
+  proof: MailboxProof,
 ): Promise<void> {
-  const { invitation } = await enterAnswer(tx, userId, id);
+  const invitee = await enterInvitee(tx, userId, proof);
+  const { invitation } = await enterAnswer(tx, invitee, id);
   if (!isOpen(invitation, tx.clock.now())) throw new Fault('INVITATION_NOT_FOUND');
+  requireProof(proof, invitation);
   await close(tx, cause, invitation, 'rejected');
+}
+
+/** Locks the person: one who is deleted at the same time does not become a member. */
+async function enterInvitee(tx: Tx, userId: UserId, proof: MailboxProof): Promise<KnownPerson> {
+  const person = await lockPerson(tx, userId);
+  return proof === 'mail' ? requireReachable(person) : requireKnown(person);
+}
+
+function requireProof(proof: MailboxProof, invitation: Invitation): void {
+  if (proof !== 'mail' && !proof(invitation)) throw new Fault('INVITATION_LINK_REQUIRED');
 }
 
 /** Finds whose it is, takes its turn there, and reads it again: what was seen before may be answered by now. */
 async function enterAnswer(
   tx: Tx,
-  userId: UserId,
+  { email }: KnownPerson,
   id: InvitationId,
-): Promise<{
-  readonly invitation: Invitation;
-  readonly person: KnownPerson;
-  readonly isSuspended: boolean;
-}> {
-  const person = requireReachable(await findPerson(tx, userId));
-  const { email } = person;
+): Promise<{ readonly invitation: Invitation; readonly isSuspended: boolean }> {
   const seen = await findInvitation(tx, id, { email });
   if (seen === null) throw new Fault('INVITATION_NOT_FOUND');
   const organisation = await lockOrganisation(tx, seen.orgId);
   const invitation = await findInvitation(tx, id, { email });
   if (invitation === null || organisation === null) throw new Fault('INVITATION_NOT_FOUND');
-  return { invitation, person, isSuspended: organisation.status === 'suspended' };
+  return { invitation, isSuspended: organisation.status === 'suspended' };
 }
 
 async function requireInvitation(tx: Tx, id: InvitationId, orgId: OrgId): Promise<Invitation> {
@@ -154,7 +173,11 @@ async function requireInvitation(tx: Tx, id: InvitationId, orgId: OrgId): Promis
 
 async function requireRoom(tx: Tx, orgId: OrgId): Promise<void> {
   const now = tx.clock.now();
-  const { open, recent } = await countInvitations(tx, orgId, { now, since: daysBefore(now, 1) });
+  const { open, recent } = await countInvitations(tx, orgId, {
+    now,
+    since: daysBefore(now, 1),
+    lastsMs: INVITATION_MS,
+  });
   if (open >= PENDING_INVITATIONS_MAX || recent >= INVITATIONS_A_DAY)
     throw new Fault('INVITATION_LIMIT_REACHED');
 }
@@ -182,10 +205,10 @@ async function close(
 }
 
 /** The letter is a row of this transaction, which workers send: it survives whatever dies, and none is sent of what was undone. */
-async function tell(tx: Tx, invitation: Invitation, link: string | null): Promise<void> {
+async function tell(tx: Tx, invitation: Invitation, { link, refuseLink }: LetterLinks): Promise<void> {
   const { id, orgId, email, role, inviter, orgName, expiresAt } = invitation;
   const sent = await countLettersTo(tx, email, daysBefore(tx.clock.now(), 1));
-  if (sent >= INVITATION_LETTERS_A_DAY) return;
+  if (sent >= INVITATION_LETTERS_A_DAY || (await isMailRefused(tx, email))) return;
   const letter = await writeToMailbox(tx, orgId, {
     type: 'member.invited',
     email,
@@ -196,6 +219,7 @@ async function tell(tx: Tx, invitation: Invitation, link: string | null): Promis
       inviter: inviter.email,
       expiresAt: expiresAt.toISOString(),
       link,
+      refuseLink,
     },
   });
   const before = await setLetter(tx, orgId, id, letter);

@@ -1,4 +1,5 @@
 import { toUuid } from '@millrace/platform/ids';
+import { countStatements } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createOwnOrganisation, listMemberships } from './organisations.service.ts';
 import { OWNED_ORGANISATIONS_MAX, SAME_ORGANISATION_MS } from './people.ts';
@@ -11,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 const create = ({ cause, userId }: TestPerson, name: string) =>
-  world.inTx((tx) => createOwnOrganisation(tx, cause, userId, { name, homeCell: 1 }));
+  world.inTx((tx) => createOwnOrganisation(tx, cause, userId, { name, homeCell: 1, mustProveMailbox: true }));
 const mine = ({ userId }: TestPerson, limit = 50) =>
   listMemberships(world.db, userId, { limit, after: null });
 
@@ -27,6 +28,17 @@ describe('an organisation that a person creates', () => {
       `select action, actor_kind, actor_id from audit_log where resource_id = '${first.organisation.id}'`,
     );
     expect(audit).toEqual([{ action: 'organisation.created', actor_kind: 'user', actor_id: ada.userId }]);
+  });
+
+  test('is listed with the others by two statements, however many there are', async () => {
+    const ada = await world.person();
+    for (const name of ['One', 'Two', 'Three', 'Four', 'Five']) await create(ada, name);
+    let listed: readonly string[] = [];
+    const statements = await countStatements(async () => {
+      listed = (await mine(ada)).map(({ organisation }) => organisation.name);
+    });
+    expect(listed.toSorted()).toEqual(['Five', 'Four', 'One', 'Three', 'Two']);
+    expect(statements).toBe(2);
   });
 
   test('asked for again because an answer was lost is the same one; later it is another', async () => {

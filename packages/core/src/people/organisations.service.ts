@@ -1,9 +1,11 @@
+import type { PlatformRole } from '@millrace/contract';
 import type { Db, Tx } from '@millrace/platform/db';
 import { Fault } from '@millrace/platform/fault';
 import type { OrgId, UserId } from '@millrace/platform/ids';
 import {
   createOrganisation,
   findMembership,
+  listMembershipsOf,
   listPlatformRoles,
   platformRolesIn,
   type Cause,
@@ -14,7 +16,7 @@ import {
   type KnownPerson,
   type Membership,
 } from './people.ts';
-import { listOrganisationIds, listOwned, lockPerson } from './people.store.ts';
+import { listOwned, lockPerson } from './people.store.ts';
 
 /** The organisations of a person. */
 
@@ -27,24 +29,31 @@ export async function createOwnOrganisation(
   tx: Tx,
   cause: Cause,
   userId: UserId,
-  wish: { readonly name: string; readonly homeCell: number },
+  wish: { readonly name: string; readonly homeCell: number; readonly mustProveMailbox: boolean },
 ): Promise<Membership> {
-  const person = requireReachable(await lockPerson(tx, userId));
+  const locked = await lockPerson(tx, userId);
+  const person = wish.mustProveMailbox ? requireReachable(locked) : requireKnown(locked);
   const owned = await listOwned(tx, userId);
   const since = tx.clock.nowMs() - SAME_ORGANISATION_MS;
   const same = owned.find(({ name, createdAt }) => name === wish.name && createdAt.getTime() > since);
   if (same !== undefined) return requireMembership(tx, same.id, userId);
   if (owned.length >= OWNED_ORGANISATIONS_MAX) throw new Fault('ORGANISATION_LIMIT_REACHED');
   const { organisation } = await createOrganisation(tx, cause, {
-    ...wish,
+    name: wish.name,
+    homeCell: wish.homeCell,
     owner: { email: person.email, name: person.name },
   });
   return requireMembership(tx, organisation.id, userId);
 }
 
-/** Who is invited, and who makes organisations, must be the one who reads that mailbox. */
-export function requireReachable(person: KnownPerson | null): KnownPerson {
+export function requireKnown(person: KnownPerson | null): KnownPerson {
   if (person === null) throw new Fault('SESSION_ENDED');
+  return person;
+}
+
+/** In an installation with mail, creating an organisation and answering an invitation need a mailbox that a letter has proven. */
+export function requireReachable(found: KnownPerson | null): KnownPerson {
+  const person = requireKnown(found);
   if (!person.emailVerified) throw new Fault('EMAIL_NOT_VERIFIED');
   return person;
 }
@@ -55,10 +64,11 @@ export async function listMemberships(
   userId: UserId,
   page: { readonly limit: number; readonly after: OrgId | null },
 ): Promise<readonly Membership[]> {
-  const ids = await listOrganisationIds(db, userId, page);
-  const memberships = await Promise.all(ids.map((orgId) => readMembership(db, orgId, userId)));
-  // Whoever was removed from one in between is not shown it.
-  return memberships.filter((membership) => membership !== null);
+  const [found, own] = await Promise.all([
+    listMembershipsOf(db, userId, page),
+    listPlatformRoles(db, userId),
+  ]);
+  return found.map((each) => membershipOf(each, own));
 }
 
 export async function readMembership(
@@ -68,9 +78,14 @@ export async function readMembership(
 ): Promise<Membership | null> {
   const found = await findMembership(reader, orgId, userId);
   if (found === null) return null;
-  const { organisation, member } = found;
+  return membershipOf(found, await listPlatformRoles(reader, userId));
+}
+
+function membershipOf(
+  { organisation, member }: NonNullable<Awaited<ReturnType<typeof findMembership>>>,
+  own: readonly PlatformRole[],
+): Membership {
   const supplies = organisation.supplierSince !== null;
-  const own = await listPlatformRoles(reader, userId);
   return {
     organisation,
     role: member.role,

@@ -8,6 +8,7 @@ import {
   createTestDatabase,
   createUser,
   hybridClock,
+  longDbTimeouts,
   testClock,
   testLog,
   uniqueId,
@@ -40,6 +41,7 @@ export async function openPeopleWorld(): Promise<PeopleWorld> {
   const clock = testClock();
   const ids = createIdSource({ clock, cell: 1 });
   const db = createDb({
+    ...longDbTimeouts,
     ...{ url: database.url, poolSize: 8, clock: hybridClock(clock), ids, log: testLog('people') },
   });
   const rows: PeopleWorld['rows'] = async <Row>(text: string) => (await client.query(text)).rows as Row[];

@@ -1,5 +1,5 @@
 import type { Contract } from '@millrace/contract';
-import type { Clock } from '@millrace/platform/clock';
+import type { Timer } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { Fault } from '@millrace/platform/fault';
 import { requirePerson, toPage, type HttpServer } from '@millrace/platform/http';
@@ -10,8 +10,10 @@ import {
   cancelInvitation,
   declineInvitation,
   inviteMember,
+  type MailboxProof,
 } from './invitations.service.ts';
 import { createOwnOrganisation, listMemberships } from './organisations.service.ts';
+import type { Invitation } from './people.ts';
 import { listOpenFor, listUnanswered } from './people.store.ts';
 import { toWireInvitation, toWireMembership, toWireOwnInvitation } from './people.wire.ts';
 
@@ -19,11 +21,17 @@ export interface PeopleRoutes {
   readonly server: HttpServer;
   readonly operations: Contract['operations'];
   readonly db: Db;
-  readonly clock: Clock;
+  readonly clock: Timer;
   /** The cell new organisations are at home in. */
   readonly homeCell: number;
   /** Where people answer invitations; null: letters do not say. */
   readonly invitationsUrl: string | null;
+  /** Where a mailbox refuses further mail about invitations; null: letters do not say. */
+  readonly refuseLinkOf: ((email: string) => string) | null;
+  /** The link by which the invited person signs up, in an installation without mail; null: mail proves mailboxes. */
+  readonly signUpLinkOf: ((invitation: Invitation) => string) | null;
+  /** Whether the text is the secret of the invitation's link, in an installation without mail; null: mail proves mailboxes. */
+  readonly isSecretOf: ((invitation: Invitation, secret: string) => boolean) | null;
 }
 
 /** The organisations of people, and invitations to them. */
@@ -33,7 +41,7 @@ export function servePeople(routes: PeopleRoutes): void {
   serveAnswers(routes);
 }
 
-function serveOwnOrganisations({ server, operations, db, homeCell }: PeopleRoutes): void {
+function serveOwnOrganisations({ server, operations, db, homeCell, signUpLinkOf }: PeopleRoutes): void {
   server.serve(operations.listMyOrganisations, async ({ query: { limit, cursor }, context }) => {
     const { userId } = requirePerson(context);
     const rows = await listMemberships(db, userId, { limit, after: positionIn('org', cursor) });
@@ -44,7 +52,8 @@ function serveOwnOrganisations({ server, operations, db, homeCell }: PeopleRoute
   server.serve(operations.createOrganisation, ({ body: { name }, context, transact }) =>
     transact({ name: 'create own organisation', isolation: readCommitted }, async (tx) => {
       const { userId } = requirePerson(context);
-      const made = await createOwnOrganisation(tx, personCauseOf(context), userId, { name, homeCell });
+      const wish = { name, homeCell, mustProveMailbox: signUpLinkOf === null };
+      const made = await createOwnOrganisation(tx, personCauseOf(context), userId, wish);
       return {
         body: toWireMembership(made),
         resource: { kind: 'organisation', id: made.organisation.id },
@@ -53,20 +62,23 @@ function serveOwnOrganisations({ server, operations, db, homeCell }: PeopleRoute
   );
 }
 
-function serveInvitations({ server, operations, db, clock, invitationsUrl: link }: PeopleRoutes): void {
+function serveInvitations(routes: PeopleRoutes): void {
+  const { server, operations, db, invitationsUrl: link, refuseLinkOf, signUpLinkOf } = routes;
   server.serve(operations.listInvitations, async ({ params, query: { limit, cursor }, context }) => {
     const orgId = ownOrgId(context, params.organisationId, 'ORGANISATION_NOT_FOUND');
     const rows = await listUnanswered(db, orgId, { limit, after: positionIn('inv', cursor) });
-    const now = clock.now();
+    const now = db.clock.now();
     return pageOf(rows, limit, (invitation) => toWireInvitation(invitation, now));
   });
 
   server.serve(operations.inviteMember, ({ params, body, context, transact }) => {
     ownOrgId(context, params.organisationId, 'ORGANISATION_NOT_FOUND');
     return transact({ name: 'invite member', isolation: readCommitted }, async (tx) => {
-      const invitation = await inviteMember(tx, keyCallOf(context), { ...body, link });
+      const refuseLink = refuseLinkOf?.(body.email) ?? null;
+      const invitation = await inviteMember(tx, keyCallOf(context), { ...body, link, refuseLink });
+      const signUpLink = signUpLinkOf === null ? null : signUpLinkOf(invitation);
       return {
-        body: toWireInvitation(invitation, tx.clock.now()),
+        body: { ...toWireInvitation(invitation, tx.clock.now()), link: signUpLink },
         resource: { kind: 'invitation', id: invitation.id },
       };
     });
@@ -82,25 +94,30 @@ function serveInvitations({ server, operations, db, clock, invitationsUrl: link 
   });
 }
 
-function serveAnswers({ server, operations, db, clock }: PeopleRoutes): void {
+function serveAnswers({ server, operations, db, isSecretOf }: PeopleRoutes): void {
   server.serve(operations.listMyInvitations, async ({ query: { limit, cursor }, context }) => {
     const { email } = requirePerson(context);
     const page = { limit, after: positionIn('inv', cursor) };
-    return pageOf(await listOpenFor(db, email, clock.now(), page), limit, toWireOwnInvitation);
+    return pageOf(await listOpenFor(db, email, db.clock.now(), page), limit, toWireOwnInvitation);
   });
 
-  server.serve(operations.acceptInvitation, ({ params, context, transact }) =>
+  const proofBy = (secret: string): MailboxProof =>
+    isSecretOf === null ? 'mail' : (invitation) => isSecretOf(invitation, secret);
+
+  server.serve(operations.acceptInvitation, ({ params, body: { secret = '' }, context, transact }) =>
     transact({ name: 'accept invitation', isolation: readCommitted }, async (tx) => {
       const { userId } = requirePerson(context);
       const id = requireInvitationId(params.invitationId);
-      return { body: toWireMembership(await acceptInvitation(tx, personCauseOf(context), userId, id)) };
+      const membership = await acceptInvitation(tx, personCauseOf(context), userId, id, proofBy(secret));
+      return { body: toWireMembership(membership) };
     }),
   );
 
-  server.serve(operations.declineInvitation, ({ params, context, transact }) =>
+  server.serve(operations.declineInvitation, ({ params, body: { secret = '' }, context, transact }) =>
     transact({ name: 'decline invitation', isolation: readCommitted }, async (tx) => {
       const { userId } = requirePerson(context);
-      await declineInvitation(tx, personCauseOf(context), userId, requireInvitationId(params.invitationId));
+      const id = requireInvitationId(params.invitationId);
+      await declineInvitation(tx, personCauseOf(context), userId, id, proofBy(secret));
       return { body: undefined };
     }),
   );

@@ -18,7 +18,7 @@ interface PageRequest<Position> {
   readonly after: Position | null;
 }
 
-/** Those who do something that is counted by person take turns. */
+/** Requests of one person that are counted, or that must not run while the person is deleted, take turns. */
 export async function lockPerson(tx: Tx, userId: UserId): Promise<KnownPerson | null> {
   const row = await tx.kysely
     .selectFrom('users')
@@ -28,33 +28,6 @@ export async function lockPerson(tx: Tx, userId: UserId): Promise<KnownPerson | 
     .executeTakeFirst();
   if (row === undefined) return null;
   return { userId, name: row.name, email: row.email, emailVerified: row.email_verified };
-}
-
-export async function findPerson(reader: Reader, userId: UserId): Promise<KnownPerson | null> {
-  const row = await reader.kysely
-    .selectFrom('users')
-    .select(['name', 'email', 'email_verified'])
-    .where('id', '=', toUuid(userId))
-    .executeTakeFirst();
-  if (row === undefined) return null;
-  return { userId, name: row.name, email: row.email, emailVerified: row.email_verified };
-}
-
-/** The ids of the organisations that somebody belongs to, in the order of those ids; one more than the limit. */
-export async function listOrganisationIds(
-  reader: Reader,
-  userId: UserId,
-  page: PageRequest<OrgId>,
-): Promise<readonly OrgId[]> {
-  let query = reader.kysely
-    .selectFrom('members')
-    .select('org_id')
-    .where('user_id', '=', toUuid(userId))
-    .orderBy('org_id')
-    .limit(page.limit + 1);
-  if (page.after !== null) query = query.where('org_id', '>', toUuid(page.after));
-  const rows = await query.execute();
-  return rows.map((row) => fromUuid('org', row.org_id));
 }
 
 export interface OwnedOrganisation {
@@ -179,18 +152,22 @@ export async function findPending(tx: Tx, orgId: OrgId, email: string): Promise<
   return row === undefined ? null : toInvitation(row);
 }
 
-/** How many are open, and how many were made since then. True while the caller holds the lock on the organisation. */
+/**
+ * How many are open, and how many were made or renewed since then: a renewal sends mail as well, and moves the end. True while
+ * the caller holds the lock on the organisation.
+ */
 export async function countInvitations(
   tx: Tx,
   orgId: OrgId,
-  at: { readonly now: Date; readonly since: Date },
+  at: { readonly now: Date; readonly since: Date; readonly lastsMs: number },
 ): Promise<{ readonly open: number; readonly recent: number }> {
+  const endAfter = new Date(at.since.getTime() + at.lastsMs);
   const { rows } = await sql<{ open: number; recent: number }>`
     select count(*) filter (where status = 'pending' and expires_at > ${at.now})::int as open,
-           count(*) filter (where created_at > ${at.since})::int as recent
+           count(*) filter (where expires_at > ${endAfter})::int as recent
       from invitations
      where org_id = ${toUuid(orgId)}
-       and ((status = 'pending' and expires_at > ${at.now}) or created_at > ${at.since})
+       and ((status = 'pending' and expires_at > ${at.now}) or expires_at > ${endAfter})
   `.execute(tx.kysely);
   return rows[0] ?? { open: 0, recent: 0 };
 }

@@ -6,7 +6,7 @@ import { isOpen, type Invitation, type Membership } from './people.ts';
 
 type Operations = Contract['operations'];
 type WireMembership = Answer<Operations['createOrganisation']>;
-type WireInvitation = Answer<Operations['inviteMember']>;
+type WireInvitation = Answer<Operations['listInvitations']>['items'][number];
 type WireOwnInvitation = Answer<Operations['listMyInvitations']>['items'][number];
 
 export function toWireMembership({ organisation, role, platformRoles }: Membership): WireMembership {

@@ -1,0 +1,3 @@
+import { defineLoop } from '@millrace/platform/loops';
+
+export const closeKeys = defineLoop({ name: 'close due api keys', over: 'organisations' });
