@@ -23,6 +23,7 @@ import {
   testNames,
   uniqueId,
   type TestDatabase,
+  poisonedLoop,
 } from '@millrace/testing';
 import type { NatsClient } from '@millrace/platform/nats';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -89,7 +90,7 @@ function startTestRelay(restate: RestateIngress, maxAttempts = 4): Promise<Relay
     nats,
     restate,
     tuning: {
-      leaseTtlMs: 2_000,
+      leaseTtlMs: 30_000,
       pollMs: 5,
       dispatchIdleMs: 20,
       maxAttempts,
@@ -189,15 +190,17 @@ describe('a command', () => {
     expect(payloadsOf(key)).toEqual(['patient']);
   });
 
-  test('to a service that does not exist is parked after bounded attempts, while others go on', async () => {
-    const orgId = testIds.next('org');
-    const key = uniqueId();
-    await command(orgId, key, 'never', `${service}_absent`);
-    await command(orgId, key, 'fine');
-    const relay = await startTestRelay(ingress);
-    await eventually({ what: 'the healthy call' }, () => payloadsOf(key).length === 1);
-    await eventually({ what: 'the other parked' }, async () => (await waiting()).parked === 1);
-    await relay.stop();
-    expect(payloadsOf(key)).toEqual(['fine']);
+  describe(poisonedLoop('dispatch commands'), () => {
+    test('to a service that does not exist is parked after bounded attempts, while others go on', async () => {
+      const orgId = testIds.next('org');
+      const key = uniqueId();
+      await command(orgId, key, 'never', `${service}_absent`);
+      await command(orgId, key, 'fine');
+      const relay = await startTestRelay(ingress);
+      await eventually({ what: 'the healthy call' }, () => payloadsOf(key).length === 1);
+      await eventually({ what: 'the other parked' }, async () => (await waiting()).parked === 1);
+      await relay.stop();
+      expect(payloadsOf(key)).toEqual(['fine']);
+    });
   });
 });

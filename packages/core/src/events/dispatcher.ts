@@ -1,4 +1,4 @@
-import type { Clock } from '@millrace/platform/clock';
+import type { Timer } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import type { EventId } from '@millrace/platform/ids';
 import type { Logger } from '@millrace/platform/log';
@@ -17,7 +17,7 @@ const parked = counter('millrace_relay_parked_total', 'Outbox rows given up on; 
 
 export interface DispatcherOptions {
   readonly db: Db;
-  readonly clock: Clock;
+  readonly clock: Timer;
   readonly log: Pick<Logger, 'error'>;
   readonly restate: RestateIngress;
   readonly batchSize: number;
@@ -65,7 +65,7 @@ async function deliverInOrder(options: DispatcherOptions, queue: readonly Waitin
 
 async function deliver(options: DispatcherOptions, command: WaitingCommand): Promise<'accepted' | 'refused'> {
   try {
-    await options.restate.send(callOf(command, options.clock.nowMs()));
+    await options.restate.send(callOf(command, options.db.clock.nowMs()));
     return 'accepted';
   } catch (error) {
     if (!blamesTheCommand(error)) throw error;

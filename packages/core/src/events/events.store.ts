@@ -1,6 +1,7 @@
 import type { Db, Reader, Tx } from '@millrace/platform/db';
 import type { Actor, Mode } from '@millrace/platform/envelope';
 import { fromUuid, toUuid, type OrgId } from '@millrace/platform/ids';
+import { shardOf } from '@millrace/platform/outbox';
 import { sql, type RawBuilder } from 'kysely';
 import type { FeedEvent, ResourceRef } from './events.ts';
 
@@ -144,6 +145,26 @@ export async function listUnpublished(
      order by org_id, seq
   `.execute(db.kysely);
   return rows.map(fromRow);
+}
+
+/** Stores events that the database published before it was restored to an earlier point, and moves the heads past them. */
+export async function insertLostEvents(tx: Tx, events: readonly FeedEvent[]): Promise<void> {
+  for (const event of events) {
+    const { orgId, resource } = event;
+    await sql`
+      insert into event_heads as head (org_id, last_seq) values (${toUuid(orgId)}, ${event.seq})
+      on conflict (org_id) do update set last_seq = greatest(head.last_seq, excluded.last_seq)
+    `.execute(tx.kysely);
+    await sql`
+      insert into events (org_id, seq, id, type, resource_kind, resource_id, mode, cell, shard, actor, traceparent,
+                          schema_version, api_version, occurred_at, published_at, data)
+      values (${toUuid(orgId)}, ${event.seq}, ${toUuid(event.id)}, ${event.type}, ${resource.kind}, ${resource.id},
+              ${event.mode}, ${event.cell}, ${shardOf(orgId)}, ${JSON.stringify(event.actor)}::jsonb,
+              ${event.traceparent}, ${event.schemaVersion}, ${event.apiVersion}, ${event.occurredAt},
+              clock_timestamp(), ${JSON.stringify(event.data)}::jsonb)
+      on conflict do nothing
+    `.execute(tx.kysely);
+  }
 }
 
 /** Notes what JetStream has acknowledged. Noting it twice changes nothing, so it needs no lease. */

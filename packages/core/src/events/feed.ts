@@ -1,4 +1,4 @@
-import type { Clock } from '@millrace/platform/clock';
+import type { Timer } from '@millrace/platform/clock';
 import type { Db, Reader } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
 import { Fault } from '@millrace/platform/fault';
@@ -35,7 +35,7 @@ export const defaultFeedTuning: FeedTuning = {
 
 export interface FeedOptions {
   readonly db: Db;
-  readonly clock: Clock;
+  readonly clock: Timer;
   readonly log: Logger;
   readonly channels: EventChannels;
   /** A faster way to learn of new events. Losing messages, or all of NATS, only costs time: PostgreSQL has them. */

@@ -1,4 +1,4 @@
-import type { Db } from '@millrace/platform/db';
+import { isStatementTimeout, type Db } from '@millrace/platform/db';
 import type { OrgId } from '@millrace/platform/ids';
 import type { Logger } from '@millrace/platform/log';
 import { groupsOf } from '@millrace/platform/money';
@@ -25,24 +25,32 @@ export async function moveWaiting(options: MoverOptions, proof: LeaseProof): Pro
     moved.add(count);
     return count;
   } catch (error) {
-    if (!isRefusalOfData(error)) throw error;
-    options.log.warn({ err: error }, 'a batch of events was refused; trying them one by one');
+    if (!isRefusalOfData(error) && !isStatementTimeout(error)) throw error;
+    options.log.warn({ err: error }, 'a batch of events failed; trying them one by one');
     return moveOneByOne(options, proof);
   }
 }
 
 /**
  * One event of the batch cannot be stored. Each is tried by itself; a refused one holds back its own organisation
- * for this turn, so that order is kept, and no other. After `maxAttempts` turns it is parked and the rest goes on.
+ * for this turn, so that order is kept, and no other. After `maxAttempts` turns it is parked and the rest goes on. An
+ * event whose write times out is held back but never parked: the cause is a lock or a slow database, not the event.
  */
 async function moveOneByOne(options: MoverOptions, proof: LeaseProof): Promise<number> {
   const heldBack = new Set<OrgId>();
   let count = 0;
+  let timeouts = 0;
   for (const { id, orgId } of await listWaitingEvents(options.db, proof, options.batchSize)) {
     if (heldBack.has(orgId)) continue;
     try {
       count += await moveEvents(options.db, proof, { only: id });
     } catch (error) {
+      if (isStatementTimeout(error)) {
+        timeouts += 1;
+        if (timeouts >= MOST_TIMEOUTS) throw error;
+        heldBack.add(orgId);
+        continue;
+      }
       if (!isRefusalOfData(error)) throw error;
       heldBack.add(orgId);
       const refusal = { id, error: describe(error), retryInMs: 0, maxAttempts: options.maxAttempts };
@@ -55,6 +63,9 @@ async function moveOneByOne(options: MoverOptions, proof: LeaseProof): Promise<n
   moved.add(count);
   return count;
 }
+
+/** If the writes of this many organisations time out in one turn, the database is slow, and the loop waits. */
+const MOST_TIMEOUTS = 3;
 
 /** SQLSTATE classes that blame the row: data exception, integrity constraint, program limit. */
 const REFUSAL_CLASSES: ReadonlySet<string> = new Set(['22', '23', '54']);

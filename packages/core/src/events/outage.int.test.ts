@@ -45,7 +45,7 @@ beforeAll(async () => {
     ...common,
     holder: `relay-${uniqueId()}`,
     restate: createRestateIngress({ url: testEndpoints().restate.ingressUrl }),
-    tuning: { leaseTtlMs: 5_000, pollMs: 5, publishIdleMs: 50, publishTimeoutMs: 500 },
+    tuning: { leaseTtlMs: 30_000, pollMs: 5, publishIdleMs: 50, publishTimeoutMs: 500 },
   });
 });
 

@@ -1,4 +1,5 @@
 import { systemClock } from '@millrace/platform/clock';
+import type { Db } from '@millrace/platform/db';
 import type { OrgId } from '@millrace/platform/ids';
 import type { NatsClient } from '@millrace/platform/nats';
 import { createRestateIngress } from '@millrace/platform/restate';
@@ -8,6 +9,7 @@ import {
   createRandom,
   createTestDatabase,
   eventually,
+  killBackend,
   runWriters,
   testEndpoints,
   testIds,
@@ -19,6 +21,7 @@ import {
   type TestDatabase,
   type WrittenEvents,
 } from '@millrace/testing';
+import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createFeed, ensureEventStream, eventChannels, startRelay, type Feed, type Relay } from './index.ts';
 
@@ -44,9 +47,9 @@ afterAll(async () => {
   await database.drop();
 });
 
-function startTestRelay(): Promise<Relay> {
+function startTestRelay(db: Db = database.db): Promise<Relay> {
   return startRelay({
-    db: database.db,
+    db,
     clock: systemClock,
     log,
     holder: `relay-${uniqueId()}`,
@@ -113,6 +116,26 @@ async function readByStream(
   }
   return seen;
 }
+
+test('a relay whose connection is lost while it takes its first leases starts, and takes them later', async () => {
+  let lost = 0;
+  const fragile: Db = {
+    ...database.db,
+    transaction: (options, work) =>
+      database.db.transaction(options, async (tx) => {
+        if (lost === 0) {
+          lost += 1;
+          const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(tx.kysely);
+          await killBackend(database, rows[0]?.pid ?? expect.fail('no pid'));
+        }
+        return work(tx);
+      }),
+  };
+  const relay = await startTestRelay(fragile);
+  await expect.poll(() => relay.shardsHeld().length).toBeGreaterThan(0);
+  expect(lost).toBe(1);
+  await relay.stop();
+});
 
 describe('the event feed, with 32 writers, random commit delays and relays fighting over short leases', () => {
   test(`shows every reader each committed event once, in order, numbered from 1 (seed ${SEED})`, async () => {

@@ -1,6 +1,6 @@
-import type { Clock } from '@millrace/platform/clock';
-import type { Db } from '@millrace/platform/db';
-import { startLoop, type Loop } from '@millrace/platform/lifecycle';
+import type { Timer } from '@millrace/platform/clock';
+import { isUnavailable, type Db } from '@millrace/platform/db';
+import { startLoop as startUngated, type Loop, type StartLoop } from '@millrace/platform/lifecycle';
 import type { Logger } from '@millrace/platform/log';
 import { msToSeconds } from '@millrace/platform/money';
 import type { NatsClient } from '@millrace/platform/nats';
@@ -45,7 +45,7 @@ export const defaultRelayTuning: RelayTuning = {
 
 export interface RelayOptions {
   readonly db: Db;
-  readonly clock: Clock;
+  readonly clock: Timer;
   readonly log: Logger;
   /** Names this process among all relays; never used twice. */
   readonly holder: string;
@@ -53,6 +53,8 @@ export interface RelayOptions {
   readonly nats: Pick<NatsClient, 'publish'>;
   readonly restate: RestateIngress;
   readonly tuning?: Partial<RelayTuning>;
+  /** Starts the loops. In a worker they wait while event numbers may exist that the database does not know. */
+  readonly startLoop?: StartLoop;
 }
 
 export interface Relay {
@@ -68,9 +70,12 @@ const waitingGauge = gauge('millrace_outbox_waiting', 'Outbox rows not yet relay
 const parkedGauge = gauge('millrace_outbox_parked', 'Outbox rows given up on; alert above zero');
 const oldestGauge = gauge('millrace_outbox_oldest_seconds', 'Age of the oldest outbox row not yet relayed');
 
-/** Starts relaying: five loops that share nothing but the leases. The first leases are taken before it resolves. */
+/**
+ * Starts relaying: five loops that share nothing but the leases. The first leases are taken before it resolves, unless the
+ * database is not available: then the loop takes them, as it does after every failure.
+ */
 export async function startRelay(options: RelayOptions): Promise<Relay> {
-  const { db, clock, log, holder, channels, nats, restate } = options;
+  const { db, clock, log, holder, channels, nats, restate, startLoop = startUngated } = options;
   const tuning: RelayTuning = { ...defaultRelayTuning, ...options.tuning };
   const keeper = createLeaseKeeper({ db, holder, ttlMs: tuning.leaseTtlMs });
   const shardsHeld = (): readonly number[] => keeper.held().map((lease) => lease.shard);
@@ -78,7 +83,10 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
     const wanted = new Set(shards);
     return { holder, leases: keeper.held().filter((lease) => wanted.has(lease.shard)) };
   };
-  await keeper.keep();
+  await keeper.keep().catch((error: unknown) => {
+    if (!isUnavailable(error)) throw error;
+    log.warn({ err: error }, 'the first leases of the relay could not be taken yet');
+  });
 
   const loops: Loop[] = [];
   const loop = (

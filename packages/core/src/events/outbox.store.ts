@@ -113,7 +113,10 @@ export async function moveEvents(
   return Number(outcome.stored);
 }
 
-/** The oldest waiting events of these shards, to be tried one by one after a batch was refused. */
+/**
+ * Waiting events of these shards, to be moved one by one after a batch failed: the oldest event of each organisation, then the
+ * second of each, and so on. No organisation waits behind all events of an organisation whose event fails.
+ */
 export async function listWaitingEvents(
   db: Db,
   proof: LeaseProof,
@@ -121,9 +124,11 @@ export async function listWaitingEvents(
 ): Promise<{ id: EventId; orgId: OrgId }[]> {
   const { rows } = await sql<{ id: string; org_id: string }>`
     with held as (${heldShards(proof, sql``)})
-    select id, org_id from outbox
-     where kind = 'event' and parked_at is null and shard in (select shard from held)
-     order by seq limit ${limit}
+    select id, org_id
+      from (select id, org_id, seq, row_number() over (partition by org_id order by seq) as nth
+              from outbox
+             where kind = 'event' and parked_at is null and shard in (select shard from held)) as waiting
+     order by nth, seq limit ${limit}
   `.execute(db.kysely);
   return rows.map((row) => ({ id: fromUuid('evt', row.id), orgId: fromUuid('org', row.org_id) }));
 }

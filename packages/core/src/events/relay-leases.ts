@@ -18,8 +18,8 @@ export interface LeaseKeeper {
   release(): Promise<void>;
 }
 
-/** Short beside any sensible time to live, and long beside the pauses of a process that is merely busy. */
-const LONGEST_PAUSE_MS = 1_000;
+/** Well within the time to live, and longer than the pauses of a process on a busy machine. */
+const longestPauseMs = (ttlMs: number): number => Math.max(1_000, Math.floor(ttlMs * 0.3));
 
 export function createLeaseKeeper(options: { db: Db; holder: string; ttlMs: number }): LeaseKeeper {
   const { db, ...relay } = options;
@@ -28,7 +28,7 @@ export function createLeaseKeeper(options: { db: Db; holder: string; ttlMs: numb
     held: () => held,
     keep: async () => {
       held = await db.transaction({ name: 'keep relay leases', isolation: 'read committed' }, async (tx) => {
-        await boundPauses(tx, LONGEST_PAUSE_MS);
+        await boundPauses(tx, longestPauseMs(relay.ttlMs));
         const relaysAlive = await announceRelay(tx, relay);
         const renewed = await renewLeases(tx, relay);
         const share = shareOfShards({

@@ -1,5 +1,8 @@
 export { startNotices, type NoticeOptions } from './notices.job.ts';
 export {
+  allowMail,
+  isMailRefused,
+  refuseMail,
   countMailboxLetters as countLettersTo,
   insertMailboxLetter as writeToMailbox,
   skipLetters as callOffLetter,

@@ -134,7 +134,7 @@ export const writers: Writers = {
   }),
   'invoice.finalized': (data) => ({
     subject: `Invoice ${data.number} over ${usd(data.totalNanoUsd)}`,
-    lead: `Invoice ${data.number} is final. It was paid from your balance.`,
+    lead: `Invoice ${data.number} is final. ${settledFrom(data.totalNanoUsd)}`,
     facts: [
       ['Invoice', data.number],
       ['Total', usd(data.totalNanoUsd)],
@@ -165,3 +165,9 @@ export const writers: Writers = {
     advice: 'Repair the receiver, enable the webhook, and have what it missed sent again.',
   }),
 };
+
+/** A credit exceeds the charges where the total is below zero: then nothing was paid. */
+function settledFrom(totalNanoUsd: string): string {
+  if (totalNanoUsd.startsWith('-')) return 'Its total was credited to your balance.';
+  return totalNanoUsd === '0' ? 'Its total is zero.' : 'It was paid from your balance.';
+}

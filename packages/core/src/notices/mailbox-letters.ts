@@ -15,6 +15,8 @@ export const mailboxTypes = {
     expiresAt: z.iso.datetime(),
     /** Where it is answered; null: the installation has not said where it is. */
     link: z.string().nullable(),
+    /** Where the mailbox refuses further mail of this kind; null: the installation has not said where it is. */
+    refuseLink: z.string().nullable().default(null),
   }),
 } as const;
 
@@ -35,12 +37,21 @@ export function readMailboxLetter(type: string, data: unknown): Invited | null {
   return read.success ? read.data : null;
 }
 
+/** A name that a mail program could show as a link, or read as an address. */
+const linkLike = /[/\\@:]|\.\S/;
+const NAME_WITHHELD = 'shown after you sign in';
+
+/**
+ * The recipient has not asked for this mail, and any tenant can cause it. So the subject holds no text of a tenant, and the body
+ * holds no name that could carry a link.
+ */
 export function invitationMessage({ organisation, role, inviter, expiresAt }: Invited): Message {
+  const isPlain = !linkLike.test(organisation);
   return {
-    subject: `You are invited to ${organisation}`,
-    lead: `${inviter} invites you to join ${organisation} as ${role}.`,
+    subject: 'You have an invitation to join an organisation',
+    lead: `${inviter} invites you to join ${isPlain ? organisation : 'an organisation'} as ${role}.`,
     facts: [
-      ['Organisation', organisation],
+      ['Organisation', isPlain ? organisation : NAME_WITHHELD],
       ['Role', role],
       ['Invited by', inviter],
       ['Open until', instant(expiresAt)],

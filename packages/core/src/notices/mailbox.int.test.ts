@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { testIds, uniqueId } from '@millrace/testing';
+import { testIds, testLog, uniqueId } from '@millrace/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { callOffLetter, countLettersTo, writeToMailbox } from './index.ts';
 import { sendDue } from './notices.service.ts';
@@ -26,6 +26,7 @@ async function write(organisation = 'Acme') {
     inviter: 'ada@example.com',
     expiresAt: '2026-12-24T12:00:00.000Z',
     link: 'https://cloud.example.com/console/invitations',
+    refuseLink: 'https://cloud.example.com/mail/invitations?proof=1',
   } as const;
   const noticeId = await world.db.transaction({ name: 'invite', isolation }, (tx) =>
     writeToMailbox(tx, orgId, { type: 'member.invited', email, data }),
@@ -37,6 +38,7 @@ const send = () =>
   sendDue({
     db: world.db,
     clock: world.clock,
+    log: testLog(),
     mailer: world.mailer,
     consoleUrl: null,
     leaseMs: 60_000,
@@ -49,10 +51,28 @@ test('a letter to somebody without an account goes out once, however many worker
   await send();
   const [letter, ...others] = lettersTo(email);
   expect(others).toEqual([]);
-  expect(letter?.headers['subject']).toBe('You are invited to Acme');
+  expect(letter?.headers['subject']).toBe('You have an invitation to join an organisation');
   expect(letter?.body).toContain('https://cloud.example.com/console/invitations');
   expect(letter?.body).toContain('ada@example.com');
+  expect(letter?.headers).toMatchObject({
+    'list-unsubscribe': '<https://cloud.example.com/mail/invitations?proof=1>',
+    'list-unsubscribe-post': 'List-Unsubscribe=One-Click',
+  });
   expect(await world.mails(orgId)).toMatchObject([{ user_id: null, state: 'sent' }]);
+});
+
+test.each([
+  'Account locked: https://evil.example',
+  'Reset at evil.example/login',
+  'help@evil.example',
+  'evil.example',
+])('an invitation from an organisation named %s holds none of it', async (organisation) => {
+  const { email } = await write(organisation);
+  await send();
+  const [letter] = lettersTo(email);
+  expect(letter?.headers['subject']).toBe('You have an invitation to join an organisation');
+  expect(letter?.body).not.toContain('evil.example');
+  expect(letter?.body).toContain('shown after you sign in');
 });
 
 test('a letter that was called off is not sent', async () => {
@@ -92,7 +112,7 @@ test('what a tenant calls an organisation is words in it, never markup and never
   expect(letter?.to).toEqual([email]);
   const data = {
     invitationId: 'inv_1',
-    organisation: '<b>free</b>',
+    organisation: '<b>free',
     role: 'member',
     inviter: 'ada@example.com',
     expiresAt: '2026-12-24T12:00:00.000Z',
@@ -100,6 +120,6 @@ test('what a tenant calls an organisation is words in it, never markup and never
   };
   const notice = { id: testIds.next('ntc'), type: 'member.invited', data };
   const rendered = mailboxLetterOf(notice, email, world.mailer.from);
-  expect(rendered?.html).toContain('&lt;b&gt;free&lt;/b&gt;');
+  expect(rendered?.html).toContain('&lt;b&gt;free');
   expect(rendered?.html).not.toContain('<b>free');
 });

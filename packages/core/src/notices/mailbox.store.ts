@@ -1,4 +1,4 @@
-import type { Tx } from '@millrace/platform/db';
+import type { Reader, Tx } from '@millrace/platform/db';
 import { toUuid, type NoticeId, type OrgId } from '@millrace/platform/ids';
 import { sql } from 'kysely';
 import type { MailboxLetter } from './mailbox-letters.ts';
@@ -44,7 +44,7 @@ export async function insertMailboxLetter(tx: Tx, orgId: OrgId, letter: MailboxL
  * counts holds the mailbox until the transaction ends: two organisations at once would not see each other's letter.
  */
 export async function countMailboxLetters(tx: Tx, email: string, since: Date): Promise<number> {
-  await sql`select pg_advisory_xact_lock(hashtextextended(${`mailbox ${email}`}, 0))`.execute(tx.kysely);
+  await lockMailbox(tx, email);
   const { count } = await tx.kysely
     .selectFrom('notice_mails')
     .select((of) => of.fn.countAll<bigint>().as('count'))
@@ -53,6 +53,48 @@ export async function countMailboxLetters(tx: Tx, email: string, since: Date): P
     .where((of) => of.or([of('state', '<>', 'skipped'), of('claim', 'is not', null)]))
     .executeTakeFirstOrThrow();
   return Number(count);
+}
+
+/** Held until the transaction ends. */
+async function lockMailbox(tx: Tx, email: string): Promise<void> {
+  await sql`select pg_advisory_xact_lock(hashtextextended(${`mailbox ${email}`}, 0))`.execute(tx.kysely);
+}
+
+/** Whether this mailbox refuses mail about invitations. */
+export async function isMailRefused(reader: Reader, email: string): Promise<boolean> {
+  const row = await reader.kysely
+    .selectFrom('mail_refusals')
+    .select('email')
+    .where('email', '=', email)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/** Refuses further mail about invitations, also mail that waits to be sent. Refusing again changes nothing. */
+export async function refuseMail(tx: Tx, email: string): Promise<void> {
+  // An organisation that invites at the same time would not see the refusal.
+  await lockMailbox(tx, email);
+  const now = tx.clock.now();
+  await tx.kysely
+    .insertInto('mail_refusals')
+    .values({ email, refused_at: now })
+    .onConflict((conflict) => conflict.column('email').doNothing())
+    .execute();
+  await tx.kysely
+    .updateTable('notice_mails')
+    .set({
+      state: 'skipped',
+      next_attempt_at: null,
+      done_at: now,
+      last_error: 'The mailbox refuses mail about invitations.',
+    })
+    .where('email', '=', email)
+    .where('state', '=', 'waiting')
+    .execute();
+}
+
+export async function allowMail(tx: Tx, email: string): Promise<void> {
+  await tx.kysely.deleteFrom('mail_refusals').where('email', '=', email).execute();
 }
 
 /**

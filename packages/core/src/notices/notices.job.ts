@@ -1,6 +1,6 @@
-import type { Clock } from '@millrace/platform/clock';
+import type { Timer } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
-import { startLoop, type Loop } from '@millrace/platform/lifecycle';
+import { startLoop as startUngated, type Loop, type StartLoop } from '@millrace/platform/lifecycle';
 import type { Logger } from '@millrace/platform/log';
 import type { Mailer } from '@millrace/platform/mail';
 import { addressDue, sendDue } from './notices.service.ts';
@@ -8,12 +8,14 @@ import { forgetOldNotices } from './notices.store.ts';
 
 export interface NoticeOptions {
   readonly db: Db;
-  readonly clock: Clock;
+  readonly clock: Timer;
   readonly log: Logger;
   /** Null: nobody gets mail, and notices are forgotten in time. */
   readonly mailer: Mailer | null;
   /** Where people go from a letter. */
   readonly consoleUrl: string | null;
+  /** Starts the loops. In a worker they wait while mail may have been sent that the database does not know. */
+  readonly startLoop?: StartLoop;
 }
 
 const ADDRESS_EVERY_MS = 1_000;
@@ -30,7 +32,8 @@ const KEEP_MS = 30 * 86_400_000;
 const FORGET_BATCH = 500;
 
 /** Addresses notices, sends letters and forgets both. Any number of workers may do so at once. */
-export function startNotices({ db, clock, log, mailer, consoleUrl }: NoticeOptions): readonly Loop[] {
+export function startNotices(options: NoticeOptions): readonly Loop[] {
+  const { db, clock, log, mailer, consoleUrl, startLoop = startUngated } = options;
   const forget = startLoop(
     { name: 'forget old notices', clock, log, idleMs: FORGET_EVERY_MS, maxBackoffMs: FORGET_EVERY_MS },
     async () => {
@@ -48,7 +51,7 @@ export function startNotices({ db, clock, log, mailer, consoleUrl }: NoticeOptio
   const send = startLoop(
     { name: 'send mail', clock, log, idleMs: SEND_EVERY_MS, maxBackoffMs: OUTAGE_MS },
     async () => {
-      const sending = { db, clock, mailer, consoleUrl, leaseMs: LEASE_MS, limit: SEND_BATCH };
+      const sending = { db, clock, log, mailer, consoleUrl, leaseMs: LEASE_MS, limit: SEND_BATCH };
       const { claimed, unavailable } = await sendDue(sending);
       if (unavailable !== null) throw new Error(`The mail server takes nothing: ${unavailable}`);
       return claimed === SEND_BATCH ? 'busy' : 'idle';
@@ -57,7 +60,7 @@ export function startNotices({ db, clock, log, mailer, consoleUrl }: NoticeOptio
   const address = startLoop(
     { name: 'address notices', clock, log, idleMs: ADDRESS_EVERY_MS, maxBackoffMs: OUTAGE_MS },
     async () => {
-      const addressed = await addressDue(db, ADDRESS_BATCH);
+      const addressed = await addressDue(db, { log, limit: ADDRESS_BATCH });
       if (addressed > 0) send.wake();
       return addressed === ADDRESS_BATCH ? 'busy' : 'idle';
     },

@@ -1,12 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import type { EventType } from '@millrace/contract';
-import type { Clock } from '@millrace/platform/clock';
+import type { Timer } from '@millrace/platform/clock';
 import type { Db, Tx } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
-import { parseId, type NoticeId, type OrgId, type UserId } from '@millrace/platform/ids';
+import { parseId, toUuid, type NoticeId, type OrgId, type UserId } from '@millrace/platform/ids';
+import type { Logger } from '@millrace/platform/log';
+import { createItemRunner } from '@millrace/platform/loops';
 import type { Letter, Mailer } from '@millrace/platform/mail';
 import { counter } from '@millrace/platform/telemetry';
+import { deletionAt, digestDueAt, digestId, digestMessage } from './digest.ts';
+import { claimDigest, releaseDigest, settleDigest } from './digest.store.ts';
 import { settlementOf, type Settlement } from './ladder.ts';
+import { addressNotices, sendMail } from './loops.ts';
 import {
   categoryOf,
   isNoticeType,
@@ -23,13 +28,14 @@ import {
   findCandidates,
   insertMails,
   insertNotice,
+  listUnaddressed,
   lockUnaddressed,
   settleMail,
   type ClaimedMail,
   type NewMail,
   type Notice,
 } from './notices.store.ts';
-import { letterOf, mailboxLetterOf } from './render.ts';
+import { digestLetterOf, letterOf, mailboxLetterOf } from './render.ts';
 
 const letters = counter('millrace_mails_total', 'Letters to people, by what became of them.');
 const late = counter('millrace_notices_too_old_total', 'Notices that nobody addressed in time.');
@@ -37,9 +43,11 @@ const late = counter('millrace_notices_too_old_total', 'Notices that nobody addr
 const HOUR_MS = 3_600_000;
 /** A notice that waited for longer, because no mail was set up or no worker ran, is news to nobody. */
 const TOO_OLD_MS = 24 * HOUR_MS;
-/** Of one category, in one organisation and mode, to one person, in an hour: whoever gets more does not read them. */
+/** Of one category, in one organisation and mode, to one person, in an hour. The others are sent together, as a digest. */
 export const LETTERS_AN_HOUR = 20;
-const MEMBERS_MOST = 500;
+const RECIPIENTS_MOST = 500;
+/** Notices in one digest: each is named, so more of them are further digests. */
+const DIGEST_MOST = 500;
 
 /** Has people told of something that no event says, in the transaction in which it happens. */
 export async function tellPeople<Type extends Exclude<NoticeType, EventType>>(
@@ -51,17 +59,27 @@ export async function tellPeople<Type extends Exclude<NoticeType, EventType>>(
 }
 
 /** Writes down who gets the oldest notices. Answers how many it looked at. */
-export async function addressDue(db: Db, limit: number): Promise<number> {
-  return db.transaction({ name: 'address notices', isolation: 'read committed' }, async (tx) => {
-    const notices = await lockUnaddressed(tx, limit);
-    for (const notice of notices) await address(tx, notice);
-    return notices.length;
+export async function addressDue(
+  db: Db,
+  { log, limit }: { readonly log: Pick<Logger, 'warn'>; readonly limit: number },
+): Promise<number> {
+  const isolation = 'read committed';
+  const due = await db.transaction({ name: 'list unaddressed notices', isolation }, (tx) =>
+    listUnaddressed(tx, { now: tx.clock.now(), limit }),
+  );
+  await createItemRunner(addressNotices, { db, log }).runBatch(due, {
+    key: (id) => toUuid(id),
+    together: (ids) =>
+      db.transaction({ name: 'address notices', isolation }, async (tx) => {
+        for (const notice of await lockUnaddressed(tx, ids)) await address(tx, notice);
+      }),
   });
+  return due.length;
 }
 
 async function address(tx: Tx, notice: Notice): Promise<void> {
-  const { id, orgId, mode, type, occurredAt } = notice;
-  const isTooOld = tx.clock.nowMs() - occurredAt.getTime() > TOO_OLD_MS;
+  const { id, orgId, mode, type } = notice;
+  const isTooOld = isStale(notice, tx.clock.now());
   if (isTooOld) late.add(1);
   // Of a type that this version does not know nobody is told: it must not stand in the way of the others.
   if (!isTooOld && isNoticeType(type)) {
@@ -71,19 +89,29 @@ async function address(tx: Tx, notice: Notice): Promise<void> {
   await closeNotice(tx, orgId, id);
 }
 
+/** A warning that data will be deleted is of use until the deletion, however long it waited. */
+function isStale({ type, data, occurredAt }: Notice, now: Date): boolean {
+  const isOld = now.getTime() - occurredAt.getTime() > TOO_OLD_MS;
+  if (!isOld || !isNoticeType(type)) return isOld;
+  const deletion = deletionAt(type, data);
+  return deletion === null || deletion <= now;
+}
+
 async function mailsOf(
   tx: Tx,
   { orgId, mode, type, data }: Notice & { readonly type: NoticeType },
 ): Promise<readonly NewMail[]> {
   const category = categoryOf[type];
-  const members = await findCandidates(tx, orgId, { mode, limit: MEMBERS_MOST });
-  const recipients = recipientsOf({ category, mode, about: personOf(type, data) }, members);
+  const about = personOf(type, data);
+  const members = await findCandidates(tx, orgId, { mode, category, about, limit: RECIPIENTS_MOST });
+  const recipients = recipientsOf({ category, mode, about }, members);
   if (recipients.length === 0) return [];
   const since = new Date(tx.clock.nowMs() - HOUR_MS);
   const recent = await countRecent(tx, orgId, { mode, category, since });
+  const digestAt = digestDueAt(tx.clock.now(), deletionAt(type, data) !== null);
   return recipients.map((userId) => {
     const isTooMuch = (recent.get(userId) ?? 0) >= LETTERS_AN_HOUR;
-    return { userId, skipped: isTooMuch ? `More than ${LETTERS_AN_HOUR} of them in an hour.` : null };
+    return { userId, digestAt: isTooMuch ? digestAt : null };
   });
 }
 
@@ -96,7 +124,8 @@ function personOf(type: NoticeType, data: unknown): UserId | null {
 
 export interface Sending {
   readonly db: Db;
-  readonly clock: Clock;
+  readonly clock: Timer;
+  readonly log: Pick<Logger, 'warn'>;
   readonly mailer: Mailer;
   readonly consoleUrl: string | null;
   /** How long a worker that says nothing keeps the letters it has claimed. */
@@ -112,17 +141,41 @@ export interface Sent {
 
 /** Sends letters that are due, all at once: `limit` is small. */
 export async function sendDue(sending: Sending): Promise<Sent> {
-  const { db, clock, leaseMs, limit } = sending;
-  const mails = await claimMails(db, { claim: randomUUID(), now: clock.now(), leaseMs, limit });
-  const outcomes = await Promise.all(mails.map((mail) => sendOne(sending, mail)));
-  return { claimed: mails.length, unavailable: outcomes.find((reason) => reason !== null) ?? null };
+  const { db, clock, log, leaseMs, limit } = sending;
+  const mails = await claimMails(db, { claim: randomUUID(), now: db.clock.now(), leaseMs, limit });
+  let unavailable: string | null = null;
+  await createItemRunner(sendMail, { clock, log }).run(withoutDigestSiblings(mails), {
+    key: (mail) => `${mail.notice.id} ${mail.email}`,
+    work: async (mail) => {
+      unavailable = (await sendOne(sending, mail)) ?? unavailable;
+    },
+  });
+  return { claimed: mails.length, unavailable };
+}
+
+/** One of each digest: the one that is sent takes the others with it. */
+function withoutDigestSiblings(mails: readonly ClaimedMail[]): readonly ClaimedMail[] {
+  const digests = new Set<string>();
+  return mails.filter(({ inDigest, recipient, category, notice }) => {
+    if (!inDigest) return true;
+    const digest = [notice.orgId, notice.mode, category, recipient].join(' ');
+    if (digests.has(digest)) return false;
+    digests.add(digest);
+    return true;
+  });
 }
 
 async function sendOne(sending: Sending, mail: ClaimedMail): Promise<string | null> {
-  const { db, clock, mailer, consoleUrl } = sending;
+  const { db, mailer, consoleUrl, leaseMs } = sending;
+  const digested = mail.inDigest ? await claimDigest(db, mail, { leaseMs, limit: DIGEST_MOST }) : [];
+  if (mail.inDigest && digested.length === 0) {
+    await releaseDigest(db, mail);
+    return null;
+  }
   const settle = async (settlement: Settlement, outcome: string): Promise<void> => {
     letters.add(1, { outcome });
-    await settleMail(db, mail, settlement, clock.now());
+    if (mail.inDigest) await settleDigest(db, mail, digested, { settlement, now: db.clock.now() });
+    else await settleMail(db, mail, settlement, db.clock.now());
   };
   const { notice, userId, role, name, email, orgName, category } = mail;
   const { type } = notice;
@@ -134,14 +187,14 @@ async function sendOne(sending: Sending, mail: ClaimedMail): Promise<string | nu
       return null;
     }
     const outcome = await mailer.send(letter);
-    const settlement = settlementOf(outcome, mail, clock.now());
+    const settlement = settlementOf(outcome, mail, db.clock.now());
     await settle(settlement, settlement.state === 'waiting' ? outcome.kind : settlement.state);
     return outcome.kind === 'unavailable' ? outcome.reason : null;
   };
   if (userId === null) return post(mailboxLetterOf(notice, email, mailer.from));
-  if (!isNoticeType(type)) {
+  if (!mail.inDigest && !isNoticeType(type)) {
     const outcome = { kind: 'unavailable', reason: 'This worker does not know its type.' } as const;
-    await settle(settlementOf(outcome, mail, clock.now()), 'unknown');
+    await settle(settlementOf(outcome, mail, db.clock.now()), 'unknown');
     return null;
   }
   if (role === null || !mayKnow(role, category)) {
@@ -149,5 +202,10 @@ async function sendOne(sending: Sending, mail: ClaimedMail): Promise<string | nu
     return null;
   }
   const addressee = { userId, name: name ?? '', email, role, orgId: notice.orgId, orgName };
-  return post(letterOf({ ...notice, type }, addressee, sender));
+  if (mail.inDigest) {
+    const message = digestMessage(category, digested);
+    const id = digestId(digested);
+    return post(message === null ? null : digestLetterOf({ id, message }, addressee, sender));
+  }
+  return post(isNoticeType(type) ? letterOf({ ...notice, type }, addressee, sender) : null);
 }

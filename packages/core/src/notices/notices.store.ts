@@ -1,10 +1,12 @@
 import type { NoticeCategory, Role } from '@millrace/contract';
-import type { Db, Tx } from '@millrace/platform/db';
+import type { Db, Reader, Tx } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
 import { fromUuid, toUuid, type NoticeId, type OrgId, type UserId } from '@millrace/platform/ids';
+import { isItemFree } from '@millrace/platform/loops';
 import { sql, type NotNull } from 'kysely';
 import type { Settlement } from './ladder.ts';
-import type { Candidate, NoticeType } from './notices.ts';
+import { addressNotices } from './loops.ts';
+import { rolesToldOf, type Candidate, type NoticeType } from './notices.ts';
 import { choicesOf, type ChoiceRow } from './preferences.store.ts';
 
 /** All SQL about notices and their letters. */
@@ -40,15 +42,32 @@ export async function insertNotice(
   return id;
 }
 
-/** The oldest notices that nobody is addressing. They stay locked until the transaction ends. */
-export async function lockUnaddressed(tx: Tx, limit: number): Promise<readonly Notice[]> {
+/** The oldest notices that wait for their addresses, without those that failed just now. */
+export async function listUnaddressed(
+  reader: Reader,
+  { now, limit }: { readonly now: Date; readonly limit: number },
+): Promise<readonly NoticeId[]> {
+  const rows = await reader.kysely
+    .selectFrom('notices')
+    .select('id')
+    .where('addressed_at', 'is', null)
+    .where(isItemFree(addressNotices, sql<string>`notices.id::text`, now))
+    .orderBy('recorded_at')
+    .orderBy('id')
+    .limit(limit)
+    .execute();
+  return rows.map(({ id }) => fromUuid('ntc', id));
+}
+
+/** Those of the notices that no other worker is addressing. They stay locked until the transaction ends. */
+export async function lockUnaddressed(tx: Tx, ids: readonly NoticeId[]): Promise<readonly Notice[]> {
   const rows = await tx.kysely
     .selectFrom('notices')
     .select(['id', 'org_id', 'mode', 'type', 'data', 'occurred_at'])
     .where('addressed_at', 'is', null)
+    .where('id', 'in', [...ids.map(toUuid)])
     .orderBy('recorded_at')
     .orderBy('id')
-    .limit(limit)
     .forUpdate()
     .skipLocked()
     .execute();
@@ -62,12 +81,19 @@ export async function lockUnaddressed(tx: Tx, limit: number): Promise<readonly N
   }));
 }
 
-/** Longest-standing members first, with what they chose. */
+/** Members who may be recipients, by role, by choice or as the person it is about; longest-standing first, with their choices. */
 export async function findCandidates(
   tx: Tx,
   orgId: OrgId,
-  { mode, limit }: { readonly mode: Mode; readonly limit: number },
+  wanted: {
+    readonly mode: Mode;
+    readonly category: NoticeCategory;
+    readonly about: UserId | null;
+    readonly limit: number;
+  },
 ): Promise<readonly Candidate[]> {
+  const { mode, category, about, limit } = wanted;
+  const roles = mode === 'live' ? [...rolesToldOf(category)] : [];
   const { rows } = await sql<{ user_id: string; role: Role; choices: ChoiceRow[] }>`
     select member.user_id, member.role,
            coalesce((select json_agg(json_build_object('category', choice.category, 'wanted', choice.wanted))
@@ -76,6 +102,11 @@ export async function findCandidates(
                         and choice.mode = ${mode}), '[]'::json) as choices
       from members member
      where member.org_id = ${toUuid(orgId)}
+       and (member.role = any(${roles})
+            or member.user_id = ${about === null ? null : toUuid(about)}
+            or exists (select from notice_preferences chosen
+                        where chosen.org_id = member.org_id and chosen.user_id = member.user_id
+                          and chosen.mode = ${mode} and chosen.category = ${category} and chosen.wanted))
      order by member.id
      limit ${limit}
   `.execute(tx.kysely);
@@ -86,7 +117,7 @@ export async function findCandidates(
   }));
 }
 
-/** How many letters of a category and mode each member has been written since then. */
+/** How many letters of a category and mode each member has been written since then, without those in digests. */
 export async function countRecent(
   tx: Tx,
   orgId: OrgId,
@@ -100,6 +131,7 @@ export async function countRecent(
     .where('category', '=', category)
     .where('created_at', '>', since)
     .where('state', '<>', 'skipped')
+    .where('in_digest', '=', false)
     .where('user_id', 'is not', null)
     .groupBy('user_id')
     .$narrowType<{ user_id: NotNull }>()
@@ -109,8 +141,8 @@ export async function countRecent(
 
 export interface NewMail {
   readonly userId: UserId;
-  /** Why it is not to be sent; null: it is. */
-  readonly skipped: string | null;
+  /** When the digest is due that it is sent in; null: it is sent by itself, now. */
+  readonly digestAt: Date | null;
 }
 
 /** Writes the letters of a notice down. */
@@ -122,16 +154,16 @@ export async function insertMails(
 ): Promise<void> {
   if (mails.length === 0) return;
   const now = tx.clock.now();
-  const rows = mails.map(({ userId, skipped }) => ({
+  const rows = mails.map(({ userId, digestAt }) => ({
     notice_id: toUuid(notice.id),
     user_id: toUuid(userId),
     org_id: toUuid(orgId),
     mode: notice.mode,
     category: notice.category,
     created_at: now,
-    ...(skipped === null
-      ? { state: 'waiting' as const, next_attempt_at: now }
-      : { state: 'skipped' as const, done_at: now, last_error: skipped }),
+    state: 'waiting' as const,
+    next_attempt_at: digestAt ?? now,
+    in_digest: digestAt !== null,
   }));
   await tx.kysely.insertInto('notice_mails').values(rows).execute();
 }
@@ -155,6 +187,8 @@ export interface ClaimedMail {
   /** Null: it goes to a mailbox, whoever reads that. */
   readonly userId: UserId | null;
   readonly category: NoticeCategory;
+  /** It is sent with the others of its person, category and mode. */
+  readonly inDigest: boolean;
   readonly attempts: number;
   readonly createdAt: Date;
   readonly name: string | null;
@@ -171,6 +205,7 @@ interface ClaimedRow {
   org_id: string;
   mode: Mode;
   category: NoticeCategory;
+  in_digest: boolean;
   attempts: number;
   created_at: Date;
   type: string;
@@ -208,7 +243,7 @@ export async function claimMails(
        where mail.notice_id = due.notice_id and mail.recipient = due.recipient
       returning mail.*
     )
-    select claimed.notice_id, claimed.recipient, claimed.user_id, claimed.org_id, claimed.mode, claimed.category, claimed.attempts,
+    select claimed.notice_id, claimed.recipient, claimed.user_id, claimed.org_id, claimed.mode, claimed.category, claimed.in_digest, claimed.attempts,
            claimed.created_at, notice.type, notice.data, notice.occurred_at, person.name as user_name,
            coalesce(person.email, claimed.email) as email,
            coalesce(organisation.name, '') as org_name, member.role
@@ -232,6 +267,7 @@ export async function claimMails(
     recipient: row.recipient,
     userId: row.user_id === null ? null : fromUuid('usr', row.user_id),
     category: row.category,
+    inDigest: row.in_digest,
     attempts: row.attempts,
     createdAt: row.created_at,
     name: row.user_name,
@@ -241,6 +277,19 @@ export async function claimMails(
   }));
 }
 
+/** The columns that the outcome of an attempt changes. */
+export function changeOf(settlement: Settlement, now: Date) {
+  if (settlement.state === 'waiting') {
+    const { attempts, nextAttemptAt, reason } = settlement;
+    return { attempts, next_attempt_at: nextAttemptAt, last_error: reason };
+  }
+  return {
+    next_attempt_at: null,
+    done_at: now,
+    last_error: settlement.state === 'sent' ? null : settlement.reason,
+  };
+}
+
 /** Writes down what became of a letter; false when it was not ours any more. */
 export async function settleMail(
   db: Db,
@@ -248,21 +297,9 @@ export async function settleMail(
   settlement: Settlement,
   now: Date,
 ): Promise<boolean> {
-  const change =
-    settlement.state === 'waiting'
-      ? {
-          attempts: settlement.attempts,
-          next_attempt_at: settlement.nextAttemptAt,
-          last_error: settlement.reason,
-        }
-      : {
-          next_attempt_at: null,
-          done_at: now,
-          last_error: settlement.state === 'sent' ? null : settlement.reason,
-        };
   const settled = await db.kysely
     .updateTable('notice_mails')
-    .set({ ...change, state: settlement.state, claim: null, claimed_until: null })
+    .set({ ...changeOf(settlement, now), state: settlement.state, claim: null, claimed_until: null })
     .where('notice_id', '=', toUuid(mail.notice.id))
     .where('recipient', '=', mail.recipient)
     .where('org_id', '=', toUuid(mail.notice.orgId))

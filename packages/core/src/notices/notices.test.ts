@@ -204,6 +204,15 @@ describe('a letter', () => {
     },
   );
 
+  test.each([
+    ['1999999999', 'It was paid from your balance.'],
+    ['0', 'Its total is zero.'],
+    ['-5000000', 'Its total was credited to your balance.'],
+  ])('about an invoice over %s nano-USD says how it was settled', (totalNanoUsd, said) => {
+    const [data] = examples['invoice.finalized'];
+    expect(messageOf('invoice.finalized', { ...data, totalNanoUsd })?.lead).toContain(said);
+  });
+
   test('is not written about data that is not what its type promises', () => {
     expect(messageOf('balance.low', { balanceNanoUsd: 12 })).toBeNull();
   });
@@ -220,7 +229,9 @@ describe('a letter', () => {
       expect(text).toContain('3.98 USD an hour');
       expect(text).toContain('https://console.example.com');
       expect(text).toContain('from Example Cloud as owner of Acme');
+      expect(text).toContain('https://console.example.com/account');
     }
+    expect(letter?.headers).toMatchObject({ 'List-Unsubscribe': '<https://console.example.com/account>' });
   });
 
   test('carries what tenants named as words, and as nothing else', () => {
@@ -254,13 +265,15 @@ test('what is told as an event is a type of event', () => {
 
 test('values are written for people', () => {
   expect([usd('-1'), usd('1500000000'), usd('12345678901234567')]).toEqual([
-    '-0.00 USD',
+    '0.00 USD',
     '1.50 USD',
     '12345678.90 USD',
   ]);
-  expect([30, 119, 120, 3_599, 7_200, 86_400, 172_800].map(duration)).toEqual([
+  expect([30, 60, 61, 119, 120, 3_599, 7_200, 86_400, 172_800].map(duration)).toEqual([
     'a minute or less',
     'a minute or less',
+    'less than 2 minutes',
+    'less than 2 minutes',
     '2 minutes',
     '59 minutes',
     '2 hours',

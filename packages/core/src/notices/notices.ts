@@ -72,6 +72,11 @@ const categories: Readonly<Record<NoticeCategory, Category>> = {
   keys: { scope: 'api-keys:read', roles: ['owner', 'admin'] },
 };
 
+/** The roles that are told without a choice of the member. */
+export function rolesToldOf(category: NoticeCategory): readonly Role[] {
+  return categories[category].roles;
+}
+
 export function mayKnow(role: Role, category: NoticeCategory): boolean {
   return roles[role].includes(categories[category].scope);
 }

@@ -39,7 +39,41 @@ export function letterOf(notice: ToldNotice, addressee: Addressee, sender: Sende
     subject: `[${oneLine(addressee.orgName)}] ${message.subject}`,
     text: toText(parts),
     html: toHtml(parts),
-    headers: { 'X-Millrace-Notice': notice.type },
+    headers: { 'X-Millrace-Notice': notice.type, ...preferenceHeaders(sender) },
+  };
+}
+
+/** One click (RFC 8058) needs an address that mail programs can post to by TLS. */
+function refusalHeaders(link: string | null): Readonly<Record<string, string>> {
+  if (link === null) return {};
+  const oneClick = { 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' };
+  return { 'List-Unsubscribe': `<${link}>`, ...(link.startsWith('https:') ? oneClick : {}) };
+}
+
+/** Where each person chooses their mail, for the button that mail programs show. */
+function preferenceHeaders(sender: Sender): Readonly<Record<string, string>> {
+  const page = preferencesPage(sender);
+  return page === null ? {} : { 'List-Unsubscribe': `<${page}>` };
+}
+
+function preferencesPage({ consoleUrl }: Sender): string | null {
+  return consoleUrl === null ? null : `${consoleUrl.replace(/(?<!\/)\/+$/, '')}/account`;
+}
+
+/** Several notices as one letter. `id` follows from the notices. */
+export function digestLetterOf(
+  digest: { readonly id: string; readonly message: Message },
+  addressee: Addressee,
+  sender: Sender,
+): Letter {
+  const parts = partsOf(digest.message, addressee, sender);
+  return {
+    messageId: `digest.${digest.id}.${toUuid(addressee.userId)}@${domainOf(sender.from)}`,
+    to: { name: addressee.name, address: addressee.email },
+    subject: `[${oneLine(addressee.orgName)}] ${digest.message.subject}`,
+    text: toText(parts),
+    html: toHtml(parts),
+    headers: { 'X-Millrace-Notice': 'digest', ...preferenceHeaders(sender) },
   };
 }
 
@@ -56,7 +90,9 @@ export function mailboxLetterOf(
   const parts = {
     ...message,
     link: read.link,
-    footer: `You get this from ${name} because somebody named this mailbox. If you do not know them, ignore it.`,
+    footer:
+      `You get this from ${name} because the inviter named this mailbox. If you do not know them, ignore it` +
+      (read.refuseLink === null ? '.' : `, or stop all mail about invitations: ${read.refuseLink}`),
   };
   return {
     messageId: `${toUuid(notice.id)}@${domainOf(from)}`,
@@ -64,7 +100,7 @@ export function mailboxLetterOf(
     subject: oneLine(message.subject),
     text: toText(parts),
     html: toHtml(parts),
-    headers: { 'X-Millrace-Notice': notice.type },
+    headers: { 'X-Millrace-Notice': notice.type, ...refusalHeaders(read.refuseLink) },
   };
 }
 
@@ -79,14 +115,16 @@ interface Parts extends Message {
   readonly footer: string;
 }
 
-function partsOf(message: Message, { role, orgName, orgId }: Addressee, { from, consoleUrl }: Sender): Parts {
+function partsOf(message: Message, { role, orgName, orgId }: Addressee, sender: Sender): Parts {
+  const { from, consoleUrl } = sender;
+  const page = preferencesPage(sender);
   const name = from.name ?? 'Millrace';
   return {
     ...message,
     link: consoleUrl,
     footer:
       `You get this from ${name} as ${role} of ${oneLine(orgName)} (${orgId}). ` +
-      'What you get is for you to choose: millrace me notices, or /v2/me/notice-preferences of the API.',
+      `Choose what you get ${page === null ? 'with millrace me notices' : `at ${page}, or with millrace me notices`}.`,
   };
 }
 

@@ -5,7 +5,8 @@ import { formatUsd, parseNanoUsd, splitBy } from '@millrace/platform/money';
 /** Cents are enough for a letter; what is below them is cut off, never rounded up. */
 export function usd(nano: string): string {
   const amount = parseNanoUsd(nano);
-  return `${amount === null ? nano : formatUsd(amount).replace(/(\.\d\d)\d+$/, '$1')} USD`;
+  const cut = amount === null ? nano : formatUsd(amount).replace(/(\.\d\d)\d+$/, '$1');
+  return `${cut === '-0.00' ? '0.00' : cut} USD`;
 }
 
 /** `2026-08-01 12:00 UTC`: readers are in many places, and this one is in all of them. */
@@ -25,7 +26,7 @@ export function duration(seconds: number): string {
     const [count] = splitBy(seconds, unit.seconds);
     if (count >= 2) return `${count} ${unit.name}`;
   }
-  return 'a minute or less';
+  return seconds > 60 ? 'less than 2 minutes' : 'a minute or less';
 }
 
 /** The first few of many things. */

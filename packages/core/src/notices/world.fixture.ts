@@ -10,18 +10,21 @@ import {
   createTestDatabase,
   createUser,
   hybridClock,
+  longDbTimeouts,
   startSmtpServer,
   testClock,
   testIds,
   testLog,
   uniqueId,
   type TestSmtp,
+  type TestDatabase,
 } from '@millrace/testing';
 import { addressDue, sendDue, type Sent } from './notices.service.ts';
 
 /** Real tables, a real SMTP server, and a clock that a test moves by hand. */
 export interface NoticesWorld {
   readonly db: Db;
+  readonly database: TestDatabase;
   readonly clock: SimulatedClock;
   readonly smtp: TestSmtp;
   readonly mailer: Mailer;
@@ -62,13 +65,15 @@ export async function openNoticesWorld(): Promise<NoticesWorld> {
   const clock = testClock();
   const ids = createIdSource({ clock, cell: 1 });
   const db = createDb({
+    ...longDbTimeouts,
     ...{ url: database.url, poolSize: 8, clock: hybridClock(clock), ids, log: testLog('notices') },
   });
-  const mailer = createSmtpMailer({ url: smtp.url, from, timeoutMs: 2_000 });
+  const mailer = createSmtpMailer({ url: smtp.url, from, timeoutMs: 20_000 });
   const rows: NoticesWorld['rows'] = async <Row>(text: string) => (await client.query(text)).rows as Row[];
   const seqs = new Map<OrgId, number>();
   return {
     db,
+    database,
     clock,
     smtp,
     mailer,
@@ -107,10 +112,10 @@ export async function openNoticesWorld(): Promise<NoticesWorld> {
       await db.kysely.insertInto('events').values(values).execute();
     },
     deliver: async ({ mailer: other = mailer, leaseMs = 60_000 } = {}) => {
-      while ((await addressDue(db, 7)) > 0);
+      while ((await addressDue(db, { log: testLog(), limit: 7 })) > 0);
       let all: Sent = { claimed: 0, unavailable: null };
       for (;;) {
-        const sending = { db, clock, mailer: other, consoleUrl: null, leaseMs, limit: 5 };
+        const sending = { db, clock, log: testLog(), mailer: other, consoleUrl: null, leaseMs, limit: 5 };
         const { claimed, unavailable } = await sendDue(sending);
         all = { claimed: all.claimed + claimed, unavailable: unavailable ?? all.unavailable };
         if (claimed === 0) return all;

@@ -1,5 +1,5 @@
 import { toUuid, type OrgId } from '@millrace/platform/ids';
-import { eventually, testLog, type ReceivedDelivery } from '@millrace/testing';
+import { eventually, hybridClock, testLog, type ReceivedDelivery, poisonedLoop } from '@millrace/testing';
 import { sql } from 'kysely';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -54,6 +54,30 @@ describe('a delivery', () => {
     expect(verified).toMatchObject({ type: 'key.created', seq: 1, orgId, resource: { id: 'a' } });
     expect(got.headers['webhook-id']).toBe(got.event.id);
     expect((await world.webhook(orgId, webhook.id))?.lastSucceededAt).toEqual(world.clock.now());
+  });
+
+  describe(poisonedLoop('reseal webhooks'), () => {
+    it('leaves the secrets of other webhooks sealed with the new key', async () => {
+      await newHook();
+      await newHook();
+      let writes = 0;
+      const db = {
+        ...world.db,
+        get kysely() {
+          return world.db.kysely;
+        },
+        transaction: (...args: Parameters<typeof world.db.transaction>) => {
+          writes += 1;
+          return writes === 1
+            ? Promise.reject(new Error('This secret cannot be written.'))
+            : world.db.transaction(...args);
+        },
+      } as typeof world.db;
+      const resealed = await resealWebhooks(db, world.nextSealer, testLog());
+      expect(resealed).toBe(writes - 1);
+      expect(resealed).toBeGreaterThan(0);
+      expect(await resealWebhooks(world.db, world.nextSealer, testLog())).toBe(1);
+    });
   });
 
   it('is signed by both secrets during a change, also after they were sealed anew with another key', async () => {
@@ -146,7 +170,7 @@ describe('a receiver that answers 500', () => {
       return read?.status === 'disabled' && read.disabledReason?.includes('five days') === true;
     });
     await world.settled(webhook.id);
-    await tidyWebhooks(world.db, { clock: world.clock, limit: 500 });
+    await tidyWebhooks(world.db, 500);
     const asked = receiver.received.length;
     expect((await world.deliveries(webhook.id)).map(({ status }) => status)).not.toContain('pending');
     await world.publish(orgId, ['d']);
@@ -179,27 +203,74 @@ describe('a receiver that answers 500', () => {
   });
 });
 
-describe('a receiver that is slow', () => {
-  it('holds up neither other webhooks, nor other things of its own, and is waited for no longer than the deadline', async () => {
-    const { receiver, webhook } = await newHook();
-    const neighbour = await world.newOrganisation();
-    const { receiver: quick } = await newHook({}, neighbour);
-    receiver.answer = ({ event }) => (event.resource.id === 'slow' ? undefined : 200);
-    world.deliverer({ post: world.post({ timeoutMs: 3_000 }) });
-    await world.publish(orgId, ['slow', 'slow']);
-    await eventually({ what: 'it hangs' }, () => receiver.received.length === 1);
-    await world.publish(orgId, ['brisk']);
-    await world.publish(neighbour, ['a']);
-    await eventually({ what: 'the neighbour has its own' }, () => quick.received.length === 1);
-    const attempts = await eventually({ what: 'the brisk one' }, async () => {
-      const counts = (await world.deliveries(webhook.id)).map((delivery) => delivery.attempts.length);
-      return counts[2] === 1 && counts;
+describe('an attempt to an address that is changed before the receiver answers', () => {
+  it.each([410, 503])('is not counted against the new address when it fails with %i', async (status) => {
+    const { receiver: old, webhook } = await newHook();
+    const next = await world.newReceiver();
+    const answer = Promise.withResolvers<number>();
+    const post = world.post();
+    const isOld = (url: string) => url.includes(String(old.port));
+    old.answer = () => status;
+    world.deliverer({
+      post: async (call) => {
+        const result = await post(call);
+        if (isOld(call.url)) await answer.promise;
+        return result;
+      },
     });
-    expect(attempts).toEqual([0, 0, 1]);
-    const [late] = await world.settled(webhook.id);
-    expect(late).toMatchObject({
-      status: 'pending',
-      attempts: [{ httpStatus: null, error: 'The receiver did not answer within 3 seconds.' }],
+    await world.publish(orgId, ['a']);
+    await eventually({ what: 'the attempt at the old address' }, () => old.received.length === 1);
+    await world.db.transaction({ name: 'move', isolation: 'read committed' }, (tx) =>
+      updateWebhook(tx, { orgId, id: webhook.id }, { url: `https://hooks.example.com:${next.port}/in` }),
+    );
+    answer.resolve(status);
+    await eventually({ what: 'the delivery at the new address' }, () => next.received.length === 1);
+    const [kept] = await world.settled(webhook.id);
+    expect(kept).toMatchObject({ status: 'succeeded', attempts: [{ httpStatus: status }, { error: null }] });
+    expect(await world.webhook(orgId, webhook.id)).toMatchObject({ status: 'enabled', failingSince: null });
+    const { failures } = await world.db.kysely
+      .selectFrom('webhook_deliveries')
+      .select('failures')
+      .where('webhook_id', '=', toUuid(webhook.id))
+      .executeTakeFirstOrThrow();
+    expect(failures).toBe(0);
+  });
+});
+
+describe('a receiver that is slow', () => {
+  describe(poisonedLoop('claim webhooks'), () => {
+    it('does not delay other webhooks or its own other deliveries, and is given up at the deadline', async () => {
+      const { receiver, webhook } = await newHook();
+      const neighbour = await world.newOrganisation();
+      const { receiver: quick } = await newHook({}, neighbour);
+      receiver.answer = ({ event }) => (event.resource.id === 'slow' ? undefined : 200);
+      // The test itself ends the time limit of an attempt, so a slow machine does not reach it before the others are served.
+      const limits: { readonly ms: number; readonly end: () => void }[] = [];
+      const after = (ms: number, end: () => void): (() => void) => {
+        limits.push({ ms, end });
+        return () => undefined;
+      };
+      const clock = { ...hybridClock(world.clock), after };
+      world.deliverer({ post: world.post({ timeoutMs: 3_000, clock }) });
+      await world.publish(orgId, ['slow', 'slow']);
+      await eventually({ what: 'it hangs' }, () => receiver.received.length === 1);
+      await world.publish(orgId, ['brisk']);
+      await world.publish(neighbour, ['a']);
+      await eventually({ what: 'the neighbour has its own' }, () => quick.received.length === 1);
+      const attempts = await eventually({ what: 'the brisk one' }, async () => {
+        const counts = (await world.deliveries(webhook.id)).map((delivery) => delivery.attempts.length);
+        return counts[2] === 1 && counts;
+      });
+      expect(attempts).toEqual([0, 0, 1]);
+      // The first attempt of all is the one that hangs.
+      const [limit = expect.fail('It has no time limit.')] = limits;
+      expect(limit.ms).toBe(3_000);
+      limit.end();
+      const [late] = await world.settled(webhook.id);
+      expect(late).toMatchObject({
+        status: 'pending',
+        attempts: [{ httpStatus: null, error: 'The receiver did not answer within 3 seconds.' }],
+      });
     });
   });
 
@@ -226,11 +297,11 @@ describe('a receiver that is slow', () => {
       response.on('close', () => clearInterval(chatter));
       return undefined;
     };
-    world.deliverer({ post: world.post({ timeoutMs: 5_000 }) });
+    world.deliverer({ post: world.post({ timeoutMs: 60_000 }) });
     await world.publish(orgId, ['a']);
     const [kept] = await world.settled(webhook.id);
     expect(kept).toMatchObject({ status: 'succeeded', attempts: [{ httpStatus: 200 }] });
-    expect(kept?.attempts[0]?.durationMs).toBeLessThan(3_000);
+    expect(kept?.attempts[0]?.durationMs).toBeLessThan(30_000);
   });
 });
 

@@ -1,4 +1,4 @@
-import type { Clock } from '@millrace/platform/clock';
+import type { Timer } from '@millrace/platform/clock';
 import type { Db, Tx } from '@millrace/platform/db';
 import type { Logger } from '@millrace/platform/log';
 import { msToSecondsRoundDown, msToSeconds } from '@millrace/platform/money';
@@ -22,7 +22,7 @@ import { openSecrets } from './secrets.ts';
 import { signedHeaders } from './signing.ts';
 import { originOf } from './url.ts';
 import type { Attempt } from './webhook.ts';
-import { disableFailing, noteFailure, noteSuccess } from './webhooks.store.ts';
+import { disableFailing, isStillAt, noteFailure, noteSuccess } from './webhooks.store.ts';
 
 const attemptsMade = counter(
   'millrace_webhook_attempts_total',
@@ -38,10 +38,12 @@ const disabled = counter(
 
 export interface DeliverParts {
   readonly db: Db;
-  readonly clock: Clock;
+  readonly clock: Timer;
   readonly log: Logger;
   readonly sealer: Sealer;
   readonly post: Post;
+  /** Spreads retries. */
+  readonly random?: () => number;
 }
 
 /**
@@ -54,7 +56,7 @@ export async function attemptDelivery(
   state: SendingState,
   delivery: DueDelivery,
 ): Promise<boolean> {
-  const at = parts.clock.now();
+  const at = parts.db.clock.now();
   const result = await sendOnce(parts, held, state, delivery, at);
   if (result === 'forgotten') return abandonForgotten(parts, held, delivery);
   const { httpStatus, error, durationMs } = result;
@@ -87,13 +89,13 @@ async function sendOnce(
 const SUCCESS_NOTED_EVERY_MS = 1_000;
 
 async function writeSuccess(
-  { db, clock }: DeliverParts,
+  { db }: DeliverParts,
   held: HeldWebhook,
   { failing, lastSucceededAt }: SendingState,
   { seq }: DueDelivery,
   attempt: Attempt,
 ): Promise<boolean> {
-  const agoMs = clock.nowMs() - (lastSucceededAt?.getTime() ?? 0);
+  const agoMs = db.clock.nowMs() - (lastSucceededAt?.getTime() ?? 0);
   if (!failing && agoMs < SUCCESS_NOTED_EVERY_MS) return recordAcceptance(db, held, seq, attempt);
   return db.transaction({ name: 'webhook delivered', isolation: 'read committed' }, async (tx) => {
     await noteSuccess(tx, held);
@@ -104,7 +106,7 @@ async function writeSuccess(
 }
 
 async function writeFailure(
-  { db, log }: DeliverParts,
+  { db, log, random = Math.random }: DeliverParts,
   held: HeldWebhook,
   delivery: DueDelivery,
   attempt: Attempt,
@@ -116,8 +118,19 @@ async function writeFailure(
     async (tx) => {
       if (!(await isStillHeld(tx, held))) return null;
       const now = tx.clock.now();
+      if (!(await isStillAt(tx, held, failure.url))) {
+        // The address was changed during the attempt: this failure says nothing of the new one, which is tried at once.
+        const unchanged = {
+          status: 'pending',
+          failures: delivery.failures,
+          attempt,
+          nextAttemptAt: now,
+        } as const;
+        await recordFailure(tx, held, delivery.seq, unchanged);
+        return null;
+      }
       const failingSince = await noteFailure(tx, held, failure.error);
-      const next = nextAttemptAt(failures, now);
+      const next = nextAttemptAt(failures, now, random);
       const status = next === null ? 'failed' : 'pending';
       const outcome = { status, failures, attempt, nextAttemptAt: next } as const;
       if (!(await recordFailure(tx, held, delivery.seq, outcome))) return null;

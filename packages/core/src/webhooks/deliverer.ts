@@ -1,8 +1,10 @@
-import type { Clock } from '@millrace/platform/clock';
-import { startLoop, type Loop } from '@millrace/platform/lifecycle';
+import type { Timer } from '@millrace/platform/clock';
+import { startLoop as startUngated, type Loop, type StartLoop } from '@millrace/platform/lifecycle';
+import { createItemRunner } from '@millrace/platform/loops';
 import { msToSeconds } from '@millrace/platform/money';
 import { gauge } from '@millrace/platform/telemetry';
 import { attemptDelivery, type DeliverParts } from './deliver.service.ts';
+import { sendWebhooks } from './loops.ts';
 import {
   claimWebhooks,
   findLanes,
@@ -45,6 +47,8 @@ export const defaultDelivererTuning: DelivererTuning = {
 export interface DelivererOptions extends DeliverParts {
   /** Names this process among all workers; never used twice. */
   readonly holder: string;
+  /** Starts the loops. In a worker they wait while deliveries may have been made that the database does not know. */
+  readonly startLoop?: StartLoop;
   readonly tuning?: Partial<DelivererTuning>;
 }
 
@@ -61,16 +65,23 @@ const oldestGauge = gauge(
 
 /** Starts sending. Any number of workers may; each webhook is one worker's at a time. */
 export function startDeliverer(options: DelivererOptions): Deliverer {
-  const { db, clock, log, holder } = options;
+  const { db, clock, log, holder, startLoop = startUngated } = options;
   const tuning: DelivererTuning = { ...defaultDelivererTuning, ...options.tuning };
   // A webhook that was lost and taken again is in it twice, until its first sending has found out.
   const running = new Map<Promise<void>, HeldWebhook>();
   const stopping = new AbortController();
+  const atOnce = tuning.workingAtOnce + tuning.failingAtOnce;
+  const runner = createItemRunner({ ...sendWebhooks, atOnce }, { clock, log });
 
+  let turns = 0;
   const run = (held: HeldWebhook): void => {
-    const sending: Promise<void> = sendFor(options, tuning, held, stopping.signal)
-      // Its lease runs out, and whoever takes it up next goes on.
-      .catch((error: unknown) => log.warn({ err: error, webhookId: held.id }, 'sending was interrupted'))
+    // After a failure its lease runs out, and the worker that takes it up next goes on.
+    const sending: Promise<void> = runner
+      .run([held], {
+        // A turn is never the same item as an earlier one: the lease says when the webhook is due again.
+        key: ({ id }) => `${id} ${(turns += 1)}`,
+        work: () => sendFor(options, tuning, held, stopping.signal),
+      })
       .then(() => void running.delete(sending));
     running.set(sending, held);
   };
@@ -80,7 +91,7 @@ export function startDeliverer(options: DelivererOptions): Deliverer {
     const failing = tuning.failingAtOnce - failingNow;
     if (working === 0 && failing === 0) return 'idle';
     const { leaseTtlMs: ttlMs } = tuning;
-    const taken = await claimWebhooks(db, { holder, now: clock.now(), ttlMs, working, failing });
+    const taken = await claimWebhooks(db, { holder, now: db.clock.now(), ttlMs, working, failing });
     for (const held of taken) run(held);
     return 'idle';
   };
@@ -95,7 +106,7 @@ export function startDeliverer(options: DelivererOptions): Deliverer {
     }),
     loop('measure webhooks', tuning.measureMs, async () => {
       heldGauge.record(running.size);
-      oldestGauge.record(msToSeconds((await measureQueues(db, clock.now())).oldestDueMs));
+      oldestGauge.record(msToSeconds((await measureQueues(db, db.clock.now())).oldestDueMs));
       return 'idle';
     }),
   ];
@@ -131,14 +142,14 @@ async function sendFor(
   const runLane = async (lane: Lane): Promise<void> => {
     for (const delivery of lane.deliveries) {
       if (state === null || isOver()) return;
-      if (delivery.nextAttemptAt === null || delivery.nextAttemptAt > clock.now()) return;
+      if (delivery.nextAttemptAt === null || delivery.nextAttemptAt > db.clock.now()) return;
       if (!(await attemptDelivery(parts, held, state, delivery))) return;
     }
   };
   const startLanes = async ({ failing }: SendingState): Promise<void> => {
     const limit = (failing ? 1 : tuning.perWebhook) - lanes.size;
     if (limit <= 0) return;
-    const found = await findLanes(db, held, { now: clock.now(), limit, underWay: [...lanes.keys()] });
+    const found = await findLanes(db, held, { now: db.clock.now(), limit, underWay: [...lanes.keys()] });
     for (const lane of found) {
       const sending = runLane(lane)
         .catch((error: unknown) => void failures.push(error))
@@ -164,12 +175,12 @@ async function sendFor(
   }
   if (failures.length > 0)
     throw new AggregateError(failures, 'Some of what was sent could not be written down.');
-  if (isOver()) await giveBack(db, held, clock.now());
+  if (isOver()) await giveBack(db, held, db.clock.now());
 }
 
 /** Until one of them is done, or it is time to look for what came meanwhile. */
 async function firstOf(
-  clock: Clock,
+  clock: Timer,
   lanes: ReadonlyMap<string, Promise<void>>,
   lookAgainMs: number,
 ): Promise<void> {

@@ -1,9 +1,10 @@
-import type { Clock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import type { WebhookId } from '@millrace/platform/ids';
 import type { Logger } from '@millrace/platform/log';
+import { createItemRunner } from '@millrace/platform/loops';
 import type { Sealer } from '@millrace/platform/secrets';
 import { abandonDeliveries, forgetDeliveries, forgetWebhooks } from './deliveries.store.ts';
+import { resealSecrets } from './loops.ts';
 import { resealed } from './secrets.ts';
 import type { SealedSecrets, Webhook } from './webhook.ts';
 import { listSecrets, replaceSealed } from './webhooks.store.ts';
@@ -15,17 +16,13 @@ export const DELIVERIES_KEPT_MS: number = 30 * 24 * 3_600_000;
 const DELETED_KEPT_MS = 3_600_000;
 
 /** Gives up what waits for webhooks that are off, and forgets what is old. Answers the most that any of it came to. */
-export async function tidyWebhooks(
-  db: Db,
-  { clock, limit }: { readonly clock: Clock; readonly limit: number },
-): Promise<number> {
+export async function tidyWebhooks(db: Db, limit: number): Promise<number> {
   const abandoned = await db.transaction({ name: 'abandon deliveries', isolation: 'read committed' }, (tx) =>
     abandonDeliveries(tx, { webhookId: null, limit }),
   );
   const forgotten = await forgetDeliveries(db, { olderThanMs: DELIVERIES_KEPT_MS, limit });
-  const deletedBefore = new Date(clock.nowMs() - DELETED_KEPT_MS);
   const gone = await db.transaction({ name: 'forget webhooks', isolation: 'read committed' }, (tx) =>
-    forgetWebhooks(tx, { deletedBefore, limit }),
+    forgetWebhooks(tx, { deletedBefore: new Date(tx.clock.nowMs() - DELETED_KEPT_MS), limit }),
   );
   return Math.max(abandoned, forgotten, gone);
 }
@@ -33,19 +30,27 @@ export async function tidyWebhooks(
 const RESEALED_AT_ONCE = 200;
 
 /** Seals secrets anew that were sealed with a key that is no longer the active one. Answers how many. */
-export async function resealWebhooks(db: Db, sealer: Sealer, log: Pick<Logger, 'error'>): Promise<number> {
+export async function resealWebhooks(
+  db: Db,
+  sealer: Sealer,
+  log: Pick<Logger, 'warn' | 'error'>,
+): Promise<number> {
+  const runner = createItemRunner(resealSecrets, { log });
   let count = 0;
   let after: WebhookId | null = null;
   for (;;) {
     const page: readonly Webhook[] = await listSecrets(db, { after, limit: RESEALED_AT_ONCE });
-    for (const webhook of page) {
-      const anew = tryReseal(sealer, webhook, log);
-      if (anew === null) continue;
-      await db.transaction({ name: 'reseal webhook secret', isolation: 'read committed' }, (tx) =>
-        replaceSealed(tx, webhook, anew),
-      );
-      count += 1;
-    }
+    await runner.run(page, {
+      key: ({ id }) => id,
+      work: async (webhook) => {
+        const anew = tryReseal(sealer, webhook, log);
+        if (anew === null) return;
+        await db.transaction({ name: 'reseal webhook secret', isolation: 'read committed' }, (tx) =>
+          replaceSealed(tx, webhook, anew),
+        );
+        count += 1;
+      },
+    });
     after = page.at(-1)?.id ?? null;
     if (page.length < RESEALED_AT_ONCE) return count;
   }

@@ -7,10 +7,15 @@ const DAY_MS = 86_400_000;
 
 test('a delivery is tried again after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 14 h, and then given up', () => {
   const waits = [1, 2, 3, 4, 5, 6, 7, 8].map((failures) => {
-    const next = nextAttemptAt(failures, now);
+    const next = nextAttemptAt(failures, now, () => 0);
     return next === null ? null : next.getTime() - now.getTime();
   });
   expect(waits).toEqual([5_000, 300_000, 1_800_000, 7_200_000, 18_000_000, 36_000_000, 50_400_000, null]);
+});
+
+test('the waits of deliveries that failed together differ by up to a fifth', () => {
+  const waitMs = (random: number) => (nextAttemptAt(2, now, () => random)?.getTime() ?? 0) - now.getTime();
+  expect([waitMs(0), waitMs(0.5), waitMs(0.999_999)]).toEqual([300_000, 330_000, 359_999]);
 });
 
 test('a webhook is switched off after five days without a success, not a moment sooner', () => {

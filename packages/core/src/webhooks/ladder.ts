@@ -19,10 +19,14 @@ export const retryWaitsMs: readonly number[] = [
 /** A webhook that accepted nothing for this long is switched off. */
 export const disabledAfterMs: number = secondsToMs(5 * 24 * HOUR);
 
-/** When to try again after so many failures, this one included; null: it is given up. */
-export function nextAttemptAt(failures: number, now: Date): Date | null {
+/** A wait is longer by up to this part of it, so that the retries after one outage do not all come at once. */
+const JITTER = 0.2;
+
+/** When to try again after so many failures, this one included; null: it is given up. `random` is 0 or more and below 1. */
+export function nextAttemptAt(failures: number, now: Date, random: () => number): Date | null {
   const waitMs = retryWaitsMs[failures - 1];
-  return waitMs === undefined ? null : new Date(now.getTime() + waitMs);
+  if (waitMs === undefined) return null;
+  return new Date(now.getTime() + waitMs + Math.trunc(waitMs * JITTER * random()));
 }
 
 const GONE = 410;

@@ -32,7 +32,8 @@ it('a worker that was interrupted over one webhook lets go of it, though it goes
   const post = world.post({ timeoutMs: 60_000 });
   let interrupted = 0;
   world.deliverer({
-    tuning: { leaseTtlMs: 300 },
+    // If the machine stalls for longer, the worker also loses the lease of the other webhook, which is sent again.
+    tuning: { leaseTtlMs: 12_000 },
     post: (posted) => {
       if (posted.url !== url || interrupted > 0) return post(posted);
       interrupted += 1;

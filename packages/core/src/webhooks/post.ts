@@ -1,5 +1,5 @@
 import { Agent, request } from 'node:https';
-import { DeadlineError, type Clock } from '@millrace/platform/clock';
+import { DeadlineError, type Timer } from '@millrace/platform/clock';
 import { msToSeconds } from '@millrace/platform/money';
 import { guardedLookup, refuseForbidden, type NetGuard } from '@millrace/platform/net';
 import { createResolve } from './resolve.ts';
@@ -23,7 +23,7 @@ export interface PostResult {
 export type Post = (posted: Posted) => Promise<PostResult>;
 
 export interface PostOptions {
-  readonly clock: Clock;
+  readonly clock: Timer;
   readonly guard: NetGuard;
   /** From the look-up of the name to the end of the answer. */
   readonly timeoutMs: number;

@@ -185,6 +185,22 @@ export async function noteSuccess(tx: Tx, { orgId, id }: Pick<Webhook, 'orgId' |
     .execute();
 }
 
+/** Whether the webhook still leads to this address. A change of it waits until the transaction ends. */
+export async function isStillAt(
+  tx: Tx,
+  { orgId, id }: Pick<Webhook, 'orgId' | 'id'>,
+  url: string,
+): Promise<boolean> {
+  const row = await tx.kysely
+    .selectFrom('webhooks')
+    .select('url')
+    .where('org_id', '=', toUuid(orgId))
+    .where('id', '=', toUuid(id))
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+  return row?.url === url;
+}
+
 /** Answers since when it fails; null when it is no longer there to fail. */
 export async function noteFailure(
   tx: Tx,

@@ -1,5 +1,5 @@
 import { isIP, type LookupFunction } from 'node:net';
-import type { SimulatedClock } from '@millrace/platform/clock';
+import type { SimulatedClock, Timer } from '@millrace/platform/clock';
 import { createDb, type Db } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
 import { createIdSource, toUuid, type OrgId, type WebhookId } from '@millrace/platform/ids';
@@ -12,6 +12,7 @@ import {
   eventually,
   hybridClock,
   makeCertificate,
+  longDbTimeouts,
   startWebhookReceiver,
   testClock,
   uniqueId,
@@ -70,7 +71,8 @@ export interface WebhookWorld {
   deliveries(id: WebhookId): Promise<readonly KeptDelivery[]>;
   /** Until nothing of the webhook is due. */
   settled(id: WebhookId): Promise<readonly KeptDelivery[]>;
-  post(options?: { readonly timeoutMs?: number }): Post;
+  /** With a clock of its own where a test decides when the time limit of an attempt is over. */
+  post(options?: { readonly timeoutMs?: number; readonly clock?: Timer }): Post;
   deliverer(options?: {
     readonly post?: Post;
     readonly sealer?: Sealer;
@@ -88,6 +90,7 @@ export async function openWebhookWorld(): Promise<WebhookWorld> {
   const hybrid = hybridClock(clock);
   const log = createLogger({ name: 'webhooks', level: 'silent' });
   const db = createDb({
+    ...longDbTimeouts,
     url: database.url,
     poolSize: 16,
     clock: hybrid,
@@ -102,8 +105,8 @@ export async function openWebhookWorld(): Promise<WebhookWorld> {
   const names = new Map<string, () => string>();
   const receivers: WebhookReceiver[] = [];
   const deliverers: Deliverer[] = [];
-  const post: WebhookWorld['post'] = ({ timeoutMs = 5_000 } = {}) =>
-    createPost({ clock: hybrid, guard, timeoutMs, ca: certificate.certificate, resolve: resolveBy(names) });
+  const post: WebhookWorld['post'] = ({ timeoutMs = 5_000, clock: timer = hybrid } = {}) =>
+    createPost({ clock: timer, guard, timeoutMs, ca: certificate.certificate, resolve: resolveBy(names) });
 
   const deliveries: WebhookWorld['deliveries'] = async (id) => {
     const rows = await db.kysely
@@ -171,7 +174,8 @@ export async function openWebhookWorld(): Promise<WebhookWorld> {
         holder: `test-${uniqueId()}`,
         sealer: options.sealer ?? sealer,
         post: options.post ?? post(),
-        tuning: { pollMs: 5, leaseTtlMs: 5_000, ...options.tuning },
+        random: () => 0,
+        tuning: { pollMs: 5, leaseTtlMs: 30_000, ...options.tuning },
       });
       deliverers.push(started);
       return started;

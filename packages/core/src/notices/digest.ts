@@ -1,0 +1,76 @@
+import { createHash } from 'node:crypto';
+import type { NoticeCategory } from '@millrace/contract';
+import { splitBy } from '@millrace/platform/money';
+import { toUuid, type NoticeId } from '@millrace/platform/ids';
+import type { Message } from './letters.ts';
+import { isNoticeType, readData, type NoticeType } from './notices.ts';
+import { messageOf } from './render.ts';
+import { instant } from './words.ts';
+
+/** Notices beyond the hourly limit of a person, as one email. Pure. */
+
+const HOUR_MS = 3_600_000;
+/** Warnings that data will be deleted come an hour before the deletion at the latest, so their digest must not wait for an hour. */
+const WARNING_MS = 300_000;
+
+/** The end after which data is deleted, for a notice that warns of it; null for all others. */
+export function deletionAt(type: NoticeType, data: unknown): Date | null {
+  if (type !== 'rental.expiring' && type !== 'instance.expiring') return null;
+  const read = readData(type, data);
+  if (read === null || read.next === 'convert') return null;
+  return new Date(read.expiresAt);
+}
+
+/** When the digest with this notice is due: on the next full hour, or on the next five minutes for a warning. */
+export function digestDueAt(now: Date, isWarning: boolean): Date {
+  const everyMs = isWarning ? WARNING_MS : HOUR_MS;
+  const [, restMs] = splitBy(now.getTime(), everyMs);
+  return new Date(now.getTime() - restMs + everyMs);
+}
+
+export interface DigestedNotice {
+  readonly id: NoticeId;
+  readonly type: string;
+  readonly data: unknown;
+  readonly occurredAt: Date;
+}
+
+const subjects: Readonly<Record<NoticeCategory, string>> = {
+  balance: 'your balance',
+  budgets: 'your budgets',
+  expiring: 'rentals and instances that end',
+  maintenance: 'maintenance',
+  invoices: 'invoices',
+  webhooks: 'webhooks',
+  keys: 'API keys',
+};
+
+/** One line for each readable notice, warnings of deletion first; null when no notice is readable. */
+export function digestMessage(category: NoticeCategory, notices: readonly DigestedNotice[]): Message | null {
+  const lines = notices.flatMap(({ type, data, occurredAt }) => {
+    if (!isNoticeType(type)) return [];
+    const message = messageOf(type, data);
+    if (message === null) return [];
+    const fact = [instant(occurredAt.toISOString()), message.subject] as const;
+    return [{ fact, isWarning: deletionAt(type, data) !== null }];
+  });
+  if (lines.length === 0) return null;
+  const warnings = lines.filter(({ isWarning }) => isWarning);
+  const others = lines.filter(({ isWarning }) => !isWarning);
+  const count = `${lines.length} more ${lines.length === 1 ? 'notice' : 'notices'}`;
+  return {
+    subject: `${count} about ${subjects[category]}`,
+    lead:
+      `There were too many notices about ${subjects[category]} to send one email for each. ` +
+      `This email lists ${lines.length === 1 ? 'the one' : `the ${lines.length}`} that had no email of ${lines.length === 1 ? 'its' : 'their'} own.` +
+      (warnings.length === 0 ? '' : ' Data on what ends is deleted at the time stated.'),
+    facts: [...warnings, ...others].map(({ fact }) => fact),
+    advice: 'The event feed has all of them, with their details.',
+  };
+}
+
+/** The same notices make the same digest: a repeat after a lost answer has the same Message-ID. */
+export function digestId(notices: readonly DigestedNotice[]): string {
+  const ids = notices.map(({ id }) => toUuid(id)).toSorted();
+  return createHash('sha256').update(ids.join('\n')).digest('hex').slice(0, 32);
+}

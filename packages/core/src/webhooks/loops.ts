@@ -1,0 +1,17 @@
+import { defineLoop } from '@millrace/platform/loops';
+
+/** One turn of one webhook. Its deliveries have time-outs and growing waits of their own. */
+export const sendWebhooks = defineLoop({
+  name: 'claim webhooks',
+  over: 'organisations',
+  timeoutMs: 10 * 60_000,
+  atOnce: 96,
+  firstRetryMs: 1,
+  maxRetryMs: 1,
+});
+export const resealSecrets = defineLoop({
+  name: 'reseal webhooks',
+  over: 'organisations',
+  firstRetryMs: 1,
+  maxRetryMs: 1,
+});
