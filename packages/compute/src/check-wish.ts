@@ -1,5 +1,5 @@
 import { DriverError } from './driver-error.ts';
-import type { ExecCommand, MachineRef, MachineWish, PortMapping } from './driver.ts';
+import type { ExecCommand, MachineHostKey, MachineRef, MachineWish, PortMapping } from './driver.ts';
 
 // What every driver refuses before it speaks to its engine. Names end up in paths, in configuration files and in the
 // first boot of a machine, so what could mean something else there never leaves this process.
@@ -91,6 +91,17 @@ function checkLabels(labels: Readonly<Record<string, string>>): void {
   }
 }
 
+/** Both halves become files of the machine, and the private one a text of several lines in its boot data. */
+function checkHostKey({ privateKey, publicKey }: MachineHostKey): void {
+  const body =
+    /^-----BEGIN OPENSSH PRIVATE KEY-----\n[A-Za-z0-9+/=\n]{1,1000}-----END OPENSSH PRIVATE KEY-----\n?$/;
+  insist(body.test(privateKey), 'The host key is not an Ed25519 key in the form of OpenSSH.');
+  insist(
+    /^ssh-ed25519 [A-Za-z0-9+/=]{1,200}(?: [!-~]{1,64})?$/.test(publicKey),
+    'The public host key is not one line.',
+  );
+}
+
 export function checkWish(wish: MachineWish): void {
   checkRef(wish);
   insist(namePattern.test(wish.nodeName), 'The name of the node is not a name.');
@@ -105,6 +116,7 @@ export function checkWish(wish: MachineWish): void {
   checkPorts(wish.ports);
   checkLabels(wish.labels);
   checkUserData(wish.userData ?? '');
+  if (wish.hostKey !== undefined) checkHostKey(wish.hostKey);
 }
 
 export function checkCommand(command: ExecCommand): void {

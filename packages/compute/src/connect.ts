@@ -1,7 +1,8 @@
 import { readFile, stat } from 'node:fs/promises';
 import type { Clock } from '@millrace/platform/clock';
 import type { CertificateSetting, CredentialSetting, PasswordSetting } from '@millrace/platform/config';
-import type { Db } from '@millrace/platform/db';
+import { createDb, type Db } from '@millrace/platform/db';
+import { createIdSource } from '@millrace/platform/ids';
 import type { Logger } from '@millrace/platform/log';
 import type { NetGuard } from '@millrace/platform/net';
 import { DriverError } from './driver-error.ts';
@@ -15,7 +16,7 @@ import {
   type IncusTrust,
 } from './incus/index.ts';
 import { createIronicDriver, readIronicSettings, type IronicReach } from './ironic/index.ts';
-import { createMockDriver, createPostgresMemory, readMockLayout } from './mock/index.ts';
+import { createMockDriver, createPostgresMemory, readMockDatabase, readMockLayout } from './mock/index.ts';
 
 /** From what is configured of a cluster to a driver of its engine, for every process that speaks to engines. */
 
@@ -46,10 +47,13 @@ export async function connectDriver(cluster: Reach, parts: ConnectParts): Promis
   const { db, clock, log } = parts;
   switch (cluster.driver) {
     case 'mock': {
-      const memory = createPostgresMemory(db, { cluster: cluster.name, clock });
       const layout = readMockLayout(cluster.settings);
       const doors = parts.opensDoors ? { bind: null } : null;
-      return createMockDriver({ cluster: cluster.name, clock, memory, layout, doors });
+      const { name } = cluster;
+      const own = openMockDatabase(cluster, parts);
+      const memory = createPostgresMemory(own ?? db, { cluster: name, clock });
+      const onClose = async (): Promise<void> => own?.close();
+      return createMockDriver({ cluster: name, clock, memory, layout, doors, onClose });
     }
     case 'incus': {
       const settings = readIncusSettings(cluster.settings);
@@ -61,6 +65,13 @@ export async function connectDriver(cluster: Reach, parts: ConnectParts): Promis
       return createIronicDriver({ ...settings, ...(await ironicReachOf(cluster, parts)), clock });
     }
   }
+}
+
+function openMockDatabase({ settings }: Reach, { clock, log }: ConnectParts): Db | null {
+  const url = readMockDatabase(settings);
+  if (url === null) return null;
+  const ids = createIdSource({ clock, cell: 0 });
+  return createDb({ url, poolSize: 2, applicationName: 'millrace-mock', clock, ids, log });
 }
 
 async function ironicReachOf(cluster: Reach, { credentials }: ConnectParts): Promise<IronicReach> {

@@ -154,6 +154,13 @@ export interface ComputeDriver {
 
 export type DriverKind = 'incus' | 'ironic' | 'mock';
 
+/** Whether `metrics` of a driver reports how busy each GPU is. Processes that have no driver use it to refuse idle rules. */
+export const reportsGpuUse: Readonly<Record<DriverKind, boolean>> = {
+  incus: false,
+  ironic: false,
+  mock: true,
+};
+
 /** What differs between engines and cannot be hidden. */
 export interface DriverAbilities {
   readonly exec: boolean;
@@ -161,6 +168,8 @@ export interface DriverAbilities {
   readonly runUserData: boolean;
   readonly consoleLog: boolean;
   readonly metrics: boolean;
+  /** False: `metrics` does not report GPUs, so it cannot be known whether a machine is idle. */
+  readonly gpuUse: boolean;
   /** False: changes are seen only by reading. */
   readonly events: boolean;
   /** False: a machine has an address of its own, all of it. Its ports are reached at their own numbers and none is closed. */
@@ -189,11 +198,24 @@ export interface MachineWish extends MachineRef {
   readonly hostname: string;
   /** Public keys in the form of a line of `authorized_keys`. */
   readonly sshKeys: readonly string[];
+  /**
+   * The Ed25519 key by which the machine's SSH server must identify itself, put in before the first boot: the caller knows the
+   * machine at the first login. A driver never stores the private half outside of the machine and its boot data. A driver
+   * whose engine cannot take one refuses with `unsupported`. Left out: the machine makes a key that only it knows.
+   */
+  readonly hostKey?: MachineHostKey;
   /** Handed to the machine's first boot as it is; null for none. */
   readonly userData: string | null;
   readonly ports: readonly PortMapping[];
   /** Kept by the engine for people who look there, and by the mock for its faults. Keys `[a-z][a-z0-9_.-]{0,62}`. */
   readonly labels: Readonly<Record<string, string>>;
+}
+
+export interface MachineHostKey {
+  /** OpenSSH's own form, without a passphrase. */
+  readonly privateKey: string;
+  /** `ssh-ed25519` and the key, in one line. */
+  readonly publicKey: string;
 }
 
 /** A port of the machine that is reachable at a port of its node's address. SSH is one of them. */
@@ -226,6 +248,8 @@ export interface MachineView extends MachineRef {
   readonly sshUser: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly createdAt: Date | null;
+  /** Its host lets it use addresses that are not its own: an older version made it. It is protected at its next start. */
+  readonly isUnfiltered?: true;
 }
 
 export interface OwnedMachines {

@@ -1,6 +1,7 @@
 export { userDataKind, userDataLog, type UserDataKind } from './user-data.ts';
 export { DriverError, isDriverError, type DriverErrorKind } from './driver-error.ts';
 export { plainText } from './plain-text.ts';
+export { reportsGpuUse } from './driver.ts';
 export type {
   ComputeDriver,
   DriverAbilities,
@@ -13,6 +14,7 @@ export type {
   Inventory,
   InventoryGpu,
   InventoryNode,
+  MachineHostKey,
   MachineMetrics,
   MachinePower,
   MachineRef,

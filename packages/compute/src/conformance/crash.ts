@@ -25,7 +25,7 @@ function describeKilledEngine(stage: Stage, limits: Limits, kill: Kill<'killEngi
     limits,
     async () => {
       const wish = await stage.wish(stage.on(0, 0));
-      const create = (): Promise<void> => stage.driver.create(wish, stage.signal());
+      const create = (): Promise<void> => stage.bare.create(wish, stage.signal());
       await thenHeal(stage, () => kill(create));
       await stage.until('create to succeed', stage.facts.bounds.failoverMs, async () => {
         await create();
@@ -101,7 +101,7 @@ async function thenHeal(stage: Stage, hurt: () => Promise<void>): Promise<void> 
 /** Silence is no answer: either the engine says that it cannot reach it, or the call fails as `unavailable`. */
 async function expectNotGone(stage: Stage, machine: MachineRef): Promise<void> {
   try {
-    const view = await stage.driver.describe(machine, stage.signal());
+    const view = await stage.bare.describe(machine, stage.signal());
     expect(view, 'an engine that lost a member says that its machine is not there').not.toBeNull();
   } catch (error) {
     if (!isDriverError(error, 'unavailable')) throw error;
@@ -109,7 +109,7 @@ async function expectNotGone(stage: Stage, machine: MachineRef): Promise<void> {
 }
 
 async function expectTerminateIsNotDone(stage: Stage, machine: MachineRef): Promise<void> {
-  const outcome = await stage.driver.terminate(machine, stage.signal()).then(
+  const outcome = await stage.bare.terminate(machine, stage.signal()).then(
     () => 'done',
     (error: unknown) => (isDriverError(error) && !error.isFinal ? 'ask again' : String(error)),
   );

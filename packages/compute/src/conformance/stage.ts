@@ -4,6 +4,7 @@ import { expect } from 'vitest';
 import { isDriverError, type DriverErrorKind } from '../driver-error.ts';
 import type { ComputeDriver, MachineRef, MachineView, MachineWish, PortMapping } from '../driver.ts';
 import type { SshTarget } from '../proof/index.ts';
+import { askingAgain } from './ask-again.ts';
 import { acceptsTcp, newKeyPair, openSsh, type KeyPair, type SshSession } from './ssh.ts';
 import type { DriverWorld, WorldFacts, WorldNode } from './world.ts';
 
@@ -61,12 +62,28 @@ export class Stage {
   }
 
   get driver(): ComputeDriver {
-    return this.#connections[0] ?? expect.fail('There is no connection.');
+    return this.#asked(this.bare);
   }
 
   /** As another process. */
   get other(): ComputeDriver {
-    return this.#connections[1] ?? expect.fail('There is no second connection.');
+    return this.#asked(this.#connections[1] ?? expect.fail('There is no second connection.'));
+  }
+
+  /** Connects as one more process. The test closes the connection. */
+  async connect(): Promise<ComputeDriver> {
+    return this.#asked(await this.world.connect());
+  }
+
+  /** Repeats no call: for calls that must fail because the engine does not answer. */
+  get bare(): ComputeDriver {
+    return this.#connections[0] ?? expect.fail('There is no connection.');
+  }
+
+  #asked(driver: ComputeDriver): ComputeDriver {
+    const { world } = this;
+    if (world.isStalled === undefined) return driver;
+    return askingAgain(driver, world.isStalled.bind(world), () => this.signal());
   }
 
   /** Whether the engine has this method: those that `can` does not name every engine has. */

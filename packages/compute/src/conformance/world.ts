@@ -34,6 +34,12 @@ export interface DriverWorld {
   advance(ms: number): Promise<void>;
 
   /**
+   * Whether a stall of the machine explains this failure. The suite then repeats the call, as callers of a driver do.
+   * Without this function it repeats no call.
+   */
+  isStalled?(error: unknown): boolean;
+
+  /**
    * Lists the GPU devices that a machine sees, as one line each that `pattern` matches. `ls /dev` and `nvidia0`,
    * `nvidia1`, … unless said.
    */

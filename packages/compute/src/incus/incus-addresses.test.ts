@@ -1,12 +1,13 @@
+import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { addressIn } from './incus-addresses.ts';
+import { addressesOn, addressIn, nicAddresses, hasAddresses, subnetBits } from './incus-addresses.ts';
 
 const toNumber = (address: string): number =>
   address.split('.').reduce((sum, byte) => sum * 256 + Number(byte), 0);
 
 it('an address is inside its network, and neither its first, its last nor the gateway', () => {
-  const gateways = fc.tuple(fc.integer({ min: 0, max: 2 ** 32 - 1 }), fc.integer({ min: 8, max: 29 }));
+  const gateways = fc.tuple(fc.integer({ min: 0, max: 2 ** 32 - 1 }), fc.integer(subnetBits));
   fc.assert(
     fc.property(gateways, fc.uuid(), fc.nat(20), ([gateway, bits], id, attempt) => {
       const text = [24, 16, 8, 0].map((shift) => (gateway >>> shift) & 255).join('.');
@@ -20,6 +21,23 @@ it('an address is inside its network, and neither its first, its last nor the ga
   );
 });
 
+it.each([
+  [15, false],
+  [16, true],
+  [29, true],
+  [30, false],
+])('a subnet of %i bits has addresses for machines: %s', (bits, expected) => {
+  expect(hasAddresses(`10.20.0.1/${bits}`)).toBe(expected);
+});
+
+it('the scripts for hosts accept the same subnets as the driver', () => {
+  const { min, max } = subnetBits;
+  const read = (path: string): string =>
+    readFileSync(new URL(`../../../../deploy/${path}`, import.meta.url), 'utf8');
+  expect(read('incus/bridge-guard.sh')).toContain(`$5 < ${min} || $5 > ${max}`);
+  expect(read('supplier/join.sh')).toContain(`$2 < ${min} || $2 > ${max}`);
+});
+
 it('a machine keeps its address at every attempt of the same number, and has another at the next', () => {
   const id = '01a1de06-c3e2-72fa-8019-b6d4f0caf395';
   expect(addressIn('10.20.0.1/16', id, 0)).toBe(addressIn('10.20.0.1/16', id, 0));
@@ -30,4 +48,55 @@ it('what is no network, or has no room, gives no address', () => {
   for (const network of ['', 'none', '10.0.0.1', '10.0.0.1/31', '10.0.0.1/0', '300.0.0.1/24', 'fd00::1/64']) {
     expect(addressIn(network, 'x', 0), network).toBeNull();
   }
+});
+
+it('a network is given out to its last address, each once, and then has none', () => {
+  const taken = new Set<string>();
+  for (let machine = 0; machine < 13; machine += 1) {
+    const address = addressIn('10.0.0.5/28', `machine-${machine}`, 1, taken);
+    expect(address).not.toBeNull();
+    expect(taken).not.toContain(address);
+    taken.add(address ?? '');
+  }
+  expect(taken).not.toContain('10.0.0.5');
+  expect(addressIn('10.0.0.5/28', 'one-more', 1, taken)).toBeNull();
+});
+
+it('MAC, IPv6 address and host name of a nic follow from its IPv4 address', () => {
+  expect(nicAddresses('10.64.3.5', 'fd42:64::1/64')).toEqual({
+    ipv4: '10.64.3.5',
+    ipv6: 'fd42:64:0:0:1266:6aff:fe40:305',
+    hwaddr: '10:66:6a:40:03:05',
+    hostName: 'mr0a400305',
+  });
+});
+
+it.each(['none', '', undefined, 'fd42::1/80', 'fd42:1:2:3:4:5:6:7:8/64', 'fd42::1::2/64', 'fffff::1/64'])(
+  'a nic on the IPv6 subnet %s has no IPv6 address',
+  (network6) => {
+    expect(nicAddresses('10.64.3.5', network6).ipv6).toBeNull();
+  },
+);
+
+it('two nics of a subnet differ in MAC, IPv6 address and host name', () => {
+  const byte = fc.integer({ min: 0, max: 255 });
+  const place = fc.tuple(byte, byte, byte).map((bytes) => `10.${bytes.join('.')}`);
+  fc.assert(
+    fc.property(place, place, (first, second) => {
+      fc.pre(first !== second);
+      const [a, b] = [nicAddresses(first, 'fd00::1/64'), nicAddresses(second, 'fd00::1/64')];
+      expect(a.hwaddr).not.toBe(b.hwaddr);
+      expect(a.ipv6).not.toBe(b.ipv6);
+      expect(a.hostName).not.toBe(b.hostName);
+    }),
+  );
+});
+
+it('the addresses on a network are those of its nics, not of others', () => {
+  const devices = {
+    eth0: { type: 'nic', network: 'tenants', 'ipv4.address': '10.0.0.7' },
+    eth1: { type: 'nic', network: 'other', 'ipv4.address': '10.1.0.7' },
+    root: { type: 'disk', path: '/' },
+  };
+  expect(addressesOn('tenants', devices)).toEqual(['10.0.0.7']);
 });

@@ -1,7 +1,6 @@
 import { isDriverError } from '../driver-error.ts';
 import type { MachineWish } from '../driver.ts';
-import { addressIn } from './incus-addresses.ts';
-import { networkSchema, type IncusNetwork } from './incus-answers.ts';
+import type { IncusNics } from './incus-nics.ts';
 import type { IncusClient } from './incus-client.ts';
 import type { IncusCluster } from './incus-cluster.ts';
 import { IncusError } from './incus-errors.ts';
@@ -20,8 +19,6 @@ import type { IncusSettings } from './incus-settings.ts';
 const abandonedMs = 2_500;
 const rounds = 6;
 const looks = 100;
-/** Told only at the start, of whichever of two is not running. */
-const addressTaken = /already (?:defined|in use|assigned|allocated)[^:]* another/i;
 
 interface Parts {
   readonly client: IncusClient;
@@ -29,6 +26,7 @@ interface Parts {
   readonly instances: IncusInstances;
   readonly files: IncusFiles;
   readonly images: IncusImages;
+  readonly nics: IncusNics;
   readonly settings: IncusSettings;
 }
 
@@ -52,32 +50,26 @@ export class IncusMaker {
     const project = ensureProject(client, settings, wish.orgId, signal);
     for (let round = 1; ; round += 1) {
       try {
-        const found = await this.#find(wish, { round, project }, signal);
+        const found = await this.#find(wish, project, signal);
         if (found === 'new') return await this.#firstStart(wish, signal);
         if (found === 'there') return await this.#startAgain(wish, signal);
         if (round >= looks) throw new IncusError('busy', 'Others make and delete this machine all the time.');
       } catch (error) {
-        // Another call took it away between two of our steps, since it was half-made in its eyes; or we did, since its
-        // address is another's. Begin again.
-        const isLost =
-          error instanceof IncusError && (error.code === 404 || addressTaken.test(error.message));
+        // Another call removed the machine between two of our steps because it looked half-made. Begin again.
+        const isLost = error instanceof IncusError && error.code === 404;
         if (!isLost || round >= rounds || (await instances.find(wish, signal)) !== null) throw error;
       }
     }
   }
 
   /** Most machines are new, so what is needed to make one is asked for along with whether it is there. */
-  async #find(
-    wish: MachineWish,
-    { round, project }: { readonly round: number; readonly project: Promise<unknown> },
-    signal: AbortSignal,
-  ): Promise<Found> {
+  async #find(wish: MachineWish, project: Promise<unknown>, signal: AbortSignal): Promise<Found> {
     const { instances, images, cluster } = this.#parts;
     const image = images.prepare(wish.nodeName, wish.image, signal);
     // A machine that is there needs no image any more.
     image.catch(() => undefined);
     const [found] = await Promise.all([instances.find(wish, signal), project]);
-    if (found === null) return this.#make(wish, { round, image: await image }, signal);
+    if (found === null) return this.#make(wish, await image, signal);
     const instance = found.value;
     refuseIfCut(instance.config);
     const difference = differenceFrom(instance, wish, await cluster.nodeNameOf(instance, signal));
@@ -89,14 +81,10 @@ export class IncusMaker {
     return 'again';
   }
 
-  async #make(
-    wish: MachineWish,
-    { round, image }: { readonly round: number; readonly image: PreparedImage },
-    signal: AbortSignal,
-  ): Promise<Found> {
+  async #make(wish: MachineWish, image: PreparedImage, signal: AbortSignal): Promise<Found> {
     const { instances, images } = this.#parts;
     try {
-      await this.#post(wish, { round, fingerprint: image.fingerprint }, signal);
+      await this.#post(wish, image.fingerprint, signal);
     } catch (error) {
       // Another call was first, and its instance is found by the next look.
       const isSecond = (error instanceof IncusError && error.isDuplicate) || isDriverError(error, 'busy');
@@ -113,18 +101,12 @@ export class IncusMaker {
     return 'new';
   }
 
-  async #post(
-    wish: MachineWish,
-    { round, fingerprint }: { readonly round: number; readonly fingerprint: string },
-    signal: AbortSignal,
-  ): Promise<void> {
-    const { client, cluster, settings } = this.#parts;
-    const network = await this.#network(signal);
+  async #post(wish: MachineWish, fingerprint: string, signal: AbortSignal): Promise<void> {
+    const { client, cluster, nics, settings } = this.#parts;
     const place = {
       fingerprint,
       listenAddress: await this.#listenAddress(wish.nodeName, signal),
-      nicAddress: this.#ownAddress(wish, round, network),
-      isBridged: (network?.type ?? 'bridge') === 'bridge',
+      addresses: await nics.firstAddresses(wish.externalId, signal),
     };
     const query = {
       project: placeOf(client, wish).project,
@@ -135,28 +117,6 @@ export class IncusMaker {
       { what: 'make the instance', method: 'POST', path: '/1.0/instances', query, body },
       signal,
     );
-  }
-
-  /** Null where we may not look: a certificate that is limited to projects may be refused that. */
-  async #network(signal: AbortSignal): Promise<IncusNetwork | null> {
-    const { client, settings } = this.#parts;
-    const path = `/1.0/networks/${encodeURIComponent(settings.network)}`;
-    const asked = { what: 'read the network', path, query: client.shared };
-    try {
-      return await client.read(asked, networkSchema, signal);
-    } catch (error) {
-      if (isDriverError(error, 'refused')) return null;
-      throw error;
-    }
-  }
-
-  /** The ports of a VM lead to an address that must be known before it boots; a container needs none. */
-  #ownAddress(wish: MachineWish, round: number, network: IncusNetwork | null): string | null {
-    const { settings } = this.#parts;
-    if (settings.instanceType === 'container') return null;
-    const address = addressIn(network?.config?.['ipv4.address'] ?? '', wish.externalId, round);
-    if (address !== null) return address;
-    throw new IncusError('refused', `The network ${settings.network} shows no IPv4 addresses for VMs.`);
   }
 
   /** A VM reads all of it from its cloud-init disk; only containers can be written to from outside. */
@@ -187,13 +147,14 @@ export class IncusMaker {
 
   /**
    * A container is on long before Incus has ended its start, which looks for each port's helper once a second: nobody
-   * waits for that. A VM whose address is another's says so only when it was to start, so its start is waited for.
+   * waits for that. An address that another machine has is told only by a start that has failed: a VM's start is waited for,
+   * and a container is then off, so that whoever looks at it starts it again (`start`).
    */
   async #firstStart(wish: MachineWish, signal: AbortSignal): Promise<void> {
-    const { instances, settings } = this.#parts;
+    const { instances, nics, settings } = this.#parts;
     try {
       if (settings.instanceType === 'container') await instances.orderStart(wish, signal);
-      else await instances.start(wish, signal);
+      else await nics.start(wish, signal);
     } catch (error) {
       // What could not be started even once is of no use to anybody, and the refusal must leave nothing behind.
       const isFinal = isDriverError(error) && error.isFinal && error.kind !== 'not_found';
@@ -203,7 +164,7 @@ export class IncusMaker {
   }
 
   async #startAgain(wish: MachineWish, signal: AbortSignal): Promise<void> {
-    await this.#parts.instances.start(wish, signal);
+    await this.#parts.nics.start(wish, signal);
     await this.setPorts(wish, wish.ports, signal);
   }
 

@@ -40,6 +40,15 @@ const writes: readonly (readonly [DriverErrorKind, number, string])[] = [
     'Get "https://10.0.0.2:8443/1.0": Unable to connect to: 10.0.0.2:8443 ([dial tcp 10.0.0.2:8443: connect: connection refused])',
   ],
   ['unavailable', 500, 'Missing event connection with target cluster member'],
+  // A transaction that the cluster's database did not finish within 30 s.
+  ['unavailable', 500, 'context deadline exceeded'],
+  ['unavailable', 500, 'Failed to begin transaction: context deadline exceeded'],
+  [
+    'unavailable',
+    500,
+    'Failed loading instance: Failed to fetch from "instances_config" table: context deadline exceeded',
+  ],
+  ['unavailable', 500, 'RAFT cluster is unavailable'],
   ['unavailable', 500, "Server isn't ready yet"],
   ['unavailable', 503, 'Incus is shutting down'],
   ['unavailable', 500, 'Failed to begin transaction: no available cowsql leader server found'],

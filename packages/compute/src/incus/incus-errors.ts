@@ -46,7 +46,7 @@ const sentences: readonly (readonly [RegExp, DriverErrorKind])[] = [
     'unavailable',
   ],
   [
-    /leader|database is locked|bad connection|checkpoint in progress|begin transaction|cowsql|dqlite/,
+    /leader|raft|database is locked|bad connection|checkpoint in progress|begin transaction|cowsql|dqlite/,
     'unavailable',
   ],
   [/operation not found/, 'unavailable'],

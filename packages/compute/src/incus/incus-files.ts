@@ -24,7 +24,7 @@ export function accountIn(passwd: string, user: string): Account | null {
     if (name !== user) continue;
     const [uid, gid] = [Number(uidText), Number(gidText)];
     const isSound = [uid, gid].every((id) => Number.isInteger(id) && id >= 0 && id <= largestId);
-    if (isSound && /^\/[^\0]{0,255}$/.test(home)) return { uid, gid, home: home.replace(/\/+$/, '') };
+    if (isSound && /^\/[^\0]{0,255}$/.test(home)) return { uid, gid, home: home.replace(/(?<!\/)\/+$/, '') };
   }
   return null;
 }
@@ -58,6 +58,7 @@ export class IncusFiles {
     await Promise.all([
       this.#setHostname(wish, hostnameTemplate, signal),
       this.#writeKeys(wish, wish.sshKeys, account ?? rootAccount, signal),
+      this.#writeHostKey(wish, signal),
       this.#writeScript(wish, signal),
     ]);
   }
@@ -83,6 +84,18 @@ export class IncusFiles {
     const folder = `${account.home}/.ssh`;
     await this.#folder(machine, folder, { ...account, mode: '0700' }, signal);
     await this.#file(machine, `${folder}/authorized_keys`, text, { ...account, mode: '0600' }, signal);
+  }
+
+  /** Where OpenSSH looks for it. */
+  async #writeHostKey(wish: MachineWish, signal: AbortSignal): Promise<void> {
+    const { hostKey } = wish;
+    if (hostKey === undefined) return;
+    const file = '/etc/ssh/ssh_host_ed25519_key';
+    await this.#folder(wish, '/etc/ssh', { ...rootAccount, mode: '0755' }, signal);
+    await Promise.all([
+      this.#file(wish, file, hostKey.privateKey, { ...rootAccount, mode: '0600' }, signal),
+      this.#file(wish, `${file}.pub`, `${hostKey.publicKey}\n`, { ...rootAccount, mode: '0644' }, signal),
+    ]);
   }
 
   async #writeScript(wish: MachineWish, signal: AbortSignal): Promise<void> {

@@ -3,6 +3,7 @@ import { createIdSource } from '@millrace/platform/ids';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { MachineWish } from '../driver.ts';
+import { nicAddresses } from './incus-addresses.ts';
 import { instanceSchema, stateSchema, type IncusInstance } from './incus-answers.ts';
 import {
   differenceFrom,
@@ -29,8 +30,21 @@ const settings: IncusSettings = {
   listenAddress: null,
 };
 const node = { name: 'm2', address: '10.0.0.2' };
-const place = { fingerprint: 'f'.repeat(64), listenAddress: '10.0.0.2', nicAddress: null, isBridged: true };
-const apart = { 'security.port_isolation': 'true', 'security.mac_filtering': 'true' };
+const addresses = nicAddresses('10.20.0.7', 'fd42:64::1/64');
+const place = { fingerprint: 'f'.repeat(64), listenAddress: '10.0.0.2', addresses };
+const nic = {
+  type: 'nic',
+  name: 'eth0',
+  network: 'bridge0',
+  hwaddr: '10:66:6a:14:00:07',
+  host_name: 'mr0a140007',
+  'ipv4.address': '10.20.0.7',
+  'ipv6.address': 'fd42:64:0:0:1266:6aff:fe14:7',
+  'security.port_isolation': 'true',
+  'security.mac_filtering': 'true',
+  'security.ipv4_filtering': 'true',
+  'security.ipv6_filtering': 'true',
+};
 
 const wish: MachineWish = {
   externalId: ids.nextUuid(),
@@ -96,7 +110,7 @@ describe('a wish as an instance', () => {
     });
     expect(body.devices).toEqual({
       root: { type: 'disk', path: '/', pool: 'default', size: '20GiB' },
-      eth0: { type: 'nic', name: 'eth0', network: 'bridge0', ...apart },
+      eth0: nic,
       'gpu-0000-81-00-0': { type: 'gpu', gputype: 'physical', pci: '0000:81:00.0' },
       'gpu-0000-82-00-0': { type: 'gpu', gputype: 'physical', pci: '0000:82:00.0' },
       'port-ssh-2201': { type: 'proxy', listen: 'tcp:10.0.0.2:2201', connect: 'tcp:127.0.0.1:22' },
@@ -125,14 +139,13 @@ describe('a wish as an instance', () => {
 
   it('a VM gets a disk with its keys and user data, and ports that lead to an address of its own', () => {
     const settingsOfVms: IncusSettings = { ...settings, instanceType: 'virtual-machine' };
-    const placeOfVm = { ...place, nicAddress: '10.20.0.7' };
-    const body = instanceBody({ ...wish, gpuPciAddresses: [] }, placeOfVm, settingsOfVms);
+    const body = instanceBody({ ...wish, gpuPciAddresses: [] }, place, settingsOfVms);
     expect(body.type).toBe('virtual-machine');
     expect(body.devices).toEqual({
       root: { type: 'disk', path: '/', pool: 'default', size: '20GiB' },
       // Without a path and a pool: the only disk of this kind that a restricted project lets in.
       'cloud-init': { type: 'disk', source: 'cloud-init:config' },
-      eth0: { type: 'nic', name: 'eth0', network: 'bridge0', ...apart, 'ipv4.address': '10.20.0.7' },
+      eth0: nic,
       'port-ssh-2201': {
         type: 'proxy',
         listen: 'tcp:10.0.0.2:2201',
@@ -145,7 +158,7 @@ describe('a wish as an instance', () => {
       'cloud-init.user-data': wish.userData,
     });
     expect(body.config['cloud-init.vendor-data']).toContain('ssh_authorized_keys');
-    const bare = instanceBody({ ...wish, userData: null }, placeOfVm, settingsOfVms);
+    const bare = instanceBody({ ...wish, userData: null }, place, settingsOfVms);
     expect(bare.config).not.toHaveProperty('cloud-init.user-data');
   });
 
@@ -154,9 +167,16 @@ describe('a wish as an instance', () => {
     expect(Object.values(devices).filter(({ source }) => source !== undefined)).toEqual([]);
   });
 
-  it('on a network that is no bridge its card is told nothing that only bridges know', () => {
-    const { devices } = instanceBody(wish, { ...place, isBridged: false }, settings);
-    expect(devices['eth0']).toEqual({ type: 'nic', name: 'eth0', network: 'bridge0' });
+  it('on a network without an IPv6 subnet all IPv6 of the machine is dropped', () => {
+    const withoutIpv6 = { ...place, addresses: nicAddresses('10.20.0.7', 'none') };
+    const { devices } = instanceBody(wish, withoutIpv6, settings);
+    expect(devices['eth0']).toEqual({ ...nic, 'ipv6.address': 'none' });
+  });
+
+  it('a container has a range of user ids of its own; a VM needs none', () => {
+    expect(instanceBody(wish, place, settings).config['security.idmap.isolated']).toBe('true');
+    const vm = instanceBody(wish, place, { ...settings, instanceType: 'virtual-machine' });
+    expect(vm.config).not.toHaveProperty('security.idmap.isolated');
   });
 
   it('nesting is off unless the operator set it', () => {
@@ -177,7 +197,7 @@ describe('an instance as a machine', () => {
       power: 'on',
       detail: null,
       gpuPciAddresses: ['0000:81:00.0', '0000:82:00.0'],
-      privateIps: [],
+      privateIps: ['10.20.0.7', 'fd42:64:0:0:1266:6aff:fe14:7'],
       address: '10.0.0.2',
       ports: wish.ports,
       sshUser: 'ubuntu',
@@ -207,14 +227,27 @@ describe('an instance as a machine', () => {
     expect(view).toMatchObject({ power: 'changing', detail: 'being started' });
   });
 
-  it('is known by the address of its own card first, whatever its tenant has set up beside it', () => {
+  it('its private addresses are those that it was assigned, whatever its tenant configures inside', () => {
     const address = (text: string) => ({
       type: 'broadcast',
       addresses: [{ address: text, scope: 'global' }],
     });
     const network = { docker0: address('172.17.0.1'), eth0: address('10.92.0.120') };
-    const view = viewOf(settled(shown({ state: { status_code: 103, network } })), node, settings);
-    expect(view?.privateIps).toEqual(['10.92.0.120', '172.17.0.1']);
+    const state = { status_code: 103, network };
+    const view = viewOf(settled(shown({ state })), node, settings);
+    expect(view?.privateIps).toEqual(['10.20.0.7', 'fd42:64:0:0:1266:6aff:fe14:7']);
+    // Made before machines were assigned any.
+    const older = shown({ state, devices: { eth0: { type: 'nic', network: 'bridge0' } } });
+    expect(viewOf(settled(older), node, settings)?.privateIps).toEqual(['10.92.0.120', '172.17.0.1']);
+  });
+
+  it('it is reported as unfiltered while any filter of its nic is missing', () => {
+    const isUnfiltered = (devices: IncusInstance['devices']) =>
+      viewOf(settled(shown({ devices })), node, settings)?.isUnfiltered;
+    expect(isUnfiltered({ eth0: nic })).toBeUndefined();
+    expect(isUnfiltered({})).toBeUndefined();
+    expect(isUnfiltered({ eth0: { type: 'nic', network: 'bridge0' } })).toBe(true);
+    expect(isUnfiltered({ eth0: { ...nic, 'security.mac_filtering': 'false' } })).toBe(true);
   });
 
   it('what another installation owns is not ours, though it is named alike', () => {

@@ -2,6 +2,7 @@ import { parseId } from '@millrace/platform/ids';
 import { msToSeconds, nanosecondsToMs } from '@millrace/platform/money';
 import type { MachineMetrics, MachinePower, MachineRef, MachineView, MachineWish } from '../driver.ts';
 import { vendorData } from './cloud-init.ts';
+import type { NicAddresses } from './incus-addresses.ts';
 import type { IncusDevices, IncusInstance, IncusState } from './incus-answers.ts';
 import { IncusError } from './incus-errors.ts';
 import { instanceName, machineIdIn, refOf } from './incus-names.ts';
@@ -71,24 +72,65 @@ export interface InstanceBody {
   readonly devices: IncusDevices;
 }
 
-/** What the wish leaves to the cluster: which image its name stands for, where ports are opened, a VM's own address. */
+/** What the wish leaves to the cluster: which image its name stands for, where ports are opened, its addresses. */
 export interface InstancePlace {
   readonly fingerprint: string;
   readonly listenAddress: string;
-  readonly nicAddress: string | null;
-  /** Its card is on a bridge, as those of others on the host are. */
-  readonly isBridged: boolean;
+  readonly addresses: NicAddresses;
 }
 
 /**
- * On a bridge everybody reaches everybody, and who pretends to be another gets its traffic. Cards that are set apart reach
- * the host and what is beyond it, and no other machine, whosever it is.
+ * The network interface (nic) of a machine on a bridge that machines of other tenants share. Port isolation keeps frames from other machines
+ * away. The filters drop every frame whose MAC or address is not the one assigned here, so that no machine can take a
+ * neighbour's address in the eyes of the host: neither by ARP nor by neighbour discovery, DHCP or router advertisements.
  */
-const apart = { 'security.port_isolation': 'true', 'security.mac_filtering': 'true' };
+function nicDevice({ ipv4, ipv6, hwaddr, hostName }: NicAddresses, network: string): IncusDevices {
+  const nic = {
+    type: 'nic',
+    name: nicName,
+    network,
+    hwaddr,
+    ...(hostName !== undefined && { host_name: hostName }),
+    'ipv4.address': ipv4,
+    // With filtering, `none` drops all IPv6 of the machine.
+    'ipv6.address': ipv6 ?? 'none',
+    'security.port_isolation': 'true',
+    'security.mac_filtering': 'true',
+    'security.ipv4_filtering': 'true',
+    'security.ipv6_filtering': 'true',
+  };
+  return { [nicName]: nic };
+}
+
+const filters = ['security.mac_filtering', 'security.ipv4_filtering', 'security.ipv6_filtering'] as const;
+
+/**
+ * Whether the host drops what the machine sends under other addresses than its own. Versions before decision 148 made nics
+ * without filters. A machine without a nic sends nothing.
+ */
+export function isFiltered({ devices }: Pick<IncusInstance, 'devices'>): boolean {
+  const nic = devices?.[nicName];
+  return nic === undefined || filters.every((filter) => nic[filter] === 'true');
+}
+
+export function networkOf({ devices }: Pick<IncusInstance, 'devices'>): string | null {
+  return devices?.[nicName]?.['network'] ?? null;
+}
+
+/** The MAC of its nic, and null for a machine that Incus has not given one yet. */
+export function macOf({ config, devices }: Pick<IncusInstance, 'config' | 'devices'>): string | null {
+  const mac = devices?.[nicName]?.['hwaddr'] ?? config?.[`volatile.${nicName}.hwaddr`] ?? '';
+  return /^[0-9a-f]{2}(?::[0-9a-f]{2}){5}$/i.test(mac) ? mac : null;
+}
+
+/** The same devices with other addresses for the nic. */
+export function withAddresses(devices: IncusDevices, addresses: NicAddresses): IncusDevices {
+  return { ...devices, ...nicDevice(addresses, devices[nicName]?.['network'] ?? '') };
+}
 
 export function instanceBody(
   wish: MachineWish,
-  { fingerprint, listenAddress, nicAddress, isBridged }: InstancePlace,
+  { fingerprint, listenAddress, addresses }: InstancePlace,
   settings: IncusSettings,
 ): InstanceBody {
   const size = sizeOf(wish);
@@ -110,19 +152,15 @@ export function instanceBody(
       'limits.cpu': size.cpu,
       'limits.memory': size.memory,
       ...(settings.instanceType === 'virtual-machine' && { 'security.secureboot': 'false' }),
+      // A range of user ids of its own: a process that escapes one container owns nothing of another.
+      ...(settings.instanceType === 'container' && { 'security.idmap.isolated': 'true' }),
       ...(settings.allowsNesting && settings.instanceType === 'container' && { 'security.nesting': 'true' }),
-      'cloud-init.vendor-data': vendorData(wish, settings.sshUser),
+      'cloud-init.vendor-data': vendorData(wish, settings.sshUser, settings.instanceType),
       ...(wish.userData !== null && { 'cloud-init.user-data': wish.userData }),
     },
     devices: {
       root: { type: 'disk', path: '/', pool: settings.storagePool, size: size.disk },
-      [nicName]: {
-        type: 'nic',
-        name: nicName,
-        network: settings.network,
-        ...(isBridged && apart),
-        ...(nicAddress !== null && { 'ipv4.address': nicAddress }),
-      },
+      ...nicDevice(addresses, settings.network),
       ...(settings.instanceType === 'virtual-machine' && cloudInitDisk),
       ...gpuDevices(wish.gpuPciAddresses),
       ...portDevices({}, wish.ports, listenAddress, settings.instanceType),
@@ -173,11 +211,15 @@ export function isReady(instance: IncusInstance): boolean {
   return instance.config?.[keys.ready] !== undefined;
 }
 
+/** Whether it was ever started: then its disk may hold data of the tenant, and the system inside knows its nic. */
+export function hasRun(instance: IncusInstance): boolean {
+  const last = instance.config?.['volatile.last_state.power'];
+  return isOn(instance) || (instance.last_used_at ?? '') > '1971' || last === 'RUNNING';
+}
+
 /** Never started, so nobody can have put anything on its disk. */
 export function isUntouched(instance: IncusInstance): boolean {
-  const config = instance.config ?? {};
-  const hasRun = (instance.last_used_at ?? '') > '1971' || config['volatile.last_state.power'] === 'RUNNING';
-  return !isOn(instance) && !hasRun && !isReady(instance);
+  return !hasRun(instance) && !isReady(instance);
 }
 
 /** `isUnderWay`: the engine is at work on it, which it does not show: until a start has ended it says "stopped". */
@@ -199,11 +241,23 @@ function dateOf(text: string | null | undefined): Date | null {
   return Number.isNaN(ms) || ms <= 0 ? null : new Date(ms);
 }
 
-/** Those of the card that it was given come first. */
+/**
+ * The addresses that the platform assigned, which are the only ones that pass the host's filters. A machine made before there
+ * were any has those that the system inside shows; its tenant can add any address there.
+ */
+function privateIpsOf({ devices, state }: IncusInstance): string[] {
+  const nic = devices?.[nicName] ?? {};
+  const assigned = [nic['ipv4.address'] ?? 'none', nic['ipv6.address'] ?? 'none'].filter(
+    (address) => address !== 'none',
+  );
+  return nic['security.ipv4_filtering'] === 'true' ? assigned : globalAddresses(state);
+}
+
+/** The addresses of the nic that we gave it come first. */
 function globalAddresses(state: IncusState | null | undefined): string[] {
   const { [nicName]: own, ...others } = state?.network ?? {};
   return [...(own === undefined ? [] : [own]), ...Object.values(others)]
-    .flatMap((card) => card.addresses ?? [])
+    .flatMap((nic) => nic.addresses ?? [])
     .filter(({ scope }) => scope === 'global')
     .map(({ address }) => address);
 }
@@ -250,12 +304,13 @@ export function viewOf(
     ...powerOf(instance, isUnderWay),
     nodeName: node.name,
     gpuPciAddresses: gpusOf(devices),
-    privateIps: globalAddresses(instance.state),
+    privateIps: privateIpsOf(instance),
     address: node.address,
     ports: portsOf(devices),
     sshUser: userIn(config, settings),
     labels: Object.fromEntries(labels.map(([key, value]) => [key.slice(keys.label.length), value])),
     createdAt: dateOf(instance.created_at),
+    ...(isFiltered(instance) ? {} : { isUnfiltered: true as const }),
   };
 }
 

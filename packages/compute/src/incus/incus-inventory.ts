@@ -1,6 +1,6 @@
 import { bytesToMebibytes, splitBy } from '@millrace/platform/money';
 import type { InventoryGpu, InventoryNode, NodeHardware } from '../driver.ts';
-import { addressIn } from './incus-addresses.ts';
+import { hasAddresses, subnetBits } from './incus-addresses.ts';
 import type { IncusCard, IncusMember, IncusNetwork, IncusResources } from './incus-answers.ts';
 import type { IncusSettings } from './incus-settings.ts';
 
@@ -100,7 +100,7 @@ export function nodeOf(
 
 /** Why no machine could be put on the network of the settings; null if nothing speaks against it. */
 export function networkProblem(
-  { network: name, instanceType }: Pick<IncusSettings, 'network' | 'instanceType'>,
+  { network: name }: Pick<IncusSettings, 'network'>,
   network: IncusNetwork | null,
 ): string | null {
   if (network === null) return `Its settings name the network ${name}, which Incus does not have.`;
@@ -108,7 +108,13 @@ export function networkProblem(
   if (!network.managed) return `Its settings name ${name}, which is a network of the host and none of Incus.`;
   if (network.status !== 'Created')
     return `The network ${name} is not ready: ${network.status ?? 'unknown'}.`;
-  const isForVms = instanceType === 'virtual-machine';
-  const hasAddresses = addressIn(network.config?.['ipv4.address'] ?? '', name, 1) !== null;
-  return isForVms && !hasAddresses ? `The network ${name} has no IPv4 addresses for VMs.` : null;
+  if (network.type !== 'bridge') {
+    return `The network ${name} is of the type ${network.type ?? 'unknown'}: Incus filters addresses on bridges only.`;
+  }
+  const config = network.config ?? {};
+  // A certificate that is limited to a project is shown the network without its settings; `create` reads them elsewhere.
+  if (Object.keys(config).length === 0) return null;
+  return hasAddresses(config['ipv4.address'] ?? '')
+    ? null
+    : `The network ${name} has no IPv4 subnet of ${subnetBits.min} to ${subnetBits.max} bits, from which machines get their addresses.`;
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { systemClock } from '@millrace/platform/clock';
-import { startTcpProxy, useIncusCluster } from '@millrace/testing';
+import { startStopwatch, startTcpProxy, useIncusCluster, stretchedMs } from '@millrace/testing';
 import { expect, it } from 'vitest';
 import { isDriverError } from '../driver-error.ts';
 import { serverSchema } from './incus-answers.ts';
@@ -22,7 +22,7 @@ async function reach(): Promise<{ endpoints: string[]; tls: IncusTls }> {
 }
 
 const who = { what: 'say who it is', path: '/1.0' };
-const soon = (): AbortSignal => AbortSignal.timeout(50_000);
+const soon = (): AbortSignal => AbortSignal.timeout(300_000);
 
 async function nameOf(client: IncusClient): Promise<string> {
   const { environment } = await client.read(who, serverSchema, soon());
@@ -56,9 +56,9 @@ it('a member that accepts and then is silent costs one bounded wait, and is then
     systemClock,
   );
   expect(await nameOf(client)).toBe('incus-2');
-  const startedMs = systemClock.monotonicMs();
+  const stopwatch = startStopwatch();
   expect(await nameOf(client)).toBe('incus-2');
-  expect(systemClock.monotonicMs() - startedMs).toBeLessThan(3_000);
+  expect(await stopwatch.elapsedMs()).toBeLessThan(stretchedMs(3_000));
   await client.close();
 });
 

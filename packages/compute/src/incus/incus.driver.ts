@@ -25,7 +25,9 @@ import type {
   PortMapping,
   StopOptions,
 } from '../driver.ts';
+import { reportsGpuUse } from '../driver.ts';
 import { stateSchema } from './incus-answers.ts';
+import { IncusNics } from './incus-nics.ts';
 import { IncusClient } from './incus-client.ts';
 import { IncusCluster } from './incus-cluster.ts';
 import { IncusMaker } from './incus-create.ts';
@@ -63,6 +65,7 @@ export class IncusDriver implements ComputeDriver {
   readonly #settings: IncusSettings;
   readonly #cluster: IncusCluster;
   readonly #instances: IncusInstances;
+  readonly #nics: IncusNics;
   readonly #files: IncusFiles;
   readonly #maker: IncusMaker;
 
@@ -76,6 +79,7 @@ export class IncusDriver implements ComputeDriver {
       runUserData: isContainer,
       consoleLog: isContainer,
       metrics: true,
+      gpuUse: reportsGpuUse.incus,
       events: true,
       mapsPorts: true,
       sharesNodes: true,
@@ -86,11 +90,13 @@ export class IncusDriver implements ComputeDriver {
     const instances = new IncusInstances(client);
     const files = new IncusFiles(client);
     const images = new IncusImages({ client, cluster, settings, log: options.log });
-    const parts = { client, cluster, instances, files, images, settings };
+    const nics = new IncusNics({ client, cluster, instances, settings });
+    const parts = { client, cluster, instances, nics, files, images, settings };
     this.#client = client;
     this.#settings = settings;
     this.#cluster = cluster;
     this.#instances = instances;
+    this.#nics = nics;
     this.#files = files;
     this.#maker = new IncusMaker(parts);
     this.volumes = new IncusVolumes(parts);
@@ -116,8 +122,10 @@ export class IncusDriver implements ComputeDriver {
 
   async start(machine: MachineRef, signal: AbortSignal): Promise<void> {
     checkRef(machine);
-    refuseIfCut((await this.#instances.get(machine, signal)).config);
-    await this.#instances.start(machine, signal);
+    const instance = await this.#instances.get(machine, signal);
+    refuseIfCut(instance.config);
+    await this.#nics.addFilters(machine, instance, signal);
+    await this.#nics.start(machine, signal);
   }
 
   async stop(machine: MachineRef, options: StopOptions, signal: AbortSignal): Promise<void> {
@@ -127,8 +135,12 @@ export class IncusDriver implements ComputeDriver {
 
   async reboot(machine: MachineRef, options: StopOptions, signal: AbortSignal): Promise<void> {
     checkRef(machine);
-    refuseIfCut((await this.#instances.get(machine, signal)).config);
-    await this.#instances.restart(machine, options.graceMs, signal);
+    const instance = await this.#instances.get(machine, signal);
+    refuseIfCut(instance.config);
+    if (!this.#nics.lacksFilters(instance)) return this.#instances.restart(machine, options.graceMs, signal);
+    // A nic gets its filters while the machine is off: the system inside asks for its address when it starts.
+    await this.#instances.stop(machine, options.graceMs, signal);
+    return this.start(machine, signal);
   }
 
   async setKeys(machine: MachineRef, keyLines: readonly string[], signal: AbortSignal): Promise<void> {

@@ -77,7 +77,7 @@ export class IronicClient {
   constructor(reach: IronicReach, clock: Clock) {
     const { origin, pathname } = new URL(reach.endpoint);
     this.clock = clock;
-    this.#basePath = pathname.replace(/\/+$/, '').replace(/\/v1$/, '');
+    this.#basePath = pathname.replace(/(?<!\/)\/+$/, '').replace(/\/v1$/, '');
     this.#authorization = `Basic ${Buffer.from(`${reach.username}:${reach.password}`).toString('base64')}`;
     this.#pool = new Pool(origin, {
       connections,

@@ -1,4 +1,4 @@
-import type { MachineWish } from '../driver.ts';
+import type { MachineHostKey, MachineWish } from '../driver.ts';
 import type { Notes } from './ironic-machine.ts';
 
 /**
@@ -17,5 +17,12 @@ export function configDriveFor(wish: MachineWish, notes: Notes): Readonly<Record
     // Where no network says it to the machine, the operator has said how it comes by its addresses.
     ...((notes.network_data ?? null) !== null && { network_data: notes.network_data }),
     ...(wish.userData !== null && { user_data: wish.userData }),
+    ...(wish.hostKey !== undefined && { vendor_data: { 'cloud-init': hostKeyConfig(wish.hostKey) } }),
   };
+}
+
+/** As vendor data, so that user data stays as it was given. JSON is YAML. */
+function hostKeyConfig({ privateKey, publicKey }: MachineHostKey): string {
+  const config = { ssh_keys: { ed25519_private: privateKey, ed25519_public: publicKey } };
+  return `#cloud-config\n${JSON.stringify(config)}\n`;
 }

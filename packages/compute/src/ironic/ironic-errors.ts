@@ -45,14 +45,14 @@ type Rule = readonly [codes: readonly number[], sentence: RegExp, kind: DriverEr
 // reverse only costs another question.
 const rules: readonly Rule[] = [
   // A conductor that is away is answered like a thing that does not exist.
-  [[], /no valid host|no conductor|conductor .*could not be found/, 'unavailable'],
+  [[], /no valid host|no conductor|conductor .{0,256}could not be found/, 'unavailable'],
   [[503], /lack of free conductor workers/, 'busy'],
   [[409], /is locked by host|state transition is in progress|please retry/, 'busy'],
   [[409], /cannot remove allocation/, 'busy'],
   [[409], /already exists|duplicate/, 'conflict'],
   [[409], /is associated with|already associated/, 'no_capacity'],
   [[409], /failed to set node power state/, 'failed'],
-  [[400], /can not be performed on node .* while it is in state/, 'busy'],
+  [[400], /can not be performed on node .{0,256} while it is in state/, 'busy'],
   [[400], /in maintenance mode/, 'no_capacity'],
   [[400], /does not support|not supported|unsupported/, 'unsupported'],
   [[400, 404], /could not be found/, 'not_found'],

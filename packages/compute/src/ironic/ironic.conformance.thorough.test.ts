@@ -21,6 +21,7 @@ class IronicWorld implements DriverWorld {
     events: false,
     mapsPorts: false,
     sharesNodes: false,
+    gpuUse: false,
   };
   readonly hasInside = false;
   #metal: FakeMetal | null = null;

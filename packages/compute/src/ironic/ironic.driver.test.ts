@@ -8,7 +8,7 @@ import { eightGpus, fault, IronicDouble, wishFor } from './ironic.fixture.ts';
 
 let ironic: IronicDouble;
 let driver: ComputeDriver;
-const soon = (): AbortSignal => AbortSignal.timeout(5_000);
+const soon = (): AbortSignal => AbortSignal.timeout(60_000);
 
 beforeEach(async () => {
   ironic = await IronicDouble.start();

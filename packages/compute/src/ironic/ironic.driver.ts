@@ -13,6 +13,7 @@ import type {
   PortMapping,
   StopOptions,
 } from '../driver.ts';
+import { reportsGpuUse } from '../driver.ts';
 import { IronicClient } from './ironic-client.ts';
 import { IronicMaker } from './ironic-create.ts';
 import { IronicError } from './ironic-errors.ts';
@@ -31,6 +32,7 @@ const can: DriverAbilities = {
   runUserData: false,
   consoleLog: false,
   metrics: false,
+  gpuUse: reportsGpuUse.ironic,
   events: false,
   mapsPorts: false,
   sharesNodes: false,

@@ -1,4 +1,4 @@
-import type { DriverAbilities } from '../driver.ts';
+import { reportsGpuUse, type DriverAbilities } from '../driver.ts';
 
 /** The mock's machines are its own, so it can do whatever an engine can. */
 export const mockAbilities: DriverAbilities = {
@@ -7,6 +7,7 @@ export const mockAbilities: DriverAbilities = {
   runUserData: true,
   consoleLog: true,
   metrics: true,
+  gpuUse: reportsGpuUse.mock,
   events: true,
   mapsPorts: true,
   sharesNodes: true,

@@ -115,7 +115,7 @@ export function splitLine(line: string): string[] | null {
 /** A prefix of at most so many bytes that ends with a whole character. */
 function firstBytes(text: string, maxBytes: number): string {
   if (Buffer.byteLength(text) <= maxBytes) return text;
-  return new TextDecoder().decode(Buffer.from(text).subarray(0, maxBytes)).replace(/\uFFFD+$/, '');
+  return new TextDecoder().decode(Buffer.from(text).subarray(0, maxBytes)).replace(/(?<!\uFFFD)\uFFFD+$/, '');
 }
 
 /** A suffix of at most so many bytes that begins with a whole character. */

@@ -176,7 +176,7 @@ describe('the doors of mock machines, whoever stands before them', () => {
     channel.pause();
     reads = 0;
     channel.write('seq 1 999999999\n'.repeat(2_000));
-    await expect.poll(() => reads, { timeout: 5_000 }).toBeGreaterThan(3);
+    await expect.poll(() => reads).toBeGreaterThan(3);
     await settled(() => reads);
     // Each line is looked at before it is answered: those of which nobody fetches the answer wait.
     expect(reads).toBeLessThan(500);
@@ -218,7 +218,11 @@ describe('the doors of mock machines, whoever stands before them', () => {
   it('a machine that goes and comes back at once has its doors open, and none that nobody can close', async () => {
     const [first, second] = await freePorts(2);
     const at = (externalPort = 0): MockMachine =>
-      makeMachine(wishFor({ ...ref, ports: [{ internalPort: 80, externalPort, protocol: 'tcp' }] }), 0);
+      makeMachine(
+        wishFor({ ...ref, ports: [{ internalPort: 80, externalPort, protocol: 'tcp' }] }),
+        'seed',
+        0,
+      );
     const ref = wishFor();
     let record: MockMachine | null = at(first);
     let hold: Promise<void> = Promise.resolve();

@@ -158,7 +158,7 @@ export class Doors {
     if (!isSsh) socket.resume();
     const inside = await look().catch(() => null);
     if (inside === null || socket.destroyed) socket.destroy();
-    else if (isSsh) serveSsh(socket, { hostKey: hostKeyOf(seed, inside.machine.externalId), clock, look });
+    else if (isSsh) serveSsh(socket, { hostKey: hostKeyOf(seed, inside.machine), clock, look });
     else {
       breakAfter(hangUpMs, socket, clock);
       socket.end(`millrace mock: port ${mapping.internalPort} of ${inside.machine.hostname}\r\n`);

@@ -1,16 +1,45 @@
-import { createPrivateKey, createPublicKey } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createPrivateKey, createPublicKey } from 'node:crypto';
 import { bytesOf } from './dice.ts';
 
 // The fixed beginning of an Ed25519 private key in PKCS #8: what follows is the 32 bytes of the key itself.
 const pkcs8Prefix = Buffer.from('302e020100300506032b657004220420', 'hex');
 const keyType = 'ssh-ed25519';
 
+/** The key by which a machine identifies itself, in OpenSSH's own form: the one that it was given, or one of its own. */
+export function hostKeyOf(
+  seed: string,
+  { externalId, sealedHostKey }: { readonly externalId: string; readonly sealedHostKey: string | null },
+): string {
+  return sealedHostKey === null ? ownKeyOf(seed, externalId) : openHostKey(seed, externalId, sealedHostKey);
+}
+
+const cipherName = 'aes-256-gcm';
+const tagBytes = 16;
+
 /**
- * The key by which a machine shows who it is, in OpenSSH's own form. It follows from the seed and the machine's id, so it
- * is the same after a reboot and in every process, and no machine has another's. It guards nothing: whoever knows the
- * seed can work it out, which is fit for machines that do not exist and for nothing else.
+ * Encrypts a key that a machine was given, for its record. With the seed it can be read, which is fit for machines that do not
+ * exist. The same key has the same text, so that records stay a function of what was asked for.
  */
-export function hostKeyOf(seed: string, externalId: string): string {
+export function sealHostKey(seed: string, externalId: string, privateKey: string): string {
+  const iv = bytesOf(seed, 'host key iv', externalId, privateKey).subarray(0, 12);
+  const cipher = createCipheriv(cipherName, bytesOf(seed, 'host key seal', externalId), iv);
+  const body = Buffer.concat([cipher.update(privateKey, 'utf8'), cipher.final()]);
+  return Buffer.concat([iv, cipher.getAuthTag(), body]).toString('base64');
+}
+
+function openHostKey(seed: string, externalId: string, sealed: string): string {
+  const bytes = Buffer.from(sealed, 'base64');
+  const key = bytesOf(seed, 'host key seal', externalId);
+  const decipher = createDecipheriv(cipherName, key, bytes.subarray(0, 12), { authTagLength: tagBytes });
+  decipher.setAuthTag(bytes.subarray(12, 12 + tagBytes));
+  return Buffer.concat([decipher.update(bytes.subarray(12 + tagBytes)), decipher.final()]).toString('utf8');
+}
+
+/**
+ * A key that follows from the seed and the machine's id, so it is the same after a reboot and in every process, and no machine
+ * has another's. It guards nothing: it is for machines that do not exist.
+ */
+function ownKeyOf(seed: string, externalId: string): string {
   const secret = bytesOf(seed, 'host key', externalId);
   const privateKey = createPrivateKey({
     key: Buffer.concat([pkcs8Prefix, secret]),

@@ -11,7 +11,20 @@ const mockSettings = z.looseObject({
     .refine((text) => text.split('.').every(byte), 'must be an IPv4 address')
     .refine((text) => roomAfter(text), `must leave room for ${defaultLayout.nodes.length} nodes before .255`)
     .optional(),
+  databaseUrl: z
+    .string()
+    .max(2_048)
+    .regex(/^postgres(?:ql)?:\/\//, 'must be a postgres:// address')
+    .optional(),
 });
+
+/**
+ * Where the machines of this mock engine are kept; null: in the installation's own database. A database of its own makes the
+ * mock an engine like any other: a restore of the installation's database does not touch its machines.
+ */
+export function readMockDatabase(written: unknown): string | null {
+  return mockSettings.safeParse(written).data?.databaseUrl ?? null;
+}
 
 /**
  * The hardware as an operator wants it. Its machines' doors are opened at the addresses of the nodes, so installations

@@ -71,6 +71,8 @@ export interface MockDriverOptions {
    */
   readonly doors?: { readonly bind: string | null } | null;
   readonly controls?: EngineHealth;
+  /** Closes the memory, where it is this driver's own. */
+  readonly onClose?: () => Promise<void>;
 }
 
 const mostAttempts = 50;
@@ -94,6 +96,7 @@ class MockDriver implements ComputeDriver {
   readonly #doors: Doors | null;
   readonly #closing = new AbortController();
   readonly #stopListening: () => void;
+  readonly #onClose: () => Promise<void>;
 
   constructor(options: MockDriverOptions) {
     const {
@@ -111,6 +114,7 @@ class MockDriver implements ComputeDriver {
     this.#cluster = cluster;
     this.#seed = `${seed}/${cluster}`;
     this.#health = options.controls ?? createMockControls();
+    this.#onClose = options.onClose ?? (async () => undefined);
     const forDoors = { memory, clock, seed: this.#seed, nodes: this.#nodes };
     this.#doors = doors === null ? null : new Doors({ ...forDoors, bind: doors.bind });
     this.#stopListening = memory.onChange((machine) => this.#syncDoors(machine));
@@ -136,9 +140,10 @@ class MockDriver implements ComputeDriver {
       }
       this.#requireHardware(wish);
       await this.#change(wish, 'create', 'created', (machine, nowMs) => {
-        if (machine === null) return makeMachine(wish, nowMs);
+        if (machine === null) return makeMachine(wish, this.#seed, nowMs);
         requireAccess(machine);
-        if (machine.isHalfMade) return { ...makeMachine(wish, nowMs), createdAtMs: machine.createdAtMs };
+        if (machine.isHalfMade)
+          return { ...makeMachine(wish, this.#seed, nowMs), createdAtMs: machine.createdAtMs };
         if (!isSameMachine(machine, wish)) {
           throw new DriverError('conflict', 'A machine of this id exists and is not what was asked for.');
         }
@@ -289,6 +294,7 @@ class MockDriver implements ComputeDriver {
     this.#closing.abort();
     this.#stopListening();
     await this.#doors?.close();
+    await this.#onClose();
   }
 
   /** Runs a call to its end, or to the end of the caller's patience, and makes a `DriverError` of whatever failed. */

@@ -3,12 +3,15 @@ import { DriverError } from '../driver-error.ts';
 import type { MachineMetrics, MachinePower, MachineView, MachineWish } from '../driver.ts';
 import { bytesOf, pickInt } from './dice.ts';
 import { longestMs, readFault } from './faults.ts';
+import { sealHostKey } from './host-key.ts';
 
 /**
  * All that the mock engine knows of a machine. What the machine does follows from this record and the time alone, by the
  * functions below: there is no timer, so every process sees the same machine and a test moves it by moving its clock.
  */
-export interface MockMachine extends MachineWish {
+export interface MockMachine extends Omit<MachineWish, 'hostKey'> {
+  /** The private host key, encrypted with the seed (`sealHostKey`): records lie in a database. Null: the machine's own. */
+  readonly sealedHostKey: string | null;
   readonly createdAtMs: number;
   /** The engine died while it made this one: nothing of it works until it is made again. */
   readonly isHalfMade: boolean;
@@ -59,7 +62,7 @@ const mebibyte = 1_048_576;
 const mostRecordBytes = 1_000_000;
 
 /** A new machine, on since now. */
-export function makeMachine(wish: MachineWish, nowMs: number): MockMachine {
+export function makeMachine(wish: MachineWish, seed: string, nowMs: number): MockMachine {
   return {
     externalId: wish.externalId,
     orgId: wish.orgId,
@@ -75,6 +78,8 @@ export function makeMachine(wish: MachineWish, nowMs: number): MockMachine {
     userData: wish.userData,
     ports: wish.ports,
     labels: wish.labels,
+    sealedHostKey:
+      wish.hostKey === undefined ? null : sealHostKey(seed, wish.externalId, wish.hostKey.privateKey),
     createdAtMs: nowMs,
     isHalfMade: false,
     onSinceMs: nowMs,
@@ -109,7 +114,7 @@ export function powerOff(machine: MockMachine): MockMachine {
 
 /** Whether the wish is for this very machine. Access, name and labels may be asked for anew; hardware may not. */
 export function isSameMachine(machine: MockMachine, wish: MachineWish): boolean {
-  const gpus = (of: MachineWish): string => of.gpuPciAddresses.toSorted().join();
+  const gpus = (of: Pick<MachineWish, 'gpuPciAddresses'>): string => of.gpuPciAddresses.toSorted().join();
   return (
     machine.nodeName === wish.nodeName &&
     machine.cpuCount === wish.cpuCount &&
@@ -207,7 +212,7 @@ export function visibleGpus(machine: MockMachine): readonly string[] {
 
 export function viewOf(machine: MockMachine, address: string, seed: string, nowMs: number): MachineView {
   const { power, detail } = stateAt(machine, seed, nowMs);
-  const [a, b] = bytesOf(seed, 'ip', machine.externalId);
+  const [a, b, c] = bytesOf(seed, 'ip', machine.externalId);
   return {
     externalId: machine.externalId,
     orgId: machine.orgId,
@@ -215,7 +220,7 @@ export function viewOf(machine: MockMachine, address: string, seed: string, nowM
     power,
     detail,
     gpuPciAddresses: machine.gpuPciAddresses,
-    privateIps: machine.isHalfMade ? [] : [`10.80.${a ?? 0}.${b ?? 0}`],
+    privateIps: machine.isHalfMade ? [] : [`10.${a ?? 0}.${b ?? 0}.${c ?? 0}`],
     address,
     ports: machine.isHalfMade ? [] : machine.ports,
     sshUser,

@@ -40,7 +40,7 @@ function twoProcesses() {
 describe('the mock engine in PostgreSQL', () => {
   it('of many changes at once from one version exactly one is made, and no version is had twice', async () => {
     const { first, second } = twoProcesses();
-    const machine = makeMachine(wishFor({ orgId }), 0);
+    const machine = makeMachine(wishFor({ orgId }), 'seed', 0);
     const writes = (version: bigint | null) =>
       Promise.all(
         Array.from({ length: 16 }, (_, index) =>

@@ -125,7 +125,11 @@ async function readChanges(
 function fromRow(row: Row): Kept {
   // Machines that were made before there were runs of user data have had none.
   return {
-    machine: { ...row.machine, userDataRuns: row.machine.userDataRuns ?? [] },
+    machine: {
+      ...row.machine,
+      userDataRuns: row.machine.userDataRuns ?? [],
+      sealedHostKey: row.machine.sealedHostKey ?? null,
+    },
     version: row.change_seq,
   };
 }

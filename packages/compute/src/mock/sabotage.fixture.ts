@@ -221,6 +221,13 @@ export const sabotages: Readonly<Record<string, Sabotage>> = {
         driver.runUserData(machine, text, signal).catch(after('unavailable')),
     }),
   },
+  'lets the machine make a host key of its own': {
+    caughtBy:
+      'a machine identifies itself by the host key that it was given, and a login that expects another is not made',
+    break: (driver) => ({
+      create: ({ hostKey: _hostKey, ...wish }, signal) => driver.create(wish, signal),
+    }),
+  },
   'leaves the key of the proof where it was': {
     caughtBy: 'a one-time key proves a machine by its GPUs, and is refused once the tenant has other keys',
     break: (driver) => ({

@@ -41,6 +41,7 @@ export function mockWorld(
       events: true,
       mapsPorts: true,
       sharesNodes: true,
+      gpuUse: true,
     },
     reach: (view, port) => ({ host: view.address ?? '', port }),
     // Simulated seconds pass in no time, so whoever looks at the memory each second is waited for: a real database

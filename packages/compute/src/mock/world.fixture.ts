@@ -14,7 +14,7 @@ export function mockEngine(memory: MockMemory = createProcessMemory()) {
   return { clock, controls, connect, memory };
 }
 
-export const patient = (): AbortSignal => AbortSignal.timeout(10_000);
+export const patient = (): AbortSignal => AbortSignal.timeout(300_000);
 export const orgId: OrgId = testIds.next('org');
 
 export function wishFor(changes: Partial<MachineWish> = {}): MachineWish {

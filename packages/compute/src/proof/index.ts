@@ -5,6 +5,7 @@ export {
   loginAndCount,
   newProofKey,
   replaceKeysOverSsh,
+  type ProofHostKey,
   type ProofKey,
   type ProofLook,
 } from './proof.ts';

@@ -1,4 +1,4 @@
-import type { Clock } from '@millrace/platform/clock';
+import type { Timer } from '@millrace/platform/clock';
 import { perSecond, splitBy } from '@millrace/platform/money';
 import { countGpus, look, type NotIn } from './proof.ts';
 import type { SshAnswer, SshCall, SshTarget } from './ssh-call.ts';
@@ -43,11 +43,11 @@ const mostGpus = 64;
  * Logs in and has the machine show what it can. Each command does a known amount of work; how long it took is measured
  * here. Never throws, but for a private key that is none.
  */
-export function measureMachine(target: SshTarget, clock: Clock, signal: AbortSignal): Promise<MeasureLook> {
+export function measureMachine(target: SshTarget, clock: Timer, signal: AbortSignal): Promise<MeasureLook> {
   return look<MeasureLook>(target, signal, (call) => measure(call, clock), limits);
 }
 
-async function measure(call: SshCall, clock: Clock): Promise<MeasureLook> {
+async function measure(call: SshCall, clock: Timer): Promise<MeasureLook> {
   const gpuCount = await countGpus(call);
   if (gpuCount === null) {
     return { outcome: 'not-yet', detail: 'The machine lets us in and does not tell its GPUs.' };

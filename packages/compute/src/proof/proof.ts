@@ -1,10 +1,12 @@
 import { checkKeys } from '../check-wish.ts';
+import type { MachineHostKey } from '../driver.ts';
 import { newSshKeyPair } from '../ssh-key-pair.ts';
 import { userDataKindOf } from '../user-data.ts';
 import { startCommand } from '../user-data-start.ts';
 import { countByDevices, countByDriver, listDevices, listGpus } from './gpu-count.ts';
 import {
   callSsh,
+  fingerprintOfLine,
   SshFailure,
   type SshCall,
   type SshFailureKind,
@@ -27,22 +29,35 @@ export interface NotIn {
   readonly detail: string;
 }
 
+/** The keys of one attempt at one machine. The caller seals them before it stores them, and deletes them after the proof. */
 export interface ProofKey {
-  /** OpenSSH's own form, without a passphrase: sealed by whoever keeps it. */
+  /** With which the platform logs in. OpenSSH's own form, without a passphrase. */
   readonly privateKey: string;
   /** A line of `authorized_keys`. */
   readonly publicKey: string;
+  /** By which the machine identifies itself, put into it before its first boot. */
+  readonly hostKey: ProofHostKey;
 }
 
-/** A key for one attempt at one machine. */
+export interface ProofHostKey extends MachineHostKey {
+  /** As `SHA256:…`: the only host key that the proof accepts. */
+  readonly fingerprint: string;
+}
+
 export function newProofKey(): ProofKey {
   const pair = newSshKeyPair('millrace-proof');
-  return { privateKey: pair.private, publicKey: pair.public };
+  const host = newSshKeyPair('millrace');
+  const hostKey = {
+    privateKey: host.private,
+    publicKey: host.public,
+    fingerprint: fingerprintOfLine(host.public),
+  };
+  return { privateKey: pair.private, publicKey: pair.public, hostKey };
 }
 
 /**
- * Logs in and counts the GPUs that the system inside sees. The host key that it was shown is for the caller to keep and
- * to give with every later call. Fewer GPUs than sold may be drivers that are still loading: the caller decides for how
+ * Logs in and counts the GPUs that the system inside sees. The target names the host key that the platform put into the
+ * machine; a server that shows another gets neither the key nor a command. Fewer GPUs than sold may be drivers that are still loading: the caller decides for how
  * long it looks again. Never throws, but for a private key that is none.
  */
 export function loginAndCount(target: SshTarget, signal: AbortSignal): Promise<ProofLook> {

@@ -11,7 +11,7 @@ export interface SshTarget {
   readonly user: string;
   /** OpenSSH's own form, without a passphrase. */
   readonly privateKey: string;
-  /** The host key that was seen first, as `SHA256:…`; null when nobody has seen one yet. */
+  /** The host key that the server must show, as `SHA256:…`; null accepts any, which no login of a rental does. */
   readonly hostKey: string | null;
   /** Where somebody else named the host: what of it may be connected to. */
   readonly guard?: NetGuard;
@@ -219,8 +219,16 @@ function dial(socket: Socket, { host, port, guard }: SshTarget, fail: Fail): voi
   }
 }
 
+/** Of a public key as a line, such as `ssh-ed25519 AAAA… comment`. */
+export function fingerprintOfLine(publicKey: string): string {
+  return fingerprintOf(Buffer.from(publicKey.split(' ')[1] ?? '', 'base64'));
+}
+
 function fingerprintOf(hostKey: Buffer): string {
-  return `SHA256:${createHash('sha256').update(hostKey).digest('base64').replace(/=+$/, '')}`;
+  return `SHA256:${createHash('sha256')
+    .update(hostKey)
+    .digest('base64')
+    .replace(/(?<!=)=+$/, '')}`;
 }
 
 function runOver(

@@ -1,0 +1,430 @@
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { systemClock } from '@millrace/platform/clock';
+import { toUuid } from '@millrace/platform/ids';
+import { eventually, testIds, testLog, useIncusCluster } from '@millrace/testing';
+import type { IncusClusterEndpoints } from '@millrace/services';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { askingAgain } from '../conformance/index.ts';
+import type { ComputeDriver, MachineWish } from '../driver.ts';
+import {
+  arpReply,
+  askFromHost,
+  configure,
+  countFrames,
+  dhcpOffer,
+  forgetNeighbours,
+  guardBridge,
+  neighbourAdvertisement,
+  rogueMark,
+  routerAdvertisement,
+  sendFrames,
+  unguardBridges,
+  type Nic,
+} from './attacker.fixture.ts';
+import { addressIn } from './incus-addresses.ts';
+import { IncusClient } from './incus-client.ts';
+import { createIncusDriver, type IncusDriverOptions } from './index.ts';
+import { isFiltered, macOf } from './incus-instance.ts';
+import { IncusInstances, placeOf } from './incus-instances.ts';
+import { isStalled, untilAnswered, untilMade, untilRemoved } from './incus-stalls.fixture.ts';
+
+// Two tenants on one host of a real cluster. One attacks the other with everything that a root in a container can send.
+// Every attempt must fail; with the filters taken off the same nics, the same attempts must succeed.
+
+const network = 'mrattack';
+const subnet = '10.65.7.1/24';
+const subnet6 = 'fd42:6d72::1/64';
+const webPort = 8_080;
+const floodMs = 3_000;
+/** Linux believes a changed ARP entry only when the last one is a second old. */
+const believedAfterMs = 1_300;
+
+/** An attack is attempted again if a stall of the machine may have decided its outcome. */
+const attempts = 3;
+
+const patience = { timeoutMs: 240_000, intervalMs: 200 };
+/** Ends a test that hangs. */
+const hangMs = 600_000;
+
+const signal = (): AbortSignal => AbortSignal.timeout(300_000);
+let cluster: IncusClusterEndpoints;
+let driver: ComputeDriver;
+let client: IncusClient;
+let hostPid: number;
+let forwardedPort: number;
+const attacker = machineOf('attacker');
+const victim = machineOf('victim');
+
+function machineOf(hostname: string): MachineWish {
+  return {
+    externalId: toUuid(testIds.next('rnt')),
+    orgId: testIds.next('org'),
+    mode: 'live',
+    nodeName: 'incus-1',
+    gpuPciAddresses: [],
+    cpuCount: 1,
+    ramMb: 128,
+    diskGb: 1,
+    image: 'millrace-ssh',
+    hostname,
+    sshKeys: [],
+    userData: null,
+    ports: [],
+    labels: {},
+  };
+}
+
+function optionsOf(): IncusDriverOptions {
+  return {
+    endpoints: cluster.members.map(({ url }) => url),
+    tls: {
+      clientCertificate: readFileSync(cluster.clientCertificateFile, 'utf8'),
+      clientKey: readFileSync(cluster.clientKeyFile, 'utf8'),
+      serverCertificate: readFileSync(cluster.serverCertificateFile, 'utf8'),
+    },
+    instanceType: 'container',
+    network,
+    storagePool: 'default',
+    sshUser: 'ubuntu',
+    clock: systemClock,
+    log: testLog('isolation'),
+  };
+}
+
+/** A bridge of every member in a cluster is first announced for each of them. */
+async function makeNetwork(): Promise<void> {
+  const path = '/1.0/networks';
+  const make = (config: Readonly<Record<string, string>>, target?: string): Promise<void> =>
+    untilMade((within) =>
+      client.write(
+        {
+          what: 'make a network',
+          method: 'POST',
+          path,
+          body: { name: network, type: 'bridge', config },
+          ...(target !== undefined && { query: { target } }),
+        },
+        within,
+      ),
+    );
+  for (const { name } of cluster.members) await make({}, name);
+  await make({ 'ipv4.address': subnet, 'ipv4.nat': 'false', 'ipv6.address': subnet6, 'ipv6.nat': 'false' });
+}
+
+async function nicOf(machine: MachineWish): Promise<Nic> {
+  const { path, query } = placeOf(client, machine);
+  const asked = { what: 'read the nic', path, query: { ...query, recursion: '1' } };
+  const schema = z.object({
+    devices: z.record(z.string(), z.record(z.string(), z.string())),
+    state: z.object({ pid: z.number() }),
+  });
+  const { devices, state } = await untilAnswered((within) => client.read(asked, schema, within));
+  const { hwaddr = '', 'ipv4.address': ipv4 = '' } = devices['eth0'] ?? {};
+  return {
+    pid: state.pid,
+    ipv4,
+    ipv6: devices['eth0']?.['ipv6.address'] ?? assigned.get(machine) ?? '',
+    hwaddr,
+  };
+}
+/** The IPv6 addresses as they were assigned: nics whose filters are off no longer show them, and still have them. */
+const assigned = new Map<MachineWish, string>();
+
+/** A web page that says whose it is; up when the machine has its addresses. */
+async function serve(machine: MachineWish): Promise<void> {
+  const start = `mkdir -p /tmp/w && echo ${machine.hostname} >/tmp/w/index.html && httpd -p ${webPort} -h /tmp/w`;
+  const command = { argv: ['sh', '-c', start], timeoutMs: 10_000, maxBytes: 1_000 };
+  const isOn = async () => (await driver.describe(machine, signal()))?.power === 'on';
+  await eventually({ what: `${machine.hostname} to be on`, ...patience }, isOn);
+  expect((await driver.exec(machine, command, signal())).exitCode).toBe(0);
+  await untilServed(machine);
+}
+
+/** Waits until the host reaches this machine at its addresses, and no machine that claimed them before. */
+async function untilServed(machine: MachineWish): Promise<void> {
+  const { ipv4, ipv6 } = await nicOf(machine);
+  for (const host of [ipv4, `[${ipv6}]`]) {
+    const url = `http://${host}:${webPort}/`;
+    const isAnswered = async () => (await askFromHost(hostPid, url)) === machine.hostname;
+    await eventually({ what: `${machine.hostname} to answer at ${url}`, ...patience }, isAnswered);
+  }
+}
+
+async function untilForwarded(): Promise<void> {
+  const isAnswered = async () => (await askForwarded()) === victim.hostname;
+  await eventually({ what: 'the forwarded port to lead to the victim', ...patience }, isAnswered);
+}
+
+/** A port that leads to the victim's address, as the ports of virtual machines do. */
+async function forward(): Promise<void> {
+  const { ipv4 } = await nicOf(victim);
+  const address = cluster.members[0]?.address ?? '';
+  const port = {
+    type: 'proxy',
+    nat: 'true',
+    listen: `tcp:${address}:${forwardedPort}`,
+    connect: `tcp:${ipv4}:${webPort}`,
+  };
+  await untilAnswered((within) =>
+    new IncusInstances(client).edit(
+      victim,
+      ({ config, devices }) => ({ config: config ?? {}, devices: { ...devices, forwarded: port } }),
+      within,
+    ),
+  );
+}
+
+async function askForwarded(): Promise<string | null> {
+  const address = cluster.members[0]?.address ?? '';
+  const answer = fetch(`http://${address}:${forwardedPort}/`, { signal: AbortSignal.timeout(2_000) });
+  return answer.then(
+    async (response) => (await response.text()).trim(),
+    () => null,
+  );
+}
+
+/** Who answers for the victim while frames are sent: at its address, asked by the host, and at its forwarded port. */
+async function answersDuring(frames: readonly Buffer[], host: string): Promise<ReadonlySet<string | null>> {
+  const from = await nicOf(attacker);
+  const sending = Promise.all(frames.map((frame) => sendFrames(from, frame, floodMs)));
+  await systemClock.sleep(believedAfterMs);
+  const answers = new Set<string | null>();
+  for (let round = 0; round < 2; round += 1) {
+    answers.add(await askFromHost(hostPid, `http://${host}:${webPort}/`));
+    if (!host.startsWith('[')) answers.add(await askForwarded());
+  }
+  await sending;
+  return answers;
+}
+
+/** Whether a frame with these bytes comes through to the victim. */
+async function arrives(frame: Buffer, bytes: Buffer): Promise<boolean> {
+  const [from, to] = [await nicOf(attacker), await nicOf(victim)];
+  const counting = countFrames(to, bytes, 1_500);
+  await systemClock.sleep(300);
+  await sendFrames(from, frame, 500);
+  return (await counting) > 0;
+}
+
+const isTaken = (answers: ReadonlySet<string | null>): boolean =>
+  answers.size !== 1 || !answers.has(victim.hostname);
+
+/** Each is true when the attack succeeded. */
+const attacks: Readonly<Record<string, () => Promise<boolean>>> = {
+  async 'claims the address by ARP'() {
+    const [own, other] = [await nicOf(attacker), await nicOf(victim)];
+    await configure(own, 'addr', 'add', `${other.ipv4}/32`, 'dev', 'eth0');
+    try {
+      const frame = arpReply({ ipv4: other.ipv4, mac: own.hwaddr, from: own.hwaddr });
+      return isTaken(await answersDuring([frame], other.ipv4));
+    } finally {
+      await configure(own, 'addr', 'del', `${other.ipv4}/32`, 'dev', 'eth0');
+    }
+  },
+  async 'claims the IPv6 address by neighbour discovery'() {
+    const [own, other] = [await nicOf(attacker), await nicOf(victim)];
+    await configure(own, '-6', 'addr', 'add', `${other.ipv6}/128`, 'dev', 'eth0', 'nodad');
+    try {
+      const frame = neighbourAdvertisement({ ipv6: other.ipv6, mac: own.hwaddr });
+      return isTaken(await answersDuring([frame], `[${other.ipv6}]`));
+    } finally {
+      await configure(own, '-6', 'addr', 'del', `${other.ipv6}/128`, 'dev', 'eth0');
+    }
+  },
+  async 'sends with the MAC of the other'() {
+    const other = await nicOf(victim);
+    const frame = arpReply({ ipv4: other.ipv4, mac: other.hwaddr, from: other.hwaddr });
+    return isTaken(await answersDuring([frame], other.ipv4));
+  },
+  async 'takes over MAC and address'() {
+    const [own, other] = [await nicOf(attacker), await nicOf(victim)];
+    await configure(own, 'addr', 'add', `${other.ipv4}/32`, 'dev', 'eth0');
+    await configure(own, 'link', 'set', 'eth0', 'address', other.hwaddr);
+    try {
+      const frame = arpReply({ ipv4: other.ipv4, mac: other.hwaddr, from: other.hwaddr });
+      return isTaken(await answersDuring([frame], other.ipv4));
+    } finally {
+      await configure(own, 'link', 'set', 'eth0', 'address', own.hwaddr);
+      await configure(own, 'addr', 'del', `${other.ipv4}/32`, 'dev', 'eth0');
+    }
+  },
+  async 'answers DHCP as a server'() {
+    return arrives(dhcpOffer(await nicOf(attacker)), rogueMark);
+  },
+  async 'advertises itself as an IPv6 router'() {
+    const frame = routerAdvertisement(await nicOf(attacker));
+    return arrives(frame, frame.subarray(14));
+  },
+};
+
+/**
+ * Whether the attack has this outcome in one of several attempts. If the victim does not answer, its address counts as taken,
+ * but a stall also keeps it from answering; a stall may also delay frames until the host does not believe or count them. Each
+ * attempt waits until the victim answers, so that it does not depend on the attempt before.
+ */
+async function comesTo(outcome: boolean, attack: () => Promise<boolean>): Promise<boolean> {
+  for (let attempt = 0; attempt < attempts; attempt += 1) {
+    await forgetNeighbours(hostPid);
+    await untilServed(victim);
+    await untilForwarded();
+    if ((await attack()) === outcome) return true;
+  }
+  return false;
+}
+
+/** What an operator without the filters would have: the nics keep their addresses and lose everything else. */
+async function takeFiltersOff(): Promise<void> {
+  await unguardBridges(hostPid);
+  for (const machine of [attacker, victim]) {
+    await driver.stop(machine, { graceMs: 0 }, signal());
+    await untilAnswered((within) =>
+      new IncusInstances(client).edit(
+        machine,
+        ({ config, devices }) => {
+          const kept = Object.entries(devices?.['eth0'] ?? {}).filter(
+            ([key]) => !key.startsWith('security.') && key !== 'ipv6.address',
+          );
+          return { config: config ?? {}, devices: { ...devices, eth0: Object.fromEntries(kept) } };
+        },
+        within,
+      ),
+    );
+    // Not by the driver, which would put them on again.
+    await untilAnswered((within) => new IncusInstances(client).start(machine, within));
+    await serve(machine);
+  }
+}
+
+/** The nic as versions before decision 148 made it. */
+async function makeNicOld(machine: MachineWish): Promise<string | null> {
+  const instances = new IncusInstances(client);
+  await driver.stop(machine, { graceMs: 0 }, signal());
+  const eth0 = { type: 'nic', name: 'eth0', network };
+  await untilAnswered((within) =>
+    instances.edit(
+      machine,
+      ({ config, devices }) => ({ config: config ?? {}, devices: { ...devices, eth0 } }),
+      within,
+    ),
+  );
+  await untilAnswered((within) => instances.start(machine, within));
+  return macOf(await untilAnswered((within) => instances.get(machine, within)));
+}
+
+beforeAll(async () => {
+  cluster = await useIncusCluster();
+  client = new IncusClient(optionsOf(), systemClock);
+  driver = askingAgain(createIncusDriver(optionsOf()), isStalled, signal);
+  await makeNetwork();
+  const own = new IncusClient({ socketPath: cluster.members[0]?.socketPath ?? '' }, systemClock);
+  const server = z.object({ environment: z.object({ server_pid: z.number() }) });
+  const asked = { what: 'find the host', path: '/1.0' };
+  hostPid = (await untilAnswered((within) => own.read(asked, server, within))).environment.server_pid;
+  await own.close();
+  await guardBridge(hostPid, subnet);
+  forwardedPort = await freePort();
+  await Promise.all([attacker, victim].map((machine) => driver.create(machine, signal())));
+  for (const machine of [attacker, victim]) {
+    assigned.set(machine, (await nicOf(machine)).ipv6);
+    await serve(machine);
+  }
+  await forward();
+}, hangMs);
+
+afterAll(async () => {
+  for (const machine of [attacker, victim]) await driver.terminate(machine, signal());
+  await unguardBridges(hostPid);
+  const removal = {
+    what: 'remove the network',
+    method: 'DELETE',
+    path: `/1.0/networks/${network}`,
+  } as const;
+  await untilRemoved((within) => client.write(removal, within));
+  await Promise.all([driver.close(), client.close()]);
+}, hangMs);
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return typeof address === 'object' && address !== null ? address.port : expect.fail('No port is free.');
+}
+
+describe('a tenant on the same host', () => {
+  it.each(Object.entries(attacks))('that %s gets nothing of another tenant', async (_, attack) => {
+    expect(await comesTo(false, attack)).toBe(true);
+    await untilForwarded();
+  });
+
+  it('whose first address another machine has gets a free one', async () => {
+    const taken = (await nicOf(victim)).ipv4;
+    let third = machineOf('third');
+    while (addressIn(subnet, third.externalId, 1) !== taken) third = machineOf('third');
+    await driver.create(third, signal());
+    try {
+      await eventually({ what: 'the third machine to be on', ...patience }, async () => {
+        const view = await driver.describe(third, signal());
+        // As the readiness proof does with a machine whose start came to nothing.
+        if (view?.power === 'off') await driver.start(third, signal());
+        return view?.power === 'on';
+      });
+      const { ipv4 } = await nicOf(third);
+      expect(ipv4).not.toBe(taken);
+      expect((await driver.describe(third, signal()))?.privateIps).toContain(ipv4);
+    } finally {
+      await driver.terminate(third, signal());
+    }
+    expect((await nicOf(victim)).ipv4).toBe(taken);
+  });
+
+  it('has user ids that no other container has', async () => {
+    const maps = await Promise.all(
+      [attacker, victim].map(async (machine) =>
+        readFileSync(`/proc/${(await nicOf(machine)).pid}/uid_map`, 'utf8')
+          .trim()
+          .split(/\s+/)
+          .map(Number),
+      ),
+    );
+    const [first = [], second = []] = maps.toSorted((a, b) => (a[1] ?? 0) - (b[1] ?? 0));
+    expect((first[1] ?? 0) + (first[2] ?? 0)).toBeLessThanOrEqual(second[1] ?? 0);
+  });
+
+  it('succeeds in every one of these attacks where the filters are off', async () => {
+    await takeFiltersOff();
+    const outcomes: Record<string, boolean> = {};
+    for (const [name, attack] of Object.entries(attacks)) outcomes[name] = await comesTo(true, attack);
+    expect(outcomes).toEqual(Object.fromEntries(Object.keys(attacks).map((name) => [name, true])));
+  });
+
+  it.each([
+    [
+      'start',
+      () => driver.stop(attacker, { graceMs: 0 }, signal()).then(() => driver.start(attacker, signal())),
+    ],
+    ['reboot', () => driver.reboot(attacker, { graceMs: 0 }, signal())],
+  ] as const)(
+    'whose nic was made without filters gets an address and filters at its next %s',
+    { timeout: hangMs },
+    async (_, restart) => {
+      const mac = await makeNicOld(attacker);
+      expect(mac).not.toBeNull();
+      expect((await driver.describe(attacker, signal()))?.isUnfiltered).toBe(true);
+      await restart();
+      const instance = await untilAnswered((within) => new IncusInstances(client).get(attacker, within));
+      expect(isFiltered(instance)).toBe(true);
+      expect(macOf(instance)).toBe(mac);
+      await serve(attacker);
+      const view = await driver.describe(attacker, signal());
+      expect(view?.isUnfiltered).toBeUndefined();
+      expect(view?.privateIps).toContain((await nicOf(attacker)).ipv4);
+      for (const name of ['claims the address by ARP', 'claims the IPv6 address by neighbour discovery']) {
+        const attack = attacks[name] ?? expect.fail(`There is no attack that ${name}.`);
+        expect(await comesTo(false, attack), name).toBe(true);
+      }
+    },
+  );
+});

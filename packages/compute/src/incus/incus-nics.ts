@@ -1,0 +1,178 @@
+import { isDriverError } from '../driver-error.ts';
+import type { MachineRef } from '../driver.ts';
+import {
+  addressesForMac,
+  addressesOn,
+  addressIn,
+  nicAddresses,
+  hasAddresses,
+  type NicAddresses,
+} from './incus-addresses.ts';
+import {
+  instanceSchema,
+  instancesSchema,
+  networkSchema,
+  projectSchema,
+  type IncusInstance,
+} from './incus-answers.ts';
+import { parse, type IncusClient } from './incus-client.ts';
+import type { IncusCluster } from './incus-cluster.ts';
+import { IncusError } from './incus-errors.ts';
+import { hasRun, isFiltered, isOff, macOf, networkOf, withAddresses } from './incus-instance.ts';
+import type { IncusInstances } from './incus-instances.ts';
+import { networkProblem } from './incus-inventory.ts';
+import type { IncusSettings } from './incus-settings.ts';
+
+interface Parts {
+  readonly client: IncusClient;
+  readonly cluster: IncusCluster;
+  readonly instances: IncusInstances;
+  readonly settings: IncusSettings;
+}
+
+/** Two nics of one bridge have the same address or MAC. Incus refuses to start either of them; it does not check at creation. */
+const addressTaken = /already (?:defined|in use|assigned|allocated)[^:]{0,256} another/i;
+const attempts = 8;
+/** Where `join.sh` writes the subnets of a project's network. */
+const subnetKeys = { ipv4: 'user.millrace.network-ipv4', ipv6: 'user.millrace.network-ipv6' } as const;
+
+/**
+ * The addresses of machines. Nothing but the engine remembers them: the address stands in the device of the instance, for as
+ * long as there is one. The first choice follows from the machine's id alone, without a request about the other machines of the host; in
+ * the rare case that another machine has it, Incus refuses the first start, and the machine gets one that is free.
+ */
+export class IncusNics {
+  readonly #parts: Parts;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  firstAddresses(externalId: string, signal: AbortSignal): Promise<NicAddresses> {
+    return this.#choose(externalId, 1, new Set(), signal);
+  }
+
+  /**
+   * Gives the nic of a machine that is off an address and filters, if an older version made it without. It keeps its MAC, by
+   * which the system inside may know it. Where no address can be given the nic stays as it is: the tenant's machine must
+   * start, and the comparison of the cluster counts it.
+   */
+  async addFilters(machine: MachineRef, instance: IncusInstance, signal: AbortSignal): Promise<void> {
+    const { instances } = this.#parts;
+    if (!this.lacksFilters(instance)) return;
+    let addresses: NicAddresses;
+    try {
+      const taken = new Set(await this.#takenBeside(instance, signal));
+      addresses = await this.#choose(machine.externalId, 1, taken, signal);
+    } catch (error) {
+      if (isDriverError(error, 'refused') || isDriverError(error, 'no_capacity')) return;
+      throw error;
+    }
+    const { ipv6: network6 } = await this.#subnets(signal);
+    await instances.edit(
+      machine,
+      (found) => {
+        if (!this.lacksFilters(found) || !isOff(found)) return null;
+        const mac = hasRun(found) ? macOf(found) : null;
+        const given = mac === null ? addresses : addressesForMac(mac, addresses.ipv4, network6);
+        return { config: found.config ?? {}, devices: withAddresses(found.devices ?? {}, given) };
+      },
+      signal,
+    );
+  }
+
+  /** Nics on other networks are left alone: their subnets are not known. */
+  lacksFilters(instance: IncusInstance): boolean {
+    const { network } = this.#parts.settings;
+    return !isFiltered(instance) && networkOf(instance) === network;
+  }
+
+  /**
+   * Powers on. A machine that never ran and whose address is in use gets another first. One that ran keeps its address, which the
+   * system inside knows: only a machine that is being made can have the same, and not for long.
+   */
+  async start(machine: MachineRef, signal: AbortSignal): Promise<void> {
+    const { instances } = this.#parts;
+    const tried = new Set<string>();
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await instances.start(machine, signal);
+      } catch (error) {
+        const isTaken = isDriverError(error) && addressTaken.test(error.message);
+        if (!isTaken || attempt >= attempts) throw error;
+      }
+      const instance = await instances.get(machine, signal);
+      if (hasRun(instance)) await instances.pause(signal);
+      else await this.#moveElsewhere(machine, instance, { attempt, tried }, signal);
+    }
+  }
+
+  async #moveElsewhere(
+    machine: MachineRef,
+    instance: IncusInstance,
+    { attempt, tried }: { readonly attempt: number; readonly tried: Set<string> },
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { instances, settings } = this.#parts;
+    const own = addressesOn(settings.network, instance.devices ?? {});
+    // The network may also have instances that this certificate cannot see.
+    for (const address of own) tried.add(address);
+    const taken = new Set([...tried, ...(await this.#takenBeside(instance, signal))]);
+    const addresses = await this.#choose(machine.externalId, attempt + 1, taken, signal);
+    await instances.edit(
+      machine,
+      ({ config, devices }) => ({ config: config ?? {}, devices: withAddresses(devices ?? {}, addresses) }),
+      signal,
+    );
+  }
+
+  /** The addresses of the other machines on its node. Each node has a bridge of its own. */
+  async #takenBeside(instance: IncusInstance, signal: AbortSignal): Promise<readonly string[]> {
+    const { client, settings } = this.#parts;
+    const asked = {
+      what: 'list the addresses of the node',
+      path: '/1.0/instances',
+      query: { ...client.everywhere, recursion: '1' },
+    };
+    const rows = await client.readList(asked, instancesSchema, signal);
+    return rows
+      .map((row) => parse(instanceSchema, row, asked.what))
+      .filter(({ location }) => location === instance.location)
+      .flatMap(({ devices }) => addressesOn(settings.network, devices ?? {}));
+  }
+
+  async #choose(
+    externalId: string,
+    attempt: number,
+    taken: ReadonlySet<string>,
+    signal: AbortSignal,
+  ): Promise<NicAddresses> {
+    const subnets = await this.#subnets(signal);
+    const ipv4 = addressIn(subnets.ipv4, externalId, attempt, taken);
+    if (ipv4 !== null) return nicAddresses(ipv4, subnets.ipv6);
+    throw new IncusError('no_capacity', `The network ${this.#parts.settings.network} has no free address.`);
+  }
+
+  /**
+   * The subnets of the network. Incus shows networks to no certificate that is limited to a project, so the owner of a project
+   * has them written on it (`join.sh`). An owner who writes others there has machines that Incus does not start.
+   */
+  async #subnets(signal: AbortSignal): Promise<{ readonly ipv4: string; readonly ipv6: string | undefined }> {
+    const { client, settings } = this.#parts;
+    if (settings.project === null) {
+      const path = `/1.0/networks/${encodeURIComponent(settings.network)}`;
+      const network = await client.read({ what: 'read the network', path }, networkSchema, signal);
+      const problem = networkProblem(settings, network);
+      if (problem !== null) throw new IncusError('refused', problem);
+      return { ipv4: network.config?.['ipv4.address'] ?? '', ipv6: network.config?.['ipv6.address'] };
+    }
+    const path = `/1.0/projects/${encodeURIComponent(settings.project)}`;
+    const { config } = await client.read({ what: 'read the project', path }, projectSchema, signal);
+    const ipv4 = config?.[subnetKeys.ipv4] ?? '';
+    if (hasAddresses(ipv4)) return { ipv4, ipv6: config?.[subnetKeys.ipv6] };
+    throw new IncusError(
+      'refused',
+      `The project ${settings.project} does not name the IPv4 subnet of its network. Its owner must run join.sh again.`,
+    );
+  }
+}

@@ -1,0 +1,62 @@
+import { systemClock } from '@millrace/platform/clock';
+import { askAgain } from '../conformance/index.ts';
+import { isDriverError } from '../driver-error.ts';
+import { IncusError } from './incus-errors.ts';
+
+// On a machine that stalls, a daemon fails for reasons that do not depend on the request. Incus ends a transaction after
+// 30 s and does not repeat it; members that miss heartbeats lose their event connections until the next heartbeat; and
+// after a stall that is longer than an election the database has no leader for some seconds.
+const stalled =
+  /context deadline exceeded|missing event connection|isn't ready|leader|raft|lost track|no answer within|aborted due to timeout|before secure tls connection|connect timeout|other side closed|econnreset|socket hang up/i;
+
+/** Whether a stall of the machine explains the failure. */
+export function isStalled(error: unknown): boolean {
+  return isDriverError(error, 'unavailable') && stalled.test(error.message);
+}
+
+/** For calls that tests make without the driver. Each attempt gets its own signal. */
+export function untilAnswered<T>(call: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  return askAgain(isStalled, () => call(AbortSignal.timeout(120_000)));
+}
+
+/** Creates something. If a repeated attempt finds that it exists, the answer to an earlier attempt was lost. */
+export function untilMade(make: (signal: AbortSignal) => Promise<void>): Promise<void> {
+  let attempt = 0;
+  return untilAnswered(async (signal) => {
+    attempt += 1;
+    await make(signal).catch((error: unknown) => {
+      if (attempt === 1 || !(error instanceof IncusError && error.isDuplicate)) throw error;
+    });
+  });
+}
+
+/** Removes something. It is a success if there is nothing to remove. */
+export function untilRemoved(remove: (signal: AbortSignal) => Promise<void>): Promise<void> {
+  return untilAnswered((signal) =>
+    remove(signal).catch((error: unknown) => {
+      if (!isDriverError(error, 'not_found')) throw error;
+    }),
+  );
+}
+
+/** Begins to create, and resolves when the engine has a row for it. If the call ends before that, it begins again. */
+export async function untilBegun(
+  create: () => Promise<void>,
+  count: () => Promise<number>,
+): Promise<{ readonly call: Promise<void> }> {
+  const before = await count();
+  for (;;) {
+    let isOver = false;
+    const call = create()
+      .catch(() => undefined)
+      .finally(() => {
+        isOver = true;
+      });
+    for (;;) {
+      const wasOver = isOver;
+      if ((await count()) !== before) return { call };
+      if (wasOver) break;
+      await systemClock.sleep(2);
+    }
+  }
+}

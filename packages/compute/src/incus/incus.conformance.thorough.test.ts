@@ -1,0 +1,10 @@
+import { describeDriver } from '../conformance/index.ts';
+import { IncusClusterWorld } from './incus-cluster-world.fixture.ts';
+
+// The whole suite on three daemons. Every CI run tests a part of it on a cluster (incus.conformance.int).
+
+describeDriver('Incus', new IncusClusterWorld(), {
+  testTimeoutMs: 600_000,
+  crashTimeoutMs: 600_000,
+  hookTimeoutMs: 600_000,
+});

@@ -1,0 +1,20 @@
+import { expect, it } from 'vitest';
+import { newProofKey } from '../proof/index.ts';
+import { configDriveFor } from './ironic-config-drive.ts';
+import { wishFor } from './ironic.fixture.ts';
+
+it('the host key is vendor data for cloud-init, beside user data as it was given', () => {
+  const { hostKey } = newProofKey();
+  const userData = '#!/bin/sh\n';
+  const drive = configDriveFor(
+    { ...wishFor({ uuid: '01a1de06-c3e2-72fa-8019-b6d4f0caf395' }), userData, hostKey },
+    {},
+  );
+  expect(drive['user_data']).toBe(userData);
+  const vendorData = drive['vendor_data'] as { readonly 'cloud-init': string };
+  const [first = '', ...rest] = vendorData['cloud-init'].split('\n');
+  expect(first).toBe('#cloud-config');
+  expect(JSON.parse(rest.join('\n'))).toEqual({
+    ssh_keys: { ed25519_private: hostKey.privateKey, ed25519_public: hostKey.publicKey },
+  });
+});
