@@ -3,11 +3,22 @@ import type { AddressInfo } from 'node:net';
 import { hostname } from 'node:os';
 import { createContract, defaultProviders } from '@millrace/contract';
 import { askForLease, createPotClient, publishEpochEnd } from '@millrace/core/pots';
-import { createGateway, createRouter, createUsageReporter, openBook } from '@millrace/inference';
-import { systemClock } from '@millrace/platform/clock';
+import {
+  createEngineSlots,
+  createGateway,
+  createRouter,
+  createUsageReporter,
+  openBook,
+} from '@millrace/inference';
+import { ClockGuard, RemoteClock, systemClock, type Clock } from '@millrace/platform/clock';
 import { payloadSchemaVersion, type Envelope } from '@millrace/platform/envelope';
 import { createIdSource } from '@millrace/platform/ids';
-import { createLifecycle, startHealthServer, type Lifecycle } from '@millrace/platform/lifecycle';
+import {
+  createLifecycle,
+  NotReadyError,
+  startHealthServer,
+  type Lifecycle,
+} from '@millrace/platform/lifecycle';
 import { createLimiter } from '@millrace/platform/limiter';
 import { createLogger, type Logger } from '@millrace/platform/log';
 import { share } from '@millrace/platform/money';
@@ -48,7 +59,8 @@ export async function startGateway(config: GatewayConfig): Promise<GatewayProces
 }
 
 async function startParts(config: GatewayConfig, lifecycle: Lifecycle, log: Logger): Promise<number> {
-  const clock = systemClock;
+  const reference = new RemoteClock('database', systemClock);
+  const clock = clockOf(reference);
   const cell = config.cell.id;
   const { prefix } = config.nats;
   const telemetry = await startTelemetry({
@@ -80,7 +92,10 @@ async function startParts(config: GatewayConfig, lifecycle: Lifecycle, log: Logg
   const book = await openBook({ nats, clock, log, prefix });
   const pots = createPotClient({
     valkey,
-    requestLease: askForLease(nats, { prefix, envelope, homeCell: cell, timeoutMs: LEASE_TIMEOUT_MS }),
+    requestLease: askForLease(nats, {
+      ...{ prefix, envelope, homeCell: cell, timeoutMs: LEASE_TIMEOUT_MS },
+      time: { clock, take: (reading) => void reference.take(reading) },
+    }),
     publishEnd: publishEpochEnd(nats, { prefix, envelope }),
     cell,
     clock,
@@ -93,6 +108,9 @@ async function startParts(config: GatewayConfig, lifecycle: Lifecycle, log: Logg
     providers: defaultProviders,
     widePenalties: config.inference.widePenalties,
   });
+  const slots = config.gateway.llamaSlotCache
+    ? createEngineSlots({ valkey, clock, log, longestRequestMs: config.gateway.longestRequestMs })
+    : null;
   const gateway = createGateway({
     clock,
     ids: createIdSource({ clock, cell }),
@@ -107,6 +125,7 @@ async function startParts(config: GatewayConfig, lifecycle: Lifecycle, log: Logg
     consoleOrigins: config.gateway.consoleOrigins,
     schemas: contract.schemas,
     limits: { longestRequestMs: config.gateway.longestRequestMs, bodyBytes: config.gateway.bodyBytes },
+    slots,
     upstreams: { silenceMs: config.gateway.silenceMs },
     tls: tlsOf(config),
   });
@@ -125,11 +144,13 @@ async function startParts(config: GatewayConfig, lifecycle: Lifecycle, log: Logg
       if (book.isStale()) throw new Error('The gateway book is stale or was never filled.');
     },
   });
+  watchClock(reference, lifecycle, log);
   lifecycle.onDrain('requests', 'streams', () => gateway.drain(config.gateway.drainMs));
   lifecycle.onDrain('consumers', 'usage', () => reporter.close());
   lifecycle.onDrain('consumers', 'leases', () => pots.close());
   lifecycle.onDrain('consumers', 'router', async () => router.close());
   lifecycle.onDrain('pools', 'engines', () => gateway.close());
+  lifecycle.onDrain('pools', 'engine slots', async () => slots?.close());
   lifecycle.onDrain('pools', 'book', () => book.close());
   lifecycle.onDrain('pools', 'valkey', () => valkey.close());
   lifecycle.onDrain('pools', 'nats', () => nats.close());
@@ -144,6 +165,26 @@ async function startParts(config: GatewayConfig, lifecycle: Lifecycle, log: Logg
     gateway.server.listen({ host, port, reusePort: port !== 0 }, resolve);
   });
   return (gateway.server.address() as AddressInfo).port;
+}
+
+/** The database's time once a worker has sent it, and the machine's time until then. Used for expiring keys and for prices. */
+function clockOf(reference: RemoteClock): Clock {
+  const nowMs = (): number => (reference.isKnown ? reference.nowMs() : systemClock.nowMs());
+  return { ...systemClock, nowMs, now: () => new Date(nowMs()) };
+}
+
+/** A gateway whose clock is wrong is not ready, like every other process. */
+function watchClock(reference: RemoteClock, lifecycle: Lifecycle, log: Logger): void {
+  const guard = new ClockGuard({ reference, name: 'database', log });
+  lifecycle.addCheck({
+    name: 'clock',
+    required: true,
+    timeoutMs: CHECK_TIMEOUT_MS,
+    check: async () => {
+      const problem = guard.problem();
+      if (problem !== null) throw new NotReadyError(problem);
+    },
+  });
 }
 
 function tlsOf({ http }: GatewayConfig): { readonly cert: string; readonly key: string } | null {

@@ -44,6 +44,12 @@ const gatewayConfig = fragment('gateway', {
     expected: 'the largest request that is read, in bytes, 1024 to 268435456',
     example: '16777216',
   },
+  llamaSlotCache: {
+    env: 'MILLRACE_LLAMA_SLOT_CACHE',
+    schema: values.boolean.default(false),
+    expected: 'true where every llama.cpp engine runs with --cache-ram 0 and serves these gateways alone',
+    example: 'true',
+  },
   consoleOrigins: {
     env: 'MILLRACE_CONSOLE_ORIGINS',
     schema: values.listOf(values.origin).default([]),

@@ -9,6 +9,7 @@ export {
   type RouteWish,
   type Visit,
 } from './routing/index.ts';
+export { createEngineSlots, type EngineSlots } from './gateway/engine-slots.ts';
 export { createUsageReporter, type UsageReporter, type UsageReporterOptions } from './usage/index.ts';
 export {
   mayUseModel,

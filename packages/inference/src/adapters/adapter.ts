@@ -15,8 +15,12 @@ export interface UpstreamFacts {
   readonly deployment: DeploymentEntry;
   /** What the gateway allows, already within context, model and money: for each choice. */
   readonly maxTokens: number;
+  /** What prompt and answer may come to together. Real engines know it themselves; the mock is told. */
+  readonly contextLength?: number | null;
   /** Keeps the engine's prefix cache of one organisation apart from another's. */
   readonly cacheSalt: string;
+  /** For an engine whose cache is kept apart by slots. Null: nothing of its cache may be reused. */
+  readonly slot?: { readonly id: number; readonly reuse: boolean } | null;
 }
 
 export interface UpstreamRequest {
@@ -33,6 +37,8 @@ export interface AnswerFacts {
   readonly createdSeconds: number;
   /** The price of what was counted, in whole nano-USD; for `usage.cost_nano_usd`. */
   readonly costOf: (counts: Counts) => number;
+  /** A lower bound of the prompt's tokens, for an engine that does not count them. */
+  readonly leastPrompt: () => number;
 }
 
 export interface WholeAnswer {
@@ -81,8 +87,15 @@ export class BrokenStream extends Error {
   }
 }
 
+/**
+ * How an engine's prompt cache is kept apart by organisation. `salted`: by a salt in the request. `slots`: by the slot that a
+ * request names. `shared`: not at all, so its count of cached tokens is shown to no client.
+ */
+export type PromptCache = 'salted' | 'slots' | 'shared';
+
 /** `Request` is the validated body of the operation. */
 export interface ChatAdapter<Request> {
+  readonly cache: PromptCache;
   /** Whether the engine says while it runs how much it has done. Without, a client that leaves pays a stated lower bound. */
   readonly countsWhileRunning: boolean;
   /** Throws `BrokenStream` when the engine would ignore what was asked of it. */

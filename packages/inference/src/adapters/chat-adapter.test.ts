@@ -20,6 +20,7 @@ const facts = {
   requestId: 'req_1',
   model: 'acme/chät',
   createdSeconds: 1_760_000_001,
+  leastPrompt: () => 1,
   costOf: ({ prompt, cached, completion }: { prompt: number; cached: number; completion: number }) =>
     (prompt - cached) * 10 + cached + completion * 100,
 };

@@ -8,6 +8,7 @@ import { failureOf } from './chat-failures.ts';
 import { chatForm } from './chat-form.ts';
 import { EventStream, type StreamWish } from './chat-stream.ts';
 import { llamaDialect } from './llama-dialect.ts';
+import { mockDialect } from './mock-dialect.ts';
 import { openaiDialect } from './openai-dialect.ts';
 import { sglangDialect } from './sglang-dialect.ts';
 import { vllmDialect } from './vllm-dialect.ts';
@@ -20,8 +21,7 @@ export const dialects: Readonly<Record<ChatEngine, Dialect>> = {
   openai: openaiDialect,
   vllm: vllmDialect,
   sglang: sglangDialect,
-  // The engine in our own process speaks as vLLM does.
-  mock: vllmDialect,
+  mock: mockDialect,
 };
 
 const adapters = Object.fromEntries(
@@ -39,6 +39,7 @@ export function isChatEngine(engine: EngineKind): engine is ChatEngine {
 
 function createChatAdapter(dialect: Dialect): ChatAdapter<ChatRequest> {
   return {
+    cache: dialect.cache,
     countsWhileRunning: dialect.countsWhileRunning,
     toUpstream: (request, facts) =>
       upstreamRequest('/v1/chat/completions', dialect.chatBody(request, facts), facts),

@@ -1,11 +1,12 @@
 import { BrokenStream, type AnswerFacts, type Counts, type WholeAnswer } from './adapter.ts';
 import { collectStream } from './chat-collect.ts';
-import { countsOf, usageJson, usageOf } from './chat-counts.ts';
+import { countsOf, reportableCounts, usageJson, usageOf } from './chat-counts.ts';
 import type { Dialect } from './chat-dialect.ts';
 import { failureInEvent, upstreamError } from './chat-failures.ts';
 import type { AnswerForm } from './chat-form.ts';
 import { asCount, asList, asObject, asText, parseJson, type JsonObject } from './chat-json.ts';
 import type { StreamWish } from './chat-stream.ts';
+import { leastTokens } from './least-tokens.ts';
 
 export interface AnswerParts {
   readonly form: AnswerForm;
@@ -32,7 +33,10 @@ export function readWhole(text: string, { form, dialect, wish, facts }: AnswerPa
       upstreamError(null, 'The engine answered with other choices than were asked for.'),
     );
   }
-  const counts = counted ?? countsOf(1, 0, wish.choices);
+  const counts =
+    counted === null
+      ? countsOf(facts.leastPrompt(), 0, leastProduced(byIndex))
+      : reportableCounts(counted, dialect.cache);
   return {
     body:
       `{"id":${JSON.stringify(facts.requestId)},"object":"${form.whole}","created":${facts.createdSeconds},` +
@@ -41,6 +45,19 @@ export function readWhole(text: string, { form, dialect, wish, facts }: AnswerPa
     counts,
     finishReason: asText(byIndex.at(-1)?.['finish_reason']),
   };
+}
+
+/** A lower bound for engines that send no usage: one token for each choice, or that of its text. */
+function leastProduced(choices: readonly JsonObject[]): number {
+  return choices.reduce((tokens, choice) => {
+    const message = asObject(choice['message']) ?? {};
+    const texts = [choice['text'], message['content'], message['reasoning_content'] ?? message['reasoning']];
+    const calls = asList(message['tool_calls']).map((call) =>
+      asText(asObject(asObject(call)?.['function'])?.['arguments']),
+    );
+    const all = [...texts.map(asText), ...calls].join(' ');
+    return tokens + Math.max(1, leastTokens(all));
+  }, 0);
 }
 
 function fromJson(text: string): Collected {

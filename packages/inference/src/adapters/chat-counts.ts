@@ -1,4 +1,4 @@
-import type { Counts } from './adapter.ts';
+import type { Counts, PromptCache } from './adapter.ts';
 import { asCount, asObject, type JsonObject } from './chat-json.ts';
 
 export const nothingCounted: Counts = { prompt: 0, cached: 0, completion: 0 };
@@ -17,6 +17,11 @@ export function usageOf(event: JsonObject): Counts | null {
   if (prompt === null || completion === null) return null;
   const cached = asCount(asObject(usage['prompt_tokens_details'])?.['cached_tokens']);
   return countsOf(prompt, cached ?? 0, completion);
+}
+
+/** The counts that a client sees and pays for. Cached tokens of a shared cache would reveal prompts of other organisations. */
+export function reportableCounts(counts: Counts, cache: PromptCache): Counts {
+  return cache === 'shared' && counts.cached > 0 ? { ...counts, cached: 0 } : counts;
 }
 
 /**

@@ -1,10 +1,11 @@
 import type { ChatRequest } from '../wire/chat.ts';
 import type { CompletionRequest } from '../wire/completion.ts';
-import type { Counts, UpstreamFacts } from './adapter.ts';
+import type { Counts, PromptCache, UpstreamFacts } from './adapter.ts';
 import type { JsonObject } from './chat-json.ts';
 
 /** What differs from engine to engine in the protocol that they share. */
 export interface Dialect {
+  readonly cache: PromptCache;
   /** Whether the engine says while it runs how much it has done. */
   readonly countsWhileRunning: boolean;
   /** Whether the last `usage` counts the whole request, or each choice sends one of its own. */

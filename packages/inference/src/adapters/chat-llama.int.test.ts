@@ -30,8 +30,9 @@ describe('llama-server', () => {
   afterAll(() => llama[Symbol.asyncDispose]());
 
   async function send<Request>(adapter: ChatAdapter<Request>, request: Request, maxTokens = 400) {
+    const slot = { id: 0, reuse: true };
     const place = { ...deployment, upstreamModel: llama.model, apiKey: llama.apiKey };
-    const upstream = adapter.toUpstream(request, { deployment: place, maxTokens, cacheSalt: 'salt' });
+    const upstream = adapter.toUpstream(request, { deployment: place, maxTokens, cacheSalt: 'salt', slot });
     const answer = await fetch(`${llama.url}${upstream.path}`, {
       method: 'POST',
       headers: upstream.headers,

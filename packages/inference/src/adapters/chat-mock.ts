@@ -1,12 +1,13 @@
 import type { UpstreamRequest } from './adapter.ts';
 import { asList, asObject, asText, parseJson, type JsonObject } from './chat-json.ts';
+import { SchemaNotSupported, valueFor } from './mock-json.ts';
 
 /**
  * The engine behind test keys. It runs in our own process, costs nothing, and answers the same words to the same request,
  * so that a client's code can be tested without a model. It speaks vLLM's protocol: `chatAdapterOf('mock')` reads it.
  */
 export interface MockAnswer {
-  readonly status: 200;
+  readonly status: 200 | 400;
   readonly contentType: 'application/json' | 'text/event-stream';
   /** In the order in which they would arrive; one event each in a stream. */
   readonly chunks: readonly Buffer[];
@@ -23,13 +24,48 @@ export function answerAsMock({ path, body }: UpstreamRequest): MockAnswer {
   const request = asObject(parseJson(body)) ?? {};
   const isChat = path.endsWith('/chat/completions');
   const prompts = isChat ? [JSON.stringify(request['messages'])] : promptsOf(request['prompt']);
+  const counts = prompts.map((prompt) => (isChat ? chatTokens(request['messages']) : tokensOf(prompt)));
+  const context = typeof request['max_model_len'] === 'number' ? request['max_model_len'] : Infinity;
+  if (counts.some((count) => count >= context)) {
+    return refuse(`The maximum context length of this model is ${context} tokens.`, 'messages');
+  }
   const perPrompt = typeof request['n'] === 'number' ? request['n'] : 1;
-  const answers = prompts.flatMap((prompt, at) =>
-    Array.from({ length: perPrompt }, (_, n) => compose(request, prompt, at * perPrompt + n, isChat)),
-  );
-  const promptTokens = prompts.reduce((sum, prompt) => sum + prompt.split(/\s+/).length, 0);
-  const shape = { isChat, model: asText(request['model']) ?? 'mock', promptTokens };
-  return request['stream'] === true ? asStream(answers, shape) : asJson(answers, shape);
+  try {
+    const answers = prompts.flatMap((prompt, at) => {
+      const room = context - (counts[at] ?? 0);
+      return Array.from({ length: perPrompt }, (_, n) =>
+        compose(request, { prompt, index: at * perPrompt + n, room, isChat }),
+      );
+    });
+    const promptTokens = counts.reduce((sum, count) => sum + count, 0);
+    const shape = { isChat, model: asText(request['model']) ?? 'mock', promptTokens };
+    return request['stream'] === true ? asStream(answers, shape) : asJson(answers, shape);
+  } catch (error) {
+    if (error instanceof SchemaNotSupported) return refuse(error.message, 'response_format');
+    throw error;
+  }
+}
+
+/** As vLLM refuses. */
+function refuse(message: string, param: string): MockAnswer {
+  const body = { error: { message, type: 'BadRequestError', param, code: 400 } };
+  return { status: 400, contentType: 'application/json', chunks: [Buffer.from(JSON.stringify(body))] };
+}
+
+/** About four bytes a token, as common tokenizers make of English. */
+const tokensOf = (text: string): number => (Buffer.byteLength(text) + 3) >>> 2;
+
+/** What a template adds around a message. */
+const messageTokens = 4;
+
+function chatTokens(messages: unknown): number {
+  let tokens = 0;
+  for (const message of asList(messages)) {
+    const { content, tool_calls: calls } = asObject(message) ?? {};
+    const text = typeof content === 'string' ? content : JSON.stringify(content ?? '');
+    tokens += messageTokens + tokensOf(text) + (calls === undefined ? 0 : tokensOf(JSON.stringify(calls)));
+  }
+  return tokens;
 }
 
 interface Composed {
@@ -46,35 +82,74 @@ interface Shape {
   readonly promptTokens: number;
 }
 
-function compose(request: JsonObject, prompt: string, index: number, isChat: boolean): Composed {
-  const limit = typeof request['max_tokens'] === 'number' ? request['max_tokens'] : shortest;
+interface Task {
+  readonly prompt: string;
+  readonly index: number;
+  /** Tokens that the context has left. */
+  readonly room: number;
+  readonly isChat: boolean;
+}
+
+function compose(request: JsonObject, { prompt, index, room, isChat }: Task): Composed {
+  const asked = typeof request['max_tokens'] === 'number' ? request['max_tokens'] : shortest;
+  const limit = Math.min(asked, room);
   const wantsLogprobs = isChat && request['logprobs'] === true;
-  const toolName = isChat ? calledTool(request) : null;
-  if (toolName !== null) {
-    return { index, tokens: ['{}'], toolName, wantsLogprobs: false, finishReason: 'tool_calls' };
+  const tool = isChat ? calledTool(request) : null;
+  if (tool !== null) {
+    const { name: toolName, parameters } = tool;
+    const written = parameters === undefined ? '{}' : jsonFor(parameters).text;
+    return { index, tokens: [written], toolName, wantsLogprobs: false, finishReason: 'tool_calls' };
   }
   const full = wordsFor(`${prompt}\n${JSON.stringify(request['seed'] ?? null)}\n${index}`, request);
-  const { tokens, stopped } = untilStop(full, stopsOf(request['stop']));
-  const finishReason = !stopped && tokens.length > limit ? 'length' : 'stop';
+  const tokens = untilStop(full, stopsOf(request['stop']));
+  const finishReason = tokens.length > limit ? 'length' : 'stop';
   return { index, tokens: tokens.slice(0, limit), toolName: null, wantsLogprobs, finishReason };
+}
+
+interface MadeJson {
+  readonly text: string;
+  readonly pieces: readonly string[];
+}
+
+/** All choices of a request have the same JSON: it is made once for each schema of a parsed request. */
+const madeBefore = new WeakMap<object, MadeJson>();
+
+function jsonFor(schema: unknown): MadeJson {
+  const object = asObject(schema);
+  const before = object === null ? undefined : madeBefore.get(object);
+  if (before !== undefined) return before;
+  const text = JSON.stringify(valueFor(schema));
+  const made = { text, pieces: piecesOf(text) };
+  if (object !== null) madeBefore.set(object, made);
+  return made;
 }
 
 function promptsOf(prompt: unknown): readonly string[] {
   return typeof prompt === 'string' ? [prompt] : asList(prompt).map((text) => asText(text) ?? '');
 }
 
-/** The tool that the request insists on. */
-function calledTool(request: JsonObject): string | null {
-  const choice = request['tool_choice'];
-  const named = asText(asObject(asObject(choice)?.['function'])?.['name']);
-  if (named !== null) return named;
-  if (choice !== 'required') return null;
-  return asText(asObject(asObject(asList(request['tools'])[0])?.['function'])?.['name']);
+interface Tool {
+  readonly name: string;
+  readonly parameters: unknown;
 }
 
-function wordsFor(text: string, request: JsonObject): string[] {
-  const format = asText(asObject(request['response_format'])?.['type']);
-  if (format === 'json_object' || format === 'json_schema') return ['{"', 'mock', '":', 'true', '}'];
+/** The tool that the request insists on. */
+function calledTool(request: JsonObject): Tool | null {
+  const choice = request['tool_choice'];
+  const tools = asList(request['tools']).map((tool) => asObject(asObject(tool)?.['function']) ?? {});
+  const named = asText(asObject(asObject(choice)?.['function'])?.['name']);
+  const found = named === null ? tools[0] : tools.find(({ name }) => name === named);
+  const name = named ?? (choice === 'required' ? asText(found?.['name']) : null);
+  return name === null ? null : { name, parameters: found?.['parameters'] };
+}
+
+function wordsFor(text: string, request: JsonObject): readonly string[] {
+  const format = asObject(request['response_format']);
+  if (format?.['type'] === 'json_object') return piecesOf('{"mock":true}');
+  if (format?.['type'] === 'json_schema') {
+    const schema = asObject(format['json_schema'])?.['schema'];
+    return schema === undefined ? piecesOf('{"mock":true}') : jsonFor(schema).pieces;
+  }
   let state = hashOf(text);
   const count = shortest + (state % spread);
   return Array.from({ length: count }, (_, at) => {
@@ -83,6 +158,11 @@ function wordsFor(text: string, request: JsonObject): string[] {
     if (at === 0) return `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`;
     return at === count - 1 ? ` ${word}.` : ` ${word}`;
   });
+}
+
+/** Up to four characters each; a character of two units is never cut. */
+function piecesOf(text: string): readonly string[] {
+  return text.match(/.{1,4}/gsu) ?? [];
 }
 
 /** FNV-1a, then Knuth's linear congruence: the same on every machine. */
@@ -97,16 +177,14 @@ function nextOf(state: number): number {
 }
 
 function stopsOf(stop: unknown): readonly string[] {
-  return typeof stop === 'string' ? [stop] : asList(stop).map((text) => asText(text) ?? '');
+  const stops = typeof stop === 'string' ? [stop] : asList(stop).map((text) => asText(text) ?? '');
+  return stops.filter((text) => text !== '');
 }
 
-function untilStop(
-  tokens: readonly string[],
-  stops: readonly string[],
-): { readonly tokens: readonly string[]; readonly stopped: boolean } {
+function untilStop(tokens: readonly string[], stops: readonly string[]): readonly string[] {
   const text = tokens.join('');
   const found = stops.map((stop) => text.indexOf(stop)).filter((at) => at >= 0);
-  if (found.length === 0) return { tokens, stopped: false };
+  if (found.length === 0) return tokens;
   let left = Math.min(...found);
   const kept: string[] = [];
   for (const token of tokens) {
@@ -114,7 +192,7 @@ function untilStop(
     kept.push(token.slice(0, left));
     left -= token.length;
   }
-  return { tokens: kept, stopped: true };
+  return kept;
 }
 
 function usage({ promptTokens }: Shape, completion: number) {
@@ -135,10 +213,10 @@ const logprobsOf = (tokens: readonly string[]) => ({
   })),
 });
 
-const callOf = (name: string, index: number) => ({
+const callOf = (name: string, index: number, written: string) => ({
   id: `call_mock_${index}`,
   type: 'function',
-  function: { name, arguments: '{}' },
+  function: { name, arguments: written },
 });
 
 function asJson(answers: readonly Composed[], shape: Shape): MockAnswer {
@@ -147,7 +225,7 @@ function asJson(answers: readonly Composed[], shape: Shape): MockAnswer {
     const message =
       toolName === null
         ? { role: 'assistant', content: text }
-        : { role: 'assistant', content: null, tool_calls: [callOf(toolName, index)] };
+        : { role: 'assistant', content: null, tool_calls: [callOf(toolName, index, text)] };
     return {
       index,
       ...(shape.isChat ? { message } : { text }),
@@ -171,7 +249,9 @@ function asStream(answers: readonly Composed[], shape: Shape): MockAnswer {
     for (const [at, token] of tokens.entries()) {
       const logprobs = wantsLogprobs ? logprobsOf([token]) : null;
       const delta =
-        toolName === null ? { content: token } : { tool_calls: [{ index: 0, ...callOf(toolName, index) }] };
+        toolName === null
+          ? { content: token }
+          : { tool_calls: [{ index: 0, ...callOf(toolName, index, token) }] };
       const part = shape.isChat ? { delta } : { text: token };
       send([{ index, ...part, logprobs, finish_reason: null }], at + 1);
     }

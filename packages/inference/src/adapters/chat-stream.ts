@@ -1,5 +1,12 @@
 import { BrokenStream, type AnswerFacts, type ChatStream, type Counts } from './adapter.ts';
-import { countsOf, nothingCounted, sumOfChoices, usageJson, usageOf } from './chat-counts.ts';
+import {
+  countsOf,
+  nothingCounted,
+  sumOfChoices,
+  reportableCounts,
+  usageJson,
+  usageOf,
+} from './chat-counts.ts';
 import type { Dialect } from './chat-dialect.ts';
 import { brokenStream, failureInEvent } from './chat-failures.ts';
 import type { AnswerForm } from './chat-form.ts';
@@ -50,7 +57,8 @@ export class EventStream implements ChatStream {
   readonly #unread = new Map<number, Buffer>();
   readonly #running = new Map<number, Counts>();
   #usage: Counts | null = null;
-  readonly #begunChoices = new Set<number>();
+  /** Events that brought something the engine had to produce: each is one token at least. */
+  #deltas = 0;
   readonly #ended = new Set<number>();
   #lastEnded = 0;
   #finishReason: string | null = null;
@@ -100,8 +108,8 @@ export class EventStream implements ChatStream {
     }
     this.#unread.clear();
     if (this.#running.size > 0) return sumOfChoices(this.#running, this.#wish.choicesPerPrompt);
-    // A lower bound that holds for every engine: a token of prompt, and one for each choice that has begun.
-    return this.#begunChoices.size === 0 ? nothingCounted : countsOf(1, 0, this.#begunChoices.size);
+    // A lower bound for engines without running counts: the deltas that were delivered.
+    return this.#deltas === 0 ? nothingCounted : countsOf(this.#facts.leastPrompt(), 0, this.#deltas);
   }
 
   finishReason(): string | null {
@@ -159,7 +167,7 @@ export class EventStream implements ChatStream {
       if (end < 0 || bytes[end + 1] !== lineFeed) return 0;
       this.#out.push(between(shortcut, bytes, from, to));
       if (this.#dialect.countsWhileRunning) this.#unread.set(shortcut.index, bytes.subarray(at, end));
-      else if (to > from) this.#begunChoices.add(shortcut.index);
+      if (to > from) this.#deltas += 1;
       return end + 2;
     }
     return 0;
@@ -201,7 +209,7 @@ export class EventStream implements ChatStream {
     const reason = asText(choice['finish_reason']);
     const piece = this.#form.piece(choice, index);
     if (piece !== null && (reason === null || this.#form.onlyText(choice)?.text !== '')) {
-      if (this.#form.saysSomething(choice)) this.#begunChoices.add(index);
+      if (this.#form.saysSomething(choice)) this.#deltas += 1;
       this.#send(`${this.#opening}${piece}]}\n\n`);
     }
     if (reason !== null) this.#endChoice(index, reason);
@@ -231,7 +239,7 @@ export class EventStream implements ChatStream {
     }
     const usage = usageOf(event);
     if (usage === null) return;
-    if (this.#dialect.usageCounts === 'request') this.#usage = usage;
+    if (this.#dialect.usageCounts === 'request') this.#usage = reportableCounts(usage, this.#dialect.cache);
     else {
       this.#unread.delete(this.#lastEnded);
       this.#running.set(this.#lastEnded, usage);

@@ -34,6 +34,7 @@ export const answerFacts: AnswerFacts = {
   requestId: 'req_1',
   model: 'acme/chät',
   createdSeconds: 1_760_000_001,
+  leastPrompt: () => 2,
   costOf: ({ prompt, cached, completion }) => (prompt - cached) * 10_000 + cached * 100 + completion,
 };
 

@@ -19,6 +19,7 @@ export function completionAdapterOf(engine: ChatEngine): ChatAdapter<CompletionR
 
 function createCompletionAdapter(dialect: Dialect): ChatAdapter<CompletionRequest> {
   return {
+    cache: dialect.cache,
     countsWhileRunning: dialect.countsWhileRunning,
     toUpstream: (request, facts) =>
       upstreamRequest('/v1/completions', dialect.completionBody(request, facts), facts),

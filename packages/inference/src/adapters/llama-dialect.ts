@@ -1,6 +1,6 @@
 import type { ChatRequest } from '../wire/chat.ts';
 import type { CompletionRequest } from '../wire/completion.ts';
-import { BrokenStream, type Counts } from './adapter.ts';
+import { BrokenStream, type Counts, type UpstreamFacts } from './adapter.ts';
 import {
   conversationFields,
   logprobsAsked,
@@ -18,9 +18,10 @@ import { asCount, asObject, type JsonObject } from './chat-json.ts';
  * reports each of them; while it runs, its timings tell the counts.
  */
 export const llamaDialect: Dialect = {
+  cache: 'slots',
   countsWhileRunning: true,
   usageCounts: 'choice',
-  chatBody(request, { deployment, maxTokens }) {
+  chatBody(request, { deployment, maxTokens, slot }) {
     const logprobs = logprobsAsked(request);
     return {
       model: deployment.upstreamModel,
@@ -33,10 +34,11 @@ export const llamaDialect: Dialect = {
       // Without a number it lists twenty alternatives, and with 0 it tells nothing at all: one is asked for and cut away.
       logprobs: logprobs === null ? undefined : true,
       top_logprobs: logprobs === null ? undefined : Math.max(1, logprobs.alternatives),
+      ...cacheFields(slot),
       ...streamFields(request.stream === true, (request.n ?? 1) > 1),
     };
   },
-  completionBody(request, { deployment, maxTokens }) {
+  completionBody(request, { deployment, maxTokens, slot }) {
     refuseIgnored(request);
     const several = (request.n ?? 1) > 1 || Array.isArray(request.prompt);
     return {
@@ -47,11 +49,19 @@ export const llamaDialect: Dialect = {
       ...furtherSampling(request),
       logit_bias: request.logit_bias ?? undefined,
       logprobs: request.logprobs ?? undefined,
+      ...cacheFields(slot),
       ...streamFields(request.stream === true, several),
     };
   },
   runningCounts: (event) => timingsOf(event) ?? usageOf(event),
 };
+
+/** Its cache has no salt: a prompt is reused only in a slot that holds a prompt of the same organisation. */
+function cacheFields(slot: UpstreamFacts['slot']) {
+  return slot === undefined || slot === null
+    ? { cache_prompt: false }
+    : { id_slot: slot.id, cache_prompt: slot.reuse };
+}
 
 /** It would answer as if these had not been asked for. */
 function refuseIgnored(request: CompletionRequest): void {

@@ -6,6 +6,7 @@ import type { Dialect } from './chat-dialect.ts';
  * if it changes anything; a server that does not know it refuses, which is better than an answer that ignores it.
  */
 export const openaiDialect: Dialect = {
+  cache: 'shared',
   countsWhileRunning: false,
   usageCounts: 'request',
   chatBody(request, { deployment, maxTokens }) {

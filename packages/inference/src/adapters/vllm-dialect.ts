@@ -11,6 +11,7 @@ import type { Dialect } from './chat-dialect.ts';
 
 /** vLLM, and by the same names SGLang: running counts in every event, a salt for the prefix cache. */
 export const vllmDialect: Dialect = {
+  cache: 'salted',
   countsWhileRunning: true,
   usageCounts: 'request',
   chatBody(request, facts) {

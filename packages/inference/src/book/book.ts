@@ -1,12 +1,14 @@
 import {
   BOOK_FILLED,
   bookBucket,
+  contractPartEntry,
   keyEntry,
   modelEntry,
   organisationEntry,
   bookKeys,
   parseFilled,
   type BookFilled,
+  type ContractPartEntry,
   type KeyEntry,
   type ModelEntry,
   type OrganisationEntry,
@@ -42,6 +44,8 @@ export interface BookOptions {
 export interface Book {
   /** Null: there is no such key. Rejects with `SERVICE_UNAVAILABLE` when it cannot be looked up. */
   findKey(publicId: string): KeyEntry | null | Promise<KeyEntry | null>;
+  /** Whether `findKey` answers without a read of NATS of its own. */
+  knowsKey(publicId: string): boolean;
   organisation(orgId: string): OrganisationEntry | null | Promise<OrganisationEntry | null>;
   /** By name or alias, as this organisation sees it: what it may not see does not exist. In test mode the mock serves it. */
   model(name: string, orgId: string, mode: Mode): ModelEntry | null;
@@ -80,11 +84,23 @@ export async function openBook(options: BookOptions): Promise<Book> {
     catalog.put(entry.key, model);
   }
 
+  /** A part that cannot be read is missing: the model is then refused, not sold at the list price. */
+  function takePart(entry: BucketEntry): void {
+    let part: ContractPartEntry | null = null;
+    try {
+      part = entry.value === null ? null : reader(contractPartEntry)(entry.value);
+    } catch (error) {
+      log.error({ err: error, key: entry.key }, 'contract prices of the gateway book cannot be read');
+    }
+    catalog.putPart(entry.key, part);
+  }
+
   function take(entry: BucketEntry): void {
     const kind = entry.key.slice(0, entry.key.indexOf('.'));
     if (kind === 'key') keys.take(entry);
     else if (kind === 'org') organisations.take(entry);
     else if (kind === 'model') takeModel(entry);
+    else if (kind === 'contracts') takePart(entry);
     else if (entry.key === BOOK_FILLED) filled = parseFilled(entry.value);
   }
 
@@ -93,7 +109,8 @@ export async function openBook(options: BookOptions): Promise<Book> {
   }
 
   const follower = bucket.follow({
-    present: [bookKeys.allModels, BOOK_FILLED],
+    // Parts after the models that name them: a part that was written meanwhile is newer, never older, than its model.
+    present: [bookKeys.allModels, bookKeys.allContractParts, BOOK_FILLED],
     onBegin: (present) => {
       filled = null;
       keys.clear();
@@ -105,7 +122,7 @@ export async function openBook(options: BookOptions): Promise<Book> {
     },
     onChange: (entry) => {
       take(entry);
-      if (entry.key.startsWith('model.')) tellChange();
+      if (/^(model|contracts)\./.test(entry.key)) tellChange();
     },
   });
 
@@ -120,6 +137,7 @@ export async function openBook(options: BookOptions): Promise<Book> {
   waiting.abort();
   return {
     findKey: (publicId) => keys.find(publicId),
+    knowsKey: (publicId) => keys.knows(publicId),
     organisation: (orgId) => organisations.find(orgId),
     model: (name, orgId, mode) => catalog.find(name, orgId, mode),
     models: (orgId, mode) => catalog.list(orgId, mode),

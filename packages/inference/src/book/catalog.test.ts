@@ -1,4 +1,5 @@
-import type { ModelEntry } from '@millrace/core/inference';
+import { bookKeys, type ModelEntry } from '@millrace/core/inference';
+import { Fault } from '@millrace/platform/fault';
 import { describe, expect, it } from 'vitest';
 import { createCatalog, mayUseModel, priceOf } from './catalog.ts';
 import { frozenPrice, modelOf } from './book.fixture.ts';
@@ -88,6 +89,52 @@ describe('a price', () => {
 
   it('of a contract beats the list, for its organisation alone', () => {
     expect(priceOf(model, 'org_a', 5_000)?.imageNanoUsd).toBe('7');
+  });
+});
+
+describe('contract prices in parts', () => {
+  const contract = frozenPrice({ promptNanoUsdPerMillion: '7' });
+  const model = modelOf({ contractParts: 2 });
+  const [first = '', second = ''] = [0, 1].map((part) => bookKeys.contractPart(model.name, 2, part));
+  const partOf = (orgId: string) => ({
+    version: 1 as const,
+    contractPrices: { [orgId]: [{ fromMs: null, untilMs: null, price: contract }] },
+  });
+  const priced = (catalog: ReturnType<typeof createCatalog>, orgId: string, mode: 'live' | 'test' = 'live') =>
+    priceOf(catalog.find(model.name, orgId, mode) ?? expect.fail('not found'), orgId, 0)
+      ?.promptNanoUsdPerMillion;
+
+  it.each([
+    ['before the model', true],
+    ['after the model', false],
+  ])('count once all parts have arrived, %s', (_, isBefore) => {
+    const catalog = createCatalog();
+    const putModel = () => catalog.put(bookKeys.model(model.name), model);
+    if (isBefore) catalog.putPart(first, partOf('org_a'));
+    putModel();
+    if (!isBefore) catalog.putPart(first, partOf('org_a'));
+    for (const orgId of ['org_a', 'org_b', 'org_c']) expect(() => priced(catalog, orgId)).toThrow(Fault);
+    catalog.putPart(second, partOf('org_b'));
+    const list = model.prices[0]?.price.promptNanoUsdPerMillion;
+    expect(['org_a', 'org_b', 'org_c'].map((orgId) => priced(catalog, orgId))).toEqual(['7', '7', list]);
+  });
+
+  it('refuse again when a part is removed, but not for test keys, which pay nothing', () => {
+    const catalog = createCatalog();
+    catalog.putPart(first, partOf('org_a'));
+    catalog.putPart(second, partOf('org_b'));
+    catalog.put(bookKeys.model(model.name), model);
+    catalog.putPart(second, null);
+    expect(() => priced(catalog, 'org_a')).toThrow(Fault);
+    expect(priced(catalog, 'org_a', 'test')).toBe('0');
+  });
+
+  it('of another division of the model are not used', () => {
+    const catalog = createCatalog();
+    for (let part = 0; part < 4; part += 1)
+      catalog.putPart(bookKeys.contractPart(model.name, 4, part), partOf('org_a'));
+    catalog.put(bookKeys.model(model.name), model);
+    expect(() => priced(catalog, 'org_a')).toThrow(Fault);
   });
 });
 

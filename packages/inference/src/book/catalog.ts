@@ -1,11 +1,21 @@
-import type { DeploymentEntry, KeyEntry, ModelEntry } from '@millrace/core/inference';
+import {
+  bookKeys,
+  type ContractPartEntry,
+  type DeploymentEntry,
+  type KeyEntry,
+  type ModelEntry,
+} from '@millrace/core/inference';
 import type { FrozenModelPrice } from '@millrace/core/prices';
+import { Fault } from '@millrace/platform/fault';
 
 /** The models in memory, and what an organisation sees of them. Pure. */
 
 type Mode = KeyEntry['mode'];
 
 interface Held {
+  /** As it stands in the bucket. */
+  readonly stored: ModelEntry;
+  /** With its contract prices, if all parts of them are known. */
   readonly entry: ModelEntry;
   readonly visibleTo: ReadonlySet<string> | null;
   /** The same model for test keys. Made once, so that it stays the same object. */
@@ -15,6 +25,8 @@ interface Held {
 export interface Catalog {
   /** Null takes it out. */
   put(key: string, model: ModelEntry | null): void;
+  /** The same for a part of a model's contract prices. */
+  putPart(key: string, part: ContractPartEntry | null): void;
   clear(): void;
   size(): number;
   find(name: string, orgId: string, mode: Mode): ModelEntry | null;
@@ -23,6 +35,7 @@ export interface Catalog {
 
 export function createCatalog(): Catalog {
   const held = new Map<string, Held>();
+  const parts = new Map<string, ContractPartEntry>();
   let byName = new Map<string, Held>();
 
   /** A name is never shadowed by another model's alias, whatever order they came in. */
@@ -35,11 +48,21 @@ export function createCatalog(): Catalog {
   return {
     put(key, model) {
       if (model === null) held.delete(key);
-      else held.set(key, hold(model));
+      else held.set(key, hold(model, parts));
+      index();
+    },
+    putPart(key, part) {
+      if (part === null) parts.delete(key);
+      else parts.set(key, part);
+      const modelKey = bookKeys.model(bookKeys.nameOfModel(key));
+      const model = held.get(modelKey)?.stored;
+      if (model?.contractParts === undefined) return;
+      held.set(modelKey, hold(model, parts));
       index();
     },
     clear() {
       held.clear();
+      parts.clear();
       byName.clear();
     },
     size: () => held.size,
@@ -51,12 +74,25 @@ export function createCatalog(): Catalog {
   };
 }
 
-function hold(entry: ModelEntry): Held {
+function hold(stored: ModelEntry, parts: ReadonlyMap<string, ContractPartEntry>): Held {
   return {
-    entry,
-    visibleTo: entry.visibleTo === null ? null : new Set(entry.visibleTo),
-    twin: testTwin(entry),
+    stored,
+    entry: assemble(stored, parts),
+    visibleTo: stored.visibleTo === null ? null : new Set(stored.visibleTo),
+    twin: testTwin(stored),
   };
+}
+
+/** While a part is missing, the entry keeps `contractParts`, and `priceOf` refuses. */
+function assemble(stored: ModelEntry, parts: ReadonlyMap<string, ContractPartEntry>): ModelEntry {
+  const { contractParts: count, ...rest } = stored;
+  if (count === undefined) return stored;
+  const found = Array.from({ length: count }, (_, part) =>
+    parts.get(bookKeys.contractPart(stored.name, count, part)),
+  ).filter((part) => part !== undefined);
+  if (found.length < count) return stored;
+  const contracts = found.flatMap(({ contractPrices }) => Object.entries(contractPrices));
+  return { ...rest, contractPrices: Object.fromEntries(contracts) };
 }
 
 function seen(model: Held | undefined, orgId: string, mode: Mode): ModelEntry | null {
@@ -88,8 +124,9 @@ function testTwin(entry: ModelEntry): ModelEntry {
     characterNanoUsd: '0',
     priceIds: [],
   };
+  const { contractParts: _, ...rest } = entry;
   return {
-    ...entry,
+    ...rest,
     mode: 'test',
     fallbacks: [],
     prices: [{ fromMs: null, untilMs: null, price: free }],
@@ -98,8 +135,17 @@ function testTwin(entry: ModelEntry): ModelEntry {
   };
 }
 
-/** What this organisation pays at that instant, or null when the model is not priced. */
+/**
+ * What this organisation pays at that instant, or null when the model is not priced. Throws while parts of the contract
+ * prices are missing: the organisation may have a contract, so the list price could be wrong.
+ */
 export function priceOf(model: ModelEntry, orgId: string, atMs: number): FrozenModelPrice | null {
+  if (model.contractParts !== undefined) {
+    throw new Fault('SERVICE_UNAVAILABLE', {
+      internal: `parts of the contract prices of ${model.name} are missing in the gateway book`,
+      retryAfterSeconds: 1,
+    });
+  }
   const prices = model.contractPrices[orgId] ?? model.prices;
   const counting = prices.find(
     ({ fromMs, untilMs }) => (fromMs === null || fromMs <= atMs) && (untilMs === null || atMs < untilMs),
@@ -115,4 +161,9 @@ export function mayUseModel(key: Pick<KeyEntry, 'models'>, model: Pick<ModelEntr
       pattern.endsWith('*') ? model.name.startsWith(pattern.slice(0, -1)) : model.name === pattern,
     )
   );
+}
+
+/** Whether a deployment that takes requests was added to the model, whether or not its engine is up now. */
+export function runsSomewhere({ deployments }: Pick<ModelEntry, 'deployments'>): boolean {
+  return deployments.some(({ weight }) => weight > 0);
 }

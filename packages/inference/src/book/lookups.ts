@@ -43,6 +43,12 @@ export class Lookups<Value extends object> {
     return this.#pending.get(key) ?? this.#load(key);
   }
 
+  /** Whether `find` answers without asking the bucket. */
+  knows(name: string): boolean {
+    const key = this.#options.keyOf(name);
+    return this.#known.has(key) || this.#absent.has(key) || this.#pending.has(key);
+  }
+
   /** A change, or what was looked up. An older one than what is known says nothing. */
   take(entry: BucketEntry): void {
     const { key, revision } = entry;

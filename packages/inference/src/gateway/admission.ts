@@ -3,9 +3,10 @@ import type { Refusal, RequestLimit, Reservation } from '@millrace/core/pots';
 import { Fault } from '@millrace/platform/fault';
 import { rateLimitFault } from '@millrace/platform/http/rate-headers';
 import type { BudgetId, OrgId, RequestId } from '@millrace/platform/ids';
-import { mayUseModel } from '../book/index.ts';
+import { mayUseModel, runsSomewhere } from '../book/index.ts';
 import type { Caller } from './door.ts';
 import type { GatewayParts } from './parts.ts';
+import { explainLack } from './lack.ts';
 import type { Ask } from './server.ts';
 
 /** From a caller and a model's name to a reservation: what is asked for is known, allowed, within its limits and paid for. */
@@ -61,7 +62,10 @@ export function limitsFor({ key, organisation }: Caller, model: ModelEntry): rea
   return list;
 }
 
-function listLimits({ key, organisation }: Caller, model: ModelEntry): RequestLimit[] {
+function listLimits(
+  { key, organisation }: Pick<Caller, 'key' | 'organisation'>,
+  model: ModelEntry,
+): RequestLimit[] {
   const windowMs = minuteMs;
   const limits: RequestLimit[] = [
     {
@@ -97,11 +101,13 @@ export interface Price {
 
 /** One call of Valkey: the limits and the worst case of the request, or a refusal that says which of them it was. */
 export async function pay(
-  parts: Pick<GatewayParts, 'pots' | 'reporter'>,
+  parts: Pick<GatewayParts, 'funds' | 'pots' | 'reporter' | 'settlements'>,
   { caller, onRate }: Pick<Ask, 'caller' | 'onRate'>,
   model: ModelEntry,
   price: Price,
 ): Promise<Reservation> {
+  // Reserved first, it would hold money of the organisation for a request that cannot be served.
+  if (!runsSomewhere(model)) throw new Fault('MODEL_NOT_AVAILABLE', { retryAfterSeconds: 30 });
   // Usage that nobody stores could not be charged, so nothing more is begun.
   if (parts.reporter.isFull()) throw new Fault('LEDGER_UNAVAILABLE', { retryAfterSeconds: 1 });
   const { key } = caller;
@@ -114,14 +120,20 @@ export async function pay(
     budgets: key.budgetIds as readonly BudgetId[],
     limits: limitsFor(caller, model),
     tokens: price.tokens,
+    nextSettled: () => parts.settlements.next(key.orgId),
   });
   // Told even when it is refused: every answer shows the limits.
   onRate(got.rate);
-  if ('refused' in got) throw refusal(got);
+  if ('refused' in got) {
+    if (got.refused === 'INSUFFICIENT_BALANCE') parts.funds.note(key.orgId, false);
+    throw refusal(got);
+  }
+  if (got.leaseId !== null) parts.funds.note(key.orgId, true);
   return got;
 }
 
-function refusal({ refused, rate }: Refusal): Fault {
+function refusal({ refused, rate, lack }: Refusal): Fault {
   if (refused === 'RATE_LIMITED' && rate.refusedBy !== null) return rateLimitFault(rate.refusedBy);
+  if (lack !== undefined) return new Fault(refused, explainLack(lack));
   return new Fault(refused, refused === 'LEDGER_UNAVAILABLE' ? { retryAfterSeconds: 1 } : {});
 }

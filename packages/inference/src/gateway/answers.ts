@@ -1,12 +1,13 @@
 import { renderFault, type FaultTarget } from '@millrace/platform/fault';
+import type { BodyDrain } from '@millrace/platform/http/body-drain';
 import { ignoredFieldsHeader } from '@millrace/platform/http/ignored-fields';
 import { rateHeaders } from '@millrace/platform/http/rate-headers';
 import type { RateDecision } from '@millrace/platform/limiter';
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 
 /** How the gateway answers. Every answer carries the id of its request, and the limits once they are known. */
 
-const inference: FaultTarget = { source: 'interface', errorFamily: 'inference' };
+export const inference: FaultTarget = { source: 'interface', errorFamily: 'inference' };
 
 export type Headers = Record<string, string>;
 
@@ -51,6 +52,36 @@ export function sendFault(
   const { status, headers: own, body } = renderFault(error, inference, requestId);
   sendJson(response, status, { ...headers, ...own }, JSON.stringify(body));
   return status;
+}
+
+export interface UnreadRequest {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly drain: BodyDrain;
+}
+
+/**
+ * A refusal while the body is still arriving. Closing a connection with unread bytes resets it, and the client may lose the
+ * answer. Therefore the answer goes out whole, further bytes are read and dropped while the client sends, and then the connection ends.
+ */
+export function sendFaultWhileReading(
+  { request, response, drain }: UnreadRequest,
+  error: unknown,
+  requestId: string,
+  headers: Headers,
+): void {
+  const { status, headers: own, body } = renderFault(error, inference, requestId);
+  if (response.headersSent || response.destroyed) return;
+  const text = JSON.stringify(body);
+  response.writeHead(status, {
+    ...headers,
+    ...own,
+    connection: 'close',
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(text),
+  });
+  response.write(text);
+  drain.drain(request, () => response.end());
 }
 
 /** After the first byte there is no status any more: one event says what happened, and no `[DONE]` follows. */

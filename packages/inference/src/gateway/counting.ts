@@ -13,6 +13,8 @@ import type { Caller } from './door.ts';
 export interface Counting {
   /** Against the limits of the organisation and the key. */
   ofCaller(caller: Caller): Promise<RateDecision>;
+  /** The same numbers, without counting a request. */
+  peekAtCaller(caller: Caller): Promise<RateDecision>;
   /** What to answer instead of the refusal of a key, and with which limits: who guesses learns when to come back. */
   ofStranger(request: IncomingMessage, refusal: unknown): Promise<Counted>;
 }
@@ -33,21 +35,8 @@ export interface CountingOptions {
 
 export function createCounting({ limiter, trusted, failedAuthRpm }: CountingOptions): Counting {
   return {
-    ofCaller: ({ key, organisation }) => {
-      const policies: RatePolicy[] = [
-        {
-          name: 'organisation',
-          scope: 'organisation',
-          subject: key.orgId,
-          limit: organisation.requestsPerMinute,
-          windowMs: minuteMs,
-        },
-      ];
-      const limit = key.requestsPerMinute;
-      if (limit !== null)
-        policies.push({ name: 'key', scope: 'key', subject: key.keyId, limit, windowMs: minuteMs });
-      return limiter.consume({ tag: key.orgId, policies });
-    },
+    ofCaller: (caller) => limiter.consume({ tag: caller.key.orgId, policies: policiesOf(caller) }),
+    peekAtCaller: (caller) => limiter.peek({ tag: caller.key.orgId, policies: policiesOf(caller) }),
 
     async ofStranger(request, refusal) {
       if (!isFault(refusal) || !isOfAKey(refusal)) return { error: refusal, rate: null };
@@ -63,6 +52,22 @@ export function createCounting({ limiter, trusted, failedAuthRpm }: CountingOpti
       return { error: rate.refusedBy === null ? refusal : rateLimitFault(rate.refusedBy), rate };
     },
   };
+}
+
+function policiesOf({ key, organisation }: Caller): RatePolicy[] {
+  const policies: RatePolicy[] = [
+    {
+      name: 'organisation',
+      scope: 'organisation',
+      subject: key.orgId,
+      limit: organisation.requestsPerMinute,
+      windowMs: minuteMs,
+    },
+  ];
+  const limit = key.requestsPerMinute;
+  if (limit !== null)
+    policies.push({ name: 'key', scope: 'key', subject: key.keyId, limit, windowMs: minuteMs });
+  return policies;
 }
 
 /** A path that is none, or a key that could not be judged, is nobody's guess. */

@@ -3,27 +3,37 @@ import type { KeyEntry, OrganisationEntry } from '@millrace/core/inference';
 import type { Clock } from '@millrace/platform/clock';
 import { Fault } from '@millrace/platform/fault';
 import { readBearer } from '@millrace/platform/http/bearer';
-import { createAddressBook, type AddressBook } from '@millrace/platform/http/client-ip';
+import { addressBlock, createAddressBook, type AddressBook } from '@millrace/platform/http/client-ip';
 import type { IncomingMessage } from 'node:http';
 import type { Book } from '../book/index.ts';
 import { addressOf } from './counting.ts';
+import type { LookupBudget } from './lookup-budget.ts';
 
 /** Who is calling, judged by the book alone. */
 
 export interface Caller {
+  /** Of the key: by it the book is asked for the key again. */
+  readonly publicId: string;
   readonly key: KeyEntry;
   readonly organisation: OrganisationEntry;
 }
 
 export interface DoorOptions {
-  readonly book: Pick<Book, 'findKey' | 'organisation' | 'isStale'>;
+  readonly book: Pick<Book, 'findKey' | 'knowsKey' | 'organisation' | 'isStale'>;
   readonly clock: Clock;
   readonly trusted: AddressBook;
+  /** Of keys that this gateway does not know yet. */
+  readonly lookups: LookupBudget;
 }
 
 export interface Door {
   /** The caller, or a `Fault`. Answers at once for a key in use: a promise costs more than the whole judgement. */
   admit(request: IncomingMessage, scope: string): Caller | Promise<Caller>;
+  /**
+   * Why a caller that was admitted before would be refused now, or null. If its key is not in memory, as after a new
+   * connection to the broker, the key is looked up, and a later call knows.
+   */
+  refusalOf(caller: Caller): Fault | null;
 }
 
 /** What was found of one header text: the work of reading and hashing a secret is done once for each key, not each request. */
@@ -38,7 +48,7 @@ interface Known {
 const mostKnown = 20_000;
 const longestKnown = 128;
 
-export function createDoor({ book, clock, trusted }: DoorOptions): Door {
+export function createDoor({ book, clock, trusted, lookups }: DoorOptions): Door {
   const known = new Map<string, Known>();
   const networks = new WeakMap<KeyEntry, AddressBook>();
 
@@ -69,14 +79,20 @@ export function createDoor({ book, clock, trusted }: DoorOptions): Door {
         throw new Fault('INVALID_API_KEY');
       presented.matched = key;
     }
-    if (key.refusedFor !== null) throw new Fault(key.refusedFor);
-    if (key.expiresAtMs !== null && key.expiresAtMs <= clock.nowMs()) throw new Fault('API_KEY_EXPIRED');
+    const refusal = refusalOfKey(key);
+    if (refusal !== null) throw refusal;
     // An organisation that the book does not know cannot be judged, and a key without one should not be.
     if (organisation === null) throw new Fault('SERVICE_UNAVAILABLE', { retryAfterSeconds: 1 });
     if (organisation.isSuspended) throw new Fault('ORGANISATION_SUSPENDED');
     if (key.allowedIps.length > 0 && !isInside(key, from.request)) throw new Fault('IP_NOT_ALLOWED');
     if (!key.scopes.includes(from.scope)) throw missingScope(from.scope);
-    return { key, organisation };
+    return { publicId: presented.publicId, key, organisation };
+  }
+
+  function refusalOfKey(key: KeyEntry): Fault | null {
+    if (key.refusedFor !== null) return new Fault(key.refusedFor);
+    const isExpired = key.expiresAtMs !== null && key.expiresAtMs <= clock.nowMs();
+    return isExpired ? new Fault('API_KEY_EXPIRED') : null;
   }
 
   function isInside(key: KeyEntry, request: IncomingMessage): boolean {
@@ -90,7 +106,11 @@ export function createDoor({ book, clock, trusted }: DoorOptions): Door {
     presented: Known,
     from: { readonly request: IncomingMessage; readonly scope: string },
   ): Promise<Caller> {
-    const key = await book.findKey(presented.publicId);
+    const { publicId } = presented;
+    const find = async (): Promise<KeyEntry | null> => book.findKey(publicId);
+    const key = book.knowsKey(publicId)
+      ? await find()
+      : await lookups.run(addressBlock(addressOf(from.request, trusted)), find);
     const organisation = key === null ? null : await book.organisation(key.orgId);
     return judge(presented, key, organisation, from);
   }
@@ -99,13 +119,35 @@ export function createDoor({ book, clock, trusted }: DoorOptions): Door {
     admit(request, scope) {
       if (book.isStale()) throw new Fault('KEY_FEED_STALE', { retryAfterSeconds: 5 });
       const presented = knownOf(request.headers.authorization ?? '');
+      if (!book.knowsKey(presented.publicId)) return lookUp(presented, { request, scope });
       const key = book.findKey(presented.publicId);
       if (key instanceof Promise) return lookUp(presented, { request, scope });
       const organisation = key === null ? null : book.organisation(key.orgId);
       if (organisation instanceof Promise) return lookUp(presented, { request, scope });
       return judge(presented, key, organisation, { request, scope });
     },
+    refusalOf({ publicId, key: before }) {
+      const key = inMemory(() => book.findKey(publicId));
+      if (key === undefined) return null;
+      // The bucket is whole and has no such key: it was deleted.
+      if (key === null) return new Fault('API_KEY_REVOKED');
+      const organisation = inMemory(() => book.organisation(before.orgId));
+      if (organisation?.isSuspended === true) return new Fault('ORGANISATION_SUSPENDED');
+      return refusalOfKey(key);
+    },
   };
+}
+
+/** Undefined while it is looked up, or when it cannot be. */
+function inMemory<Entry>(find: () => Entry | Promise<Entry>): Entry | undefined {
+  try {
+    const found = find();
+    if (!(found instanceof Promise)) return found;
+    found.catch(() => undefined);
+  } catch {
+    // An entry that cannot be read decides nothing about a request that runs.
+  }
+  return undefined;
 }
 
 function missingScope(scope: string): Fault {

@@ -1,22 +1,25 @@
 import type { UsageAttempt, UsageEvent } from '@millrace/core/inference';
 import type { Reservation } from '@millrace/core/pots';
 import type { Clock } from '@millrace/platform/clock';
+import type { Fault } from '@millrace/platform/fault';
 import type { RequestId } from '@millrace/platform/ids';
 import type { Counts } from '../adapters/adapter.ts';
 import type { UsageReporter } from '../usage/index.ts';
 import type { Caller } from './door.ts';
 import type { Roster, Seat } from './roster.ts';
+import type { Settlements } from './settlements.ts';
 
 /** One admitted request, from its reservation to its usage event. It ends exactly once, whatever happens to it. */
 
 export interface Purse {
-  settle(reservation: Reservation, actual: bigint, tokens: number): void;
+  settle(reservation: Reservation, actual: bigint, tokens: number): Promise<void>;
 }
 
 export interface ExchangeParts {
   readonly clock: Clock;
   readonly reporter: Pick<UsageReporter, 'report' | 'checkpoint'>;
   readonly purse: Purse;
+  readonly settlements: Pick<Settlements, 'began' | 'ended'>;
   /** All that run here: for drains, deadlines and checkpoints. */
   readonly running: Roster<Exchange>;
 }
@@ -48,6 +51,11 @@ export interface Session {
   measure(): Measured;
   /** Ends the attempt under way, if there is one. */
   abort(why: Error): void;
+  /**
+   * The caller may no longer have the answer: its key was revoked or has expired, or its organisation is suspended. It gets the
+   * error and pays like a client that leaves; otherwise tenants could revoke keys to get free work. A second call does nothing.
+   */
+  shutOut(why: Fault): void;
 }
 
 export interface Ending {
@@ -116,6 +124,10 @@ export class Exchange {
     this.#session?.abort(why);
   }
 
+  shutOut(why: Fault): void {
+    this.#session?.shutOut(why);
+  }
+
   /** What counts if this process dies now. */
   checkpoint(): void {
     if (this.#session === null) return;
@@ -131,13 +143,17 @@ export class Exchange {
     const session = this.#session;
     if (session === null) return;
     this.#session = null;
-    const { reporter, purse, running } = this.#parts;
+    const { reporter, purse, running, settlements } = this.#parts;
     const { reservation } = this.#admitted;
+    const { orgId } = reservation;
     const seat = this.#seat;
     const event = this.#event('final', session.measure(), ending);
+    settlements.began(orgId);
     reporter.report(event, () => {
       running.leave(seat);
-      purse.settle(reservation, BigInt(event.amountNanoUsd), event.tokensPrompt + event.tokensCompletion);
+      const tokens = event.tokensPrompt + event.tokensCompletion;
+      const settled = purse.settle(reservation, BigInt(event.amountNanoUsd), tokens);
+      void settled.finally(() => settlements.ended(orgId));
     });
   }
 

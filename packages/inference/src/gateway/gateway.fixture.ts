@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { createContract, defaultProviders } from '@millrace/contract';
 import { mintKey } from '@millrace/core/identity';
 import type { KeyEntry, ModelEntry, UsageEvent } from '@millrace/core/inference';
-import type { PotClient, Refusal, ReserveAsk, Reservation } from '@millrace/core/pots';
+import type { Lack, PotClient, Refusal, ReserveAsk, Reservation } from '@millrace/core/pots';
 import { systemClock } from '@millrace/platform/clock';
 import type { LeaseId } from '@millrace/platform/ids';
 import type { Limiter, PolicyState, RateDecision, RateRequest } from '@millrace/platform/limiter';
@@ -23,11 +23,15 @@ export interface GatewayWorld {
   readonly gateway: Gateway;
   readonly key: string;
   readonly testKey: string;
+  /** Of another organisation. */
+  readonly otherKey: string;
+  /** A key of a new organisation. */
+  newKey(fields: { readonly mode: 'live' | 'test'; readonly isFunded: boolean }): string;
   readonly purse: PurseDouble;
   readonly usage: UsageDouble;
-  readonly book: { isStale: boolean; readonly keys: Map<string, KeyEntry> };
+  readonly book: { isStale: boolean; readonly keys: Map<string, KeyEntry>; readonly suspended: Set<string> };
   /** Of each organisation and address, for what costs no money. */
-  readonly limits: { perMinute: number };
+  readonly limits: { perMinute: number; answersAfter: Promise<void> | null };
   post(
     path: string,
     body: unknown,
@@ -41,6 +45,7 @@ export interface GatewayWorld {
 
 export interface PurseDouble {
   refuseWith: Refusal['refused'] | null;
+  lack: Lack | null;
   /** Reserve no more than this of what can be made smaller. */
   affordable: bigint | null;
   /** Answers no sooner. */
@@ -107,13 +112,13 @@ export function deploymentFixture(
 const unlimited: RateDecision = { allowed: true, degraded: false, policies: [], refusedBy: null };
 
 /** Counts for ever and forgets nothing: enough to be refused by. */
-function limiterDouble(limits: { perMinute: number }): Limiter {
+function limiterDouble(limits: GatewayWorld['limits']): Limiter {
   const counts = new Map<string, number>();
-  const look = (request: RateRequest, cost: number): RateDecision => {
+  const look = (request: RateRequest, { keep }: { keep: boolean }): RateDecision => {
     const states = request.policies.map((policy): PolicyState => {
       const most = Math.min(policy.limit, limits.perMinute);
-      const used = (counts.get(policy.subject) ?? 0) + cost;
-      if (used <= most) counts.set(policy.subject, used);
+      const used = (counts.get(policy.subject) ?? 0) + 1;
+      if (keep && used <= most) counts.set(policy.subject, used);
       const remaining = Math.max(0, most - used);
       return {
         policy,
@@ -126,12 +131,19 @@ function limiterDouble(limits: { perMinute: number }): Limiter {
     const refusedBy = states.find(({ retryAfterMs }) => retryAfterMs > 0) ?? null;
     return { allowed: refusedBy === null, degraded: false, policies: states, refusedBy };
   };
-  return { consume: async (request) => look(request, 1), peek: async (request) => look(request, 0) };
+  return {
+    consume: async (request) => {
+      await limits.answersAfter;
+      return look(request, { keep: true });
+    },
+    peek: async (request) => look(request, { keep: false }),
+  };
 }
 
 function purseDouble(): PurseDouble & Pick<PotClient, 'reserve' | 'settle' | 'tend' | 'close'> {
   const double: PurseDouble = {
     refuseWith: null,
+    lack: null,
     affordable: null,
     answersAfter: null,
     reserved: [],
@@ -139,7 +151,10 @@ function purseDouble(): PurseDouble & Pick<PotClient, 'reserve' | 'settle' | 'te
   };
   return Object.assign(double, {
     async reserve(ask: ReserveAsk): Promise<Reservation | Refusal> {
-      if (double.refuseWith !== null) return { refused: double.refuseWith, rate: unlimited };
+      if (double.refuseWith !== null) {
+        const why = double.lack === null ? {} : { lack: double.lack };
+        return { refused: double.refuseWith, rate: unlimited, ...why };
+      }
       double.reserved.push(ask);
       await double.answersAfter;
       const most = double.affordable ?? ask.amount;
@@ -205,6 +220,7 @@ export interface WorldOptions {
   readonly consoleOrigins?: readonly string[];
   readonly models: readonly ModelEntry[];
   readonly limits?: GatewayOptions['limits'];
+  readonly slots?: GatewayOptions['slots'];
   readonly upstreams?: GatewayOptions['upstreams'];
 }
 
@@ -214,11 +230,20 @@ export async function createGatewayWorld(options: WorldOptions): Promise<Gateway
   const orgId = testIds.next('org');
   const key = mint('live', keys, orgId);
   const testKey = mint('test', keys, orgId);
-  const state = { isStale: false, keys };
+  const otherKey = mint('live', keys, testIds.next('org'));
+  const unfunded = new Set<string>();
+  const state = { isStale: false, keys, suspended: new Set<string>() };
   const seen = options.models;
   const book: Book = {
     findKey: (publicId) => keys.get(publicId) ?? null,
-    organisation: (id) => ({ version: 1, orgId: id, isSuspended: false, requestsPerMinute: 1_000_000 }),
+    knowsKey: () => true,
+    organisation: (id) => ({
+      version: 1,
+      orgId: id,
+      isSuspended: state.suspended.has(id),
+      isFunded: !unfunded.has(id),
+      requestsPerMinute: 1_000_000,
+    }),
     model: (name, _orgId, mode) =>
       seen.find((model) => model.mode === mode && (model.name === name || model.aliases.includes(name))) ??
       null,
@@ -229,7 +254,7 @@ export async function createGatewayWorld(options: WorldOptions): Promise<Gateway
   };
   const purse = purseDouble();
   const usage = usageDouble();
-  const limits = { perMinute: Infinity };
+  const limits: GatewayWorld['limits'] = { perMinute: Infinity, answersAfter: null };
   const limiter = limiterDouble(limits);
   const router = createRouter({ clock: systemClock, log, gatewayId: 'fixture' });
   const contract = createContract({ providers: defaultProviders, widePenalties: false });
@@ -246,6 +271,7 @@ export async function createGatewayWorld(options: WorldOptions): Promise<Gateway
     trustedProxies: [],
     consoleOrigins: options.consoleOrigins ?? [],
     schemas: contract.schemas,
+    slots: options.slots ?? null,
     ...(options.limits === undefined ? {} : { limits: options.limits }),
     ...(options.upstreams === undefined ? {} : { upstreams: options.upstreams }),
   });
@@ -261,6 +287,12 @@ export async function createGatewayWorld(options: WorldOptions): Promise<Gateway
     gateway,
     key,
     testKey,
+    otherKey,
+    newKey({ mode, isFunded }) {
+      const newOrgId = testIds.next('org');
+      if (!isFunded) unfunded.add(newOrgId);
+      return mint(mode, keys, newOrgId);
+    },
     purse,
     usage,
     book: state,
@@ -273,7 +305,7 @@ export async function createGatewayWorld(options: WorldOptions): Promise<Gateway
         ...(signal === undefined ? {} : { signal }),
       }),
     async settled() {
-      const untilMs = systemClock.monotonicMs() + 5_000;
+      const untilMs = systemClock.monotonicMs() + 120_000;
       while (gateway.inFlight() > 0) {
         if (systemClock.monotonicMs() > untilMs) throw new Error('Requests still run.');
         await systemClock.sleep(2);

@@ -3,6 +3,7 @@ import type { PotClient } from '@millrace/core/pots';
 import type { Clock } from '@millrace/platform/clock';
 import type { IdSource } from '@millrace/platform/ids';
 import { startLoop, type Loop } from '@millrace/platform/lifecycle';
+import { createBodyBudget } from '@millrace/platform/http/body-budget';
 import { createAddressBook } from '@millrace/platform/http/client-ip';
 import type { Limiter } from '@millrace/platform/limiter';
 import type { Logger } from '@millrace/platform/log';
@@ -14,10 +15,15 @@ import type { UsageReporter } from '../usage/index.ts';
 import { createCounting } from './counting.ts';
 import { createCrossOrigin } from './cross-origin.ts';
 import { createDoor } from './door.ts';
+import type { EngineSlots } from './engine-slots.ts';
 import type { Exchange } from './exchange.ts';
+import { createFunds } from './funds.ts';
+import { createLookupBudget } from './lookup-budget.ts';
 import { Roster } from './roster.ts';
 import { gatewayRoutes } from './routes.ts';
 import { createGatewayServer } from './server.ts';
+import { createSettlements } from './settlements.ts';
+import { createTemplateOverheads } from './template-overheads.ts';
 import { createUpstreams, type UpstreamsOptions } from './upstreams.ts';
 import { defaultGatewayLimits, type GatewayLimits, type GatewayParts } from './parts.ts';
 
@@ -39,6 +45,8 @@ export interface GatewayOptions {
   readonly schemas: Pick<ContractSchemas, 'chatRequest'>;
   readonly limits?: Partial<GatewayLimits>;
   readonly upstreams?: Partial<UpstreamsOptions>;
+  /** Lets organisations reuse their prompts in slots of llama.cpp; nothing is reused unless given. */
+  readonly slots?: EngineSlots | null;
   readonly tls?: { readonly cert: string; readonly key: string } | null;
 }
 
@@ -85,25 +93,37 @@ export function createGateway(options: GatewayOptions): Gateway {
     // Shorter than the five seconds after which common Python servers close an idle connection: a request sent into that
     // closing would fail.
     keepAliveMs: 4_000,
+    clock,
     ...options.upstreams,
   });
+  const settlements = createSettlements(clock);
   const parts: GatewayParts = {
     clock,
+    settlements,
+    templates: createTemplateOverheads(),
     ids: options.ids,
     log,
     book,
-    door: createDoor({ book, clock, trusted }),
+    door: createDoor({
+      book,
+      clock,
+      trusted,
+      lookups: createLookupBudget({ clock, failedPerMinute: options.failedAuthRpm }),
+    }),
     counting: createCounting({ limiter: options.limiter, trusted, failedAuthRpm: options.failedAuthRpm }),
+    funds: createFunds(clock),
     pots,
     router,
     reporter,
     upstreams,
+    slots: options.slots ?? null,
     limits,
     exchanges: {
       clock,
       reporter,
       running,
-      purse: { settle: (reservation, actual, tokens) => void pots.settle(reservation, actual, tokens) },
+      purse: pots,
+      settlements,
     },
   };
   const open = new Roster<ServerResponse>();
@@ -112,13 +132,15 @@ export function createGateway(options: GatewayOptions): Gateway {
     parts,
     routes: gatewayRoutes(parts, options.schemas),
     isDraining: () => draining,
+    bodies: createBodyBudget(limits.bodies, limits.bodyBytes),
     open,
     crossOrigin: createCrossOrigin(options.consoleOrigins ?? []),
     tls: options.tls ?? null,
   });
   const loops: Loop[] = [
     startLoop({ name: 'gateway deadlines', clock, log, idleMs: lookMs }, async () => {
-      lookAfter(running, clock.monotonicMs(), limits);
+      lookAfter(running, parts);
+      upstreams.closeUnused();
       return 'idle';
     }),
     startLoop({ name: 'gateway leases', clock, log, idleMs: tendMs }, async () => {
@@ -166,10 +188,14 @@ export function createGateway(options: GatewayOptions): Gateway {
   };
 }
 
-/** Ends what took too long, and writes down how far the long ones have come. */
-function lookAfter(running: Roster<Exchange>, nowMs: number, limits: GatewayLimits): void {
+/** Ends requests that took too long or whose key was revoked, and reports how far the long ones have come. */
+function lookAfter(running: Roster<Exchange>, { clock, door, limits }: GatewayParts): void {
+  const nowMs = clock.monotonicMs();
   for (const exchange of running.list()) {
     if (exchange.isOver) continue;
+    const refusal = door.refusalOf(exchange.caller);
+    // The engine may still work on a request that is shut out, so the deadline below applies to it too.
+    if (refusal !== null) exchange.shutOut(refusal);
     if (nowMs - exchange.startedMs >= limits.longestRequestMs) exchange.abort(new TookTooLong());
     else if (nowMs - exchange.checkpointedMs >= limits.checkpointMs) exchange.checkpoint();
   }

@@ -1,7 +1,7 @@
 import { createServer, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { usageEvent } from '@millrace/core/inference';
-import { startChatDouble, type ChatDouble } from '@millrace/testing';
+import { startChatDouble, startStopwatch, type ChatDouble, stretchedMs } from '@millrace/testing';
 import { systemClock } from '@millrace/platform/clock';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import {
@@ -62,12 +62,12 @@ describe('a body of very many values', () => {
     ['fields that nobody knows', `{"model":"acme/chat","messages":[],"x":[${'[],'.repeat(1_000_000)}[]]}`],
   ])('is refused before it is parsed: %s', async (_what, body) => {
     const { post } = await open();
-    const startedMs = systemClock.monotonicMs();
+    const stopwatch = startStopwatch();
     const answer = await post('/v1/chat/completions', body);
     expect(answer.status).toBe(422);
     expect(await answer.json()).toMatchObject({ detail: [{ msg: 'holds more than 20000 values' }] });
     // Everybody else waits as long: parsed and judged it would take many seconds.
-    expect(systemClock.monotonicMs() - startedMs).toBeLessThan(1_000);
+    expect(await stopwatch.elapsedMs()).toBeLessThan(stretchedMs(1_000));
   });
 });
 
@@ -205,11 +205,11 @@ describe('an engine', () => {
       'data: [DONE]',
     ]);
     const models = [modelFixture({ deployments: [deploymentFixture({ address: raw.address })] })];
-    const opened = await open({ models, upstreams: { silenceMs: 1_500 } });
-    const startedMs = systemClock.monotonicMs();
+    const opened = await open({ models, upstreams: { silenceMs: 30_000 } });
+    const stopwatch = startStopwatch();
     const text = await (await opened.post('/v1/chat/completions', { ...ask, stream: true })).text();
     expect(text.endsWith('data: [DONE]\n\n')).toBe(true);
-    expect(systemClock.monotonicMs() - startedMs).toBeLessThan(1_000);
+    expect(await stopwatch.elapsedMs()).toBeLessThan(stretchedMs(1_000));
     await opened.settled();
     expect(opened.usage.finals).toMatchObject([
       { finishReason: 'stop', cancelled: false, tokensCompletion: 1 },
@@ -239,7 +239,7 @@ describe('an engine', () => {
     await opened.settled();
     const [final] = opened.usage.finals;
     expect(usageEvent.safeParse(final).error?.issues).toBeUndefined();
-    expect(final).toMatchObject({ tokensPrompt: 1, tokensCompletion: 1 });
+    expect(final).toMatchObject({ tokensPrompt: 6, tokensCompletion: 1 });
     raw.close();
   });
 });

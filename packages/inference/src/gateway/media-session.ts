@@ -15,7 +15,7 @@ import {
   type MediaUnits,
 } from '../wire/media.ts';
 import { findModel, pay, usableOf } from './admission.ts';
-import { answerHeaders, limitUnread, sendFault } from './answers.ts';
+import { answerHeaders, limitUnread, sendFault, type Headers } from './answers.ts';
 import { Exchange, type Measured, type Session } from './exchange.ts';
 import type { GatewayParts } from './parts.ts';
 import { priceFor } from './pricing.ts';
@@ -24,7 +24,7 @@ import type { Ask } from './server.ts';
 import { faultOf, tooLarge } from './text-relay.ts';
 import { AnswerTooLarge } from './upstreams.ts';
 
-/** Pictures and speech: whole answers, charged for what was made, or not at all. */
+/** Images and speech: whole answers. A client pays for what was made, even if it left or lost its key meanwhile. */
 
 const nothing: MediaUnits = { imagePixelSteps: 0, characters: 0 };
 const noTokens = { prompt: 0, cached: 0, completion: 0 };
@@ -52,10 +52,11 @@ export async function serveMedia<Wish, Answer>(
     tokens: 0,
   });
   const headers = answerHeaders(requestId, reservation.rate, ignored);
-  const session = new MediaSession(parts, { operation, wish, ask, model, price, reservation, able });
+  const session = new MediaSession(parts, { operation, wish, ask, model, price, reservation, able, headers });
   try {
     const { contentType, body } = await session.run();
-    if (ask.response.destroyed) return;
+    // The client left, or was shut out.
+    if (ask.response.destroyed || ask.response.headersSent) return;
     ask.response.writeHead(200, {
       ...headers,
       'content-type': contentType,
@@ -85,13 +86,20 @@ interface MediaWork<Wish, Answer> {
   readonly reservation: Reservation;
   /** Those that can do all that is asked for. */
   readonly able: readonly DeploymentEntry[];
+  readonly headers: Headers;
 }
 
 class MediaSession<Wish, Answer> implements Session {
   readonly #parts: GatewayParts;
   readonly #work: MediaWork<Wish, Answer>;
   readonly #exchange: Exchange;
+  /** Ends everything: this process stops the request. */
   readonly #ending = new AbortController();
+  /**
+   * Aborts when the client left or was shut out (a `Fault`). That ends the wait for an engine, but not the work of an engine: it
+   * finishes the image and keeps its slot busy until then.
+   */
+  readonly #leaving = new AbortController();
   readonly #except: Set<string>;
   #made: MediaUnits = nothing;
   #failure: EngineFailure | null = null;
@@ -110,10 +118,9 @@ class MediaSession<Wish, Answer> implements Session {
       streamed: false,
     };
     this.#exchange = new Exchange(parts.exchanges, admitted, this);
-    // An engine that draws for nobody is stopped; a client that left after the answer was made has it.
-    work.ask.response.on('close', () => this.#ending.abort(new Error('The client has left.')));
+    work.ask.response.on('close', () => this.#leaving.abort(new Error('The client has left.')));
     // It may have left while its money was set aside.
-    if (work.ask.response.destroyed) this.#ending.abort(new Error('The client has left.'));
+    if (work.ask.response.destroyed) this.#leaving.abort(new Error('The client has left.'));
   }
 
   measure(): Measured {
@@ -125,8 +132,14 @@ class MediaSession<Wish, Answer> implements Session {
     this.#ending.abort(why);
   }
 
+  shutOut(why: Fault): void {
+    if (this.#leaving.signal.aborted) return;
+    this.#leaving.abort(why);
+    const { ask, headers } = this.#work;
+    sendFault(ask.response, why, ask.requestId, headers);
+  }
+
   async run() {
-    const { ask } = this.#work;
     try {
       for (;;) {
         const visit = await this.#visit();
@@ -137,15 +150,17 @@ class MediaSession<Wish, Answer> implements Session {
         }
       }
     } finally {
-      const cancelled = this.#ending.signal.aborted && !ask.response.writableFinished;
-      this.#exchange.end({ cancelled, finishReason: this.#made === nothing ? 'error' : 'stop' });
+      const isShutOut = this.#leaving.signal.reason instanceof Fault;
+      const cancelled = !isShutOut && (this.#leaving.signal.aborted || this.#ending.signal.aborted);
+      const finishReason = this.#made === nothing || isShutOut ? 'error' : 'stop';
+      this.#exchange.end({ cancelled, finishReason });
     }
   }
 
   async #visit(): Promise<Visit> {
     const { model, ask } = this.#work;
     const { router } = this.#parts;
-    const { signal } = this.#ending;
+    const signal = AbortSignal.any([this.#leaving.signal, this.#ending.signal]);
     if (signal.aborted) throw endedEarly(signal.reason);
     const wish = { orgId: ask.caller.key.orgId, prefix: '', by: 'affinity', except: this.#except } as const;
     const first = router.route(model, wish);
@@ -188,7 +203,7 @@ class MediaSession<Wish, Answer> implements Session {
     }
     if (this.#ending.signal.aborted) {
       visit.end('cancelled');
-      throw endedEarly(error);
+      throw endedEarly(this.#ending.signal.reason);
     }
     const failure = failureIn(error);
     this.#failure = failure;
@@ -200,7 +215,8 @@ class MediaSession<Wish, Answer> implements Session {
       { requestId: this.#exchange.requestId, status: failure.status, reason: failure.reason },
       'an engine failed a request',
     );
-    const mayTryOn = failure.retryable && this.#exchange.attempts < limits.attempts;
+    const isWanted = !this.#leaving.signal.aborted;
+    const mayTryOn = isWanted && failure.retryable && this.#exchange.attempts < limits.attempts;
     if (!mayTryOn || !router.mayRetry(this.#work.model)) throw faultOf(failure);
   }
 
@@ -214,7 +230,7 @@ class MediaSession<Wish, Answer> implements Session {
 
 /** The client hears it only if it was this process that ended it. */
 function endedEarly(cause: unknown): Fault {
-  return new Fault('UPSTREAM_TIMEOUT', { cause });
+  return cause instanceof Fault ? cause : new Fault('UPSTREAM_TIMEOUT', { cause });
 }
 
 function throwEndedEarly(cause: unknown): never {

@@ -1,5 +1,5 @@
 import { Fault } from '@millrace/platform/fault';
-import { toWireModelList, toWireModelPrice } from '../book/index.ts';
+import { runsSomewhere, toWireModelList, toWireModelPrice } from '../book/index.ts';
 import { findModel } from './admission.ts';
 import { answerHeaders, sendJson } from './answers.ts';
 import type { GatewayParts } from './parts.ts';
@@ -10,7 +10,13 @@ import type { Ask } from './server.ts';
 
 export function serveModels({ book }: GatewayParts, { caller, response, requestId, rate }: Ask): void {
   const { key } = caller;
-  const list = toWireModelList(book.models(key.orgId, key.mode), key);
+  const models = book.models(key.orgId, key.mode);
+  // A model is offered once a deployment serves it, or a model that stands in for it.
+  const running = new Set(models.filter(runsSomewhere).map(({ name }) => name));
+  const offered = models.filter(
+    ({ name, fallbacks }) => running.has(name) || fallbacks.some((other) => running.has(other)),
+  );
+  const list = toWireModelList(offered, key);
   sendJson(response, 200, answerHeaders(requestId, rate()), JSON.stringify(list));
 }
 

@@ -1,5 +1,6 @@
 import type { PotClient } from '@millrace/core/pots';
 import type { Clock } from '@millrace/platform/clock';
+import type { BodyBudgetLimits } from '@millrace/platform/http/body-budget';
 import type { IdSource } from '@millrace/platform/ids';
 import type { Logger } from '@millrace/platform/log';
 import type { Book } from '../book/index.ts';
@@ -7,7 +8,11 @@ import type { Router } from '../routing/index.ts';
 import type { UsageReporter } from '../usage/index.ts';
 import type { Counting } from './counting.ts';
 import type { Door } from './door.ts';
+import type { EngineSlots } from './engine-slots.ts';
 import type { ExchangeParts } from './exchange.ts';
+import type { Funds } from './funds.ts';
+import type { Settlements } from './settlements.ts';
+import type { TemplateOverheads } from './template-overheads.ts';
 import type { Upstreams } from './upstreams.ts';
 
 /** What a request meets on its way. */
@@ -18,11 +23,16 @@ export interface GatewayParts {
   readonly book: Book;
   readonly door: Door;
   readonly counting: Counting;
+  readonly funds: Funds;
   readonly pots: PotClient;
   readonly router: Router;
   readonly reporter: UsageReporter;
   readonly upstreams: Upstreams;
+  /** Null: prompts in slots of engines are never reused. */
+  readonly slots: EngineSlots | null;
   readonly exchanges: ExchangeParts;
+  readonly settlements: Settlements;
+  readonly templates: TemplateOverheads;
   readonly limits: GatewayLimits;
 }
 
@@ -31,6 +41,8 @@ export interface GatewayLimits {
   readonly bodyBytes: number;
   /** Texts, numbers, lists and objects in one body, on all levels of it. */
   readonly bodyValues: number;
+  /** Of all bodies that are arriving at once. One of the largest size fits in any case. */
+  readonly bodies: BodyBudgetLimits;
   /** Of an answer in one piece. */
   readonly answerBytes: number;
   /** The longest a request may take in all: as long as leases are made for. */
@@ -46,6 +58,14 @@ export interface GatewayLimits {
 export const defaultGatewayLimits: GatewayLimits = {
   bodyBytes: 4 * 1024 * 1024,
   bodyValues: 20_000,
+  bodies: {
+    processBytes: 64 * 1024 * 1024,
+    processBodies: 2_048,
+    unfundedBytes: 16 * 1024 * 1024,
+    unfundedBodies: 512,
+    callerBytes: 16 * 1024 * 1024,
+    callerBodies: 256,
+  },
   answerBytes: 64 * 1024 * 1024,
   longestRequestMs: 600_000,
   attempts: 3,

@@ -1,15 +1,18 @@
 import { Fault } from '@millrace/platform/fault';
+import type { BodyBudget } from '@millrace/platform/http/body-budget';
+import { createBodyDrain } from '@millrace/platform/http/body-drain';
 import type { RequestId } from '@millrace/platform/ids';
 import { rateLimitFault } from '@millrace/platform/http/rate-headers';
 import type { RateDecision } from '@millrace/platform/limiter';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import { answerHeaders, sendFault } from './answers.ts';
-import { holdsMoreValuesThan } from '../wire/json-values.ts';
+import { answerHeaders, sendFault, sendFaultWhileReading } from './answers.ts';
+import { answerBrokenConnections } from './broken-connections.ts';
 import type { Counting } from './counting.ts';
 import type { CrossOrigin } from './cross-origin.ts';
 import type { Caller } from './door.ts';
-import type { GatewayLimits, GatewayParts } from './parts.ts';
+import type { GatewayParts } from './parts.ts';
+import { readJson } from './read-body.ts';
 import type { Roster } from './roster.ts';
 
 /** The front of the gateway: which operation is meant, who calls, and the body, read once and bounded. */
@@ -37,7 +40,9 @@ export interface GatewayRoute {
 }
 
 export interface GatewayServerOptions {
-  readonly parts: Pick<GatewayParts, 'counting' | 'door' | 'ids' | 'log' | 'limits'>;
+  readonly parts: Pick<GatewayParts, 'clock' | 'counting' | 'door' | 'funds' | 'ids' | 'log' | 'limits'>;
+  /** The memory that bodies may hold while they arrive. */
+  readonly bodies: BodyBudget;
   readonly routes: readonly GatewayRoute[];
   readonly isDraining: () => boolean;
   /** Every answer that has not gone out to its end. */
@@ -55,6 +60,7 @@ interface Found {
 
 export function createGatewayServer(options: GatewayServerOptions): Server {
   const { parts, routes, open } = options;
+  const drain = createBodyDrain(parts.clock);
   const exact = new Map<string, GatewayRoute[]>();
   const varying = routes.filter(({ path }) => path instanceof RegExp);
   for (const route of routes) {
@@ -78,15 +84,17 @@ export function createGatewayServer(options: GatewayServerOptions): Server {
     const answer = (error: unknown): void => {
       if (!(error instanceof Fault))
         parts.log.error({ err: error, requestId }, 'a request failed for a reason of ours');
-      // What is left of the body is not waited for.
-      if (!request.complete) response.shouldKeepAlive = false;
-      sendFault(response, error, requestId, answerHeaders(requestId, rate));
+      const headers = answerHeaders(requestId, rate);
+      if (request.complete) sendFault(response, error, requestId, headers);
+      else sendFaultWhileReading({ request, response, drain }, error, requestId, headers);
     };
     const onRate = (decision: RateDecision): void => {
       rate = decision;
     };
     /** Who was refused before it was paid for has made a request all the same. */
     const fail = (error: unknown): void => {
+      // The rest of the body is dropped from here on: unread bytes of refused requests would take memory while they wait.
+      if (!request.complete) request.resume();
       if (rate !== null) answer(error);
       else
         countRefusal(parts.counting, { request, caller: known, error, onRate }).then(answer, () =>
@@ -129,9 +137,25 @@ export function createGatewayServer(options: GatewayServerOptions): Server {
           counted.then(() => serve(caller, undefined)).catch(answer);
           return;
         }
-        // A body may be on its way for a minute, and a key be revoked meanwhile: who calls is judged again.
-        const go = (body: unknown): void => admit((current) => serve(current, body));
-        readJson(request, parts.limits, go, fail);
+        // Opened before anything is waited for: bytes that arrive meanwhile already take memory.
+        const share = options.bodies.open({
+          subject: caller.key.orgId,
+          isFunded: parts.funds.isFunded(caller),
+        });
+        const read = (): void =>
+          readJson(request, {
+            limits: parts.limits,
+            share,
+            // A body may take a minute to arrive, and its key may be revoked meanwhile: the caller is judged again.
+            done: (body) => admit((current) => serve(current, body)),
+            fail,
+          });
+        const refuse = (error: unknown): void => {
+          share.release();
+          fail(error);
+        };
+        if (isShort(request)) read();
+        else refuseExhausted(parts.counting, caller, onRate).then(read, refuse);
       });
     } catch (error) {
       fail(error);
@@ -139,9 +163,12 @@ export function createGatewayServer(options: GatewayServerOptions): Server {
   }
 
   const timeouts = { requestTimeout: 60_000, headersTimeout: 10_000, keepAliveTimeout: 72_000 };
-  return options.tls === null
-    ? createServer(timeouts, handle)
-    : createTlsServer({ ...timeouts, ...options.tls, minVersion: 'TLSv1.2' }, handle);
+  const server =
+    options.tls === null
+      ? createServer(timeouts, handle)
+      : createTlsServer({ ...timeouts, ...options.tls, minVersion: 'TLSv1.2' }, handle);
+  answerBrokenConnections(server, parts, open);
+  return server;
 }
 
 /** Reading costs no money, so its limits are a call of their own. */
@@ -154,6 +181,26 @@ async function countRead(
   onRate(rate);
   if (rate.refusedBy !== null) throw rateLimitFault(rate.refusedBy);
   return undefined;
+}
+
+/** Bodies up to this size usually arrive with their headers: their limits are counted with their money, in one call. */
+const shortBodyBytes = 64 * 1024;
+
+function isShort(request: IncomingMessage): boolean {
+  const announced = request.headers['content-length'];
+  return announced !== undefined && Number(announced) <= shortBodyBytes;
+}
+
+/** Refuses a caller whose limits are used up before the body is read. Counts nothing: that is done once the body is known. */
+async function refuseExhausted(
+  counting: Counting,
+  caller: Caller,
+  onRate: (rate: RateDecision) => void,
+): Promise<undefined> {
+  const rate = await counting.peekAtCaller(caller);
+  if (rate.refusedBy === null) return undefined;
+  onRate(rate);
+  throw rateLimitFault(rate.refusedBy);
 }
 
 /** What the client is told: its refusal, or that it was refused too often. */
@@ -190,52 +237,4 @@ function decode(part: string): string {
   } catch {
     throw new Fault('ROUTE_NOT_FOUND');
   }
-}
-
-/** The body in one piece, parsed. Callbacks, since a promise for each request is a cost that shows. */
-function readJson(
-  request: IncomingMessage,
-  { bodyBytes: maxBytes, bodyValues }: Pick<GatewayLimits, 'bodyBytes' | 'bodyValues'>,
-  done: (body: unknown) => void,
-  fail: (error: unknown) => void,
-): void {
-  const tooLarge = (): Fault => new Fault('BODY_TOO_LARGE');
-  if (Number(request.headers['content-length'] ?? 0) > maxBytes) {
-    fail(tooLarge());
-    return;
-  }
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  request.on('data', (chunk: Buffer) => {
-    bytes += chunk.length;
-    if (bytes <= maxBytes) chunks.push(chunk);
-    else {
-      request.removeAllListeners('data').removeAllListeners('end').resume();
-      fail(tooLarge());
-    }
-  });
-  request.on('end', () => {
-    const [only] = chunks;
-    const all = chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks);
-    // A value takes a byte and a comma at least, so most bodies are too short to hold too many.
-    if (all.length > 2 * bodyValues && holdsMoreValuesThan(bodyValues, all)) {
-      fail(tooManyValues(bodyValues));
-      return;
-    }
-    let body: unknown;
-    try {
-      body = JSON.parse(all.toString('utf8'));
-    } catch {
-      fail(new Fault('MALFORMED_JSON'));
-      return;
-    }
-    done(body);
-  });
-}
-
-function tooManyValues(most: number): Fault {
-  const message = `holds more than ${most} values`;
-  return new Fault('VALIDATION_FAILED', {
-    issues: [{ path: [], message, code: 'too_big', location: 'body' }],
-  });
 }

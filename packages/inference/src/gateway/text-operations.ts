@@ -1,11 +1,13 @@
 import type { ContractSchemas } from '@millrace/contract';
 import { chatAdapterOf, isChatEngine } from '../adapters/chat-adapter.ts';
 import { completionAdapterOf } from '../adapters/completion-adapter.ts';
+import { leastChatTokens, leastCompletionTokens } from '../adapters/least-tokens.ts';
 import {
   chatChoices,
   chatTokensAsked,
   createChatReader,
   hasImages,
+  plainConversation,
   prefixOf,
   promptBound,
   type ChatRequest,
@@ -33,6 +35,8 @@ export function chatOperation({
     maxTokensOf: chatTokensAsked,
     choicesOf: chatChoices,
     promptBound,
+    plainConversation,
+    leastPrompt: leastChatTokens,
     promptsOf: () => 1,
     prefixOf,
     needsImages: hasImages,
@@ -49,6 +53,7 @@ export const completionOperation: TextOperation<CompletionRequest> = {
   maxTokensOf: ({ max_tokens: asked }) => asked ?? null,
   choicesOf: completionChoices,
   promptBound: completionPromptBound,
+  leastPrompt: leastCompletionTokens,
   promptsOf: (request) => promptsOf(request).length,
   prefixOf: completionPrefix,
   needsImages: () => false,

@@ -44,6 +44,8 @@ export class TextRelay<Request> implements Dispatcher.DispatchHandler {
   #parts: Buffer[] = [];
   #bytes = 0;
   #counts = nothing;
+  #isAsked = false;
+  #isWhole = false;
   #isOver = false;
   #stopped: Error | null = null;
 
@@ -58,6 +60,22 @@ export class TextRelay<Request> implements Dispatcher.DispatchHandler {
   /** What the engine has counted so far. */
   counts(): Counts {
     return this.#stream?.counts() ?? this.#counts;
+  }
+
+  /**
+   * What a client that leaves now pays for: the engine's counts, or a lower bound from the moment the engine has the
+   * request. An engine that refused it did no work.
+   */
+  countsOfLeaver(): Counts {
+    if (!this.#isAsked || (this.#status !== null && this.#status !== 200)) return nothing;
+    const counts = this.#stream === null ? this.#collectedCounts() : this.counts();
+    if (counts.prompt > 0) return counts;
+    return { prompt: this.#options.facts.leastPrompt(), cached: 0, completion: counts.completion };
+  }
+
+  /** The engine has made all of its answer, and the rest of it is on its way. */
+  isAnsweringWhole(): boolean {
+    return this.#isWhole && !this.#isOver;
   }
 
   finishReason(): string | null {
@@ -78,12 +96,18 @@ export class TextRelay<Request> implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
+    this.#isAsked = true;
     if (this.#stopped !== null) controller.abort(this.#stopped);
   }
 
-  onResponseStart(_controller: Dispatcher.DispatchController, status: number): void {
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Readonly<Record<string, string | string[] | undefined>>,
+  ): void {
     this.#status = status;
     const { isStream, adapter, request, facts } = this.#options;
+    this.#isWhole = !isStream && status === 200 && !isEventStream(headers['content-type']);
     if (isStream && status === 200) this.#stream = adapter.openStream(request, facts);
   }
 
@@ -131,6 +155,19 @@ export class TextRelay<Request> implements Dispatcher.DispatchHandler {
       this.#break(this.#status === 200 ? new BrokenStream(tooLarge) : new Error('It complains at length.'));
   }
 
+  /** Some engines are asked for a stream although the client gets one piece: the part that arrived shows what was produced. */
+  #collectedCounts(): Counts {
+    const { adapter, request, facts } = this.#options;
+    if (this.#parts.length === 0 || this.#isWhole) return this.#counts;
+    try {
+      const stream = adapter.openStream(request, facts);
+      for (const part of this.#parts) stream.push(part);
+      return stream.counts();
+    } catch {
+      return this.#counts;
+    }
+  }
+
   #readWhole(): void {
     const { adapter, request, facts, listener } = this.#options;
     const [only] = this.#parts;
@@ -166,6 +203,10 @@ export class TextRelay<Request> implements Dispatcher.DispatchHandler {
     this.#isOver = true;
     this.#options.listener.onFailure(failure, this.#stream?.hasBegun() ?? false);
   }
+}
+
+function isEventStream(contentType: string | string[] | undefined): boolean {
+  return String(contentType).startsWith('text/event-stream');
 }
 
 /** The request asked for it, and would get as much from any other engine: nothing is wrong with this one. */

@@ -13,14 +13,16 @@ import {
   type EngineFailure,
   type WholeAnswer,
 } from '../adapters/adapter.ts';
-import type { NoRoute, RouteWish, Visit } from '../routing/index.ts';
+import { hashText, type NoRoute, type RouteWish, type Visit } from '../routing/index.ts';
 import { limitUnread, sendFault, sendJson, sendStreamFault, type Headers } from './answers.ts';
+import type { EngineSlots, SlotClaim } from './engine-slots.ts';
 import { Exchange, type Measured, type Session } from './exchange.ts';
 import type { GatewayParts } from './parts.ts';
 import { costOfCounts } from './pricing.ts';
 import { noRoute, outcomeOf } from './routes-to-engines.ts';
 import { faultOf, TextRelay, type RelayListener } from './text-relay.ts';
 import type { Caller } from './door.ts';
+import type { PlainConversation } from './template-overheads.ts';
 
 /** One paid request for text: attempts at engines until one answers, and its answer to the client. */
 
@@ -34,8 +36,13 @@ export interface TextWork<Request> {
   readonly price: FrozenModelPrice;
   readonly reservation: Reservation;
   readonly maxTokens: number;
+  /** How many answers are made in all. */
+  readonly choices: number;
   readonly isStream: boolean;
   readonly route: Omit<RouteWish, 'except'>;
+  readonly leastPrompt: (request: Request) => number;
+  /** Of a plain conversation: what its engine counts says what the template adds. */
+  readonly plain: PlainConversation | null;
   readonly adapterOf: (engine: Visit['deployment']['engine']) => ChatAdapter<Request> | null;
   readonly response: ServerResponse;
   readonly headers: Headers;
@@ -43,9 +50,12 @@ export interface TextWork<Request> {
 
 const nothing: Counts = { prompt: 0, cached: 0, completion: 0 };
 
+/** The part of a prompt that routing uses. Only its hash is kept: nothing of a prompt is stored. */
+const hashOf = (prefix: string): string => hashText(prefix, 1_024).toString(36);
+
 class ClientLeft extends Error {
   constructor() {
-    super('The client has left.');
+    super('the client left');
     this.name = 'ClientLeft';
   }
 }
@@ -57,8 +67,11 @@ export class TextSession<Request> implements RelayListener, Session {
   readonly #except = new Set<string>();
   #relay: TextRelay<Request> | null = null;
   #visit: Visit | null = null;
+  #slot: SlotClaim | null = null;
   #attemptMs = 0;
   #isDone = false;
+  /** Why the client gets no more of the answer: it left, or was shut out (a `Fault`). It pays for the work that was done. */
+  #left: Error | null = null;
   #waiting: AbortController | null = null;
   #failure: EngineFailure | null = null;
 
@@ -109,17 +122,20 @@ export class TextSession<Request> implements RelayListener, Session {
   }
 
   onWhole(answer: WholeAnswer): void {
+    this.#learnTemplate(answer.counts);
     this.#endVisit('ok', answer.counts.completion);
     this.#exchange.began();
-    this.#finish({ cancelled: false, finishReason: answer.finishReason });
+    this.#finish(answer.finishReason);
+    if (this.#left !== null) return;
     sendJson(this.#work.response, 200, this.#work.headers, answer.body);
     limitUnread(this.#work.response, this.#parts.limits.unreadMs);
   }
 
   onStreamEnd(last: string, finishReason: string | null): void {
     if (last !== '') this.onBytes(last);
+    this.#learnTemplate(this.#relay?.counts() ?? nothing);
     this.#endVisit('ok', this.#relay?.counts().completion ?? 0);
-    this.#finish({ cancelled: false, finishReason });
+    this.#finish(finishReason);
     this.#work.response.end();
     limitUnread(this.#work.response, this.#parts.limits.unreadMs);
   }
@@ -131,8 +147,12 @@ export class TextSession<Request> implements RelayListener, Session {
       { requestId: this.#work.requestId, status: failure.status, reason: failure.reason, begun },
       'an engine failed a request',
     );
+    if (this.#left !== null) {
+      this.#finish('error');
+      return;
+    }
     if (begun) {
-      this.#finish({ cancelled: false, finishReason: 'error' });
+      this.#finish('error');
       sendStreamFault(this.#work.response, faultOf(failure), this.#work.requestId);
       return;
     }
@@ -145,8 +165,16 @@ export class TextSession<Request> implements RelayListener, Session {
     } else this.#refuse(faultOf(failure));
   }
 
+  #learnTemplate({ prompt }: Counts): void {
+    const { plain, request, leastPrompt } = this.#work;
+    // A count at the lower bound is our estimate for an engine that reports no usage.
+    if (plain !== null && this.#visit !== null && prompt > leastPrompt(request)) {
+      this.#parts.templates.learn(this.#visit.deployment.id, plain, prompt);
+    }
+  }
+
   #visitAt(visit: Visit): void {
-    const { request, requestId, askedModel, price, isStream, adapterOf, maxTokens } = this.#work;
+    const { request, requestId, askedModel, price, isStream, adapterOf } = this.#work;
     const { deployment } = visit;
     const adapter = adapterOf(deployment.engine);
     this.#visit = visit;
@@ -165,6 +193,7 @@ export class TextSession<Request> implements RelayListener, Session {
       model: askedModel,
       createdSeconds: msToSecondsRoundDown(this.#parts.clock.nowMs()),
       costOf: (counts) => Number(this.#charge(costOfCounts(price, counts))),
+      leastPrompt: () => this.#work.leastPrompt(request),
     };
     const relay = new TextRelay({
       adapter,
@@ -175,12 +204,40 @@ export class TextSession<Request> implements RelayListener, Session {
       listener: this,
     });
     this.#relay = relay;
-    const cacheSalt = this.#work.caller.key.orgId;
+    const { slots } = this.#parts;
+    if (slots === null || adapter.cache !== 'slots') this.#ask(adapter, deployment, relay);
+    else void this.#askInSlot(slots, adapter, deployment, relay);
+  }
+
+  #ask(adapter: ChatAdapter<Request>, deployment: Visit['deployment'], relay: TextRelay<Request>): void {
+    const { request, maxTokens, caller, model } = this.#work;
     try {
-      const upstream = adapter.toUpstream(request, { deployment, maxTokens, cacheSalt });
-      this.#parts.upstreams.dispatch(deployment, upstream, relay);
+      const { contextLength } = model;
+      const facts = { deployment, maxTokens, contextLength, cacheSalt: caller.key.orgId, slot: this.#slot };
+      this.#parts.upstreams.dispatch(deployment, adapter.toUpstream(request, facts), relay);
     } catch (error) {
       this.onFailure(this.#unasked(error), false);
+    }
+  }
+
+  async #askInSlot(
+    slots: EngineSlots,
+    adapter: ChatAdapter<Request>,
+    deployment: Visit['deployment'],
+    relay: TextRelay<Request>,
+  ): Promise<void> {
+    const { route, choices } = this.#work;
+    try {
+      const claimant = { orgId: route.orgId, prefix: hashOf(route.prefix), fillsFurtherSlots: choices > 1 };
+      const slot = await slots.claim(deployment, claimant);
+      // The client may have left meanwhile.
+      if (this.#isDone || this.#relay !== relay) slot.release(false);
+      else {
+        this.#slot = slot;
+        this.#ask(adapter, deployment, relay);
+      }
+    } catch (error) {
+      if (!this.#isDone && this.#relay === relay) this.onFailure(this.#unasked(error), false);
     }
   }
 
@@ -214,7 +271,7 @@ export class TextSession<Request> implements RelayListener, Session {
   }
 
   measure(): Measured {
-    const counts = this.#relay?.counts() ?? nothing;
+    const counts = (this.#left === null ? this.#relay?.counts() : this.#relay?.countsOfLeaver()) ?? nothing;
     return { counts, imagePixelSteps: 0, characters: 0, nanoUsd: costOfCounts(this.#work.price, counts) };
   }
 
@@ -222,6 +279,8 @@ export class TextSession<Request> implements RelayListener, Session {
     const visit = this.#visit;
     if (visit === null) return;
     this.#visit = null;
+    this.#slot?.release(error === null);
+    this.#slot = null;
     visit.end(outcome, tokens);
     const { clock } = this.#parts;
     const durationMs = Math.round(clock.monotonicMs() - this.#attemptMs);
@@ -234,9 +293,13 @@ export class TextSession<Request> implements RelayListener, Session {
     });
   }
 
-  #finish(ending: { readonly cancelled: boolean; readonly finishReason: string | null }): void {
+  #finish(finishReason: string | null): void {
     this.#isDone = true;
-    this.#exchange.end(ending);
+    const isShutOut = this.#left instanceof Fault;
+    this.#exchange.end({
+      cancelled: this.#left !== null && !isShutOut,
+      finishReason: isShutOut ? 'error' : finishReason,
+    });
   }
 
   /** Where an engine has failed and there is no other, its failure is what the client should know. */
@@ -247,7 +310,7 @@ export class TextSession<Request> implements RelayListener, Session {
   #refuse(error: unknown): void {
     if (this.#isDone) return;
     this.#relay = null;
-    this.#finish({ cancelled: false, finishReason: 'error' });
+    this.#finish('error');
     sendFault(this.#work.response, error, this.#work.requestId, this.#work.headers);
   }
 
@@ -258,23 +321,39 @@ export class TextSession<Request> implements RelayListener, Session {
   }
 
   #clientClosed(): void {
-    if (this.#isDone) return;
-    this.#isDone = true;
-    this.#relay?.stop(new ClientLeft());
-    this.#waiting?.abort(new ClientLeft());
-    this.#endVisit('cancelled', 0, 'the client left');
-    this.#exchange.end({ cancelled: true, finishReason: this.#relay?.finishReason() ?? null });
+    if (!this.#isDone && this.#left === null) this.#leave(new ClientLeft());
   }
 
-  /** This process ends it: it took too long, or the process must go. */
+  shutOut(why: Fault): void {
+    if (this.#isDone || this.#left !== null) return;
+    this.#leave(why);
+    this.#tell(why);
+  }
+
+  #leave(why: Error): void {
+    this.#left = why;
+    // The answer is made and arrives in full within moments; reading it gives the exact cost.
+    if (this.#relay?.isAnsweringWhole() === true) return;
+    this.#stop(why);
+    this.#finish(this.#relay?.finishReason() ?? null);
+  }
+
+  /** This process ends the request: it took too long, or the process stops. */
   abort(why: Error): void {
     if (this.#isDone) return;
+    this.#stop(why);
+    this.#finish('error');
+    if (this.#left === null) this.#tell(new Fault('UPSTREAM_TIMEOUT', { internal: why.message }));
+  }
+
+  #stop(why: Error): void {
     this.#relay?.stop(why);
     this.#waiting?.abort(why);
     this.#endVisit('cancelled', 0, why.message);
+  }
+
+  #tell(fault: Fault): void {
     const { response, requestId, headers } = this.#work;
-    const fault = new Fault('UPSTREAM_TIMEOUT', { internal: why.message });
-    this.#finish({ cancelled: false, finishReason: 'error' });
     if (response.headersSent) sendStreamFault(response, fault, requestId);
     else sendFault(response, fault, requestId, headers);
   }

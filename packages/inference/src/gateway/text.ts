@@ -9,6 +9,7 @@ import type { GatewayParts } from './parts.ts';
 import { affordedTokens, boundTokens, priceFor } from './pricing.ts';
 import { TextSession } from './text-session.ts';
 import type { Ask } from './server.ts';
+import type { PlainConversation } from './template-overheads.ts';
 
 /** Chat and plain completion: what differs between them, and the way that both take. */
 
@@ -23,6 +24,10 @@ export interface TextOperation<Request> {
   /** How many answers are made in all. */
   choicesOf(request: Request): number;
   promptBound(request: Request): number;
+  /** The roles and bytes of a conversation that templates treat alike; null where they do not, or there is no template. */
+  plainConversation?(request: Request): PlainConversation | null;
+  /** Tokens of all prompts are never fewer. */
+  leastPrompt(request: Request): number;
   /** How many prompts there are: each may fill the context. */
   promptsOf(request: Request): number;
   /** Requests that begin alike go where the beginning is cached. */
@@ -75,8 +80,9 @@ export async function serveText<Request>(
   const price = priceFor(model, caller.key.orgId, parts.clock.nowMs());
   const maxTokens = operation.maxTokensOf(request);
   const choices = operation.choicesOf(request);
+  const plain = operation.plainConversation?.(request) ?? null;
   const bounds = boundTokens(model, price, {
-    promptBound: operation.promptBound(request),
+    promptBound: promptBoundOf(parts, operation, { request, model, plain }),
     prompts: operation.promptsOf(request),
     maxTokens,
     choices,
@@ -96,11 +102,37 @@ export async function serveText<Request>(
     model,
     price,
     reservation,
-    maxTokens: affordedTokens(price, bounds, choices, reservation.amount),
+    // Test mode reserves nothing, so its money says nothing about the length of the answer.
+    maxTokens:
+      reservation.leaseId === null
+        ? bounds.maxTokens
+        : affordedTokens(price, bounds, choices, reservation.amount),
     isStream: operation.isStream(request),
     route: { orgId: caller.key.orgId, prefix: operation.prefixOf(request), by },
+    leastPrompt: operation.leastPrompt,
+    plain,
+    choices,
     adapterOf: operation.adapterOf,
     response: ask.response,
     headers: answerHeaders(requestId, reservation.rate, ignored),
   }).begin();
+}
+
+/** By the largest template there is, or by what the engines of the model were seen to add. */
+function promptBoundOf<Request>(
+  { templates }: Pick<GatewayParts, 'templates'>,
+  operation: TextOperation<Request>,
+  {
+    request,
+    model,
+    plain,
+  }: {
+    readonly request: Request;
+    readonly model: ModelEntry;
+    readonly plain: PlainConversation | null;
+  },
+): number {
+  const largest = operation.promptBound(request);
+  const added = plain === null ? null : templates.boundFor(model, plain.roles);
+  return plain === null || added === null ? largest : Math.min(largest, plain.bytes + added);
 }

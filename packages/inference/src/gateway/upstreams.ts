@@ -1,4 +1,5 @@
 import type { DeploymentEntry } from '@millrace/core/inference';
+import type { Timer } from '@millrace/platform/clock';
 import { Pool, type Dispatcher } from 'undici';
 import type { UpstreamRequest } from '../adapters/adapter.ts';
 import { playMock } from './mock-upstream.ts';
@@ -16,12 +17,17 @@ export interface UpstreamTimeouts {
 export interface UpstreamsOptions extends UpstreamTimeouts {
   readonly connectionsPerEngine: number;
   readonly keepAliveMs: number;
+  readonly clock: Pick<Timer, 'monotonicMs'>;
 }
 
 interface Place {
   readonly pool: Pool;
   readonly basePath: string;
+  usedMs: number;
 }
+
+/** Engines come and go, and their addresses change: a pool that was not used for this long is closed. */
+const unusedMs = 600_000;
 
 export interface UpstreamAnswer {
   readonly status: number;
@@ -42,6 +48,10 @@ export interface Upstreams {
     },
     options: { readonly maxBytes: number; readonly signal: AbortSignal },
   ): Promise<UpstreamAnswer>;
+  /** Closes the pools of engines that are used no more. To be called again and again. */
+  closeUnused(): void;
+  /** How many engines there are pools for. */
+  size(): number;
   close(): Promise<void>;
 }
 
@@ -57,7 +67,11 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
 
   function placeOf(address: string): Place {
     const found = places.get(address);
-    if (found !== undefined) return found;
+    const usedMs = options.clock.monotonicMs();
+    if (found !== undefined) {
+      found.usedMs = usedMs;
+      return found;
+    }
     const url = new URL(address);
     const pool = new Pool(url.origin, {
       connections: options.connectionsPerEngine,
@@ -67,7 +81,7 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
       bodyTimeout: options.silenceMs,
       connect: { timeout: options.connectMs },
     });
-    const made = { pool, basePath: url.pathname.replace(/\/+$/, '') };
+    const made = { pool, basePath: url.pathname.replace(/(?<!\/)\/+$/, ''), usedMs };
     places.set(address, made);
     return made;
   }
@@ -110,6 +124,18 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
       }
       return { status: answer.statusCode, headers: answer.headers, body: Buffer.concat(parts) };
     },
+
+    closeUnused() {
+      const beforeMs = options.clock.monotonicMs() - unusedMs;
+      for (const [address, { pool, usedMs }] of places) {
+        // `size` counts requests that run or wait.
+        if (usedMs > beforeMs || pool.stats.size > 0) continue;
+        places.delete(address);
+        void pool.destroy();
+      }
+    },
+
+    size: () => places.size,
 
     async close() {
       await Promise.all([...places.values()].map(({ pool }) => pool.destroy()));

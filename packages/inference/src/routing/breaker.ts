@@ -17,7 +17,7 @@ const MEMORY_MASK = (1 << BREAKER_MEMORY) - 1;
 
 export class Breaker {
   state: 'closed' | 'half-open' | 'open' = 'closed';
-  /** A request that was sent while half-open has not ended yet. */
+  /** A request that was sent while half-open has neither been answered with a first byte nor ended. */
   isOnTrial = false;
   reopensAtMs = 0;
   /** Of the recent visits. */
@@ -50,6 +50,15 @@ export class Breaker {
     if (this.state !== 'half-open') return false;
     this.isOnTrial = true;
     return true;
+  }
+
+  /**
+   * The deployment has begun to answer its trial: the breaker closes. The rest of the answer may take as long as its reader
+   * likes, and its end counts like that of any other visit.
+   */
+  passTrial(): void {
+    this.isOnTrial = false;
+    if (this.state === 'half-open') this.#close();
   }
 
   /** `null`: the visit ended without telling anything. */

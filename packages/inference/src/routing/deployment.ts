@@ -80,7 +80,8 @@ export class Deployment implements Omit<DeploymentView, 'entry'> {
     return this.#breaker.begin();
   }
 
-  firstByte(afterMs: number, nowMs: number): void {
+  firstByte(afterMs: number, isTrial: boolean, nowMs: number): void {
+    if (isTrial) this.#breaker.passTrial();
     this.firstTokenMs = mean(this.firstTokenMs, afterMs);
     this.#firstTokenAtMs = nowMs;
     this.#lives(nowMs);

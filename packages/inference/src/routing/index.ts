@@ -1,2 +1,4 @@
+export { hashText } from './hash.ts';
+export { createProber, type Prober } from './probe.ts';
 export { createRouter, type RouterOptions } from './router.ts';
 export type { DeploymentView, NoRoute, Route, Router, RouteWish, Visit, VisitOutcome } from './routing.ts';

@@ -30,7 +30,7 @@ export function createProber(): Prober {
   return {
     ask: async (entry, path, signal) => {
       const headers = entry.apiKey === null ? {} : { authorization: `Bearer ${entry.apiKey}` };
-      const answer = await request(`${entry.address.replace(/\/+$/, '')}${path}`, {
+      const answer = await request(`${entry.address.replace(/(?<!\/)\/+$/, '')}${path}`, {
         dispatcher: agent,
         headers,
         signal,

@@ -112,6 +112,26 @@ describe('a route', () => {
     router.close();
   });
 
+  it('is given to others as soon as the trial of a half-open breaker has its first byte', async () => {
+    const { router, clock } = ground();
+    const model = modelEntry([deploymentEntry('dep_a')]);
+    for (let failure = 0; failure < routerLimits.breaker.failuresInRow; failure += 1) {
+      visitOf(router.route(model, wish())).end('failed');
+    }
+    await clock.advance(routerLimits.breaker.firstPauseMs);
+    const trial = visitOf(router.route(model, wish()));
+    expect(router.route(model, wish()).outcome).toBe('full');
+    const waiting = router.waitForTurn(model, wish(), never);
+    trial.firstByte();
+    expect(viewOf(router, model, 'dep_a').breaker).toBe('closed');
+    visitOf(await waiting).end('ok');
+    visitOf(router.route(model, wish())).end('ok');
+    // The end of the stream counts like any other: one failure of a closed breaker.
+    trial.end('failed');
+    expect(viewOf(router, model, 'dep_a')).toMatchObject({ breaker: 'closed', inFlight: 0 });
+    router.close();
+  });
+
   it('leaves an engine alone for a moment that says it is full', async () => {
     const { router, clock } = ground();
     const first = visitOf(router.route(two, wish()));

@@ -5,7 +5,7 @@ import type { Visit, VisitOutcome } from './routing.ts';
 
 export interface VisitHost {
   readonly clock: Clock;
-  /** There is room for another. */
+  /** There is room for another: a visit has ended, or a trial has passed. */
   readonly onEnd: (model: Model) => void;
 }
 
@@ -15,7 +15,8 @@ export class SeatVisit implements Visit {
   readonly #host: VisitHost;
   readonly #model: Model;
   readonly #seat: Seat;
-  readonly #isTrial: boolean;
+  /** Until the first byte: that decides the trial of a half-open breaker. */
+  #isTrial: boolean;
   readonly #beganAtMs: number;
   #firstByteAtMs: number | null = null;
   #isOver = false;
@@ -32,7 +33,11 @@ export class SeatVisit implements Visit {
   firstByte(): void {
     if (this.#firstByteAtMs !== null || this.#isOver) return;
     this.#firstByteAtMs = this.#host.clock.monotonicMs();
-    this.#seat.state.firstByte(this.#firstByteAtMs - this.#beganAtMs, this.#firstByteAtMs);
+    const wasTrial = this.#isTrial;
+    this.#isTrial = false;
+    this.#seat.state.firstByte(this.#firstByteAtMs - this.#beganAtMs, wasTrial, this.#firstByteAtMs);
+    // The breaker has closed: requests that wait for this deployment may go to it.
+    if (wasTrial) this.#host.onEnd(this.#model);
   }
 
   end(outcome: VisitOutcome, tokens = 0): void {

@@ -163,6 +163,20 @@ describe('a chat request', () => {
   it('names what nobody knows, and keeps none of it', () => {
     const { request, ignored } = read({ ...least, ignore_eos: true, cache_salt: 'another tenant' });
     expect(ignored).toEqual(['ignore_eos', 'cache_salt']);
+    const nested = read({
+      model: 'm',
+      messages: [
+        { role: 'user', content: [{ type: 'text', text: 'Hi', cache_control: { type: 'ephemeral' } }] },
+        { role: 'assistant', content: 'Hello', refusal: null, weight: 1 },
+      ],
+      tools: [{ type: 'function', function: { name: 'f', parameters: { any: { thing: 1 } }, extra: 1 } }],
+    });
+    expect(nested.ignored).toEqual([
+      'messages.0.content.0.cache_control',
+      'messages.1.refusal',
+      'messages.1.weight',
+      'tools.0.function.extra',
+    ]);
     expect(Object.keys(request)).toEqual(Object.keys(read(least).request));
   });
 

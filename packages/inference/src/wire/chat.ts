@@ -92,6 +92,28 @@ export function promptBound(request: ChatRequest): number {
   return bound;
 }
 
+/**
+ * The roles of a plain conversation, one letter each, and the bytes of its text; null for one with tools, images or a format, of
+ * which templates make more.
+ */
+export function plainConversation(
+  request: ChatRequest,
+): { readonly roles: string; readonly bytes: number } | null {
+  if (request.tools !== undefined || request.response_format !== undefined) return null;
+  if (request.messages.length > mostPlainMessages || hasImages(request)) return null;
+  let roles = '';
+  let bytes = 0;
+  for (const message of request.messages) {
+    if (message.role === 'tool' || ('tool_calls' in message && message.tool_calls !== undefined)) return null;
+    roles += message.role.slice(0, 1);
+    bytes += messageBound(message);
+  }
+  return { roles, bytes };
+}
+
+/** Longer conversations reserve for their text anyway. */
+const mostPlainMessages = 16;
+
 function messageBound(message: Message): number {
   let bound = 0;
   const { content } = message;

@@ -7,6 +7,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { mockPng } from '../adapters/image-mock.ts';
 import { deploymentOf, never } from '../adapters/media.fixture.ts';
+import { workGrowth } from '@millrace/testing/growth';
 import { withoutEngineOptions } from './image-text.ts';
 import { imageOperations } from './image.ts';
 import { ableDeployments, mediaCost } from './media.ts';
@@ -169,6 +170,45 @@ describe('options of an engine never reach it out of a prompt', () => {
       }),
     );
     fc.assert(fc.property(fc.string(), (text) => withoutEngineOptions(text) === text));
+  });
+
+  test('the removal takes time in proportion to the length, however tags are nested or left open', () => {
+    const half = open.slice(0, 8);
+    for (const piece of [open, close, `${half}${open}${close}`, `${open}${close}`, half + open, '<', '>']) {
+      const growth = workGrowth(
+        (length) => {
+          const text = piece.repeat(length);
+          return () => withoutEngineOptions(text);
+        },
+        { length: 500, factor: 16 },
+      );
+      expect(growth, piece).toBeLessThan(64);
+    }
+    // Each layer that is removed joins the halves of the next.
+    const nested = workGrowth(
+      (length) => {
+        const text = half.repeat(length) + open + close + open.slice(8).repeat(length);
+        return () => withoutEngineOptions(text);
+      },
+      { length: 500, factor: 16 },
+    );
+    expect(nested).toBeLessThan(64);
+  });
+
+  test('a pair of tags is removed with its text, and text behind the pair stays', () => {
+    expect(withoutEngineOptions(`${open}a${open}b${close}c${close}d`)).toBe('cd');
+    expect(withoutEngineOptions(`a${open}b`)).toBe('ab');
+    const loneSurrogate = String.fromCharCode(0xd800);
+    expect(withoutEngineOptions(`${loneSurrogate}${open}${close}\u{1f600}`)).toBe(
+      `${loneSurrogate}\u{1f600}`,
+    );
+  });
+
+  test('texts of every field are bounded', () => {
+    const long = open.repeat(4_000);
+    for (const field of ['sampler', 'style_preset', 'controlnet_name', 'backend', 'model_name']) {
+      expect(() => generateImage.read({ ...body, [field]: long }), field).toThrow();
+    }
   });
 });
 

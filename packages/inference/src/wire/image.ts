@@ -108,7 +108,7 @@ function problemsIn(body: InterfaceBody): readonly FaultIssue[] {
     ...pictureProblems(body.image, 'image'),
     ...pictureProblems(body.controlnet_image, 'controlnet_image'),
   ];
-  const [name, image] = [textOf(body.controlnet_name), textOf(body.controlnet_image)];
+  const [name, image] = [textOf(body.controlnet_name), pictureIn(body.controlnet_image)];
   if ((name === null) !== (image === null)) {
     const missing = name === null ? 'controlnet_name' : 'controlnet_image';
     issues.push({ path: [missing], message: 'is required beside its other half', code: 'custom' });

@@ -1,8 +1,9 @@
 import { Fault, issuesFromZod, type FaultIssue } from '@millrace/platform/fault';
+import { droppedFields } from '@millrace/platform/http/ignored-fields';
 import type { z } from 'zod';
 import { findUnreadable } from './text-checks.ts';
 
-/** A body that was read once: what it asks for, and the names in it that nobody knows. */
+/** A body that was read once: what it asks for, and the fields in it, also of its messages, that the contract does not know. */
 export interface ReadBody<Request> {
   readonly request: Request;
   /** For `X-Ignored-Fields`. They never reach an engine. */
@@ -34,7 +35,7 @@ export function createBodyReader<Schema extends z.ZodType<object>>(
     }
     const issues = check(parsed.data);
     if (issues.length > 0) throw refuse(issues, undefined, none);
-    return { request: parsed.data, ignored: unknownNames(input, names) };
+    return { request: parsed.data, ignored: droppedFields(input, parsed.data) };
   };
 }
 

@@ -1,0 +1,220 @@
+import { watchArrivals, type Arrivals } from '@millrace/testing';
+import { connect, type Socket } from 'node:net';
+import { describe, expect, test } from 'vitest';
+import {
+  createGatewayWorld,
+  deploymentFixture,
+  modelFixture,
+  type GatewayWorld,
+  type WorldOptions,
+} from './gateway.fixture.ts';
+
+const arrivals = new WeakMap<GatewayWorld, Arrivals>();
+
+async function openWorld(options: WorldOptions): Promise<GatewayWorld> {
+  const world = await createGatewayWorld(options);
+  arrivals.set(world, watchArrivals(world.gateway.server));
+  return world;
+}
+
+/** A client that sends the head of a request and as much of its body as it is told to. */
+class Upload {
+  readonly #socket: Socket;
+  readonly #arrivals: Arrivals | undefined;
+  #text = '';
+  readonly closed: Promise<void>;
+
+  constructor(
+    world: GatewayWorld,
+    { key, length }: { readonly key: string; readonly length: number | null },
+  ) {
+    const { port, hostname } = new URL(world.url);
+    this.#arrivals = arrivals.get(world);
+    this.#socket = connect(Number(port), hostname);
+    this.#socket.on('data', (chunk: Buffer) => (this.#text += chunk.toString('latin1')));
+    this.#socket.on('error', () => undefined);
+    this.closed = new Promise((resolve) => this.#socket.on('close', () => resolve()));
+    const size = length === null ? 'transfer-encoding: chunked' : `content-length: ${length}`;
+    this.#socket.write(
+      `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\ncontent-type: application/json\r\n${size}\r\n\r\n`,
+    );
+  }
+
+  /** Resolves when the gateway holds or has refused these bytes. A request that is sent earlier may take their room. */
+  async send(bytes: number): Promise<void> {
+    void this.sendWhole(bytes);
+    await this.#arrivals?.of(this.#socket);
+  }
+
+  /** Resolves when the gateway, and the kernel on the way, have taken all of it. */
+  sendWhole(bytes: number): Promise<void> {
+    return new Promise((resolve) => this.#socket.write(Buffer.alloc(bytes, 0x20), () => resolve()));
+  }
+
+  async answer(): Promise<string> {
+    while (!this.#text.includes('\r\n\r\n')) {
+      if (this.#socket.destroyed) throw new Error('The gateway closed the connection without an answer.');
+      await Promise.race([this.closed, new Promise((resolve) => this.#socket.once('data', resolve))]);
+    }
+    return this.#text;
+  }
+
+  end(): void {
+    this.#socket.destroy();
+  }
+}
+
+const bodies = {
+  processBytes: 4_000_000,
+  processBodies: 16,
+  unfundedBytes: 1_000_000,
+  unfundedBodies: 8,
+  callerBytes: 2_000_000,
+  callerBodies: 4,
+};
+const noBodies = { ...bodies, callerBodies: 0 };
+const length = 1_000_000;
+const limits = { bodies, bodyBytes: length };
+
+describe('request bodies at the gateway', () => {
+  test('a body beyond the number of the organisation is refused before it is read, and the answer can be read', async () => {
+    await using world = await openWorld({ models: [], limits });
+    const held = Array.from({ length: 4 }, () => new Upload(world, { key: world.testKey, length }));
+    for (const upload of held) await upload.send(1_000);
+    const fifth = new Upload(world, { key: world.testKey, length });
+    void fifth.sendWhole(300_000);
+    const refused = await fifth.answer();
+    expect(refused).toMatch(/^HTTP\/1\.1 429 /);
+    expect(refused).toContain('retry-after: 1');
+    expect(refused.toLowerCase()).toContain('connection: close');
+    expect(refused).toContain('Too many request bodies');
+    for (const upload of [...held, fifth]) upload.end();
+  });
+
+  test('bytes of a refused body are dropped while the refusal is still being counted', async () => {
+    await using world = await openWorld({ models: [], limits: { ...limits, bodies: noBodies } });
+    const counted = Promise.withResolvers<void>();
+    world.limits.answersAfter = counted.promise;
+    const upload = new Upload(world, { key: world.testKey, length: 64_000_000 });
+    await upload.sendWhole(48_000_000);
+    counted.resolve();
+    expect(await upload.answer()).toMatch(/^HTTP\/1\.1 429 /);
+    upload.end();
+  });
+
+  test('bytes count as they arrive, and room comes back when a client leaves', async () => {
+    await using world = await openWorld({
+      models: [],
+      limits: { bodyBytes: length, bodies: { ...bodies, callerBytes: length } },
+    });
+    const post = async (): Promise<number> =>
+      (await world.post('/v1/chat/completions', { model: 'none', pad: 'x'.repeat(500_000) })).status;
+    const slow = new Upload(world, { key: world.testKey, length });
+    expect(await post()).toBe(422);
+    await slow.send(900_000);
+    expect(await post()).toBe(429);
+    slow.end();
+    while ((await post()) !== 422);
+  });
+
+  const postAs = async (world: GatewayWorld, key: string): Promise<number> =>
+    (await world.post('/v1/chat/completions', { model: 'none', pad: 'x'.repeat(200_000) }, { key })).status;
+
+  test.each([
+    ['test keys', { mode: 'test', isFunded: true }],
+    ['live keys of organisations without funds', { mode: 'live', isFunded: false }],
+  ] as const)('uploads with %s leave room for funded callers', async (_, without) => {
+    await using world = await openWorld({ models: [], limits });
+    const uploads = Array.from(
+      { length: 8 },
+      () => new Upload(world, { key: world.newKey(without), length }),
+    );
+    await Promise.all(uploads.map((upload) => upload.send(900_000)));
+    const other = world.newKey(without);
+    expect(await postAs(world, other)).toBe(429);
+    expect(await postAs(world, world.key)).toBe(422);
+    for (const upload of uploads) upload.end();
+    while ((await postAs(world, other)) !== 422);
+  });
+
+  test('an organisation whose last reservation was refused for its balance has no room of its own', async () => {
+    const model = modelFixture({ deployments: [deploymentFixture({ address: 'http://127.0.0.1:1' })] });
+    await using world = await openWorld({ models: [model], limits });
+    const ask = { model: model.name, messages: [{ role: 'user', content: 'x' }], max_tokens: 1 };
+    world.purse.refuseWith = 'INSUFFICIENT_BALANCE';
+    expect((await world.post('/v1/chat/completions', ask)).status).toBe(402);
+    const upload = new Upload(world, { key: world.testKey, length });
+    await upload.send(900_000);
+    expect(await postAs(world, world.key)).toBe(429);
+    expect(await postAs(world, world.otherKey)).toBe(422);
+    upload.end();
+  });
+
+  test('a caller whose limit is used up is refused before a large body is read', async () => {
+    await using world = await openWorld({ models: [], limits });
+    world.limits.perMinute = 1;
+    expect((await world.post('/v1/chat/completions', { model: 'none' })).status).toBe(422);
+    const upload = new Upload(world, { key: world.testKey, length });
+    expect(await upload.answer()).toMatch(/^HTTP\/1\.1 429 /);
+    upload.end();
+  });
+
+  test('a body that comes byte by byte is read whole', async () => {
+    await using world = await openWorld({ models: [], limits });
+    const body = JSON.stringify({ model: 'none', messages: [{ role: 'user', content: 'a'.repeat(40_000) }] });
+    const pieces = body.match(/.{1,7}/gs) ?? [];
+    const response = await fetch(`${world.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${world.key}`, 'content-type': 'application/json' },
+      body: new ReadableStream({
+        start(controller) {
+          for (const piece of pieces) controller.enqueue(Buffer.from(piece));
+          controller.close();
+        },
+      }),
+      duplex: 'half',
+    } as RequestInit);
+    expect(response.status).toBe(404);
+    expect(await response.text()).toContain('There is no model');
+  });
+
+  const json = 'application/json';
+
+  test.each([
+    ['with Content-Encoding: gzip', { 'content-encoding': 'gzip' }, json, 'Content-Encoding'],
+    ['with Content-Encoding: identity, br', { 'content-encoding': 'identity, br' }, json, 'Content-Encoding'],
+    ['with charset=utf-16', {}, `${json}; charset=utf-16`, 'charset'],
+    ['with charset="ISO-8859-1"', {}, `${json}; Charset="ISO-8859-1"`, 'charset'],
+  ])('a body %s is refused, and does not count as a held body', async (_what, headers, type, word) => {
+    await using world = await openWorld({ models: [], limits });
+    const send = (extra: Record<string, string>): Promise<Response> =>
+      fetch(`${world.url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${world.key}`, 'content-type': json, ...extra },
+        body: JSON.stringify({ model: 'none', messages: [{ role: 'user', content: 'x' }] }),
+      });
+    // One more than the bodies that the organisation may hold.
+    for (let nth = 0; nth <= bodies.callerBodies; nth += 1) {
+      const refused = await send({ ...headers, 'content-type': type });
+      expect(refused.status).toBe(415);
+      const { error } = (await refused.json()) as { error: { code: string; message: string } };
+      expect(error.code).toBe('unsupported_media_type');
+      expect(error.message).toContain(word);
+    }
+    expect((await send({})).status).toBe(404);
+  });
+
+  test.each([
+    [{ 'content-encoding': 'identity' }, json],
+    [{}, `${json};charset=UTF-8`],
+    [{}, `${json}; charset="utf-8"`],
+  ])('a body with %j and %s is read', async (headers, type) => {
+    await using world = await openWorld({ models: [], limits });
+    const answer = await fetch(`${world.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${world.key}`, ...headers, 'content-type': type },
+      body: JSON.stringify({ model: 'none', messages: [{ role: 'user', content: 'x' }] }),
+    });
+    expect([answer.status, await answer.text()]).toEqual([404, expect.stringContaining('There is no model')]);
+  });
+});

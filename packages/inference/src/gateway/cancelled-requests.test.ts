@@ -1,0 +1,244 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { mockPng } from '../adapters/image-mock.ts';
+import { createGatewayWorld, deploymentFixture, modelFixture, type GatewayWorld } from './gateway.fixture.ts';
+import { costOf, delivered, startManualEngine, until, type ManualEngine } from './manual-engine.fixture.ts';
+
+/** The charges of clients that close their connection before the answer is complete. */
+
+const closing: (() => Promise<void> | void)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).toReversed()) await close();
+});
+
+async function startEngine(): Promise<ManualEngine> {
+  const engine = await startManualEngine();
+  closing.push(() => engine.close());
+  return engine;
+}
+
+type Deployment = Parameters<typeof deploymentFixture>[0];
+
+async function openGateway(
+  model: Partial<Parameters<typeof modelFixture>[0]>,
+  deployment: Deployment,
+): Promise<GatewayWorld> {
+  const world = await createGatewayWorld({
+    models: [modelFixture({ ...model, deployments: [deploymentFixture(deployment)] })],
+  });
+  closing.push(() => world.close());
+  return world;
+}
+
+const ask = {
+  model: 'acme/chat',
+  messages: [{ role: 'user', content: 'What does the mill do?' }],
+  max_tokens: 1_024,
+};
+/** One for the message, one for each of its five words. */
+const LEAST_PROMPT = 6;
+
+const event = (choice: object, rest: object = {}): string =>
+  `data: ${JSON.stringify({ id: 'x', object: 'chat.completion.chunk', created: 1, model: 'served', choices: [choice], ...rest })}\n\n`;
+const delta = (content: string): string => event({ index: 0, delta: { content }, finish_reason: null });
+
+describe('a client that disconnects from a stream', () => {
+  test('of an engine without running counts pays one token for each delta it got', async () => {
+    const engine = await startEngine();
+    const world = await openGateway({}, { engine: 'openai', address: engine.address });
+    const leaving = new AbortController();
+    const answering = world.post(
+      '/v1/chat/completions',
+      { ...ask, stream: true },
+      { signal: leaving.signal },
+    );
+    await until(() => engine.asked.length === 1);
+    const [response] = engine.asked;
+    response?.writeHead(200, { 'content-type': 'text/event-stream' });
+    response?.write(event({ index: 0, delta: { role: 'assistant', content: '' }, finish_reason: null }));
+    for (let nth = 0; nth < 1_000; nth += 1) response?.write(delta(` turn${nth}`));
+    const reader = (await answering).body?.getReader();
+    let text = '';
+    while (!text.includes('turn999"')) text += Buffer.from((await reader?.read())?.value ?? []).toString();
+    leaving.abort();
+    await world.settled();
+    const [final] = world.usage.finals;
+    expect(final).toMatchObject({ cancelled: true, tokensPrompt: LEAST_PROMPT, tokensCompletion: 1_000 });
+    expect(final?.amountNanoUsd).toBe(String(costOf(LEAST_PROMPT, 1_000)));
+    expect(BigInt(final?.amountNanoUsd ?? 0)).toBeLessThanOrEqual(BigInt(final?.reservedNanoUsd ?? 0));
+  });
+
+  test.each(['openai', 'vllm', 'llama.cpp'] as const)(
+    'of %s before its first event pays for the prompt',
+    async (kind) => {
+      const engine = await startEngine();
+      const world = await openGateway({}, { engine: kind, address: engine.address });
+      const leaving = new AbortController();
+      const answering = world.post(
+        '/v1/chat/completions',
+        { ...ask, stream: true },
+        { signal: leaving.signal },
+      );
+      await until(() => engine.asked.length === 1);
+      leaving.abort();
+      await expect(answering).rejects.toThrow();
+      await until(() => engine.dropped === 1);
+      await world.settled();
+      expect(world.usage.finals[0]).toMatchObject({
+        cancelled: true,
+        tokensPrompt: LEAST_PROMPT,
+        tokensCompletion: 0,
+        amountNanoUsd: String(costOf(LEAST_PROMPT, 0)),
+      });
+    },
+  );
+
+  test('never pays more than its reservation', async () => {
+    const engine = await startEngine();
+    const world = await openGateway({}, { engine: 'openai', address: engine.address });
+    world.purse.affordable = 5n;
+    const leaving = new AbortController();
+    const { max_tokens: _, ...open } = ask;
+    const answering = world.post(
+      '/v1/chat/completions',
+      { ...open, stream: true },
+      { signal: leaving.signal },
+    );
+    await until(() => engine.asked.length === 1);
+    leaving.abort();
+    await expect(answering).rejects.toThrow();
+    await world.settled();
+    expect(world.usage.finals[0]).toMatchObject({ reservedNanoUsd: '5', amountNanoUsd: '5' });
+  });
+
+  test('whose engine refuses the request pays nothing', async () => {
+    const engine = await startEngine();
+    const world = await openGateway({}, { engine: 'vllm', address: engine.address });
+    const leaving = new AbortController();
+    const answering = world.post('/v1/chat/completions', ask, { signal: leaving.signal });
+    await until(() => engine.asked.length === 1);
+    // The refusal is on its way when the client leaves.
+    engine.asked[0]?.writeHead(400, { 'content-type': 'application/json', 'content-length': 1_000 });
+    engine.asked[0]?.write('{');
+    await delivered();
+    leaving.abort();
+    await expect(answering).rejects.toThrow();
+    await world.settled();
+    expect(world.usage.finals[0]).toMatchObject({ cancelled: true, amountNanoUsd: '0' });
+  });
+});
+
+describe('a client that disconnects before a whole answer', () => {
+  test('while the engine works on it pays for the prompt', async () => {
+    const engine = await startEngine();
+    const world = await openGateway({}, { engine: 'vllm', address: engine.address });
+    const leaving = new AbortController();
+    const answering = world.post('/v1/chat/completions', ask, { signal: leaving.signal });
+    await until(() => engine.asked.length === 1);
+    leaving.abort();
+    await expect(answering).rejects.toThrow();
+    await until(() => engine.dropped === 1);
+    await world.settled();
+    expect(world.usage.finals[0]).toMatchObject({
+      cancelled: true,
+      amountNanoUsd: String(costOf(LEAST_PROMPT, 0)),
+    });
+  });
+
+  test('while the finished answer is on its way pays for all of it', async () => {
+    const engine = await startEngine();
+    const world = await openGateway({}, { engine: 'vllm', address: engine.address });
+    const leaving = new AbortController();
+    const answering = world.post('/v1/chat/completions', ask, { signal: leaving.signal });
+    await until(() => engine.asked.length === 1);
+    const body = JSON.stringify({
+      choices: [{ index: 0, message: { role: 'assistant', content: 'It turns.' }, finish_reason: 'stop' }],
+      usage: { prompt_tokens: 11, completion_tokens: 300 },
+    });
+    const [response] = engine.asked;
+    response?.writeHead(200, {
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(body),
+    });
+    response?.write(body.slice(0, 40));
+    await delivered();
+    leaving.abort();
+    await expect(answering).rejects.toThrow();
+    await delivered();
+    expect(world.usage.finals).toHaveLength(0);
+    response?.end(body.slice(40));
+    await world.settled();
+    expect(world.usage.finals).toHaveLength(1);
+    expect(world.usage.finals[0]).toMatchObject({
+      cancelled: true,
+      tokensPrompt: 11,
+      tokensCompletion: 300,
+      amountNanoUsd: String(costOf(11, 300)),
+    });
+  });
+
+  test('of several choices, which llama.cpp streams, pays for what was made of them', async () => {
+    const engine = await startEngine();
+    const world = await openGateway({}, { engine: 'llama.cpp', address: engine.address });
+    const leaving = new AbortController();
+    const answering = world.post('/v1/chat/completions', { ...ask, n: 2 }, { signal: leaving.signal });
+    await until(() => engine.asked.length === 1);
+    const [response] = engine.asked;
+    response?.writeHead(200, { 'content-type': 'text/event-stream' });
+    for (let nth = 0; nth < 20; nth += 1) response?.write(delta(` turn${nth}`));
+    await delivered();
+    leaving.abort();
+    await expect(answering).rejects.toThrow();
+    await world.settled();
+    expect(world.usage.finals[0]).toMatchObject({
+      cancelled: true,
+      amountNanoUsd: String(costOf(LEAST_PROMPT, 20)),
+    });
+  });
+});
+
+describe('a client that disconnects before an image', () => {
+  const wish = { model: 'acme/draw', prompt: 'a mill', size: '256x256' };
+  const draw = { name: 'acme/draw', modality: 'image' } as const;
+  const picture = mockPng(256, 256, 1).toString('base64');
+
+  test('that the engine has begun pays for it, and its slot is taken until the engine is done', async () => {
+    const engine = await startEngine();
+    const world = await openGateway(draw, {
+      engine: 'openai-images',
+      address: engine.address,
+      maxConcurrency: 1,
+    });
+    const leaving = new AbortController();
+    const answering = world.post('/v1/images/generations', wish, { signal: leaving.signal });
+    await until(() => engine.asked.length === 1);
+    leaving.abort();
+    await expect(answering).rejects.toThrow();
+    const second = world.post('/v1/images/generations', wish);
+    await delivered();
+    expect(engine.dropped).toBe(0);
+    expect(engine.asked).toHaveLength(1);
+    engine.asked[0]?.end(JSON.stringify({ created: 1, data: [{ b64_json: picture }] }));
+    await until(() => engine.asked.length === 2);
+    const [final] = world.usage.finals;
+    expect(final).toMatchObject({ cancelled: true, finishReason: 'stop' });
+    expect(BigInt(final?.amountNanoUsd ?? 0)).toBeGreaterThan(0n);
+    expect(final?.amountNanoUsd).toBe(final?.reservedNanoUsd);
+    engine.asked[1]?.end(JSON.stringify({ created: 1, data: [{ b64_json: picture }] }));
+    expect((await second).status).toBe(200);
+  });
+
+  test('that the engine then fails pays nothing, and no other engine is asked', async () => {
+    const engine = await startEngine();
+    const world = await openGateway(draw, { engine: 'openai-images', address: engine.address });
+    const leaving = new AbortController();
+    const answering = world.post('/v1/images/generations', wish, { signal: leaving.signal });
+    await until(() => engine.asked.length === 1);
+    leaving.abort();
+    await expect(answering).rejects.toThrow();
+    await delivered();
+    engine.asked[0]?.writeHead(500).end('{"error":{"message":"out of memory"}}');
+    await until(() => world.usage.finals.length === 1);
+    expect(world.usage.finals[0]).toMatchObject({ cancelled: true, amountNanoUsd: '0' });
+    expect(engine.asked).toHaveLength(1);
+  });
+});

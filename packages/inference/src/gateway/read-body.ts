@@ -1,0 +1,47 @@
+import { Fault } from '@millrace/platform/fault';
+import { unreadableBody } from '@millrace/platform/http/body-encoding';
+import type { BodyShare } from '@millrace/platform/http/body-budget';
+import { readBody } from '@millrace/platform/http/read-body';
+import type { IncomingMessage } from 'node:http';
+import { holdsMoreValuesThan } from '../wire/json-values.ts';
+import type { GatewayLimits } from './parts.ts';
+
+export interface JsonReading {
+  readonly limits: Pick<GatewayLimits, 'bodyBytes' | 'bodyValues'>;
+  readonly share: BodyShare;
+  done(body: unknown): void;
+  fail(error: unknown): void;
+}
+
+/** Reads the body in one piece and parses it. */
+export function readJson(request: IncomingMessage, { limits, share, done, fail }: JsonReading): void {
+  const unreadable = unreadableBody(request.headers);
+  if (unreadable !== null) {
+    share.release();
+    fail(unreadable);
+    return;
+  }
+  readBody(request, {
+    announced: Number(request.headers['content-length'] ?? 0),
+    maxBytes: limits.bodyBytes,
+    share,
+    parse: (bytes) => parse(bytes, limits.bodyValues),
+    done,
+    fail,
+  });
+}
+
+function parse(bytes: Buffer, mostValues: number): unknown {
+  // A value takes a byte and a comma at least, so most bodies are too short to hold too many.
+  if (bytes.length > 2 * mostValues && holdsMoreValuesThan(mostValues, bytes)) {
+    const message = `holds more than ${mostValues} values`;
+    throw new Fault('VALIDATION_FAILED', {
+      issues: [{ path: [], message, code: 'too_big', location: 'body' }],
+    });
+  }
+  try {
+    return JSON.parse(bytes.toString('utf8'));
+  } catch (error) {
+    throw new Fault('MALFORMED_JSON', { cause: error });
+  }
+}

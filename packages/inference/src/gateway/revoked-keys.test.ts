@@ -1,0 +1,285 @@
+import type { KeyEntry } from '@millrace/core/inference';
+import { systemClock } from '@millrace/platform/clock';
+import { startChatDouble, startStopwatch, stretchedMs, type ChatDouble } from '@millrace/testing';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { mockPng } from '../adapters/image-mock.ts';
+import { silentMp3 } from '../adapters/speech-mp3.ts';
+import {
+  createGatewayWorld,
+  deploymentFixture,
+  modelFixture,
+  type GatewayWorld,
+  type WorldOptions,
+} from './gateway.fixture.ts';
+import { costOf, delivered, startManualEngine, until, type ManualEngine } from './manual-engine.fixture.ts';
+
+/** Requests that run when their key or organisation is shut out. */
+
+let engine: ChatDouble;
+let world: GatewayWorld;
+beforeAll(async () => {
+  const tokens = Array.from({ length: 2_000 }, () => ' turn');
+  engine = await startChatDouble({ engine: 'vllm', tokens, pauseMs: 20 });
+});
+afterAll(() => engine.close());
+afterEach(() => world.close());
+
+function change(key: string, fields: Partial<KeyEntry> | null): void {
+  const [publicId, entry] = [...world.book.keys].find(([id]) => key.includes(id)) ?? expect.fail('no key');
+  if (fields === null) world.book.keys.delete(publicId);
+  else world.book.keys.set(publicId, { ...entry, ...fields });
+}
+
+const suspend = (key: string): void => {
+  const [, { orgId }] = [...world.book.keys].find(([id]) => key.includes(id)) ?? expect.fail('no key');
+  world.book.suspended.add(orgId);
+};
+
+const shutOut: readonly [string, string, (key: string) => void][] = [
+  ['is revoked', 'api_key_revoked', (key) => change(key, { refusedFor: 'API_KEY_REVOKED' })],
+  ['expires', 'api_key_expired', (key) => change(key, { expiresAtMs: systemClock.nowMs() + 100 })],
+  ['is deleted', 'api_key_revoked', (key) => change(key, null)],
+  ['loses its organisation', 'organisation_suspended', suspend],
+];
+
+describe('the open stream of a key', () => {
+  test.each(shutOut)('that %s ends within a second with %s, and is charged', async (_how, code, act) => {
+    world = await createGatewayWorld({
+      models: [
+        modelFixture({
+          maxOutputTokens: 2_000,
+          deployments: [deploymentFixture({ address: engine.address })],
+        }),
+      ],
+    });
+    const messages = [{ role: 'user', content: 'What does the mill do?' }];
+    const body = { model: 'acme/chat', messages, stream: true, max_tokens: 2_000 };
+    const [answer, other] = await Promise.all([
+      world.post('/v1/chat/completions', body),
+      world.post('/v1/chat/completions', body, { key: world.otherKey }),
+    ]);
+    const reader = answer.body?.getReader() ?? expect.fail('no body');
+    await reader.read();
+    const stopwatch = startStopwatch();
+    act(world.key);
+    let text = '';
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      text = Buffer.from(value).toString();
+    }
+    expect(await stopwatch.elapsedMs()).toBeLessThan(stretchedMs(1_000));
+    expect(JSON.parse(text.trim().split('data: ').at(-1) ?? '')).toMatchObject({ error: { code } });
+    expect(world.usage.finals).toMatchObject([{ finishReason: 'error', cancelled: false }]);
+    expect(Number(world.usage.finals[0]?.tokensCompletion)).toBeGreaterThan(0);
+    expect(world.purse.settled).toHaveLength(1);
+    // Streams of other keys go on.
+    expect(world.gateway.inFlight()).toBe(1);
+    await other.body?.cancel();
+    await world.settled();
+  });
+});
+
+/** The tests write the answers of the engine by hand, so that the engine has the request when its key is shut out. */
+describe('a request whose key is shut out while an engine works', () => {
+  let manual: ManualEngine;
+  beforeEach(async () => {
+    manual = await startManualEngine();
+  });
+  afterEach(() => manual.close());
+
+  async function openGateway(
+    model: Partial<Parameters<typeof modelFixture>[0]>,
+    deployment: Partial<Parameters<typeof deploymentFixture>[0]>,
+    options: Pick<WorldOptions, 'limits' | 'upstreams'> = {},
+  ): Promise<void> {
+    const deployments = [deploymentFixture({ address: manual.address, ...deployment })];
+    world = await createGatewayWorld({ models: [modelFixture({ ...model, deployments })], ...options });
+  }
+
+  const revoke = (): void => change(world.key, { refusedFor: 'API_KEY_REVOKED' });
+  const ask = {
+    model: 'acme/chat',
+    messages: [{ role: 'user', content: 'What does the mill do?' }],
+    max_tokens: 1_024,
+  };
+  /** One token for the message, and one for each of its five words. */
+  const LEAST_PROMPT = 6;
+
+  test.each(
+    shutOut.flatMap(([how, code, act]) =>
+      [false, true].map((stream) => ({
+        kind: stream ? 'a stream' : 'a buffered text',
+        how,
+        code,
+        act,
+        stream,
+      })),
+    ),
+  )('$kind whose key $how before the first byte is charged for its prompt', async ({ code, act, stream }) => {
+    await openGateway({}, {});
+    const answering = world.post('/v1/chat/completions', { ...ask, stream });
+    await until(() => manual.asked.length === 1);
+    act(world.key);
+    const refused = await answering;
+    expect(refused.status).toBeGreaterThanOrEqual(400);
+    expect(await refused.json()).toMatchObject({ error: { code } });
+    await until(() => manual.dropped === 1);
+    await world.settled();
+    expect(world.usage.finals).toMatchObject([
+      {
+        cancelled: false,
+        finishReason: 'error',
+        tokensPrompt: LEAST_PROMPT,
+        tokensCompletion: 0,
+        amountNanoUsd: String(costOf(LEAST_PROMPT, 0)),
+      },
+    ]);
+    expect(world.purse.settled.map(({ actual }) => actual)).toEqual([costOf(LEAST_PROMPT, 0)]);
+  });
+
+  test('a text is never charged more than its reservation', async () => {
+    await openGateway({}, {});
+    world.purse.affordable = 5n;
+    const { max_tokens: _, ...open } = ask;
+    const answering = world.post('/v1/chat/completions', open);
+    await until(() => manual.asked.length === 1);
+    revoke();
+    expect((await answering).status).toBe(401);
+    await world.settled();
+    expect(world.usage.finals).toMatchObject([{ reservedNanoUsd: '5', amountNanoUsd: '5' }]);
+  });
+
+  test('a text that waits for an engine is charged nothing', async () => {
+    await openGateway({}, { maxConcurrency: 1 });
+    const first = world.post('/v1/chat/completions', ask, { key: world.otherKey });
+    await until(() => manual.asked.length === 1);
+    const waiting = world.post('/v1/chat/completions', ask);
+    await until(() => world.purse.reserved.length === 2);
+    revoke();
+    expect((await waiting).status).toBe(401);
+    await until(() => world.usage.finals.length === 1);
+    expect(world.usage.finals).toMatchObject([{ amountNanoUsd: '0', cancelled: false }]);
+    manual.asked[0]?.writeHead(400).end('{}');
+    await first;
+    await world.settled();
+    expect(manual.asked).toHaveLength(1);
+  });
+
+  test('a buffered text whose answer has begun to arrive is charged for the whole answer', async () => {
+    await openGateway({}, {});
+    const answering = world.post('/v1/chat/completions', ask);
+    await until(() => manual.asked.length === 1);
+    const body = JSON.stringify({
+      choices: [{ index: 0, message: { role: 'assistant', content: 'It turns.' }, finish_reason: 'stop' }],
+      usage: { prompt_tokens: 11, completion_tokens: 300 },
+    });
+    const [response] = manual.asked;
+    response?.writeHead(200, {
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(body),
+    });
+    response?.write(body.slice(0, 40));
+    await delivered();
+    revoke();
+    const refused = await answering;
+    expect([refused.status, await refused.json()]).toMatchObject([
+      401,
+      { error: { code: 'api_key_revoked' } },
+    ]);
+    expect(world.usage.finals).toHaveLength(0);
+    response?.end(body.slice(40));
+    await world.settled();
+    expect(world.usage.finals).toMatchObject([
+      {
+        cancelled: false,
+        finishReason: 'error',
+        tokensPrompt: 11,
+        tokensCompletion: 300,
+        amountNanoUsd: String(costOf(11, 300)),
+      },
+    ]);
+  });
+
+  const picture = mockPng(256, 256, 1).toString('base64');
+  const media = [
+    {
+      kind: 'an image',
+      modality: 'image',
+      engine: 'openai-images',
+      path: '/v1/images/generations',
+      wish: { model: 'acme/media', prompt: 'a mill', size: '256x256' },
+      answer: JSON.stringify({ created: 1, data: [{ b64_json: picture }] }),
+    },
+    {
+      kind: 'speech',
+      modality: 'audio',
+      engine: 'openai',
+      path: '/v1/audio/speech',
+      wish: { model: 'acme/media', input: 'The mill turns.', voice: 'alloy' },
+      answer: silentMp3(31),
+    },
+  ] as const;
+
+  test.each(media)(
+    '$kind is not delivered, is charged in full, and holds its slot until the engine is done',
+    async ({ modality, engine: kind, path, wish, answer }) => {
+      await openGateway({ name: 'acme/media', modality }, { engine: kind, maxConcurrency: 1 });
+      const answering = world.post(path, wish);
+      await until(() => manual.asked.length === 1);
+      revoke();
+      // The client is told at once: the engine has not answered yet.
+      const refused = await answering;
+      expect([refused.status, await refused.json()]).toMatchObject([
+        401,
+        { error: { code: 'api_key_revoked' } },
+      ]);
+      const second = world.post(path, wish, { key: world.otherKey });
+      await until(() => world.purse.reserved.length === 2);
+      await delivered();
+      expect(manual.dropped).toBe(0);
+      expect(manual.asked).toHaveLength(1);
+      expect(world.usage.finals).toHaveLength(0);
+      manual.asked[0]?.end(answer);
+      await until(() => manual.asked.length === 2);
+      const [final] = world.usage.finals;
+      expect(final).toMatchObject({ cancelled: false, finishReason: 'error' });
+      expect(BigInt(final?.amountNanoUsd ?? 0)).toBeGreaterThan(0n);
+      expect(final?.amountNanoUsd).toBe(final?.reservedNanoUsd);
+      manual.asked[1]?.end(answer);
+      expect((await second).status).toBe(200);
+    },
+  );
+
+  test.each(media)(
+    '$kind is charged nothing if the engine then fails',
+    async ({ modality, engine: kind, path, wish }) => {
+      await openGateway({ name: 'acme/media', modality }, { engine: kind });
+      const answering = world.post(path, wish);
+      await until(() => manual.asked.length === 1);
+      revoke();
+      expect((await answering).status).toBe(401);
+      manual.asked[0]?.writeHead(500).end('{"error":{"message":"out of memory"}}');
+      await until(() => world.usage.finals.length === 1);
+      expect(world.usage.finals).toMatchObject([{ amountNanoUsd: '0' }]);
+      expect(manual.asked).toHaveLength(1);
+    },
+  );
+
+  test('an image that takes longer than the limit of a request frees its slot', async () => {
+    const [image] = media;
+    await openGateway(
+      { name: 'acme/media', modality: 'image' },
+      { engine: image.engine },
+      // The connection to the engine has a longer limit, so that only the limit of the request can end it.
+      { limits: { longestRequestMs: 4_000 }, upstreams: { answerMs: 600_000 } },
+    );
+    const answering = world.post(image.path, image.wish);
+    await until(() => manual.asked.length === 1);
+    revoke();
+    await answering;
+    await until(() => manual.dropped === 1);
+    await world.settled();
+    expect(world.usage.finals).toHaveLength(1);
+  });
+});

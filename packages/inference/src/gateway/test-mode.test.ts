@@ -1,0 +1,116 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createGatewayWorld, deploymentFixture, modelFixture, type GatewayWorld } from './gateway.fixture.ts';
+
+/** Test keys meet the same checks as live keys, and a mock that obeys the request. */
+
+const model = 'acme/test';
+
+let world: GatewayWorld;
+beforeAll(async () => {
+  const deployments = [deploymentFixture({ engine: 'mock', address: 'http://127.0.0.1:1' })];
+  world = await createGatewayWorld({
+    models: [
+      modelFixture({ name: model, mode: 'test', contextLength: 200, maxOutputTokens: null, deployments }),
+    ],
+  });
+});
+afterAll(() => world.close());
+
+interface Answer {
+  readonly choices: readonly {
+    readonly message: {
+      readonly content: string | null;
+      readonly tool_calls?: readonly { readonly function: { readonly arguments: string } }[];
+    };
+    readonly finish_reason: string;
+  }[];
+  readonly usage: { readonly prompt_tokens: number; readonly completion_tokens: number };
+  readonly error?: { readonly code: string };
+}
+
+async function ask(body: object): Promise<{ readonly status: number; readonly json: Answer }> {
+  const messages = [{ role: 'user', content: 'Tell me of the mill.' }];
+  const answer = await world.post(
+    '/v1/chat/completions',
+    { model, messages, ...body },
+    { key: world.testKey },
+  );
+  return { status: answer.status, json: (await answer.json()) as Answer };
+}
+
+const schema = {
+  type: 'object',
+  properties: {
+    city: { type: 'string' },
+    population: { type: 'integer', minimum: 1_000 },
+    kind: { enum: ['capital', 'town'] },
+    districts: { type: 'array', items: { type: 'string' }, minItems: 2 },
+  },
+  required: ['city', 'population', 'kind', 'districts'],
+  additionalProperties: false,
+};
+
+describe('test mode', () => {
+  test('refuses a prompt that does not fit into the context', async () => {
+    const messages = [{ role: 'user', content: 'word '.repeat(1_000) }];
+    const { status, json } = await ask({ messages });
+    expect([status, json.error?.code]).toEqual([400, 'context_length_exceeded']);
+  });
+
+  test('ends an answer where the context ends', async () => {
+    const messages = [{ role: 'user', content: 'word '.repeat(153) }];
+    const { status, json } = await ask({ messages });
+    expect(status).toBe(200);
+    expect(json.choices[0]?.finish_reason).toBe('length');
+    expect(json.usage.prompt_tokens + json.usage.completion_tokens).toBe(200);
+  });
+
+  test('answers with an object that a strict schema allows', async () => {
+    const format = { type: 'json_schema', json_schema: { name: 'city', strict: true, schema } };
+    const { status, json } = await ask({ response_format: format });
+    expect(status).toBe(200);
+    expect(JSON.parse(json.choices[0]?.message.content ?? '')).toEqual({
+      city: 'mock',
+      population: 1_000,
+      kind: 'capital',
+      districts: ['mock', 'mock'],
+    });
+    expect(json.choices[0]?.finish_reason).toBe('stop');
+  });
+
+  test('cuts an object at max_tokens, and says so', async () => {
+    const format = { type: 'json_schema', json_schema: { name: 'city', strict: true, schema } };
+    const { json } = await ask({ response_format: format, max_tokens: 3 });
+    expect(json.choices[0]?.message.content).toHaveLength(12);
+    expect(json.choices[0]?.finish_reason).toBe('length');
+  });
+
+  test('refuses a schema that it cannot obey, instead of ignoring it', async () => {
+    const pattern = {
+      type: 'object',
+      properties: { id: { type: 'string', pattern: '^[A-Z]{3}$' } },
+      required: ['id'],
+    };
+    const format = { type: 'json_schema', json_schema: { name: 'id', strict: true, schema: pattern } };
+    const { status, json } = await ask({ response_format: format });
+    expect([status, json.error?.code]).toEqual([400, 'parameter_not_supported']);
+  });
+
+  test('calls a tool with arguments that its parameters allow', async () => {
+    const tools = [{ type: 'function', function: { name: 'find', parameters: schema } }];
+    const { json } = await ask({ tools, tool_choice: 'required' });
+    const written = json.choices[0]?.message.tool_calls?.[0]?.function.arguments ?? '';
+    expect(JSON.parse(written)).toMatchObject({ population: 1_000, kind: 'capital' });
+  });
+
+  test('stops before a stop word', async () => {
+    const whole = (await ask({})).json.choices[0]?.message.content ?? '';
+    const word = whole.split(' ')[4] ?? '';
+    const { json } = await ask({ stop: ['never said', ` ${word}`] });
+    const said = json.choices[0]?.message.content ?? '';
+    expect(whole.startsWith(said)).toBe(true);
+    expect(said).not.toContain(` ${word}`);
+    expect(said.length).toBeLessThan(whole.length);
+    expect(json.choices[0]?.finish_reason).toBe('stop');
+  });
+});
