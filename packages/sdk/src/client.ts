@@ -127,7 +127,7 @@ function urlOf(name: string, value: string | undefined): string {
       `${name} must be an address such as https://api.example.com, without a password, query or fragment.`,
     );
   }
-  return value.replace(/\/+$/, '');
+  return value.replace(/(?<!\/)\/+$/, '');
 }
 
 function callOf(transport: Transport, call: Call): AnyCall {

@@ -115,7 +115,7 @@ export class ConflictError extends ApiError {
   override name = 'ConflictError';
 }
 
-/** The input is not what the operation takes; see `issues`. */
+/** The input is not what the operation takes (see `issues`), or its body could not be read. */
 export class ValidationError extends ApiError {
   override name = 'ValidationError';
 }
@@ -175,7 +175,9 @@ function statusOf(reason: string): number | undefined {
 function byStatus(status: number, refusal: Refusal): ApiError {
   switch (status) {
     case 400:
+    case 408:
     case 413:
+    case 415:
     case 422:
       return new ValidationError(refusal);
     case 401:

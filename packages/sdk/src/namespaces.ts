@@ -85,6 +85,7 @@ export const namespaces = {
     createSnapshot: 'createStorageVolumeSnapshot',
     listSnapshots: 'listStorageVolumeSnapshots',
     deleteSnapshot: 'deleteStorageVolumeSnapshot',
+    restoreSnapshot: 'restoreStorageVolumeSnapshot',
   },
   marketplace: {
     list: 'listMarketplaceMachines',
@@ -104,6 +105,7 @@ export const namespaces = {
     list: 'getUsage',
     getRequest: 'getRequestUsage',
     getRequestCosts: 'getRequestCost',
+    listBatchRequests: 'listBatchRequests',
     exportCosts: 'exportCosts',
   },
   limits: { get: 'getLimits' },
@@ -172,6 +174,7 @@ export const namespaces = {
       resume: 'adminResumeNode',
       quarantine: 'adminQuarantineNode',
       remove: 'adminRemoveNode',
+      writeOff: 'adminWriteOffNode',
       listTransitions: 'adminListNodeTransitions',
       markGpu: 'adminMarkGpu',
     },
@@ -185,7 +188,9 @@ export const namespaces = {
       list: 'adminListRentals',
       createPrivateCloud: 'adminCreatePrivateCloudRental',
       terminate: 'adminTerminateRental',
+      writeOff: 'adminWriteOffRental',
     },
+    volumes: { writeOff: 'adminWriteOffVolume' },
     models: { list: 'adminListModels', create: 'adminCreateModel', update: 'adminUpdateModel' },
     deployments: {
       list: 'adminListDeployments',

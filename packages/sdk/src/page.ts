@@ -100,9 +100,15 @@ function nextOf(
 /** Of `Link: <…?cursor=…>; rel="next"` only the cursor is taken: where to send it is the client's own knowledge. */
 export function cursorOfLink(link: string | null): string | null {
   if (link === null) return null;
-  for (const [, target = '', attributes = ''] of link.matchAll(/<([^>]*)>([^,<]*)/g)) {
-    if (!/;\s*rel="?(?:[^"]*\s)?next(?:\s[^"]*)?"?(?:;|\s|$)/.test(attributes)) continue;
+  for (const [, target = '', attributes = ''] of link.matchAll(/<([^<>]*)>([^,<]*)/g)) {
+    if (!attributes.split(';').some(namesNext)) continue;
     return new URLSearchParams(target.slice(target.indexOf('?') + 1)).get('cursor');
   }
   return null;
+}
+
+/** `rel=next`, or `next` among the relations of `rel="…"`. */
+function namesNext(attribute: string): boolean {
+  const [name = '', value = ''] = attribute.split('=', 2).map((part) => part.trim());
+  return name.toLowerCase() === 'rel' && value.replaceAll('"', '').split(/\s+/).includes('next');
 }

@@ -14,7 +14,7 @@ export interface RequestParts {
 
 export function toRequest(entry: OperationEntry, input: CallInput): RequestParts {
   const rest = new Map(Object.entries(input).filter(([, value]) => value !== undefined));
-  const path = entry.path.replaceAll(/\{([^}]+)\}/g, (_, name: string) => {
+  const path = entry.path.replaceAll(/\{([^{}]+)\}/g, (_, name: string) => {
     const value = rest.get(name);
     rest.delete(name);
     return segment(name, value);

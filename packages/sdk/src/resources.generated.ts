@@ -25,10 +25,14 @@ export interface MeResource {
   /**
    * Accept an invitation.
    *
-   * Accepting twice answers the same.
+   * Accepting twice answers the same. In an installation without mail it needs the secret of the link that the inviter was shown.
    */
   acceptInvitation(input: Input<'acceptInvitation'>, options?: RequestOptions): ApiPromise<Answer<'acceptInvitation'>>;
-  /** Decline an invitation. */
+  /**
+   * Decline an invitation.
+   *
+   * In an installation without mail it needs the secret of the link, as accepting does.
+   */
   declineInvitation(input: Input<'declineInvitation'>, options?: RequestOptions): ApiPromise<Answer<'declineInvitation'>>;
   /** Where this person is signed in. */
   listSessions(input?: Input<'listMySessions'>, options?: RequestOptions): PagePromise<Item<'listMySessions'>, Answer<'listMySessions'>>;
@@ -59,9 +63,9 @@ export interface InvitationsResource {
   /** List the invitations that nobody has answered. */
   list(input: Input<'listInvitations'>, options?: RequestOptions): PagePromise<Item<'listInvitations'>, Answer<'listInvitations'>>;
   /**
-   * Invite somebody by mail.
+   * Invite a person to the organisation.
    *
-   * Open for seven days. Inviting the same mailbox again renews the invitation, with the role of the last one. Nobody hands out more than they hold.
+   * Open for seven days. Inviting the same mailbox again renews the invitation, with the role of the last one. The role must not hold more than the inviter may give. In an installation without mail the answer has a link, shown once: give it to the person.
    */
   create(input: Input<'inviteMember'>, options?: RequestOptions): ApiPromise<Answer<'inviteMember'>>;
   /** Take an invitation back. */
@@ -318,6 +322,12 @@ export interface VolumesResource extends VolumeWaiters {
   listSnapshots(input: Input<'listStorageVolumeSnapshots'>, options?: RequestOptions): PagePromise<Item<'listStorageVolumeSnapshots'>, Answer<'listStorageVolumeSnapshots'>>;
   /** Delete a snapshot. */
   deleteSnapshot(input: Input<'deleteStorageVolumeSnapshot'>, options?: RequestOptions): ApiPromise<Answer<'deleteStorageVolumeSnapshot'>>;
+  /**
+   * Restore a snapshot into a new volume, or into its own volume while nothing is attached.
+   *
+   * Into a new volume: it is made on the storage node of the snapshot, is `inactive` until it holds what the snapshot holds, and costs like any other volume from when it is `active`. Into the same volume: everything written since the snapshot is lost; the volume is `inactive` meanwhile, keeps its price, and is `active` again with the content of the snapshot, or with its old content if the restore failed.
+   */
+  restoreSnapshot(input: Input<'restoreStorageVolumeSnapshot'>, options?: RequestOptions): ApiPromise<Answer<'restoreStorageVolumeSnapshot'>>;
 }
 
 export interface MarketplaceInstancesResource extends InstanceWaiters {
@@ -403,6 +413,12 @@ export interface UsageResource {
    * Ids come from the `X-Inference-Request-Id` header. Unknown, foreign and still running ids are left out.
    */
   getRequestCosts(input: Input<'getRequestCost'>, options?: RequestOptions): ApiPromise<Answer<'getRequestCost'>>;
+  /**
+   * The requests that one ledger line of inference sums.
+   *
+   * A ledger line of inference has the cause `inference` and the id of a batch. The costs of the requests of that batch sum to the amount of the line. Oldest first.
+   */
+  listBatchRequests(input: Input<'listBatchRequests'>, options?: RequestOptions): PagePromise<Item<'listBatchRequests'>, Answer<'listBatchRequests'>>;
   /**
    * Every cost as CSV, in the columns of FOCUS 1.2.
    *
@@ -749,6 +765,12 @@ export interface AdminNodesResource {
    * Drain it first. Its name is free for a new node once the engine has stopped listing it.
    */
   remove(input: Input<'adminRemoveNode'>, options?: RequestOptions): ApiPromise<Answer<'adminRemoveNode'>>;
+  /**
+   * Remove a node whose host never returns, and end what is on it.
+   *
+   * Refused with `HOST_ANSWERS` while its host answers. Every machine on the node is written off, then the node is removed. The node stays quarantined while a rental that also has machines on other hosts holds its GPUs: repeat the call when those machines are gone.
+   */
+  writeOff(input: Input<'adminWriteOffNode'>, options?: RequestOptions): ApiPromise<Answer<'adminWriteOffNode'>>;
   /** List what happened to a node, newest first. */
   listTransitions(input: Input<'adminListNodeTransitions'>, options?: RequestOptions): PagePromise<Item<'adminListNodeTransitions'>, Answer<'adminListNodeTransitions'>>;
   /**
@@ -788,6 +810,21 @@ export interface AdminRentalsResource {
   createPrivateCloud(input: Input<'adminCreatePrivateCloudRental'>, options?: RequestOptions): ApiPromise<Answer<'adminCreatePrivateCloudRental'>>;
   /** End any rental. */
   terminate(input: Input<'adminTerminateRental'>, options?: RequestOptions): ApiPromise<Answer<'adminTerminateRental'>>;
+  /**
+   * End a rental whose host never returns.
+   *
+   * Refused with `HOST_ANSWERS` while the host of each of its machines answers. The machines and their data are declared lost, the rental ends, and their nodes are quarantined. If the host returns, its machines are removed as orphans before the node can be resumed. Repeating the call changes nothing.
+   */
+  writeOff(input: Input<'adminWriteOffRental'>, options?: RequestOptions): ApiPromise<Answer<'adminWriteOffRental'>>;
+}
+
+export interface AdminVolumesResource {
+  /**
+   * End a volume whose storage node never returns.
+   *
+   * Refused with `HOST_ANSWERS` while its storage node answers. The data and snapshots are declared lost without retention, rentals are detached, and the volume is deleted. If the storage node returns, it deletes what it still has of the volume as soon as a worker has reached it.
+   */
+  writeOff(input: Input<'adminWriteOffVolume'>, options?: RequestOptions): ApiPromise<Answer<'adminWriteOffVolume'>>;
 }
 
 export interface AdminModelsResource {
@@ -869,6 +906,7 @@ export interface AdminResource {
   readonly maintenanceWindows: AdminMaintenanceWindowsResource;
   readonly reservationRequests: AdminReservationRequestsResource;
   readonly rentals: AdminRentalsResource;
+  readonly volumes: AdminVolumesResource;
   readonly models: AdminModelsResource;
   readonly deployments: AdminDeploymentsResource;
   readonly suppliers: AdminSuppliersResource;

@@ -71,3 +71,7 @@ export const instanceCreating: Plan = [
 ];
 
 export const volumeCreating = single('serve', 'the storage server makes the volume and serves it');
+export const volumeRestoring = single(
+  'serve',
+  'the storage server restores the snapshot and serves the volume',
+);

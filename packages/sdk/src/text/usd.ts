@@ -6,14 +6,19 @@
 const decimals = 9;
 
 function grouped(whole: string): string {
-  return whole.replaceAll(/\B(?=(?:\d{3})+$)/g, ',');
+  const groups: string[] = [];
+  for (let end = whole.length; end > 0; end -= 3) groups.unshift(whole.slice(Math.max(0, end - 3), end));
+  return groups.join(',');
 }
 
 /** `$1,234.50`, `-$0.000000012`. Takes what the API sends: nano-USD as a decimal string. */
 export function usdText(nanoUsd: string | bigint): string {
   const amount = BigInt(nanoUsd);
   const digits = (amount < 0n ? -amount : amount).toString().padStart(decimals + 1, '0');
-  const fraction = digits.slice(-decimals).replace(/0+$/, '').padEnd(2, '0');
+  const fraction = digits
+    .slice(-decimals)
+    .replace(/(?<!0)0+$/, '')
+    .padEnd(2, '0');
   return `${amount < 0n ? '-' : ''}$${grouped(digits.slice(0, -decimals))}.${fraction}`;
 }
 
