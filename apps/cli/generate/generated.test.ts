@@ -33,6 +33,16 @@ it('every operation of the contract is reached by a command', () => {
   expect(missing.toSorted()).toEqual(Object.keys(unreachable).toSorted());
 });
 
+it('no flag takes a secret: command lines are kept in the history of shells and shown to others on the machine', () => {
+  const isSecret = /secret|password|token$|api-?key|whsec/i;
+  const taken = commands.flatMap(({ name, flags }) =>
+    Object.entries(flags)
+      .filter(([flag, { type }]) => type !== 'boolean' && isSecret.test(flag))
+      .map(([flag]) => `${name} --${flag}`),
+  );
+  expect(taken).toEqual([]);
+});
+
 it('commands reach operations of the contract and nothing else', () => {
   const known = new Set(operationsOf(contract).map(({ id }) => id));
   const unknown = commands.flatMap(({ operations }) => operations.filter((id) => !known.has(id)));

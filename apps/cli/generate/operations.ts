@@ -25,6 +25,9 @@ interface Schema {
 /** Operations that answer exactly as another one does: there, but not shown. */
 const hidden: ReadonlySet<string> = new Set(['listMarketplaceInstancesByPost', 'getCurrentBalance']);
 
+/** Fields whose value must be on no command line. */
+const secretFields: ReadonlySet<string> = new Set(['apiKey']);
+
 /** Paging is the command line's own business. */
 const pagingFields: ReadonlySet<string> = new Set(['cursor', 'limit']);
 
@@ -88,11 +91,13 @@ function phrase(key: string, description: string | undefined): string {
 function fieldOf(key: string, schema: Schema, root: Schema, isRequired: boolean): GeneratedField {
   const bare = withoutNull(schema, root);
   const { type, choices } = kindOf(key, bare, root);
+  const isSecret = type === 'secret';
+  const describe = phrase(key, bare.description);
   return {
     key,
-    flag: flagOf(key),
+    flag: isSecret ? `${flagOf(key)}-stdin` : flagOf(key),
     type,
-    describe: phrase(key, bare.description),
+    describe: isSecret ? `read this value from standard input: ${describe}` : describe,
     ...(choices === undefined ? {} : { choices }),
     ...(isRequired ? { required: true as const } : {}),
   };
@@ -100,6 +105,7 @@ function fieldOf(key: string, schema: Schema, root: Schema, isRequired: boolean)
 
 function kindOf(key: string, schema: Schema, root: Schema): Pick<GeneratedField, 'type' | 'choices'> {
   if (key.endsWith('NanoUsd')) return { type: 'usd' };
+  if (secretFields.has(key)) return { type: 'secret' };
   const choices = choicesOf(schema);
   if (choices !== undefined) return { type: 'text', choices };
   switch (schema.type) {

@@ -33,6 +33,8 @@ export interface RunOptions {
   readonly signal?: AbortSignal;
   /** Presses Ctrl-C, by `raise()`. */
   readonly interrupts?: Interrupts;
+  /** Sees what is printed while the command runs. */
+  readonly onPrinted?: (text: string) => void;
 }
 
 export interface RunResult {
@@ -127,7 +129,10 @@ function madeUpSystem(options: RunOptions): {
   const apiKey = options.apiKey === undefined ? API_KEY : options.apiKey;
   const system: System = {
     io: {
-      out: (text) => void (stdout += text),
+      out: (text) => {
+        stdout += text;
+        options.onPrinted?.(text);
+      },
       outBytes: (chunk) => void (bytes = Buffer.concat([bytes, chunk])),
       err: (text) => void (stderr += text),
       isTty: tty,

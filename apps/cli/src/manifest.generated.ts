@@ -168,6 +168,11 @@ export const manifest: Manifest = [
     load: () => generated('adminListNodeTransitions'),
   },
   {
+    name: 'admin node write-off',
+    summary: 'Remove a node whose host never returns, and end what is on it',
+    load: () => generated('adminWriteOffNode'),
+  },
+  {
     name: 'admin org add-member',
     summary: 'Put a person into an organisation',
     load: () => generated('adminAddMember'),
@@ -283,6 +288,11 @@ export const manifest: Manifest = [
     load: () => generated('adminTerminateRental'),
   },
   {
+    name: 'admin rental write-off',
+    summary: 'End a rental whose host never returns',
+    load: () => generated('adminWriteOffRental'),
+  },
+  {
     name: 'admin reservation list',
     summary: 'List requests for large reservations, newest first',
     load: () => generated('adminListReservationRequests'),
@@ -321,6 +331,11 @@ export const manifest: Manifest = [
     name: 'admin transfer reverse',
     summary: 'Undo a transfer by its exact opposite',
     load: () => generated('adminReverse'),
+  },
+  {
+    name: 'admin volume write-off',
+    summary: 'End a volume whose storage node never returns',
+    load: () => generated('adminWriteOffVolume'),
   },
   {
     name: 'api',
@@ -435,7 +450,7 @@ export const manifest: Manifest = [
   },
   {
     name: 'invitation create',
-    summary: 'Invite somebody by mail',
+    summary: 'Invite a person to the organisation',
     load: () => generated('inviteMember'),
   },
   {
@@ -845,6 +860,11 @@ export const manifest: Manifest = [
     load: () => import('./commands/usage.ts').then((module) => module.command),
   },
   {
+    name: 'usage batch',
+    summary: 'The inference requests that one ledger line sums, oldest first',
+    load: () => import('./commands/usage/batch.ts').then((module) => module.command),
+  },
+  {
     name: 'usage request',
     summary: 'How one inference request ran and what it cost',
     load: () => import('./commands/usage/request.ts').then((module) => module.command),
@@ -903,6 +923,11 @@ export const manifest: Manifest = [
     name: 'volume snapshot list',
     summary: 'The snapshots of a volume, newest first',
     load: () => import('./commands/volume/snapshot/list.ts').then((module) => module.command),
+  },
+  {
+    name: 'volume snapshot restore',
+    summary: 'Restore a snapshot into a new volume, or in place',
+    load: () => import('./commands/volume/snapshot/restore.ts').then((module) => module.command),
   },
   {
     name: 'volume update',

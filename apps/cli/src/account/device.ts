@@ -27,7 +27,7 @@ export async function signInByDevice(context: Context, apiUrl: string): Promise<
   const asked = await askForCode(context, apiUrl);
   context.note('To sign in, open this address in a browser:');
   context.note(`  ${asked.address}`);
-  context.note(`and check that it shows this code: ${asked.userCode}`);
+  context.note(`and type this code there: ${asked.userCode}`);
   context.note('Waiting for you … (Ctrl-C to stop)');
   return untilAllowed(context, apiUrl, asked);
 }
@@ -40,9 +40,8 @@ async function askForCode(context: Context, apiUrl: string): Promise<DeviceCode>
       fix: 'Log in with a key: millrace login --with-key',
     });
   }
-  const { device_code: deviceCode, user_code: userCode, verification_uri: plain } = body;
-  const { verification_uri_complete: complete, expires_in: expires, interval } = body;
-  const address = typeof complete === 'string' ? complete : plain;
+  const { device_code: deviceCode, user_code: userCode, verification_uri: address } = body;
+  const { expires_in: expires, interval } = body;
   if (
     status !== 200 ||
     typeof deviceCode !== 'string' ||

@@ -67,8 +67,9 @@ describe('signing in from a terminal', () => {
     const run = await runCli(['login'], { ...nobody, ...api });
     expect([run.code, run.stderr]).toEqual([0, run.stderr]);
     expect(run.stdout).toBe('Logged in as ada@example.com of LAB, with a live key.\n');
-    expect(run.stderr).toContain('https://cloud.example.com/console/device?user_code=ABCD-EFGH');
-    expect(run.stderr).toContain('ABCD-EFGH');
+    expect(run.stderr).toContain(
+      '  https://cloud.example.com/console/device\nand type this code there: ABCD-EFGH',
+    );
     expect(run.spawned).toEqual([]);
     expect(asked(api, '/auth/device/token')).toHaveLength(3);
     expect(asked(api, '/v2/api-keys')[0]?.body).toMatchObject({
@@ -76,6 +77,8 @@ describe('signing in from a terminal', () => {
       mode: 'live',
       scopes: me.scopes,
     });
+    const { expiresAt } = asked(api, '/v2/api-keys')[0]?.body ?? {};
+    expect(Date.parse(String(expiresAt)) - Date.now()).toBeLessThanOrEqual(90 * 86_400_000);
     expect(asked(api, '/v2/api-keys')[0]?.headers.get('millrace-organisation')).toBe('org_lab');
     expect(paths(api).at(-1)).toBe('DELETE /v2/me/sessions/ses_1');
     expect(String(run.files[PROFILES_PATH])).toContain(madeKey);
@@ -154,6 +157,39 @@ describe('signing in from a terminal', () => {
     expect((await runCli(['login', '--organisation', 'none'], { ...nobody, ...unknown })).code).toBe(3);
     expect(asked(unknown, '/v2/api-keys')).toEqual([]);
     expect(paths(unknown).at(-1)).toBe('DELETE /v2/me/sessions/ses_1');
+  });
+
+  it.each([
+    ['revokes the key that a login before left in the profile', 'millrace on laptop', true],
+    ['names a key that the person had brought, and leaves it valid', 'ci', false],
+  ])('into a profile that holds a key %s', async (_what, name, isRevoked) => {
+    const api = service([allowed], {
+      'GET /v2/me': ({ headers }) =>
+        headers.get('authorization') === 'Bearer mr_live_old' ? { ...me, key: { id: 'key_0', name } } : me,
+      'DELETE /v2/api-keys/*': () => ({ id: 'key_0' }),
+    });
+    const book = { current: 'default', profiles: { default: { apiUrl: API_URL, apiKey: 'mr_live_old' } } };
+    const run = await runCli(['login'], {
+      ...nobody,
+      ...api,
+      files: { [PROFILES_PATH]: JSON.stringify(book) },
+    });
+    expect([run.code, run.stderr]).toEqual([0, run.stderr]);
+    expect(paths(api).includes('DELETE /v2/api-keys/key_0')).toBe(isRevoked);
+    expect(run.stderr).toContain(`Key "${name}" (key_0)`);
+    expect(String(run.files[PROFILES_PATH])).toContain(madeKey);
+  });
+
+  it('into another profile says which profile was in use, and how to go back to it', async () => {
+    const book = { current: 'try', profiles: { try: { apiUrl: API_URL, apiKey: 'mr_test_old' } } };
+    const files = { [PROFILES_PATH]: JSON.stringify(book) };
+    const run = await runCli(['login', '--profile', 'live', '--api-url', API_URL], {
+      ...nobody,
+      ...service([allowed]),
+      files,
+    });
+    expect(run.stderr).toContain('The profile in use was "try". To go back: millrace profile use try');
+    expect(run.stderr).toContain('Profile "live" is in use');
   });
 
   it('says what to do when the person belongs to no organisation', async () => {

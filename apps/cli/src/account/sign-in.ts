@@ -1,5 +1,6 @@
 import type { Context } from '../frame/context.ts';
 import { CancelledError, CliError, secretLost, UsageError } from '../frame/errors.ts';
+import type { StoredProfile } from '../frame/profiles.ts';
 import type { Item, Millrace } from '../sdk.ts';
 import { signInByDevice } from './device.ts';
 
@@ -14,6 +15,11 @@ interface Wish {
 
 /** Names of keys are at most this long. */
 const NAME_LENGTH = 100;
+/** Keys that a login makes have names that begin so. */
+const NAME_START = 'millrace on ';
+/** After this time the person logs in again. */
+const KEY_DAYS = 90;
+const DAY_MS = 86_400_000;
 
 /**
  * Signs the person in, has a key made for this machine, and signs out again: what is kept is the key, which can be seen,
@@ -53,8 +59,9 @@ async function makeKey(
 ): Promise<void> {
   const { signal } = context;
   const { scopes } = await member.me.get({}, { signal });
-  const name = `millrace on ${context.hostname}`.slice(0, NAME_LENGTH);
-  const made = await member.keys.create({ name, mode, scopes }, { signal });
+  const name = `${NAME_START}${context.hostname}`.slice(0, NAME_LENGTH);
+  const expiresAt = new Date(context.clock.now().getTime() + KEY_DAYS * DAY_MS).toISOString();
+  const made = await member.keys.create({ name, mode, scopes, expiresAt }, { signal });
   if (made.key === null) {
     throw secretLost(
       `Key "${made.name}" (${made.id}) was created`,
@@ -69,6 +76,30 @@ async function makeKey(
       context.note(`Key "${made.name}" (${made.id}) was made and is kept nowhere: revoke it in the console.`);
     });
     throw error;
+  }
+}
+
+/**
+ * Ends the key that a login before has left in the profile and that the new one replaces: no file holds it any more. A key that
+ * the person brought themselves may be used elsewhere, so it is only named.
+ */
+export async function endReplacedKey(context: Context, replaced: StoredProfile): Promise<void> {
+  const { apiUrl, apiKey } = replaced;
+  const client = context.clientFor({ apiUrl, inferenceUrl: apiUrl, apiKey });
+  try {
+    const { key } = await client.me.get({}, { signal: context.signal });
+    if (key === null) return;
+    const said = `Key "${key.name}" (${key.id}), which this profile held before,`;
+    if (!key.name.startsWith(NAME_START)) {
+      context.note(`${said} stays valid. To end it: millrace key revoke ${key.id}`);
+      return;
+    }
+    await client.keys.revoke({ keyId: key.id }, { signal: context.signal });
+    context.note(`${said} was revoked.`);
+  } catch (error) {
+    // A key that is refused is at its end already.
+    if (error instanceof Error && 'status' in error && error.status === 401) return;
+    context.note('The key that this profile held before could not be revoked: see millrace key list.');
   }
 }
 

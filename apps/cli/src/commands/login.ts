@@ -1,5 +1,5 @@
 import { askForKey, modeOf, travelsInTheOpen } from '../account/key-text.ts';
-import { signInForKey } from '../account/sign-in.ts';
+import { endReplacedKey, signInForKey } from '../account/sign-in.ts';
 import { defineCommand } from '../frame/command.ts';
 import type { Context } from '../frame/context.ts';
 import { UsageError } from '../frame/errors.ts';
@@ -10,7 +10,7 @@ export const command = defineCommand({
   name: 'login',
   summary: 'Sign in, and keep an API key for this machine',
   description:
-    'Shows an address and a code, waits until you have allowed it in a browser, makes an API key for this machine with all that you may do, and keeps it in a file that only you can read. With --with-key or --key-stdin it takes a key that you have. With --profile several keys live side by side.',
+    'Shows an address and a code, waits until you have allowed it in a browser, makes an API key for this machine with all that you may do, valid for 90 days, and keeps it in a file that only you can read. With --with-key or --key-stdin it takes a key that you have. With --profile several keys live side by side.',
   flags: {
     organisation: {
       type: 'text',
@@ -76,6 +76,7 @@ async function keepKey(
   const me = await client.me.get({}, { signal: context.signal });
   const { name } = context.profile;
   const book = await readProfiles(context.files, context);
+  const replaced = Object.hasOwn(book.profiles, name) ? book.profiles[name] : undefined;
   const profile = { apiUrl, apiKey, ...(inferenceUrl === undefined ? {} : { inferenceUrl }) };
   await writeProfiles(context.files, context, {
     current: name,
@@ -93,6 +94,11 @@ async function keepKey(
       mode: me.mode,
     },
   );
+  if (replaced !== undefined && replaced.apiKey !== apiKey) await endReplacedKey(context, replaced);
+  if (book.current !== name && book.profiles[book.current] !== undefined)
+    context.note(
+      `The profile in use was "${book.current}". To go back: millrace profile use ${book.current}`,
+    );
   context.note(`Profile "${name}" is in use, and kept in ${profilesPath(context)}.`);
   if (context.profile.keyFrom === 'environment') {
     context.note('MILLRACE_API_KEY is set and comes first: unset it to use the profile.');

@@ -1,3 +1,4 @@
+import { modeOf } from '../account/key-text.ts';
 import { defineCommand } from '../frame/command.ts';
 import { printList, type Column } from '../frame/output.ts';
 import type { Item } from '../sdk.ts';
@@ -97,9 +98,11 @@ export const command = defineCommand({
       noun: 'offers',
       more: `All of them: millrace offers --limit ${sorted.length}`,
     });
+    const mode = modeOf(context.profile.apiKey ?? '');
     printList(context, shown, columns, {
-      empty: 'Nothing like that is free now. See also what is sold out: millrace offers --all',
+      empty: `No offers match in ${mode} mode now. See also what is sold out: millrace offers --all`,
       ...(footer === null ? {} : { footer }),
     });
+    if (shown.length > 0 && mode === 'test') context.note('These are offers of test mode, which is free.');
   },
 });

@@ -41,6 +41,7 @@ export const command = defineCommand({
       'runwaySeconds',
       'available',
       'affordable',
+      'idleRules',
       'validUntil',
     ],
   },

@@ -89,7 +89,7 @@ function entranceOfRental(rental: Rental, node: number): Entrance {
 }
 
 function entranceOfInstance(name: string, sshCommand: string | null, status: string): Entrance {
-  const [, user, host, port] = /^ssh (\S+)@(\S+) -p (\d+)$/.exec(sshCommand ?? '') ?? [];
+  const [, user, host, port] = /^ssh ([^\s@]+)@(\S+) -p (\d+)$/.exec(sshCommand ?? '') ?? [];
   if (user !== undefined && host !== undefined) return { host, port: Number(port), user, fingerprint: null };
   throw new CliError(`Nobody can log in to instance ${name} now.`, {
     why: `It is ${status}.`,

@@ -216,7 +216,7 @@ describe('webhook listen', () => {
     expect(received).toHaveLength(3);
   });
 
-  test('begins with what is to come, and says when nobody listens there', async () => {
+  test('begins with what is to come, and says when no program listens there', async () => {
     const { port, close } = await receiver();
     const interrupts = createInterrupts();
     const api = feed(5, { onDrained: () => void interrupts.raise() });
@@ -225,21 +225,28 @@ describe('webhook listen', () => {
     expect(quiet.stderr).toContain(`millrace webhook listen ${port} --after 5`);
     close();
     const secret = newSecret((count) => new Uint8Array(count).fill(1));
-    const nobody = await runCli(
-      ['webhook', 'listen', String(port), '--after', '4', '--limit', '1', '--secret', secret],
+    const withoutReceiver = await runCli(
+      ['webhook', 'listen', String(port), '--after', '4', '--limit', '1'],
       {
         fetch: partly(feed(5).fetch),
+        env: { MILLRACE_WEBHOOK_SECRET: secret },
       },
     );
-    expect(nobody.stdout).toContain('nobody listens there');
-    expect(nobody.stderr).not.toContain(secret);
+    expect(withoutReceiver.stdout).toContain('no program listens there');
+    expect(withoutReceiver.stderr).not.toContain(secret);
   });
 
-  test.each([['ftp://127.0.0.1'], ['0'], ['70000'], ['localhost'], ['3000', '--secret', 'whsec_c2hvcnQ=']])(
-    'refuses %s %s before anything is asked',
-    async (...words) => {
+  test('refuses a malformed MILLRACE_WEBHOOK_SECRET', async () => {
+    const env = { MILLRACE_WEBHOOK_SECRET: 'whsec_c2hvcnQ=' };
+    const { code, stderr } = await runCli(['webhook', 'listen', '3000'], { fetch: feed(1).fetch, env });
+    expect([code, stderr]).toEqual([3, expect.stringContaining('MILLRACE_WEBHOOK_SECRET must be')]);
+  });
+
+  test.each(['ftp://127.0.0.1', '0', '70000', 'localhost'])(
+    'refuses %s before anything is asked',
+    async (url) => {
       const api = feed(1);
-      expect((await runCli(['webhook', 'listen', ...words], { fetch: api.fetch })).code).toBe(3);
+      expect((await runCli(['webhook', 'listen', url], { fetch: api.fetch })).code).toBe(3);
       expect(api.requests).toHaveLength(0);
     },
   );

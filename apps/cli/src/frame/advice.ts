@@ -11,7 +11,8 @@ export const adviceByReason: Readonly<Record<string, string>> = {
   API_KEY_REVOKED: 'Create a new key and log in with it: millrace login',
   INSUFFICIENT_SCOPE: 'See what this key may do: millrace whoami',
   KEY_LIMIT_EXCEEDED: 'See the limits of this key: millrace whoami --json',
-  TEST_MODE_ONLY: 'Use --region mock-region, or log in with a live key: millrace login',
+  TEST_MODE_ONLY:
+    'Use --region mock-region (for bare metal, a region that has it), or log in with a live key: millrace login',
   PERSON_REQUIRED: 'Do this in the console: a key acts for an organisation, and this is about you.',
   ORGANISATION_REQUIRED: 'Log in again: millrace login',
   NOT_A_MEMBER: 'Log in to one of your organisations: millrace login',
@@ -46,6 +47,7 @@ export const adviceByReason: Readonly<Record<string, string>> = {
   INSUFFICIENT_CAPACITY: 'Try another region, GPU or count. See what is free now: millrace offers',
   NO_PUBLIC_KEY: 'Add an SSH key first: millrace ssh-key add',
   REGION_DISABLED: 'See which regions are open: millrace offers',
+  IDLE_RULE_NOT_SUPPORTED: 'Leave --idle-after out. Bound the cost with --ttl or --max-usd.',
   NETWORK_TYPE_NOT_SUPPORTED: 'See which combinations there are: millrace offers',
   RENTAL_NOT_FOUND: 'millrace rental list',
   ACTION_IN_PROGRESS: 'Wait until it is done: millrace rental list',
@@ -61,6 +63,7 @@ export const adviceByReason: Readonly<Record<string, string>> = {
   // Models
   MODEL_NOT_FOUND: 'millrace models',
   MODEL_NOT_ALLOWED: 'See the models this key may use: millrace models',
+  BATCH_NOT_FOUND: 'Find the batches of your ledger lines: millrace ledger --cause inference',
   REQUEST_NOT_FOUND: 'Use the id that came with the answer: millrace usage request REQUEST_ID',
 
   // Suppliers and operators

@@ -154,6 +154,7 @@ export const helpTopics: Readonly<Record<string, () => string>> = {
           ['MILLRACE_API_URL', 'where the API is'],
           ['MILLRACE_INFERENCE_URL', 'where models are served, when that is elsewhere'],
           ['MILLRACE_PROFILE', 'the profile to use'],
+          ['MILLRACE_WEBHOOK_SECRET', 'the secret that `millrace webhook listen` signs with'],
           ['NO_COLOR', 'when set to anything, nothing is coloured'],
         ]),
       ),

@@ -2,9 +2,12 @@ import { describe, expect, it } from 'vitest';
 import type { Context } from './context.ts';
 import { UsageError } from './errors.ts';
 import { printList, printRecord, type Column } from './output.ts';
-import { cutTo, padTo, safeText, widthOf, wrap } from './text.ts';
+import { cutTo, padTo, safePainted, safeText, widthOf, wrap } from './text.ts';
 
 it('text of others cannot steer the terminal or turn the line around', () => {
+  expect(safeText('a\u061cb')).toBe('a\ufffdb');
+  // Concealed, inverse and blinking text hides or forges what stands beside it.
+  for (const code of [5, 6, 7, 8]) expect(safePainted(`a\u001b[${String(code)}mb`)).not.toContain('\u001b');
   expect(safeText('a\u001b[2Jb\u0007c\u009bd\u202ee\nf')).toBe('a\ufffd[2Jb\ufffdc\ufffdd\ufffde f');
 });
 

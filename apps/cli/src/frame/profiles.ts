@@ -135,7 +135,7 @@ export function hasTestKey({ apiKey }: Pick<Profile, 'apiKey'>): boolean {
   return apiKey?.startsWith('mr_test_') === true;
 }
 
-function present(value: string | undefined): string | undefined {
+export function present(value: string | undefined): string | undefined {
   return value === undefined || value.trim() === '' ? undefined : value.trim();
 }
 
@@ -149,7 +149,7 @@ export function checkedUrl(value: string, from: string): string {
   if (url.username !== '' || url.password !== '' || /[?#]/.test(value)) {
     throw new UsageError(`${from} is an address with a password, a query or a fragment; leave that off.`);
   }
-  return url.href.replace(/\/+$/, '');
+  return url.href.replace(/(?<!\/)\/+$/, '');
 }
 
 function sameOrigin(one: string, other: string): boolean {

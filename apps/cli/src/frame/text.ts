@@ -1,5 +1,5 @@
 /** Characters that a terminal obeys instead of showing them. */
-export const steering = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+export const steering = /[\p{Cc}\p{Bidi_Control}]/gu;
 
 /**
  * Text that others wrote (names, labels, messages) may hold escape sequences that move the cursor or rename the window.
@@ -20,9 +20,12 @@ export function safeLines(text: string): string {
     .join('\n');
 }
 
-/** The same for text in which we have painted parts ourselves: the colours stay, as they can do no more than colour. */
+/**
+ * The same for text in which we have painted parts ourselves. The formats that we use stay (bold, dim, colours and their ends), as
+ * they can do no more than colour; those that hide or invert text do not.
+ */
 export function safePainted(text: string): string {
-  const parts = text.split(/(\u001b\[(?:[0-9]|2[0-9]|3[0-9])m)/);
+  const parts = text.split(/(\u001b\[(?:[0-2]|22|3[0-9])m)/);
   return parts.map((part, index) => (index % 2 === 1 ? part : safeLines(part))).join('');
 }
 

@@ -97,6 +97,8 @@ function flagOf(field: GeneratedField, row: GeneratedOperation): Flag {
   switch (field.type) {
     case 'boolean':
       return { type: 'boolean', describe: `${describe}; --no-${field.flag} says no` };
+    case 'secret':
+      return { type: 'boolean', describe };
     case 'integer':
       return { type: 'number', integer: true, value: 'N', ...base };
     case 'number':
@@ -118,7 +120,8 @@ function flagOf(field: GeneratedField, row: GeneratedOperation): Flag {
 function valueName({ key, choices }: GeneratedField): string {
   if (choices !== undefined) return 'CHOICE';
   if (['reason', 'summary', 'about', 'description', 'text'].includes(key)) return 'TEXT';
-  return /[A-Za-z][a-z0-9]*$/.exec(key)?.[0].toUpperCase() ?? 'VALUE';
+  const lastWord = key.split(/(?=[A-Z])|[^A-Za-z0-9]+/).at(-1) ?? '';
+  return /^[A-Za-z]/.test(lastWord) ? lastWord.toUpperCase() : 'VALUE';
 }
 
 /** Two lines that can be typed once the words in capitals are replaced. */
@@ -150,6 +153,7 @@ function exampleOf(field: GeneratedField): readonly string[] {
   const flag = `--${field.flag}`;
   switch (field.type) {
     case 'boolean':
+    case 'secret':
       return [flag];
     case 'integer':
     case 'number':
@@ -231,7 +235,9 @@ async function fieldsOf(
     fields[key] = integer === true ? Number(typed) : typed;
   }
   for (const field of row.fields) {
-    const value = valueOf(field, input.flags[field.flag]);
+    const given = input.flags[field.flag];
+    const value =
+      field.type === 'secret' ? await secretOf(context, given === true, file) : valueOf(field, given);
     if (value !== undefined) fields[field.key] = value;
     else if (field.required === true && fields[field.key] === undefined) {
       throw new UsageError(`--${field.flag} is missing: ${field.describe}.`);
@@ -240,6 +246,18 @@ async function fieldsOf(
   if (row.answers === 'list')
     fields['limit'] = Math.min(PAGE_MAX, Number(input.flags['limit'] ?? DEFAULT_LIMIT));
   return fields;
+}
+
+/** A secret is piped in: command lines are kept in the history of shells, and others on the machine can read them. */
+async function secretOf(context: Context, isGiven: boolean, file: unknown): Promise<string | undefined> {
+  if (!isGiven) return undefined;
+  if (file === '-')
+    throw new UsageError(
+      'Standard input cannot hold both the fields (--input -) and a secret: put the fields in a file.',
+    );
+  const secret = (await context.files.readStdin()).trim();
+  if (secret === '') throw new UsageError('Standard input holds no secret.');
+  return secret;
 }
 
 function valueOf(field: GeneratedField, value: unknown): unknown {

@@ -39,6 +39,16 @@ describe('a command from the contract', () => {
     }
   });
 
+  it('takes a secret from standard input alone', async () => {
+    const api = fakeApi({ 'PATCH /v2/admin/deployments/dep_1': {} });
+    const args = ['admin', 'deployment', 'update', 'dep_1', '--reason', 'rotated', '--api-key-stdin'];
+    await runCli(args, { ...api, stdin: 'engine-secret\n' });
+    expect(api.requests[0]?.body).toEqual({ reason: 'rotated', apiKey: 'engine-secret' });
+    expect((await runCli([...args, '--input', '-'], { ...api, stdin: '{}' })).code).toBe(3);
+    expect((await runCli(args, { ...api, stdin: '' })).stderr).toContain('holds no secret');
+    expect(api.requests).toHaveLength(1);
+  });
+
   it('says what is missing before anything is sent', async () => {
     const api = fakeApi({});
     const run = await runCli(['admin', 'price', 'end', 'prc_1'], api);

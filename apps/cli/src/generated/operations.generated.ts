@@ -331,9 +331,9 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       },
       {
         "key": "apiKey",
-        "flag": "api-key",
-        "type": "text",
-        "describe": "sent to the engine as a bearer token"
+        "flag": "api-key-stdin",
+        "type": "secret",
+        "describe": "read this value from standard input: sent to the engine as a bearer token"
       },
       {
         "key": "weight",
@@ -473,9 +473,9 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       },
       {
         "key": "apiKey",
-        "flag": "api-key",
-        "type": "text",
-        "describe": "sent to the engine as a bearer token"
+        "flag": "api-key-stdin",
+        "type": "secret",
+        "describe": "read this value from standard input: sent to the engine as a bearer token"
       },
       {
         "key": "region",
@@ -1416,6 +1416,40 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       "at"
     ]
   },
+  "adminWriteOffNode": {
+    "name": "admin node write-off",
+    "summary": "Remove a node whose host never returns, and end what is on it",
+    "description": "Refused with `HOST_ANSWERS` while its host answers. Every machine on the node is written off, then the node is removed. The node stays quarantined while a rental that also has machines on other hosts holds its GPUs: repeat the call when those machines are gone.",
+    "params": [
+      {
+        "key": "nodeId",
+        "describe": "the id of a node"
+      }
+    ],
+    "fields": [
+      {
+        "key": "reason",
+        "flag": "reason",
+        "type": "text",
+        "describe": "why, for the audit log",
+        "required": true
+      },
+      {
+        "key": "hostIsOff",
+        "flag": "host-is-off",
+        "type": "boolean",
+        "describe": "you confirm that the host is switched off or disconnected for good",
+        "required": true
+      }
+    ],
+    "hasBody": true,
+    "answers": "record",
+    "json": [
+      "node",
+      "rentals"
+    ],
+    "columns": []
+  },
   "adminAddMember": {
     "name": "admin org add-member",
     "summary": "Put a person into an organisation",
@@ -2303,6 +2337,52 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
     ],
     "asks": true
   },
+  "adminWriteOffRental": {
+    "name": "admin rental write-off",
+    "summary": "End a rental whose host never returns",
+    "description": "Refused with `HOST_ANSWERS` while the host of each of its machines answers. The machines and their data are declared lost, the rental ends, and their nodes are quarantined. If the host returns, its machines are removed as orphans before the node can be resumed. Repeating the call changes nothing.",
+    "params": [
+      {
+        "key": "rentalId",
+        "describe": "rental id",
+        "integer": true
+      }
+    ],
+    "fields": [
+      {
+        "key": "reason",
+        "flag": "reason",
+        "type": "text",
+        "describe": "why, for the audit log",
+        "required": true
+      },
+      {
+        "key": "hostIsOff",
+        "flag": "host-is-off",
+        "type": "boolean",
+        "describe": "you confirm that the host is switched off or disconnected for good",
+        "required": true
+      }
+    ],
+    "hasBody": true,
+    "answers": "record",
+    "json": [
+      "rentalId",
+      "status",
+      "machinesWrittenOff",
+      "machinesLeft",
+      "billingStoppedAt",
+      "finalCost",
+      "nodes"
+    ],
+    "columns": [
+      "status",
+      "rentalId",
+      "machinesWrittenOff",
+      "machinesLeft",
+      "billingStoppedAt"
+    ]
+  },
   "adminListReservationRequests": {
     "name": "admin reservation list",
     "summary": "List requests for large reservations, newest first",
@@ -2670,6 +2750,46 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
     ],
     "asks": true
   },
+  "adminWriteOffVolume": {
+    "name": "admin volume write-off",
+    "summary": "End a volume whose storage node never returns",
+    "description": "Refused with `HOST_ANSWERS` while its storage node answers. The data and snapshots are declared lost without retention, rentals are detached, and the volume is deleted. If the storage node returns, it deletes what it still has of the volume as soon as a worker has reached it.",
+    "params": [
+      {
+        "key": "storageVolumeId",
+        "describe": "storage volume id",
+        "integer": true
+      }
+    ],
+    "fields": [
+      {
+        "key": "reason",
+        "flag": "reason",
+        "type": "text",
+        "describe": "why, for the audit log",
+        "required": true
+      },
+      {
+        "key": "hostIsOff",
+        "flag": "host-is-off",
+        "type": "boolean",
+        "describe": "you confirm that the host is switched off or disconnected for good",
+        "required": true
+      }
+    ],
+    "hasBody": true,
+    "answers": "record",
+    "json": [
+      "storageVolumeId",
+      "billingStoppedAt",
+      "finalCost",
+      "detachedRentalIds"
+    ],
+    "columns": [
+      "storageVolumeId",
+      "billingStoppedAt"
+    ]
+  },
   "getCurrentBalance": {
     "name": "balance credits",
     "summary": "The current balance",
@@ -2936,8 +3056,8 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
   },
   "inviteMember": {
     "name": "invitation create",
-    "summary": "Invite somebody by mail",
-    "description": "Open for seven days. Inviting the same mailbox again renews the invitation, with the role of the last one. Nobody hands out more than they hold.",
+    "summary": "Invite a person to the organisation",
+    "description": "Open for seven days. Inviting the same mailbox again renews the invitation, with the role of the last one. The role must not hold more than the inviter may give. In an installation without mail the answer has a link, shown once: give it to the person.",
     "params": [
       {
         "key": "organisationId",
@@ -2977,7 +3097,8 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       "status",
       "invitedBy",
       "createdAt",
-      "expiresAt"
+      "expiresAt",
+      "link"
     ],
     "columns": [
       "id",
@@ -3069,6 +3190,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
       "region",
       "supplierId",
       "gpuModel",
+      "gpuVerification",
       "gpuCount",
       "costPerHourNanoUsd",
       "costSoFarNanoUsd",
@@ -3340,6 +3462,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
     "json": [
       "accruedNanoUsd",
       "payableNanoUsd",
+      "maturingNanoUsd",
       "requestedNanoUsd",
       "paidOutNanoUsd",
       "from",
@@ -3350,6 +3473,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
     "columns": [
       "accruedNanoUsd",
       "payableNanoUsd",
+      "maturingNanoUsd",
       "requestedNanoUsd",
       "paidOutNanoUsd",
       "from",

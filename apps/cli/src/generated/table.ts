@@ -7,8 +7,8 @@ export interface GeneratedField {
   readonly key: string;
   /** As typed, without the dashes. */
   readonly flag: string;
-  /** `usd`: nano-USD on the wire, dollars on the command line. `moment`: a day or an instant. */
-  readonly type: 'text' | 'number' | 'integer' | 'boolean' | 'list' | 'json' | 'usd' | 'moment';
+  /** `usd`: nano-USD on the wire, dollars on the command line. `moment`: a day or an instant. `secret`: read from standard input. */
+  readonly type: 'text' | 'number' | 'integer' | 'boolean' | 'list' | 'json' | 'usd' | 'moment' | 'secret';
   readonly describe: string;
   readonly choices?: readonly string[];
   readonly required?: true;

@@ -14,7 +14,7 @@ export interface SshTarget {
 /** As `ssh-keygen -l` writes it, and as the API tells it. */
 export function fingerprintOf(base64Key: string): string {
   const digest = createHash('sha256').update(Buffer.from(base64Key, 'base64')).digest('base64');
-  return `SHA256:${digest.replace(/=+$/, '')}`;
+  return `SHA256:${digest.replace(/(?<!=)=+$/, '')}`;
 }
 
 /** How OpenSSH names a host in its list of known ones. */

@@ -29,6 +29,7 @@ export function volumeDetailColumns(context: Context): readonly Column<Answer<'g
       name: 'grows to',
       value: ({ growingToGb }) => (growingToGb === null ? '' : `${growingToGb} GB`),
     },
+    { name: 'restoring', value: ({ restoring }) => restoring?.snapshotId ?? '' },
     { name: 'kept until', value: ({ purgeAt }) => purgeAt },
   ];
 }
@@ -63,4 +64,5 @@ export const volumeDetailFields = [
   'name',
   'statusReason',
   'growingToGb',
+  'restoring',
 ] as const;

@@ -5,6 +5,7 @@ export const snapshotFields = [
   'label',
   'status',
   'sizeInGb',
+  'volumeSizeInGb',
   'costPerHour',
   'createdAt',
 ] as const;

@@ -61,7 +61,7 @@ function failureText(error: unknown, timeoutMs: number): string {
   if (error instanceof Error && error.name === 'TimeoutError') return `no answer in ${timeoutMs} ms`;
   const cause: unknown = error instanceof Error ? error.cause : undefined;
   if (!(cause instanceof Error)) return 'no answer';
-  if ('code' in cause && cause.code === 'ECONNREFUSED') return 'nobody listens there';
+  if ('code' in cause && cause.code === 'ECONNREFUSED') return 'no program listens there';
   return `no answer: ${cause.message}`;
 }
 

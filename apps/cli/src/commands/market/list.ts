@@ -4,11 +4,13 @@ import { machineColumns, machineFields } from '../../market/columns.ts';
 import { regionOf } from '../../market/find.ts';
 import { shownLine } from '../../text/shown.ts';
 
+const unverified = 'GPUs are unverified: the models are what the machines report.';
+
 export const command = defineCommand({
   name: 'market list',
   summary: 'Machines of suppliers that can be rented now, the cheapest first',
   description:
-    'The price is of one GPU and hour. Hardware is what its engine reports, speeds were measured when it joined. Needs no key; with a test key it shows what that can rent.',
+    'The price is of one GPU and hour. Hardware is what its engine reports; no computation has proven the GPUs, so they are unverified. Speeds were measured when it joined. Needs no key; with a test key it shows what that can rent.',
   flags: {
     gpu: { type: 'text', value: 'MODEL', describe: 'only these GPUs, as H100' },
     gpus: {
@@ -62,7 +64,7 @@ export const command = defineCommand({
     });
     printList(context, shown, machineColumns, {
       empty: 'No machine like that is free now. See also those that are taken: millrace market list --all',
-      ...(footer === null ? {} : { footer }),
+      footer: footer === null ? unverified : `${footer}\n${unverified}`,
     });
   },
 });

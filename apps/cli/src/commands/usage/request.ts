@@ -1,6 +1,7 @@
 import type { Answer } from '../../sdk.ts';
 import { defineCommand } from '../../frame/command.ts';
 import { printRecord } from '../../frame/output.ts';
+import { requestFields } from '../../money/request-fields.ts';
 import { usdText } from '@millrace/sdk/text';
 import { momentText } from '../../text/when.ts';
 
@@ -18,26 +19,7 @@ export const command = defineCommand({
     },
   ],
   operations: ['getRequestUsage'],
-  json: {
-    kind: 'record',
-    fields: [
-      'id',
-      'model',
-      'deployment',
-      'created_at',
-      'streamed',
-      'cancelled',
-      'finish_reason',
-      'latency_ms',
-      'ttft_ms',
-      'generation_ms',
-      'tokens_prompt',
-      'tokens_completion',
-      'tokens_cached',
-      'cost_nano_usd',
-      'attempts',
-    ],
-  },
+  json: { kind: 'record', fields: requestFields },
   failure: 'Could not read what the request came to',
   run: async (context, { args: { requestId } }) =>
     printRecord(context, await context.client().usage.getRequest({ requestId }), columns),

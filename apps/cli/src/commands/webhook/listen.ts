@@ -3,6 +3,7 @@ import { defineCommand } from '../../frame/command.ts';
 import type { Context } from '../../frame/context.ts';
 import { UsageError } from '../../frame/errors.ts';
 import { printJsonLine } from '../../frame/output.ts';
+import { present } from '../../frame/profiles.ts';
 import { padTo, safeText } from '../../frame/text.ts';
 import { forward, receiverOf, type Forwarded } from '../../webhooks/forward.ts';
 import { isSecret, newSecret } from '../../webhooks/sign.ts';
@@ -15,8 +16,8 @@ export const command = defineCommand({
   summary: 'Forward events to a program on your own machine, signed',
   description:
     'No webhook is made and nothing must be reachable from outside: events are read from the feed and sent on from here, ' +
-    'in order, one after the other, just as the service would send them. They are signed with a secret that is shown when ' +
-    'it begins. What your program does not accept is shown and not sent again. Ctrl-C ends it.',
+    'in order, one after the other, just as the service would send them. They are signed with the secret (whsec_…) in ' +
+    'MILLRACE_WEBHOOK_SECRET, or with a new one that is shown when it begins. What your program does not accept is shown and not sent again. Ctrl-C ends it.',
   positionals: [{ name: 'url', describe: 'a port of this machine, or an address' }],
   flags: {
     type: typeFlag,
@@ -27,7 +28,6 @@ export const command = defineCommand({
       value: 'SEQ',
       describe: 'begin after the event of this number; with the next one unless told',
     },
-    secret: { type: 'text', value: 'WHSEC', describe: 'sign with this one, whsec_…, instead of a new one' },
     limit: { type: 'number', integer: true, min: 1, value: 'N', describe: 'end after so many' },
   },
   examples: [
@@ -42,12 +42,13 @@ export const command = defineCommand({
   failure: 'Could not follow the events',
   run: async (context, { args, flags }) => {
     const url = receiverOf(args.url);
-    const secret = secretOf(context, flags.secret);
+    const given = present(context.env['MILLRACE_WEBHOOK_SECRET']);
+    const secret = secretOf(context, given);
     const { clock, fetch, signal } = context;
     let last = flags.after ?? (await headOf(context.client())).last;
     let left = flags.limit ?? Number.POSITIVE_INFINITY;
     context.note(`Forwarding to ${url}. Ctrl-C ends this.`);
-    if (flags.secret === undefined) context.note(`Signed with ${secret}`);
+    if (given === undefined) context.note(`Signed with ${secret}`);
     await follow(context, last, async (event) => {
       if (isWanted(flags.type, event)) {
         show(context, await forward(event, { url, secret, clock, fetch, timeoutMs, signal }));
@@ -65,7 +66,7 @@ export const command = defineCommand({
 function secretOf(context: Context, given: string | undefined): string {
   if (given === undefined) return newSecret(context.randomBytes);
   if (isSecret(given)) return given;
-  throw new UsageError('--secret is not whsec_ and 24 to 64 bytes in base64.');
+  throw new UsageError('MILLRACE_WEBHOOK_SECRET must be whsec_ followed by 24 to 64 bytes in base64.');
 }
 
 function show(context: Context, forwarded: Forwarded): void {

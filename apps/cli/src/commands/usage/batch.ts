@@ -1,0 +1,47 @@
+import { usdText } from '@millrace/sdk/text';
+import { defineCommand } from '../../frame/command.ts';
+import { limitFlag, pageSize, printSome } from '../../money/limit.ts';
+import { requestFields } from '../../money/request-fields.ts';
+import type { Item } from '../../sdk.ts';
+import { momentText } from '../../text/when.ts';
+
+type RequestUsage = Item<'listBatchRequests'>;
+
+export const command = defineCommand({
+  name: 'usage batch',
+  summary: 'The inference requests that one ledger line sums, oldest first',
+  positionals: [
+    { name: 'batchId', describe: 'the part after inference: in the cause of a ledger line, bat_…' },
+  ],
+  flags: { ...limitFlag },
+  examples: [
+    {
+      command: 'millrace usage batch bat_01JD8Q7XK4T2M9V6B3N5C1F0GH',
+      about: 'each request of the line with its cost',
+    },
+    {
+      command: 'millrace ledger --cause inference --limit 5',
+      about: 'ledger lines with the ids of their batches',
+    },
+  ],
+  operations: ['listBatchRequests'],
+  json: { kind: 'list', fields: requestFields },
+  failure: 'Could not read the requests of the batch',
+  run: async (context, { args: { batchId }, flags: { limit } }) => {
+    const requests = context.client().usage.listBatchRequests({ batchId, limit: pageSize(limit) });
+    await printSome(context, requests, columns, {
+      limit,
+      noun: 'requests',
+      empty: 'The batch has no requests.',
+    });
+  },
+});
+
+const columns = [
+  { name: 'request', value: (usage: RequestUsage) => usage.id },
+  { name: 'time', value: (usage: RequestUsage) => momentText(usage.created_at) },
+  { name: 'model', value: (usage: RequestUsage) => usage.model },
+  { name: 'tokens in', align: 'right', value: (usage: RequestUsage) => usage.tokens_prompt },
+  { name: 'tokens out', align: 'right', value: (usage: RequestUsage) => usage.tokens_completion },
+  { name: 'cost', align: 'right', value: (usage: RequestUsage) => usdText(BigInt(usage.cost_nano_usd)) },
+] as const;

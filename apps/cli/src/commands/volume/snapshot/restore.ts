@@ -1,0 +1,142 @@
+import { perHourText, volumeRestoring } from '@millrace/sdk/text';
+import { defineCommand } from '../../../frame/command.ts';
+import type { Context } from '../../../frame/context.ts';
+import { CliError, UsageError } from '../../../frame/errors.ts';
+import { printDone } from '../../../frame/output.ts';
+import { ownStep } from '../../../progress/own-step.ts';
+import { orUnwatched, withProgress } from '../../../progress/watch.ts';
+import { tagFlags } from '../../../rentals/flags.ts';
+import { volumeDetailFields } from '../../../volumes/columns.ts';
+import { findVolume, type Volume } from '../../../volumes/find.ts';
+import { volumePrice } from '../../../volumes/price.ts';
+
+export const command = defineCommand({
+  name: 'volume snapshot restore',
+  summary: 'Restore a snapshot into a new volume, or in place',
+  description:
+    'With --label, the snapshot becomes a new volume with this label, which costs by the GB and hour once it is active. With --in-place, it replaces the content of the volume that it was taken of: everything written since is lost, and the price stays. That volume must not be attached to a rental.',
+  positionals: [
+    { name: 'volume', describe: 'the label or number of its volume' },
+    { name: 'snapshot', describe: 'its id' },
+  ],
+  flags: {
+    label: { type: 'text', value: 'LABEL', describe: 'the label of a new volume' },
+    'in-place': { type: 'boolean', describe: 'replace what the volume holds' },
+    'size-gb': {
+      type: 'number',
+      integer: true,
+      min: 256,
+      value: 'GB',
+      describe: 'the size of the new volume, in steps of 256; at least the size that the volume had',
+    },
+    'max-usd': { type: 'number', min: 0, value: 'USD', describe: 'end the new volume before it costs more' },
+    tag: { type: 'list', value: 'NAME=VALUE', describe: 'a label of your own for the new volume' },
+    wait: { type: 'boolean', describe: 'wait until the volume is active; --no-wait returns at once' },
+  },
+  examples: [
+    {
+      command:
+        'millrace volume snapshot restore datasets snp_01JD8Q7XK4T2M9V6B3N5C1F0GH --label datasets-old',
+      about: 'Into a new volume; the present volume stays as it is',
+    },
+    {
+      command: 'millrace volume snapshot restore 7 snp_01JD8Q7XK4T2M9V6B3N5C1F0GH --in-place --yes',
+      about: 'In place: volume 7 gets the content of the snapshot; for a script',
+    },
+  ],
+  operations: [
+    'restoreStorageVolumeSnapshot',
+    'listStorageVolumeSnapshots',
+    'listStorageVolumes',
+    'quoteStorageVolume',
+    'getStorageVolume',
+  ],
+  json: { kind: 'record', fields: volumeDetailFields },
+  failure: 'Could not restore the snapshot.',
+  async run(context, { args, flags }) {
+    const { signal } = context;
+    const source = await findVolume(context, args.volume);
+    const isInPlace = flags['in-place'] === true;
+    if (isInPlace === (flags.label !== undefined)) {
+      throw new UsageError('Say where the snapshot goes.', {
+        fix: 'Give --label LABEL for a new volume, or --in-place for the volume that it was taken of.',
+      });
+    }
+    const snapshotId = args.snapshot;
+    const of = { storageVolumeId: source.id, snapshotId };
+    const { volumes } = context.client();
+    let restoring;
+    if (flags.label === undefined) {
+      await context.confirm(
+        `Replace what volume ${source.id} (${source.label}) holds? Everything written since the snapshot is lost.`,
+      );
+      restoring = await volumes.restoreSnapshot({ ...of, into: 'same-volume' }, { signal });
+    } else {
+      const sizeInGb = flags['size-gb'] ?? (await sizeOf(context, source, snapshotId));
+      const price = await volumePrice(context, source.region, sizeInGb);
+      context.note(`${flags.label}: ${sizeInGb} GB in ${source.region} for ${price}, until it is deleted`);
+      await context.confirm('Create it?');
+      const order = { label: flags.label, sizeInGb, maxUsd: flags['max-usd'], tags: tagFlags(flags.tag) };
+      restoring = await volumes.restoreSnapshot({ ...of, into: 'new-volume', ...order }, { signal });
+    }
+    const { id: storageVolumeId, label } = restoring;
+    if (flags.wait === false) {
+      printDone(
+        context,
+        `Volume ${storageVolumeId} (${label}) is being restored. See: millrace volume get ${storageVolumeId}`,
+        restoring,
+      );
+      return;
+    }
+    const active = await watch(context, storageVolumeId, isInPlace);
+    if (active.statusReason !== null) {
+      throw new CliError(active.statusReason, {
+        fix: `Try again, or see: millrace volume get ${storageVolumeId}`,
+      });
+    }
+    const sentence = `Volume ${storageVolumeId} (${label}) holds the snapshot, at ${active.vip} for ${perHourText(active.costPerHour)}.`;
+    printDone(context, sentence, active);
+  },
+});
+
+async function sizeOf(context: Context, { id }: Volume, snapshotId: string): Promise<number> {
+  const listed = context
+    .client()
+    .volumes.listSnapshots({ storageVolumeId: id, limit: 200 }, { signal: context.signal });
+  for await (const snapshot of listed) if (snapshot.id === snapshotId) return snapshot.volumeSizeInGb;
+  throw new CliError(`Volume ${id} has no snapshot ${snapshotId}.`, {
+    fix: `See: millrace volume snapshot list ${id}`,
+  });
+}
+
+async function watch(context: Context, storageVolumeId: number, isInPlace: boolean) {
+  const { signal } = context;
+  const { volumes } = context.client();
+  const unwatched = {
+    goesOn: isInPlace
+      ? `Volume ${storageVolumeId} is still being restored.`
+      : `Volume ${storageVolumeId} is still being made, and costs from when it is active.`,
+    watchAgain: `millrace volume get ${storageVolumeId}`,
+    undo: isInPlace ? null : `millrace volume delete ${storageVolumeId}`,
+  };
+  const active = await orUnwatched(
+    context,
+    unwatched,
+    withProgress(context, volumeRestoring, async (show) => {
+      const serving = ownStep(context, 'serve');
+      show([serving.running]);
+      const volume = await volumes.waitUntil({ storageVolumeId }, 'active', { signal });
+      show([serving.done()]);
+      return volume;
+    }),
+  );
+  if (active === null) {
+    throw new CliError(
+      `The snapshot could not be restored: volume ${storageVolumeId} is gone, and cost nothing.`,
+      {
+        fix: 'Try again, or see: millrace events',
+      },
+    );
+  }
+  return volumes.get({ storageVolumeId }, { signal });
+}
