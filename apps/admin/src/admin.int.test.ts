@@ -101,6 +101,32 @@ describe('millrace-admin', () => {
     expect(nobody).toMatchObject({ code: exitCodes.refused, out: '' });
   });
 
+  it('deletes the personal data of a person without organisations, and of no other person', async () => {
+    const email = 'gone@example.com';
+    const add = ['user', 'add', '--email', email, '--organisation', 'second', '--role', 'viewer'];
+    expect((await run(add)).code).toBe(exitCodes.ok);
+    await run(['user', 'password', '--email', email]);
+    const [user] = await rows(`select id from users where email = '${email}'`);
+    const id = String(user?.['id']);
+    const member = await run(['user', 'delete', '--email', email]);
+    expect(member).toMatchObject({ code: exitCodes.refused, err: expect.stringContaining('second') });
+    expect(await rows(`select 1 from accounts where user_id = '${id}'`)).toHaveLength(1);
+    await rows(`delete from members where user_id = '${id}'`);
+    await rows(`insert into ssh_public_keys (id, org_id, user_id, mode, name, algorithm, public_key, fingerprint, bits, created_at)
+                select gen_random_uuid(), id, '${id}', 'live', 'laptop', 'ssh-ed25519', 'ssh-ed25519 AAAA',
+                       'SHA256:' || repeat('a', 43), 256, now() from organisations where slug = 'second'`);
+    const done = await run(['user', 'delete', '--email', 'Gone@example.com']);
+    expect([done.code, done.out]).toEqual([exitCodes.ok, expect.stringContaining('deleted')]);
+    expect(await rows(`select name, email from users where id = '${id}'`)).toEqual([
+      { name: 'Deleted person', email: `deleted-${id}@deleted.invalid` },
+    ]);
+    for (const table of ['accounts', 'sessions', 'ssh_public_keys', 'passkeys', 'two_factors']) {
+      expect(await rows(`select 1 from ${table} where user_id = '${id}'`), table).toEqual([]);
+    }
+    expect(await rows(`select 1 from audit_log where action = 'user.deleted'`)).toHaveLength(1);
+    expect(await run(['user', 'delete', '--email', email])).toMatchObject({ code: exitCodes.refused });
+  });
+
   it('migrates, and says when there is nothing to do', async () => {
     expect(await run(['migrate'])).toMatchObject({
       code: exitCodes.ok,
@@ -139,6 +165,25 @@ describe('millrace-admin', () => {
     const refused = await run(['migrate'], away);
     expect(refused.code).toBe(exitCodes.unavailable);
     expect(refused.err).toContain('Is it running, and is MILLRACE_POSTGRES_URL right?');
+  });
+
+  it('declares a restore that nothing outside can show, once, and blocks until it is confirmed', async () => {
+    const declare = ['restore', 'declare', '--reason', 'site lost'];
+    expect(await run([...declare, '--last-invoice', 'many'])).toMatchObject({ code: exitCodes.usage });
+    expect(await run([...declare, '--restored-to', 'noon'])).toMatchObject({ code: exitCodes.usage });
+    const point = ['--restored-to', '2026-01-02T03:12:00Z'];
+    const declared = await run([...declare, ...point, '--last-invoice', '4711']);
+    expect(declared).toMatchObject({ code: exitCodes.ok, err: '' });
+    expect(declared.out).toContain('counts as restored to about 2026-01-02T03:12:00.000Z');
+    expect((await run(declare)).out).toContain('known already');
+    expect((await run(['restore', 'status'])).out).toContain('The database was restored to about');
+    expect(await run(['restore', 'confirm', '--reason', 'seen'])).toMatchObject({ code: exitCodes.refused });
+    const state = `select state, outside->'counters'->>'invoices' as invoices from restore_state`;
+    expect(await rows(state)).toEqual([{ state: 'restored', invoices: '4711' }]);
+    expect(await rows(`select count(*)::int as n from audit_log where action = 'restore.declared'`)).toEqual([
+      { n: 1 },
+    ]);
+    await rows(`update restore_state set state = 'normal', found_at = null, outside = null`);
   });
 
   it('audits the books, says that they are sound, and ends with 1 and the place when they are not', async () => {

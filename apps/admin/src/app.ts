@@ -54,6 +54,7 @@ async function withContext(
       url: config.postgres.url,
       poolSize: 2,
       applicationName: 'millrace-admin',
+      guardClock: false,
       ids: createIdSource({ clock: systemClock, cell: config.cell.id }),
       log: createLogger({ name: 'admin', level: 'silent' }),
     });

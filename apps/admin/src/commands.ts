@@ -11,8 +11,10 @@ import {
 } from '@millrace/core/identity';
 import { migrate, type Db, type Reader } from '@millrace/platform/db';
 import { auditCommand } from './audit.ts';
+import { userDeleteCommand } from './delete-user.ts';
 import { userPasswordCommand } from './password.ts';
 import { allowReapingCommand, reconcileCommand } from './reconcile.ts';
+import { restoreConfirmCommand, restoreDeclareCommand, restoreStatusCommand } from './database-restore.ts';
 import { emailOf, oneOf, optionalText, Refusal, text, type Command, type CommandContext } from './command.ts';
 
 /** Every act of this command is audited under this name: it needs no key, only access to the database. */
@@ -163,10 +165,14 @@ export const commands: readonly Command[] = [
   organisationAddCommand,
   userAddCommand,
   userPasswordCommand,
+  userDeleteCommand,
   keyCreateCommand,
   auditCommand,
   reconcileCommand,
   allowReapingCommand,
+  restoreStatusCommand,
+  restoreDeclareCommand,
+  restoreConfirmCommand,
 ];
 
 async function requireOrganisation(db: Db | Reader, slug: string): Promise<Organisation> {
@@ -197,6 +203,8 @@ function printKey(
   }
   context.out(
     `${printed.what}\n\n  ${key}\n\nThis key is shown once and stored nowhere. Keep it like a password.\n` +
-      `Try it: curl -H "Authorization: Bearer ${key}" http://127.0.0.1:8080/v2/me\n`,
+      'Try it without the key on a command line, where others on this machine could read it:\n' +
+      '  read -rs MILLRACE_API_KEY    # paste the key, then press Enter\n' +
+      `  printf 'Authorization: Bearer %s' "$MILLRACE_API_KEY" | curl -H @- http://127.0.0.1:8080/v2/me\n`,
   );
 }

@@ -2,6 +2,7 @@ import { createMockDriver, createPostgresMemory } from '@millrace/compute/mock';
 import { applyFleetConfig, listClusters } from '@millrace/core/fleet';
 import type { DryRun } from '@millrace/core/rentals';
 import { systemClock } from '@millrace/platform/clock';
+import { bareMetalRegions } from '@millrace/contract';
 import { defaultFleet } from '@millrace/platform/config';
 import { createIdSource } from '@millrace/platform/ids';
 import { createOrganisation, createTestDatabase, type TestDatabase } from '@millrace/testing';
@@ -64,6 +65,7 @@ it('says what the reconciler would do, for people and for programs, and does non
   expect(clusters).toMatchObject([
     { cluster: 'mock', problem: null, comparedAt: null, machines: 0, repairs: [] },
     { cluster: 'mock-market', problem: null, machines: 0, strays: [] },
+    ...bareMetalRegions.map((region) => ({ cluster: `mock-metal-${region}`, problem: null, machines: 0 })),
   ]);
   expect(clusters[0]?.strays).toMatchObject([{ externalId: stray, plan: 'new' }]);
   expect(late).toEqual([]);

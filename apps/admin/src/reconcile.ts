@@ -2,6 +2,7 @@ import { connectDriver } from '@millrace/compute/connect';
 import { createDriverPool, listClusters, type ClusterRecord } from '@millrace/core/fleet';
 import { appendAudit, systemCause } from '@millrace/core/identity';
 import { allowReaping, dryRun, formatDryRun } from '@millrace/core/rentals';
+import { lostTimeOf, mayHaveLostRow, readRestoreState } from '@millrace/core/restore';
 import { systemClock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { createLogger } from '@millrace/platform/log';
@@ -33,10 +34,12 @@ export const reconcileCommand: Command = {
     });
     try {
       const name = optionalText(flags, 'cluster');
+      const lost = lostTimeOf(await readRestoreState(db));
       const run = await dryRun({
         db,
         clock,
         drivers: (clusterId) => drivers.of(clusterId),
+        mayHaveLostRow: (machine) => mayHaveLostRow(lost, machine),
         ...(name === undefined ? {} : { cluster: name }),
       });
       if (run === null) throw noSuchCluster(name);

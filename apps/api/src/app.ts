@@ -24,6 +24,7 @@ import { createListing, serveInstances, serveListing, type Listing } from '@mill
 import { burnOf } from '@millrace/core/metering';
 import { serveNotices } from '@millrace/core/notices';
 import { Payments, servePayments, type StripeGateway } from '@millrace/core/payments';
+import { refuseLinkOf, serveMailRefusals } from './mail-refusals.ts';
 import { servePeople } from '@millrace/core/people';
 import { servePrices } from '@millrace/core/prices';
 import {
@@ -44,7 +45,7 @@ import {
 } from '@millrace/core/suppliers';
 import { serveVolumes } from '@millrace/core/volumes';
 import { serveWebhooks } from '@millrace/core/webhooks';
-import type { SignIn } from '@millrace/platform/auth';
+import type { InvitationTerms, SignIn } from '@millrace/platform/auth';
 import type { Clock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { payloadSchemaVersion } from '@millrace/platform/envelope';
@@ -109,6 +110,8 @@ export interface ApiDeps {
   readonly knowsCredential?: KnowsCredential;
   /** How long before maintenance nothing new is placed on its nodes, where an operator does not say; a day unless said. */
   readonly maintenanceDrainMs?: number;
+  /** How long earnings of suppliers wait before they can be asked for; not at all unless given. */
+  readonly payoutHoldMs?: number;
   /** The provider that suppliers' machines belong to; `marketplace` unless said. */
   readonly marketplaceProvider?: string;
   /** Where suppliers' machines may be beside the public internet; nowhere unless said. */
@@ -188,7 +191,8 @@ export function createApi(deps: ApiDeps): Api {
   serveSessions({ server, operations, db, clock, forgetPerson });
   deps.signIn?.mount(server, deps.limiter);
   serveIdentity({ server, operations, db, keys, members, announce, work: runningWork, homeCell: deps.cell });
-  servePeople({ server, operations, db, clock, homeCell: deps.cell, invitationsUrl: invitationsUrlOf(deps) });
+  if (deps.signIn != null) serveMailRefusals(server, { db, signIn: deps.signIn });
+  servePeople({ server, operations, db, clock, homeCell: deps.cell, ...personLinksOf(deps) });
   serveNotices({ server, operations, db });
   serveBilling({ server, operations, db, clock, burnOf, recallMoney: deps.recallMoney });
   serveInvoices({ server, operations, db, clock, issuer: deps.invoiceIssuer ?? 'Millrace' });
@@ -200,7 +204,7 @@ export function createApi(deps: ApiDeps): Api {
   serveOffers({ server, operations, db, clock });
   serveFleet({ server, operations, db, ...fleetSettingsOf(deps) });
   serveSuppliers({ server, operations, db, announce, ...supplierSettingsOf(deps) });
-  serveSupplierMoney({ server, operations, db, clock });
+  serveSupplierMoney({ server, operations, db, payoutHoldMs: deps.payoutHoldMs ?? 0 });
   serveEnrolments({ server, operations, db, sealer: deps.sealer, guard: guardOf(deps) });
   serveRentalCreation({ server, operations, db, clock, cell: deps.cell, recallMoney: deps.recallMoney });
   serveRentalReading({ server, operations, db, clock, feed });
@@ -266,8 +270,7 @@ function sweepingOf({ signIn, clock, log }: ApiDeps) {
   if (signIn == null) return [];
   return [
     startLoop({ name: 'expired sessions', idleMs: SWEEP_EVERY_MS, clock, log }, async () => {
-      await signIn.sweep();
-      return 'idle';
+      return (await signIn.sweep()) === 'more' ? 'busy' : 'idle';
     }),
   ];
 }
@@ -280,9 +283,21 @@ function fleetSettingsOf({ knowsCredential = () => false, maintenanceDrainMs }: 
 }
 
 /** The console is the api's own, unless the operator says that it is elsewhere. */
-function invitationsUrlOf({ consoleUrl = null, publicUrl = null }: ApiDeps): string | null {
-  const base = consoleUrl ?? (publicUrl === null ? null : `${publicUrl}/console`);
-  return base === null ? null : `${base.replace(/\/+$/, '')}/invitations`;
+function personLinksOf({ consoleUrl = null, publicUrl = null, signIn }: ApiDeps) {
+  const own = signIn?.settings.publicUrl ?? publicUrl;
+  const url = consoleUrl ?? (own === null ? null : `${own}/console`);
+  const base = url?.replace(/(?<!\/)\/+$/, '') ?? null;
+  return {
+    invitationsUrl: base === null ? null : `${base}/invitations`,
+    refuseLinkOf: signIn == null ? null : refuseLinkOf(signIn),
+    // Behind the #, where neither a server's log nor a referrer sees the secret.
+    signUpLinkOf:
+      base === null || signIn?.hasMail !== false
+        ? null
+        : (invitation: InvitationTerms) =>
+            `${base}/sign-up#invitation=${signIn.invitationSecretOf(invitation)}`,
+    isSecretOf: signIn?.hasMail === false ? signIn.isInvitationSecret : null,
+  };
 }
 
 function guardOf({ marketplaceNetworks: allowedNetworks = [] }: ApiDeps): NetGuard {

@@ -9,8 +9,9 @@ import { createHttpServer } from '@millrace/platform/http';
 import { createIdSource } from '@millrace/platform/ids';
 import { createModelLimiter } from '@millrace/platform/limiter';
 import { createLogger } from '@millrace/platform/log';
+import { workGrowth } from '@millrace/testing/growth';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { serveConsole, type ConsoleOptions } from './console.ts';
+import { acceptedEncodings, serveConsole, type ConsoleOptions } from './console.ts';
 
 const root = mkdtempSync(path.join(tmpdir(), 'mr-console-'));
 const folder = path.join(root, 'dist');
@@ -81,6 +82,19 @@ describe('a file of the console', () => {
     if (encoding === 'gzip') expect(gunzipSync(answer.rawPayload).toString()).toBe(script);
     if (encoding === undefined) expect(answer.body).toBe(script);
     expect(Number(answer.headers['content-length'])).toBe(answer.rawPayload.length);
+  });
+
+  it('reads Accept-Encoding in time proportional to its length', () => {
+    for (const piece of [' ', ';', ' ;', ',', '\t', 'q=0 ']) {
+      const growth = workGrowth(
+        (length) => {
+          const header = `a${piece.repeat(length)}b`;
+          return () => acceptedEncodings(header);
+        },
+        { length: 500, factor: 16 },
+      );
+      expect(growth, JSON.stringify(piece)).toBeLessThan(64);
+    }
   });
 
   it('that is gone is not found, rather than HTML in place of a script', async () => {

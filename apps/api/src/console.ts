@@ -128,12 +128,12 @@ async function send(file: ConsoleFile, request: Request, reply: Answer): Promise
 }
 
 /** The codings that the header names and does not refuse by `q=0`. */
-function acceptedEncodings(header: string): ReadonlySet<string> {
+export function acceptedEncodings(header: string): ReadonlySet<string> {
   const named = header.split(',').map((part) =>
     part
-      .trim()
       .toLowerCase()
-      .split(/\s*;\s*/),
+      .split(';')
+      .map((piece) => piece.trim()),
   );
   return new Set(named.flatMap(([name = '', q = '']) => (/^q=0(\.0*)?$/.test(q) ? [] : [name])));
 }

@@ -56,7 +56,7 @@ function renderWords(text: string): string {
     .replaceAll(/\*\*([^*]+)\*\*/g, '<b>$1</b>');
 }
 
-function escapeHtml(text: string): string {
+export function escapeHtml(text: string): string {
   return text
     .replaceAll('&', '&amp;')
     .replaceAll('<', '&lt;')

@@ -99,7 +99,7 @@ export async function startApiFixture(
   const { natsUrls, valkeyUrl } = readEndpoints();
   const channelPrefix = testNames().natsPrefix;
   const nats = await connectNats({ servers: natsUrls, name: 'api-fixture', log });
-  const valkey = await connectValkey({ url: valkeyUrl, name: 'api-fixture', log });
+  const valkey = await connectValkey({ url: valkeyUrl, name: 'api-fixture', log, commandTimeoutMs: 10_000 });
   const lifecycle = createLifecycle({ clock, log, drainDeadlineMs: 5_000 });
   const stripe = await startStripeDouble();
   const ids = createIdSource({ clock, cell: 1 });
@@ -117,7 +117,8 @@ export async function startApiFixture(
     log,
     db,
     nats,
-    limiter: createLimiter({ valkey, log, clock }),
+    // Long, so that on a busy machine requests are counted all the same.
+    limiter: createLimiter({ valkey, log, clock, timeoutMs: 10_000 }),
     lifecycle,
     channels: eventChannels(channelPrefix),
     natsPrefix: channelPrefix,

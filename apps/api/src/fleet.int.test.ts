@@ -217,6 +217,10 @@ describe('nodes', () => {
     const seen = [...list.json.items, ...rest.json.items].map((node: { id: string }) => node.id);
     expect(seen).toEqual(nodeIds.toSorted());
     expect(rest.json.nextCursor).toBeNull();
+    // Nothing verifies GPUs yet, so no response may show them as verified.
+    const shown = [json, ...list.json.items, ...rest.json.items].flatMap(({ gpus }) => gpus);
+    expect(shown).toHaveLength(8 * (1 + nodeIds.length));
+    for (const gpu of shown) expect(gpu.verification).toBe('unverified');
   });
 
   it('are drained, take nothing new, keep what runs, and are removed when they are empty', async () => {

@@ -6,7 +6,7 @@ import { askForRecall } from '@millrace/core/pots';
 import { consoleSubject } from '@millrace/core/rentals';
 import { systemClock } from '@millrace/platform/clock';
 import { ConfigError } from '@millrace/platform/config';
-import { createDb, requireSchema } from '@millrace/platform/db';
+import { createDb, requireSchema, watchClock } from '@millrace/platform/db';
 import { payloadSchemaVersion } from '@millrace/platform/envelope';
 import { createIdSource } from '@millrace/platform/ids';
 import { createLifecycle, installSignalHandlers } from '@millrace/platform/lifecycle';
@@ -28,6 +28,7 @@ const EXIT_UNAVAILABLE = 69;
 
 const VERSION = '0.1.0';
 const SECONDS_PER_HOUR = 3_600;
+const HOURS_PER_DAY = 24;
 /** Whoever waits for this wants to rent a machine and has too little money without it. */
 const RECALL_TIMEOUT_MS = 2_000;
 
@@ -53,11 +54,11 @@ async function start(config: ApiConfig): Promise<void> {
     poolSize,
     statementTimeoutMs,
     applicationName: 'millrace-api',
-    clock,
     ids,
     log,
   });
   await requireSchema(db);
+  watchClock(db, { clock, lifecycle, log });
   const valkey = await connectValkey({ url: config.valkey.url, name: 'millrace-api', log, clock });
   const nats = connectNatsInBackground({ servers: config.nats.urls, name: 'millrace-api', log, clock });
 
@@ -103,6 +104,7 @@ async function start(config: ApiConfig): Promise<void> {
     stripe: await stripeGatewayOf(config.stripe),
     consoleUrl: config.stripe.consoleUrl,
     knowsCredential: (name) => Object.hasOwn(config.fleet.credentials, name),
+    payoutHoldMs: secondsToMs(config.marketplace.payoutHoldDays * HOURS_PER_DAY * SECONDS_PER_HOUR),
     maintenanceDrainMs: secondsToMs(config.maintenance.drainHours * SECONDS_PER_HOUR),
     marketplaceProvider: config.marketplace.provider,
     marketplaceNetworks: config.marketplace.allowedNetworks,

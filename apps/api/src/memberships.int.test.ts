@@ -6,7 +6,7 @@ import type { SignedIn } from './people.fixture.ts';
 let fixture: ApiFixture;
 let ours: SeededOrganisation;
 beforeAll(async () => {
-  fixture = await startApiFixture();
+  fixture = await startApiFixture({ withMail: true });
   ours = await seedOrganisation(fixture.db);
 });
 afterAll(() => fixture[Symbol.asyncDispose]());
@@ -117,9 +117,10 @@ describe('an organisation', () => {
     const headers = { 'idempotency-key': uniqueId() };
     const [first, second] = [await invite(email, headers), await invite(email, headers)];
     expect(second.headers['idempotent-replayed']).toBe('true');
-    expect(second.json).toEqual(first.json);
+    expect(second.json).toEqual({ ...first.json, link: null });
     const listed = await fixture.call({ method: 'GET', path: invitations(), key: ours.owner.key });
-    expect(listed.json.items).toContainEqual(first.json);
+    const { link: _shownOnce, ...invitation } = first.json;
+    expect(listed.json.items).toContainEqual(invitation);
     const path = `${invitations()}/${first.json.id}`;
     const cancel = () => fixture.call({ method: 'DELETE', path, key: ours.owner.key });
     expect((await cancel()).status).toBe(204);
@@ -138,5 +139,51 @@ describe('an organisation', () => {
       const answer = await invite(email);
       expect([email, answer.json.reason]).toEqual([email, 'VALIDATION_FAILED']);
     }
+  });
+});
+
+describe('mail about invitations', () => {
+  const lettersTo = (email: string) =>
+    query('select data, state from notice_mails mail join notices on id = notice_id where email = $1', [
+      email,
+    ]);
+  const open = async (method: 'GET' | 'POST', link: string) => {
+    const { pathname, search } = new URL(link);
+    const oneClick = {
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      payload: 'List-Unsubscribe=One-Click',
+    };
+    const url = `${pathname}${search}`;
+    const answer = await fixture.api.server.fastify.inject({
+      method,
+      url,
+      ...(method === 'POST' && oneClick),
+    });
+    return { status: answer.statusCode, text: answer.body };
+  };
+
+  it('is refused for good by the link in it, without an account, and only by that', async () => {
+    const email = `stranger-${uniqueId()}@example.com`;
+    expect((await invite(email)).status).toBe(201);
+    const [first] = await lettersTo(email);
+    const link = first.data.refuseLink as string;
+    expect(new URL(link).origin).toBe('https://cloud.example.com');
+    const shown = await open('GET', link);
+    expect([shown.status, shown.text.includes('Stop mail')]).toEqual([200, true]);
+    expect(await lettersTo(email)).toMatchObject([{ state: 'waiting' }]);
+    const foreign = new URL(link);
+    foreign.searchParams.set('mailbox', `other-${email}`);
+    expect((await open('POST', foreign.href)).status).toBe(404);
+    for (let time = 0; time < 2; time += 1) expect((await open('POST', link)).status).toBe(200);
+    expect(await lettersTo(email)).toMatchObject([{ state: 'skipped' }]);
+    const other = await seedOrganisation(fixture.db);
+    const path = `/v2/organisations/${other.organisation.id}/invitations`;
+    const body = { email, role: 'member' };
+    const again = await fixture.call({ method: 'POST', path, key: other.owner.key, body });
+    expect(again.status).toBe(201);
+    expect(await lettersTo(email)).toHaveLength(1);
+    expect((await open('POST', `${link}&allow=1`)).text).toContain('Stop mail');
+    expect((await invite(email)).status).toBe(201);
+    expect(await lettersTo(email)).toHaveLength(2);
   });
 });

@@ -1,9 +1,9 @@
 import { applyLedger, requireDone, type LedgerCommand } from '@millrace/core/ledger';
 import type { Tx } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
-import type { KeyId, OrgId, TransferId } from '@millrace/platform/ids';
+import type { BatchId, KeyId, OrgId, RequestId, TransferId } from '@millrace/platform/ids';
 import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
-import { uniqueId } from '@millrace/testing';
+import { plantRequest, testIds, uniqueId } from '@millrace/testing';
 import type { ApiFixture } from './fixture.ts';
 
 /** Money as other features would move it. For tests only. */
@@ -61,3 +61,24 @@ export function credit(fixture: Pick<ApiFixture, 'db'>, orgId: OrgId, wish: Char
     description: 'A payment',
   });
 }
+
+/** Requests that one ledger line charged, as the sink would have recorded them. Answers their ids; the first names the batch. */
+export async function plantBatch(
+  db: ApiFixture['db'],
+  orgId: OrgId,
+  costs: readonly bigint[],
+): Promise<readonly RequestId[]> {
+  const ids = costs.map(() => testIds.next('req'));
+  const [first] = ids;
+  if (first === undefined) throw new Error('A batch has at least one request.');
+  const amount = nanoUsd(costs.reduce((sum, cost) => sum + cost, 0n));
+  await credit({ db }, orgId, { amount });
+  const transferId = await charge({ db }, orgId, { amount, cause: { kind: 'inference', id: first } });
+  for (const [index, id] of ids.entries()) {
+    await plantRequest(db, { orgId, id, cost: costs[index] ?? 0n, transferId });
+  }
+  return ids;
+}
+
+export const batchNamed = (firstRequest: RequestId): BatchId =>
+  firstRequest.replace('req_', 'bat_') as BatchId;

@@ -1,6 +1,7 @@
 import { createSign, generateKeyPairSync, randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { KEEP_ALIVE_MS } from '@millrace/testing';
 
 /** A double of an OpenID Connect provider: real tokens, signed with a real key, and nobody who types a password. */
 export interface OidcDouble extends AsyncDisposable {
@@ -59,7 +60,7 @@ export async function startOidcDouble(clientId: string): Promise<OidcDouble> {
       };
     },
   };
-  const server = createServer((request, response) => {
+  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
     const answer = answers[(request.url ?? '').split('?', 1)[0] ?? ''];
     void Promise.resolve(answer?.(request) ?? null).then((json) => {
       response.writeHead(json === null ? 400 : 200, { 'content-type': 'application/json' });

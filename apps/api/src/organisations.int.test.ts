@@ -283,6 +283,7 @@ describe('documents and health', () => {
       live: true,
       state: 'running',
     });
-    expect((await fixture.call({ method: 'GET', path: '/readyz' })).json.ready).toBe(true);
+    const readiness = async () => (await fixture.call({ method: 'GET', path: '/readyz' })).json.ready;
+    await expect.poll(readiness).toBe(true);
   });
 });

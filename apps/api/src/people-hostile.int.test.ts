@@ -1,4 +1,5 @@
 import { uniqueId } from '@millrace/testing';
+import { systemClock } from '@millrace/platform/clock';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newAddress, openBrowser } from './browser.fixture.ts';
 import {
@@ -133,6 +134,7 @@ describe('guessing', () => {
     const address = newAddress();
     const wish = () => ({ token: uniqueId(), newPassword: 'a new password' });
     const codes: CallAnswer[] = [];
+    const startedMs = systemClock.monotonicMs();
     // None is let through uncounted: a machine that is too busy to count says so instead, and is then asked again.
     for (let round = 0; round < 10 && !codes.some(({ status }) => status === 429); round += 1) {
       const tries = Array.from({ length: 30 }, () =>
@@ -141,7 +143,9 @@ describe('guessing', () => {
       codes.push(...(await Promise.all(tries)));
     }
     const judged = codes.filter(({ status }) => status === 400);
-    expect(judged.length).toBeLessThanOrEqual(101);
+    // The budget of a hundred in 15 minutes refills by one every nine seconds.
+    const refilled = Math.ceil((systemClock.monotonicMs() - startedMs) / 9_000);
+    expect(judged.length).toBeLessThanOrEqual(100 + refilled);
     expect(codes.filter(({ status }) => ![400, 429, 503].includes(status))).toEqual([]);
     expect(codes.some(({ status }) => status === 429)).toBe(true);
   });
@@ -348,22 +352,7 @@ describe('what the sign-in is sent', () => {
       headers,
       payload,
     });
-    expect([answer.statusCode, answer.json().reason]).toEqual([400, reason]);
-  });
-});
-
-describe('an installation without mail', () => {
-  it('lets nobody sign up by themselves, and says so', async () => {
-    await using closed = await startApiFixture();
-    const installation = await closed.call({ method: 'GET', path: '/v2/installation' });
-    expect(installation.json).toMatchObject({ signUp: 'closed', mail: false, passkeys: true, oidc: [] });
-    const wish = { name: 'Ada', email: newMailbox(), password: 'correct horse battery' };
-    const answer = await openBrowser(closed).post('/auth/sign-up/email', wish);
-    expect([answer.status, answer.json.code]).toEqual([400, 'SIGN_UP_CLOSED']);
-    const { organisation, owner } = await seedOrganisation(closed.db);
-    const path = `/v2/organisations/${organisation.id}/invitations`;
-    const invited = { email: wish.email, role: 'member' };
-    expect((await closed.call({ method: 'POST', path, key: owner.key, body: invited })).status).toBe(201);
-    expect((await openBrowser(closed).post('/auth/sign-up/email', wish)).status).toBe(200);
+    const status = reason === 'UNSUPPORTED_MEDIA_TYPE' ? 415 : 400;
+    expect([answer.statusCode, answer.json().reason]).toEqual([status, reason]);
   });
 });

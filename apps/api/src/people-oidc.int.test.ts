@@ -8,19 +8,15 @@ import { startOidcDouble, type OidcDouble } from './oidc-double.fixture.ts';
 
 let double: OidcDouble;
 let fixture: ApiFixture;
+const providers = () => [
+  {
+    ...{ id: 'example', name: 'Example', discoveryUrl: double.discoveryUrl },
+    ...{ clientId: 'millrace', clientSecret: 's', scopes: ['openid', 'email', 'profile'] },
+  },
+];
 beforeAll(async () => {
   double = await startOidcDouble('millrace');
-  const { discoveryUrl } = double;
-  const scopes = ['openid', 'email', 'profile'];
-  const provider = {
-    id: 'example',
-    name: 'Example',
-    discoveryUrl,
-    clientId: 'millrace',
-    clientSecret: 's',
-    scopes,
-  };
-  fixture = await startApiFixture({ withMail: true, oidc: [provider] });
+  fixture = await startApiFixture({ withMail: true, oidc: providers() });
 });
 afterAll(async () => {
   await fixture[Symbol.asyncDispose]();
@@ -110,4 +106,21 @@ it('does not hand an account to a provider that does not vouch for its mailbox, 
   const vouched = { ...someone(true), email: confirmed.email };
   await comeBack(linked, double.signIn(await leave(linked), vouched).path);
   expect(await isIn(linked)).toBe(true);
+});
+
+it('does not join a provider\u2019s account by its mailbox to an account that was made without mail', async () => {
+  await using withoutMail = await startApiFixture({ signUp: 'open', oidc: providers() });
+  const grace = someone();
+  const password = 'correct horse battery';
+  const signUp = { name: 'Mallory', email: grace.email, password };
+  expect((await openBrowser(withoutMail).post('/auth/sign-up/email', signUp)).status).toBe(200);
+  // As older versions left it.
+  await withoutMail.db.kysely
+    .updateTable('users')
+    .set({ email_verified: true })
+    .where('email', '=', grace.email)
+    .execute();
+  const browser = openBrowser(withoutMail);
+  await comeBack(browser, double.signIn(await leave(browser), grace).path);
+  expect(await isIn(browser)).toBe(false);
 });

@@ -6,6 +6,9 @@ import {
   freePorts,
   startProcess,
   startTcpProxy,
+  startStopwatch,
+  stretchedMs,
+  type Stopwatch,
   testNames,
   uniqueId,
   type TcpProxy,
@@ -112,6 +115,15 @@ const wish = { name: 'burst', scopes: ['rentals:read'] };
 const createKey = (url: string, idempotencyKey: string, body: object = wish) =>
   call(url, 'POST', '/v2/api-keys', seeded.owner.key, { body, idempotencyKey });
 
+/** As a client does that is told to come again: a duplicate waits only two seconds for the first request. */
+function createKeyUntilAnswered(url: string, idempotencyKey: string, body: object): Promise<Answer> {
+  return eventually({ what: 'an answer to a duplicate', intervalMs: 200 }, async () => {
+    const answer = await createKey(url, idempotencyKey, body);
+    const isInProgress = answer.status === 503 || answer.json['reason'] === 'IDEMPOTENCY_IN_PROGRESS';
+    return isInProgress ? undefined : answer;
+  });
+}
+
 async function countKeysNamed(name: string): Promise<number> {
   const client = await database.connect();
   const { rows } = await client.query<{ count: number }>(
@@ -122,13 +134,13 @@ async function countKeysNamed(name: string): Promise<number> {
   return rows[0]?.count ?? 0;
 }
 
-/** Asks with the key again and again until it is refused; answers how long after `sinceMs` the last admission was. */
-async function lastAdmissionMs(url: string, key: string, sinceMs: number): Promise<number> {
+/** Repeats a request with the key until it is refused. Returns when the last admitted request was sent. */
+async function lastAdmissionMs(url: string, key: string, stopwatch: Stopwatch): Promise<number> {
   let last = -1;
   await eventually({ what: `the key is refused at ${url}`, timeoutMs: 5_000, intervalMs: 5 }, async () => {
-    const askedMs = systemClock.monotonicMs() - sinceMs;
+    const askedMs = stopwatch.elapsedMs();
     const { status } = await call(url, 'GET', '/v2/me', key);
-    if (status === 200) last = askedMs;
+    if (status === 200) last = await askedMs;
     return status === 401;
   });
   return last;
@@ -152,11 +164,11 @@ describe('a revoked key', () => {
     });
     await call(first, 'GET', '/v2/me', key);
     const revoked = await call(first, 'DELETE', `/v2/api-keys/${id}`, seeded.owner.key);
-    const revokedMs = systemClock.monotonicMs();
+    const stopwatch = startStopwatch();
     expect(revoked.status).toBe(200);
     const lasts = await Promise.all([
-      lastAdmissionMs(first, key, revokedMs),
-      lastAdmissionMs(second, key, revokedMs),
+      lastAdmissionMs(first, key, stopwatch),
+      lastAdmissionMs(second, key, stopwatch),
     ]);
     busy.abort();
     await Promise.all(load);
@@ -164,7 +176,7 @@ describe('a revoked key', () => {
 
     // The process that revoked it knows at once; the others by message, or else by forgetting.
     expect(lasts[0]).toBeLessThan(0);
-    expect(lasts[1]).toBeLessThan(1_000);
+    expect(lasts[1]).toBeLessThan(stretchedMs(1_000));
   });
 });
 
@@ -172,7 +184,7 @@ describe('one Idempotency-Key', () => {
   it('makes one key of 50 concurrent requests to two processes, and only one answer holds the secret', async () => {
     const name = `one-of-fifty-${uniqueId()}`;
     const requests = Array.from({ length: 50 }, (_, index) =>
-      createKey(urls[index % 2] ?? urls[0], name, { ...wish, name }),
+      createKeyUntilAnswered(urls[index % 2] ?? urls[0], name, { ...wish, name }),
     );
     const answers = await Promise.all(requests);
     expect(new Set(answers.map((answer) => answer.status))).toEqual(new Set([201]));
@@ -195,8 +207,11 @@ describe('one Idempotency-Key', () => {
       const answered = (await Promise.all(burst)).filter((answer) => answer?.status === 201);
       expect(await countKeysNamed(name)).toBeLessThanOrEqual(1);
 
-      const retry = await createKey(second, name, body);
-      expect(retry.status).toBe(201);
+      // PostgreSQL may still be ending the killed process's transaction; a client repeats such a refusal.
+      const retry = await eventually({ what: 'the retry to be accepted' }, async () => {
+        const answer = await createKey(second, name, body);
+        return answer.status === 201 ? answer : false;
+      });
       expect(await countKeysNamed(name)).toBe(1);
       // Whoever was answered before the crash was told of the same key.
       for (const answer of answered) expect(answer?.json['id']).toBe(retry.json['id']);

@@ -2,6 +2,7 @@ import { contract } from '@millrace/contract';
 import { plantRequest, testIds } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { seedOrganisation, startApiFixture, type ApiFixture, type SeededOrganisation } from './fixture.ts';
+import { batchNamed, plantBatch } from './money.fixture.ts';
 
 let fixture: ApiFixture;
 let acme: SeededOrganisation;
@@ -13,7 +14,12 @@ beforeAll(async () => {
 });
 afterAll(() => fixture[Symbol.asyncDispose]());
 
-const { getRequestCost, getRequestUsage } = contract.operations;
+const { getRequestCost, getRequestUsage, listBatchRequests, listLedgerEntries } = contract.operations;
+
+interface LedgerLine {
+  readonly amountNanoUsd: string;
+  readonly cause: { readonly kind: string; readonly id: string };
+}
 
 const costs = async (requestIds: readonly string[], key = acme.owner.key) => {
   const answer = await fixture.call({
@@ -103,5 +109,49 @@ describe('a single request', () => {
     ];
     expect([one.status, none.status]).toEqual([404, 404]);
     expect({ ...one.json, requestId: '' }).toEqual({ ...none.json, requestId: '' });
+  });
+});
+
+describe('a ledger line of inference', () => {
+  const open = (batch: string, key: string, query = '') =>
+    fixture.call({
+      method: 'GET',
+      path: `${listBatchRequests.path.replace('{batchId}', batch)}${query}`,
+      key,
+    });
+  const lines = async (query = ''): Promise<readonly LedgerLine[]> => {
+    const path = `${listLedgerEntries.path}?causeKind=inference${query}`;
+    const answer = await fixture.call({ method: 'GET', path, key: acme.owner.key });
+    return answer.json.items as readonly LedgerLine[];
+  };
+
+  it('names a batch, which lists the requests of the line in pages that sum to it', async () => {
+    const charged = await plantBatch(fixture.db, acme.organisation.id, [61_900n, 77_777n, 89_123n]);
+    const [line] = await lines();
+    expect(line).toMatchObject({ amountNanoUsd: '-228800', cause: { kind: 'inference' } });
+    const batch = line?.cause.id ?? '';
+    expect(batch).toMatch(/^bat_/);
+    expect(await lines(`&causeId=${batch}`)).toHaveLength(1);
+    const found: { id: string; cost_nano_usd: number }[] = [];
+    for (let cursor: string | null = ''; cursor !== null;) {
+      const query = cursor === '' ? '?limit=2' : `?limit=2&cursor=${cursor}`;
+      const answer = await open(batch, acme.owner.key, query);
+      expect(answer.status).toBe(200);
+      found.push(...(answer.json.items as typeof found));
+      cursor = answer.json.nextCursor as string | null;
+    }
+    expect(found.map(({ id }) => id)).toEqual(charged);
+    expect(found.reduce((sum, { cost_nano_usd: cost }) => sum + cost, 0)).toBe(228_800);
+  });
+
+  it('of another organisation answers as one that never was', async () => {
+    const [first = testIds.next('req')] = await plantBatch(fixture.db, other.organisation.id, [5n]);
+    const [foreign, absent] = [
+      await open(batchNamed(first), acme.owner.key),
+      await open(testIds.next('bat'), acme.owner.key),
+    ];
+    expect([foreign.status, absent.status]).toEqual([404, 404]);
+    expect({ ...foreign.json, requestId: '' }).toEqual({ ...absent.json, requestId: '' });
+    expect(foreign.json).toMatchObject({ reason: 'BATCH_NOT_FOUND' });
   });
 });

@@ -259,7 +259,12 @@ describe('machines', () => {
       notShownBecause: 'The operator has not approved it yet.',
       gpusRented: 0,
     });
-    expect(listed.json.gpus).toHaveLength(8);
+    const own = await ask('GET', 'machines?limit=100');
+    const mine = own.json.items.find((item: { id: string }) => item.id === id);
+    for (const { gpus } of [listed.json, mine, (await ask('GET', `machines/${id}`)).json]) {
+      expect(gpus).toHaveLength(8);
+      for (const gpu of gpus) expect(gpu.verification).toBe('unverified');
+    }
     const waiting = await rule('GET', 'machines?approval=pending&limit=200');
     expect(waiting.json.items.map((item: { id: string }) => item.id)).toContain(id);
     const bySupplier = await rule('GET', `machines?supplierId=${listed.json.supplierId as string}`);

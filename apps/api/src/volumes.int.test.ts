@@ -104,7 +104,7 @@ describe('a volume on the wire', () => {
         json: { reason: 'VALIDATION_FAILED' },
       });
     }
-    expect(await create(newVolume({ region: 'eu-west-3' }))).toMatchObject({
+    expect(await create(newVolume({ region: 'jp-east-1' }))).toMatchObject({
       status: 400,
       json: { reason: 'REGION_DISABLED' },
     });
@@ -136,6 +136,48 @@ describe('a volume on the wire', () => {
     }
     expect(seen).toEqual(all);
     expect(await list('?cursor=nonsense')).toMatchObject({ status: 400, json: { reason: 'INVALID_CURSOR' } });
+  });
+
+  it('is restored from a snapshot once for each Idempotency-Key, under both paths, into a new volume or its own', async () => {
+    const id = await active();
+    const at = `${volumes}/${id}`;
+    const taken = await fixture.call({ method: 'POST', path: `${at}/snapshots`, key, body: {} });
+    const snapshot = `${at}/snapshots/${taken.json.id}`;
+    const restore = (
+      body: object,
+      headers: Readonly<Record<string, string>> = {},
+      path = `${snapshot}/restore`,
+    ) => fixture.call({ method: 'POST', path, key, body, headers });
+    await eventually({ what: 'a snapshot that is ready' }, async () => {
+      await work();
+      const { json } = await fixture.call({ method: 'GET', path: `${at}/snapshots`, key });
+      return json.items[0].status === 'ready';
+    });
+    const order = { into: 'new-volume', label: `data-${uniqueId()}` };
+    const once = { 'idempotency-key': uniqueId() };
+    const first = await restore(order, once);
+    expect(first).toMatchObject({
+      status: 202,
+      json: {
+        status: 'inactive',
+        label: order.label,
+        sizeInGb: 256,
+        restoring: { snapshotId: taken.json.id, storageVolumeId: id },
+      },
+    });
+    const stable = `${snapshot.replace('/v2/alpha/', '/v2/')}/restore`;
+    expect((await restore(order, once, stable)).json.id).toBe(first.json.id);
+    expect(await restore({ into: 'new-volume' })).toMatchObject({ status: 400 });
+    expect(await restore({ into: 'same-volume', label: 'data-other' })).toMatchObject({ status: 400 });
+    const busy = await fixture.call({ method: 'DELETE', path: snapshot, key });
+    expect(busy).toMatchObject({ status: 409, json: { reason: 'SNAPSHOT_IN_USE' } });
+    expect((await restore({ into: 'same-volume' })).json).toMatchObject({ id, status: 'inactive' });
+    await eventually({ what: 'restored volumes' }, async () => {
+      await work();
+      const { json } = await list();
+      const restored = json.filter((one: { id: number }) => [id, first.json.id].includes(one.id));
+      return restored.length === 2 && restored.every((one: { status: string }) => one.status === 'active');
+    });
   });
 
   it('is changed, snapshotted and deleted by operations of our own', async () => {

@@ -1,0 +1,42 @@
+import { appendAudit, forgetPerson, systemCause } from '@millrace/core/identity';
+import { emailOf, Refusal, type Command } from './command.ts';
+
+/** For a person who asks for their data to be deleted. */
+export const userDeleteCommand: Command = {
+  name: 'user delete',
+  summary: 'delete the personal data of a person who belongs to no organisation',
+  flags: { email: { describe: 'the person, by email address', value: 'ADDRESS', required: true } },
+  example: 'millrace-admin user delete --email ada@example.com',
+  run: async (context, flags) => {
+    const db = await context.db();
+    const email = emailOf(flags);
+    const result = await db.transaction(
+      { name: 'delete person', isolation: 'read committed' },
+      async (tx) => {
+        const forgotten = await forgetPerson(tx, email);
+        if (forgotten.kind === 'forgotten') {
+          await appendAudit(tx, null, systemCause('millrace-admin', 'live'), {
+            action: 'user.deleted',
+            resource: { kind: 'user', id: forgotten.userId },
+          });
+        }
+        return forgotten;
+      },
+    );
+    switch (result.kind) {
+      case 'absent':
+        throw new Refusal(`No user has the email address ${email}.`);
+      case 'member':
+        throw new Refusal(
+          `${email} belongs to ${result.organisations.join(', ')}.\nAn owner removes them first, which ends their keys: millrace member remove`,
+        );
+      case 'operator':
+        throw new Refusal(`${email} has a platform role. Remove it first.`);
+      case 'forgotten':
+        context.out(
+          `The personal data of ${email} is deleted: name, mailbox, passwords, passkeys, SSH keys and sessions. ` +
+            `Rentals, payouts and the audit log keep the id ${result.userId}; invitations and the mail log keep the address.\n`,
+        );
+    }
+  },
+};

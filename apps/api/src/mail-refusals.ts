@@ -1,0 +1,103 @@
+import { allowMail, isMailRefused, refuseMail } from '@millrace/core/notices';
+import type { SignIn } from '@millrace/platform/auth';
+import type { Db } from '@millrace/platform/db';
+import { Fault } from '@millrace/platform/fault';
+import type { HttpServer } from '@millrace/platform/http';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { escapeHtml } from './error-page.ts';
+
+/**
+ * The page by which a mailbox without an account refuses mail about invitations, or allows it again. It needs no sign-in: the link in
+ * the mail proves the mailbox. Mail programs may post to it by themselves (RFC 8058).
+ */
+
+const path = '/mail/invitations';
+const BODY_BYTES = 4_096;
+const isolation = 'read committed';
+
+export function refuseLinkOf({ settings, mailRefusals }: SignIn): (email: string) => string {
+  return (email) => {
+    const link = new URL(path, settings.publicUrl);
+    link.searchParams.set('mailbox', email);
+    link.searchParams.set('proof', mailRefusals.proofOf(email));
+    return link.href;
+  };
+}
+
+export function serveMailRefusals(
+  server: HttpServer,
+  { db, signIn }: { readonly db: Db; readonly signIn: SignIn },
+): void {
+  const onRequest = server.admitAnonymous;
+  const provenMailbox = (request: FastifyRequest): string => {
+    const { mailbox, proof } = request.query as Record<string, unknown>;
+    const isProven =
+      typeof mailbox === 'string' &&
+      typeof proof === 'string' &&
+      signIn.mailRefusals.isProofOf(mailbox, proof);
+    if (!isProven) throw new Fault('ROUTE_NOT_FOUND');
+    return mailbox;
+  };
+  void server.fastify.register(async (scope) => {
+    ignoreBodies(server, scope);
+    scope.get(path, { onRequest }, async (request, reply) => {
+      const email = provenMailbox(request);
+      return show(reply, { email, link: request.url, isRefused: await isMailRefused(db, email) });
+    });
+    scope.post(path, { onRequest }, async (request, reply) => {
+      const email = provenMailbox(request);
+      const isRefused = (request.query as Record<string, unknown>)['allow'] === undefined;
+      await db.transaction({ name: 'refuse invitation mail', isolation }, (tx) =>
+        isRefused ? refuseMail(tx, email) : allowMail(tx, email),
+      );
+      return show(reply, { email, link: request.url, isRefused });
+    });
+  });
+}
+
+/** What is asked for is in the address; the body of a form or of a mail program adds nothing. */
+function ignoreBodies(server: HttpServer, scope: FastifyInstance): void {
+  scope.removeAllContentTypeParsers();
+  scope.addContentTypeParser('*', (request, payload, done) => {
+    server.readText(request, payload, {
+      maxBytes: BODY_BYTES,
+      done: () => done(null),
+      fail: (error) => done(error as Error),
+    });
+  });
+}
+
+function show(
+  reply: FastifyReply,
+  state: { readonly email: string; readonly link: string; readonly isRefused: boolean },
+): FastifyReply {
+  const email = escapeHtml(state.email);
+  const target = new URL(state.link, 'http://localhost');
+  target.searchParams.delete('allow');
+  if (state.isRefused) target.searchParams.set('allow', '1');
+  const action = escapeHtml(`${target.pathname}${target.search}`);
+  const [title, text, button] = state.isRefused
+    ? ['Mail stopped', `${email} gets no mail about invitations.`, 'Allow mail again']
+    : ['Stop mail about invitations', `${email} gets mail when it is invited.`, 'Stop mail'];
+  const headers = {
+    'content-type': 'text/html; charset=utf-8',
+    'cache-control': 'no-store',
+    'referrer-policy': 'no-referrer',
+    'content-security-policy':
+      "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'",
+  };
+  return reply.headers(headers).send(`<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>${title}</title>
+<style>
+:root { color-scheme: light dark; }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 32rem; margin: 3rem auto; padding: 0 1rem; }
+</style>
+<h1>${title}</h1>
+<p>${text}</p>
+<form method="post" action="${action}"><button>${button}</button></form>
+</html>
+`);
+}
