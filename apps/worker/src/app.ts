@@ -13,7 +13,7 @@ import { startNotices } from '@millrace/core/notices';
 import { Payments, stripeGatewayOf } from '@millrace/core/payments';
 import { startTrust } from '@millrace/core/suppliers';
 import { systemClock } from '@millrace/platform/clock';
-import { createDb, requireSchema, type Db } from '@millrace/platform/db';
+import { createDb, requireSchema, watchClock, type Db } from '@millrace/platform/db';
 import { payloadSchemaVersion } from '@millrace/platform/envelope';
 import { createIdSource } from '@millrace/platform/ids';
 import { createLifecycle, startHealthServer, startLoop, type Lifecycle } from '@millrace/platform/lifecycle';
@@ -32,10 +32,12 @@ import { startBook } from './book.ts';
 import type { WorkerConfig } from './config.ts';
 import { startEnrolments } from './enrolments.ts';
 import { openDrivers, startFleet } from './fleet.ts';
+import { gateLoops } from './loop-gate.ts';
 import { serveNames } from './names.ts';
 import { soonConnected } from './nats.ts';
-import { startPots } from './pots.ts';
+import { connectPotValkey, recallMoneyOf, startPots } from './pots.ts';
 import { startRentals } from './rentals.ts';
+import { guardDrivers, openRestore } from './database-restore.ts';
 import { startSweeps } from './sweeps.ts';
 import { startUsage } from './usage.ts';
 import { startVolumes } from './volumes.ts';
@@ -99,8 +101,15 @@ async function startParts(config: WorkerConfig, lifecycle: Lifecycle, log: Logge
   const keys = createApiKeyService({ announce });
 
   const holder = `${hostname()}:${process.pid}:${randomBytes(4).toString('hex')}`;
-  const drivers = openDrivers(config, { db, lifecycle, log });
-  const rentals = startRentals(config, { db, nats, drivers, lifecycle, log, holder });
+  const valkey = await connectPotValkey(config, { lifecycle, log });
+  const restore = openRestore(config, { db, nats, valkey, lifecycle, log });
+  const { guard } = restore;
+  const gated = { startLoop: gateLoops(guard) };
+  const openedDrivers = openDrivers(config, { db, lifecycle, log });
+  const stripe = await stripeGatewayOf(config.stripe);
+  await restore.begin({ drivers: openedDrivers, stripe });
+  const drivers = guardDrivers(openedDrivers, guard);
+  const rentals = startRentals(config, { db, nats, drivers, guard, ...gated, lifecycle, log, holder });
   const endpoint = await createRestateEndpoint({
     services: [createApiKeyLifecycle({ db, keys }), rentals.workflow],
     prefix: config.restate.prefix,
@@ -123,27 +132,27 @@ async function startParts(config: WorkerConfig, lifecycle: Lifecycle, log: Logge
     nats,
     restate: createRestateIngress({ url: config.restate.ingressUrl, prefix: config.restate.prefix }),
     tuning: { leaseTtlMs: config.worker.relayLeaseMs, pollMs: config.worker.relayPollMs },
+    ...gated,
   });
   lifecycle.onDrain('consumers', 'outbox relay', () => relay.stop());
   startBook(config, { db, nats, lifecycle, log });
   startUsage(config, { db, nats, lifecycle, log, holder });
-  await startPots(config, { db, nats, lifecycle, log });
+  startPots(config, { db, nats, valkey, guard, lifecycle, log });
   const { onMachine } = rentals;
   await startFleet(config, { db, lifecycle, log, holder, drivers, onMachine });
-  startEnrolments(config, { db, lifecycle, log, drivers });
-  await startVolumes(config, { db, lifecycle, log });
+  startEnrolments(config, { db, lifecycle, log, drivers, ...gated });
+  await startVolumes(config, { db, ...gated, lifecycle, log });
   serveNames(config, { db, lifecycle, log });
-  startWebhooks(config, { db, lifecycle, log, holder });
+  startWebhooks(config, { db, lifecycle, log, holder, ...gated });
 
   for (const loop of startTrust({ db, clock, log })) {
     lifecycle.onDrain('consumers', 'trust in suppliers', () => loop.stop());
   }
 
   const { consoleUrl } = config.stripe;
-  for (const loop of startNotices({ db, clock, log, mailer: mailerOf(config), consoleUrl })) {
+  for (const loop of startNotices({ db, clock, log, mailer: mailerOf(config), consoleUrl, ...gated })) {
     lifecycle.onDrain('consumers', 'notices', () => loop.stop());
   }
-  const stripe = await stripeGatewayOf(config.stripe);
   const payments = new Payments({ db, clock, log, stripe, consoleUrl, burnOf, announce });
   const auditor = startAuditor({
     db,
@@ -157,7 +166,9 @@ async function startParts(config: WorkerConfig, lifecycle: Lifecycle, log: Logge
 
   const eventRetentionMs = config.worker.eventRetentionDays * DAY_MS;
   const { issuer } = config.invoices;
-  for (const sweep of startSweeps({ db, clock, log, keys, payments, eventRetentionMs, issuer })) {
+  const recallMoney = recallMoneyOf(config, nats);
+  const sweepParts = { db, clock, log, ...gated, keys, payments, recallMoney, eventRetentionMs, issuer };
+  for (const sweep of startSweeps(sweepParts)) {
     lifecycle.onDrain('consumers', 'sweep', () => sweep.stop());
   }
 }
@@ -178,7 +189,6 @@ async function connectEngines(
     poolSize: config.postgres.poolSize,
     statementTimeoutMs: config.postgres.statementTimeoutMs,
     applicationName: 'millrace-worker',
-    clock: systemClock,
     ids: createIdSource({ clock: systemClock, cell: config.cell.id }),
     log,
   });
@@ -190,6 +200,7 @@ async function connectEngines(
     check: () => db.ping(),
   });
   await requireSchema(db);
+  watchClock(db, { clock: systemClock, lifecycle, log });
 
   const nats = connectNatsInBackground({ servers: config.nats.urls, name: 'millrace-worker', log });
   lifecycle.onDrain('pools', 'nats', () => nats.close());

@@ -3,7 +3,7 @@ import type { DriverPool } from '@millrace/core/fleet';
 import { EnrolmentSweep } from '@millrace/core/suppliers';
 import { systemClock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
-import { startLoop, type Lifecycle } from '@millrace/platform/lifecycle';
+import type { Lifecycle, StartLoop } from '@millrace/platform/lifecycle';
 import type { Logger } from '@millrace/platform/log';
 import { createNetGuard } from '@millrace/platform/net';
 import { createSealer } from '@millrace/platform/secrets';
@@ -19,9 +19,10 @@ export function startEnrolments(
     readonly lifecycle: Lifecycle;
     readonly log: Logger;
     readonly drivers: DriverPool;
+    readonly startLoop: StartLoop;
   },
 ): void {
-  const { db, lifecycle, log, drivers } = parts;
+  const { db, lifecycle, log, drivers, startLoop } = parts;
   const clock = systemClock;
   const { credentials } = config.fleet;
   const { provider: providerId, credential: credentialRef } = config.marketplace;

@@ -27,13 +27,13 @@ beforeAll(async () => {
   const { incusCluster } = await ensureUp(['incus'], place);
   if (incusCluster === undefined) throw new Error('The cluster has no endpoints.');
   incus = incusCluster;
-}, 300_000);
+});
 
 afterAll(async () => {
   await down([], { stateDir: place.stateDir, purge: true });
   rmSync(folder, { recursive: true, force: true });
   await database.drop();
-}, 120_000);
+});
 
 async function rows(text: string): Promise<Record<string, unknown>[]> {
   const client = await database.connect();

@@ -14,6 +14,7 @@ import type { Lifecycle } from '@millrace/platform/lifecycle';
 import type { Logger } from '@millrace/platform/log';
 import { createNetGuard } from '@millrace/platform/net';
 import type { WorkerConfig } from './config.ts';
+import { attemptAtStart } from './start-attempts.ts';
 
 const FIGURES_EVERY_MS = 30_000;
 
@@ -54,7 +55,8 @@ interface FleetParts {
 export async function startFleet(config: WorkerConfig, parts: FleetParts): Promise<void> {
   const { db, lifecycle, log, holder, drivers, onMachine } = parts;
   const providers = config.providers.list ?? config.providers.file ?? defaultFleet;
-  for (const { name, problem } of await applyFleetConfig(db, providers)) {
+  const left = await attemptAtStart('the fleet configuration', log, () => applyFleetConfig(db, providers));
+  for (const { name, problem } of left) {
     log.error({ cluster: name, problem }, 'a cluster of the configuration was left as it is');
   }
   const sync = new FleetSync({

@@ -1,30 +1,27 @@
 import { chargeCheckpoints } from '@millrace/core/inference';
-import { servePots } from '@millrace/core/pots';
+import type { RecallMoney } from '@millrace/core/ledger';
+import { askForRecall, servePots } from '@millrace/core/pots';
+import type { RestoreGuard } from '@millrace/core/restore';
 import { systemClock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
+import { payloadSchemaVersion } from '@millrace/platform/envelope';
 import type { Lifecycle } from '@millrace/platform/lifecycle';
 import type { Logger } from '@millrace/platform/log';
 import type { EarlyNatsClient } from '@millrace/platform/nats';
-import { connectValkey } from '@millrace/platform/valkey';
+import { connectValkey, type ValkeyClient } from '@millrace/platform/valkey';
 import type { WorkerConfig } from './config.ts';
 
 const CHECK_TIMEOUT_MS = 2_000;
 
-/** Lends credit to gateways, if this worker knows the Valkey that they spend from. */
-export async function startPots(
+/** The Valkey that gateways spend from; null if it is not configured for this worker. */
+export async function connectPotValkey(
   config: WorkerConfig,
-  parts: {
-    readonly db: Db;
-    readonly nats: EarlyNatsClient;
-    readonly lifecycle: Lifecycle;
-    readonly log: Logger;
-  },
-): Promise<void> {
-  const { db, nats, lifecycle, log } = parts;
-  const { potValkeyUrl: url, potOutageMs, potLongestRequestMs } = config.worker;
+  { lifecycle, log }: { readonly lifecycle: Lifecycle; readonly log: Logger },
+): Promise<ValkeyClient | null> {
+  const { potValkeyUrl: url } = config.worker;
   if (url === null) {
     log.info({}, 'without a pot Valkey this worker lends no credit for inference');
-    return;
+    return null;
   }
   const valkey = await connectValkey({ url, name: 'millrace-worker', log });
   lifecycle.onDrain('pools', 'pot valkey', () => valkey.close());
@@ -35,6 +32,24 @@ export async function startPots(
     timeoutMs: CHECK_TIMEOUT_MS,
     check: () => valkey.ping(),
   });
+  return valkey;
+}
+
+/** Lends credit to gateways, if this worker knows the Valkey that they spend from. */
+export function startPots(
+  config: WorkerConfig,
+  parts: {
+    readonly db: Db;
+    readonly nats: EarlyNatsClient;
+    readonly valkey: ValkeyClient | null;
+    readonly guard: RestoreGuard;
+    readonly lifecycle: Lifecycle;
+    readonly log: Logger;
+  },
+): void {
+  const { db, nats, valkey, guard, lifecycle, log } = parts;
+  const { potOutageMs, potLongestRequestMs } = config.worker;
+  if (valkey === null) return;
   const pots = servePots({
     db,
     valkey,
@@ -46,6 +61,23 @@ export async function startPots(
     outageMs: potOutageMs,
     longestRequestMs: potLongestRequestMs,
     chargeUnfinished: chargeCheckpoints,
+    mayLend: (reader) => guard.mayLend(reader),
   });
   lifecycle.onDrain('consumers', 'pots', () => pots.stop());
+}
+
+const RECALL_TIMEOUT_MS = 2_000;
+
+/** Asks a worker that knows the Valkey of the pots, which may be another one. */
+export function recallMoneyOf(config: WorkerConfig, nats: EarlyNatsClient): RecallMoney {
+  const { id: cell } = config.cell;
+  return askForRecall(nats, {
+    prefix: config.nats.prefix,
+    homeCell: cell,
+    timeoutMs: RECALL_TIMEOUT_MS,
+    envelope: {
+      ...{ cell, mode: 'live', actor: { kind: 'system', id: 'worker' } },
+      ...{ schemaVersion: payloadSchemaVersion, traceparent: null },
+    },
+  });
 }

@@ -3,9 +3,9 @@ import {
   carryOutIdle,
   carryOutRequired,
   consoleSubject,
+  createRentalRecovery,
   createRentalWorkflow,
   defaultRentalPolicy,
-  driveForsaken,
   forgetOldConsoles,
   forgetOldSamples,
   redriveDue,
@@ -13,19 +13,23 @@ import {
   sampleDue,
   serveConsoles,
 } from '@millrace/core/rentals';
+import type { RestoreGuard } from '@millrace/core/restore';
 import { systemClock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import type { ClusterId } from '@millrace/platform/ids';
-import { startLoop, type Lifecycle } from '@millrace/platform/lifecycle';
+import type { Lifecycle, StartLoop } from '@millrace/platform/lifecycle';
 import type { Logger } from '@millrace/platform/log';
 import type { EarlyNatsClient } from '@millrace/platform/nats';
 import { createSealer } from '@millrace/platform/secrets';
 import type { WorkerConfig } from './config.ts';
+import { recallMoneyOf } from './pots.ts';
 
 export interface RentalParts {
   readonly db: Db;
   readonly nats: EarlyNatsClient;
   readonly drivers: DriverPool;
+  readonly guard: RestoreGuard;
+  readonly startLoop: StartLoop;
   readonly lifecycle: Lifecycle;
   readonly log: Logger;
   /** Names this process among the workers. */
@@ -42,9 +46,8 @@ export interface Rentals {
 /** What is due waits no longer than this: terms that end, times to live, and calls that got lost. */
 const REDRIVE_EVERY_MS = 1_000;
 const REDRIVE_BATCH = 200;
-/** What nobody answers for is driven by workers themselves, a few at a time. */
-const FORSAKEN_EVERY_MS = 5_000;
-const FORSAKEN_BATCH = 8;
+/** Rentals that no handler answers for are driven by workers themselves. */
+const RECOVERY_EVERY_MS = 1_000;
 /** What an empty balance asks for; each is taken up again until its effect is there. */
 const REQUIRED_EVERY_MS = 2_000;
 const REQUIRED_BATCH = 100;
@@ -54,7 +57,7 @@ const FORGET_EVERY_MS = 10 * 60_000;
 
 /** Brings rentals up and down, keeps them as they should be, and watches those that want it. */
 export function startRentals(config: WorkerConfig, parts: RentalParts): Rentals {
-  const { db, nats, lifecycle, log, holder } = parts;
+  const { db, nats, guard, startLoop, lifecycle, log, holder } = parts;
   const clock = systemClock;
   const { sealingKeys, activeSealingKey } = config.secrets;
   const sealer = createSealer({ keys: sealingKeys, activeId: activeSealingKey });
@@ -68,12 +71,26 @@ export function startRentals(config: WorkerConfig, parts: RentalParts): Rentals 
     lifecycle.onDrain('consumers', name, () => started.stop());
   };
   loop('call for due rentals', REDRIVE_EVERY_MS, async () =>
-    (await redriveDue(db, REDRIVE_BATCH)) >= REDRIVE_BATCH ? 'busy' : 'idle',
+    (await redriveDue(db, REDRIVE_BATCH, { log })) >= REDRIVE_BATCH ? 'busy' : 'idle',
   );
-  const drive = { db, clock, log, drivers, sealer, policy: defaultRentalPolicy };
-  loop('drive forsaken rentals', FORSAKEN_EVERY_MS, async (signal) =>
-    (await driveForsaken(drive, FORSAKEN_BATCH, signal)) >= FORSAKEN_BATCH ? 'busy' : 'idle',
-  );
+  const hold = { isHeld: () => !guard.isOpen(), heldUntil: () => guard.heldUntil() };
+  const recallMoney = recallMoneyOf(config, nats);
+  const drive = {
+    db,
+    clock,
+    log,
+    drivers,
+    sealer,
+    policy: defaultRentalPolicy,
+    hold,
+    recallMoney,
+    lackingSince: new Map(),
+  };
+  const recovery = createRentalRecovery(drive);
+  loop('recover stuck rentals', RECOVERY_EVERY_MS, async (signal) => {
+    await recovery.recover(signal);
+    return 'idle';
+  });
   loop('carry out what balances require', REQUIRED_EVERY_MS, async () =>
     (await carryOutRequired(db, { log, limit: REQUIRED_BATCH })) >= REQUIRED_BATCH ? 'busy' : 'idle',
   );
@@ -81,11 +98,15 @@ export function startRentals(config: WorkerConfig, parts: RentalParts): Rentals 
     sampleDue({ db, clock, log, drivers, onIdle: (rental) => carryOutIdle(db, rental) }, signal),
   );
   loop('forget samples and consoles', FORGET_EVERY_MS, async () => {
-    await forgetOldSamples(db, clock.now());
-    await forgetOldConsoles(db, clock.now());
+    await forgetOldSamples(db);
+    await forgetOldConsoles(db);
     return 'idle';
   });
-  const reconciler = new RentalReconciler({ db, clock, log, holder, drivers });
+  const reconciler = new RentalReconciler({
+    ...{ db, clock, log, holder, drivers },
+    mayRemove: () => guard.isOpen(),
+    mayHaveLostRow: (machine) => guard.mayHaveLostRow(machine),
+  });
   reconciler.start();
   lifecycle.onDrain('consumers', 'reconciler', () => reconciler.stop());
   const subject = consoleSubject(config.nats.prefix, config.cell.id);

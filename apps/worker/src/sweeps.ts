@@ -2,22 +2,25 @@ import { forgetOldEvents } from '@millrace/core/events';
 import { sweepMaintenance } from '@millrace/core/fleet';
 import { sweepDueKeys, type ApiKeyService } from '@millrace/core/identity';
 import { makeDueInvoices } from '@millrace/core/invoices';
-import { expirePromos } from '@millrace/core/ledger';
+import { expirePromos, type RecallMoney } from '@millrace/core/ledger';
 import { sweepDueShards } from '@millrace/core/metering';
 import type { Payments } from '@millrace/core/payments';
 import { writeDueStatements } from '@millrace/core/suppliers';
-import type { Clock } from '@millrace/platform/clock';
+import type { Timer } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { deleteExpiredOperations } from '@millrace/platform/http';
-import { startLoop, type Loop } from '@millrace/platform/lifecycle';
+import type { Loop, StartLoop } from '@millrace/platform/lifecycle';
 import type { Logger } from '@millrace/platform/log';
+import { createItemUpkeep } from '@millrace/platform/loops';
 
 export interface SweepOptions {
   readonly db: Db;
-  readonly clock: Clock;
+  readonly clock: Timer;
   readonly log: Logger;
+  readonly startLoop: StartLoop;
   readonly keys: ApiKeyService;
   readonly payments: Payments;
+  readonly recallMoney: RecallMoney;
   /** Who issues invoices. */
   readonly issuer: string;
   /** 0 keeps events for ever. */
@@ -47,15 +50,13 @@ const PAYMENTS_BATCH = 50;
  * workers may sweep at once; each act is guarded where it is done, so the second finds nothing left.
  */
 export function startSweeps(options: SweepOptions): Loop[] {
-  const { db, clock, log, keys } = options;
+  const { db, clock, log, startLoop, keys, recallMoney } = options;
   const sweep = (name: string, idleMs: number, once: () => Promise<number>, batch = BATCH): Loop =>
     startLoop({ name, clock, log, idleMs, maxBackoffMs: idleMs }, async () =>
       (await once()) >= batch ? 'busy' : 'idle',
     );
   const sweeps = [
-    sweep('close due api keys', DUE_KEYS_EVERY_MS, () =>
-      sweepDueKeys(db, { keys, now: clock.now(), limit: BATCH }),
-    ),
+    sweep('close due api keys', DUE_KEYS_EVERY_MS, () => sweepDueKeys(db, { keys, limit: BATCH, log })),
     sweep(
       'ask about undecided payments',
       PAYMENTS_EVERY_MS,
@@ -65,23 +66,24 @@ export function startSweeps(options: SweepOptions): Loop[] {
     sweep(
       'post meters',
       METERS_LOOK_MS,
-      () => sweepDueShards(db, { now: clock.now(), log, everyMs: METERS_EVERY_MS, limit: METER_SHARDS }),
+      () => sweepDueShards(db, { log, recallMoney, everyMs: METERS_EVERY_MS, limit: METER_SHARDS }),
       METER_SHARDS,
     ),
     sweep('keep maintenance windows', MAINTENANCE_EVERY_MS, async () => {
-      await sweepMaintenance(db, clock);
+      await sweepMaintenance(db, { log });
       return 0;
     }),
-    sweep('take expired promotional credit', PROMOS_EVERY_MS, () => expirePromos(db, BATCH)),
+    sweep('take expired promotional credit', PROMOS_EVERY_MS, () => expirePromos(db, { log, limit: BATCH })),
     sweep('write statements of suppliers', STATEMENTS_EVERY_MS, () =>
-      writeDueStatements(db, { now: clock.now(), log, limit: BATCH }),
+      writeDueStatements(db, { log, limit: BATCH }),
     ),
     sweep('make invoices', INVOICES_EVERY_MS, () =>
-      makeDueInvoices(db, { now: clock.now(), log, limit: BATCH, issuer: options.issuer }),
+      makeDueInvoices(db, { log, limit: BATCH, issuer: options.issuer }),
     ),
+    sweep('forget items of loops', RETENTION_EVERY_MS, createItemUpkeep(db, BATCH)),
     sweep('forget idempotency keys', RETENTION_EVERY_MS, () =>
       db.transaction({ name: 'forget idempotency keys', isolation: 'read committed' }, (tx) =>
-        deleteExpiredOperations(tx, clock.now(), BATCH),
+        deleteExpiredOperations(tx, BATCH),
       ),
     ),
   ];

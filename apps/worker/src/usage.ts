@@ -1,4 +1,10 @@
-import { ensureUsageStream, keepUsageTables, startUsageSink, usageSubjects } from '@millrace/core/inference';
+import {
+  createDeferredCharges,
+  ensureUsageStream,
+  keepUsageTables,
+  startUsageSink,
+  usageSubjects,
+} from '@millrace/core/inference';
 import { systemClock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { startLoop, type Lifecycle } from '@millrace/platform/lifecycle';
@@ -11,6 +17,7 @@ const MEBIBYTE = 1_048_576;
 const STREAM_CHECK_MS = 60_000;
 /** While NATS is not there, or its stream is not. */
 const STREAM_RETRY_MS = 1_000;
+const DEFERRED_EVERY_MS = 1_000;
 const TABLES_EVERY_MS = 3_600_000;
 
 /** Keeps the usage stream of this cell, charges and records what stands in it, and keeps the tables it goes to. */
@@ -27,6 +34,7 @@ export function startUsage(
   const { db, nats, lifecycle, log, holder } = parts;
   const { prefix, replicas } = config.nats;
   const cell = config.cell.id;
+  const deferred = createDeferredCharges({ db, log });
   const loops = [
     startLoop(
       {
@@ -45,7 +53,11 @@ export function startUsage(
       },
     ),
     startLoop({ name: 'keep the usage tables', clock: systemClock, log, idleMs: TABLES_EVERY_MS }, () =>
-      keepUsageTables(db, systemClock),
+      keepUsageTables(db),
+    ),
+    startLoop(
+      { name: 'charge deferred usage', clock: systemClock, log, idleMs: DEFERRED_EVERY_MS },
+      (signal) => deferred.step(signal),
     ),
   ];
   for (const loop of loops) lifecycle.onDrain('accept', 'usage upkeep', () => loop.stop());

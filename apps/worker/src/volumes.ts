@@ -2,17 +2,18 @@ import {
   applyStorageConfig,
   createBackendPool,
   createConverger,
+  createNodeWatch,
   defaultVolumePolicy,
   freezeUnpaid,
-  lookAtNodes,
 } from '@millrace/core/volumes';
 import { systemClock } from '@millrace/platform/clock';
 import { defaultStorage } from '@millrace/platform/config';
 import type { Db } from '@millrace/platform/db';
-import { startLoop, type Lifecycle } from '@millrace/platform/lifecycle';
+import type { Lifecycle, StartLoop } from '@millrace/platform/lifecycle';
 import type { Logger } from '@millrace/platform/log';
 import { connectVolumeBackend } from '@millrace/storage';
 import type { WorkerConfig } from './config.ts';
+import { attemptAtStart } from './start-attempts.ts';
 
 /** What was attached or detached waits no longer than this before the storage server is told. */
 const CONVERGE_EVERY_MS = 500;
@@ -26,13 +27,19 @@ const REQUIRED_BATCH = 100;
 /** Keeps what storage nodes serve as tenants want it and pay for it. */
 export async function startVolumes(
   config: WorkerConfig,
-  parts: { readonly db: Db; readonly lifecycle: Lifecycle; readonly log: Logger },
+  parts: {
+    readonly db: Db;
+    readonly startLoop: StartLoop;
+    readonly lifecycle: Lifecycle;
+    readonly log: Logger;
+  },
 ): Promise<void> {
-  const { db, lifecycle, log } = parts;
+  const { db, startLoop, lifecycle, log } = parts;
   const clock = systemClock;
   const { credentials } = config.fleet;
   const nodes = config.storage.list ?? config.storage.file ?? defaultStorage;
-  for (const { name, problem } of await applyStorageConfig(db, nodes)) {
+  const left = await attemptAtStart('the storage configuration', log, () => applyStorageConfig(db, nodes));
+  for (const { name, problem } of left) {
     log.error({ storageNode: name, problem }, 'a storage node of the configuration was left as it is');
   }
   const backends = createBackendPool({
@@ -49,10 +56,12 @@ export async function startVolumes(
     const started = startLoop({ name, clock, log, idleMs, maxBackoffMs: idleMs }, step);
     lifecycle.onDrain('consumers', name, () => started.stop());
   };
+  const watch = createNodeWatch(volumes);
   loop('look at storage nodes', LOOK_EVERY_MS, async (signal) => {
-    await lookAtNodes(volumes, signal);
+    await watch.look(signal);
     return 'idle';
   });
+  lifecycle.onDrain('consumers', 'looks at storage nodes', () => watch.ended());
   const converger = createConverger(volumes, LANES);
   loop('bring volumes about', CONVERGE_EVERY_MS, (signal) => converger.step(signal));
   lifecycle.onDrain('consumers', 'volumes under way', () => converger.ended());

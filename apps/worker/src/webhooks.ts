@@ -1,7 +1,7 @@
 import { createPost, resealWebhooks, startDeliverer, tidyWebhooks } from '@millrace/core/webhooks';
 import { systemClock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
-import { startLoop, type Lifecycle } from '@millrace/platform/lifecycle';
+import type { Lifecycle, StartLoop } from '@millrace/platform/lifecycle';
 import type { Logger } from '@millrace/platform/log';
 import { createNetGuard } from '@millrace/platform/net';
 import { createSealer } from '@millrace/platform/secrets';
@@ -22,9 +22,10 @@ export function startWebhooks(
     readonly lifecycle: Lifecycle;
     readonly log: Logger;
     readonly holder: string;
+    readonly startLoop: StartLoop;
   },
 ): void {
-  const { db, lifecycle, log, holder } = parts;
+  const { db, lifecycle, log, holder, startLoop } = parts;
   const clock = systemClock;
   const { sealingKeys, activeSealingKey } = config.secrets;
   const sealer = createSealer({ keys: sealingKeys, activeId: activeSealingKey });
@@ -33,6 +34,7 @@ export function startWebhooks(
     clock,
     log,
     holder,
+    startLoop,
     sealer,
     post: createPost({ clock, guard: createNetGuard(config.webhooks), timeoutMs: TIMEOUT_MS }),
     tuning: { leaseTtlMs: config.worker.webhookLeaseMs },
@@ -43,7 +45,7 @@ export function startWebhooks(
     lifecycle.onDrain('consumers', name, () => started.stop());
   };
   loop('tidy webhooks', TIDY_EVERY_MS, async () =>
-    (await tidyWebhooks(db, { clock, limit: TIDY_BATCH })) >= TIDY_BATCH ? 'busy' : 'idle',
+    (await tidyWebhooks(db, TIDY_BATCH)) >= TIDY_BATCH ? 'busy' : 'idle',
   );
   loop('reseal webhooks', RESEAL_EVERY_MS, async () => {
     await resealWebhooks(db, sealer, log);

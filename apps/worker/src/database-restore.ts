@@ -1,0 +1,206 @@
+import { DriverError, type ComputeDriver } from '@millrace/compute';
+import { eventChannels, findLostEvents, storeLostEvents } from '@millrace/core/events';
+import type { DriverPool } from '@millrace/core/fleet';
+import { usageSubjects } from '@millrace/core/inference';
+import { listLostPayments, type StripeGateway } from '@millrace/core/payments';
+import { endLeases, leaseRules, listLostLeases, readFurthest, stopPots } from '@millrace/core/pots';
+import { dryRun, quarantineHoldingLost } from '@millrace/core/rentals';
+import {
+  carryOutConfirmation,
+  createRestoreGuard,
+  makeReport,
+  natsStore,
+  readCounters,
+  saveReport,
+  valkeyStore,
+  type ReportSources,
+  type RestoreGuard,
+  type RestoreState,
+} from '@millrace/core/restore';
+import { systemClock } from '@millrace/platform/clock';
+import type { Db } from '@millrace/platform/db';
+import { parseId } from '@millrace/platform/ids';
+import type { Lifecycle } from '@millrace/platform/lifecycle';
+import type { Logger } from '@millrace/platform/log';
+import type { EarlyNatsClient } from '@millrace/platform/nats';
+import type { ValkeyClient } from '@millrace/platform/valkey';
+import type { WorkerConfig } from './config.ts';
+import { soonConnected } from './nats.ts';
+
+export interface RestoreParts {
+  readonly db: Db;
+  readonly nats: EarlyNatsClient;
+  /** Null where this worker lends no credit. */
+  readonly valkey: ValkeyClient | null;
+  readonly lifecycle: Lifecycle;
+  readonly log: Logger;
+}
+
+/** Connections that are made after the guard, because they need it. */
+export interface RestoreSources {
+  /** Drivers without the guard: the report only reads through them. */
+  readonly drivers: DriverPool;
+  readonly stripe: StripeGateway | null;
+}
+
+export interface Restore {
+  readonly guard: RestoreGuard;
+  /** Starts the comparison, once a second. */
+  begin(sources: RestoreSources): Promise<void>;
+}
+
+const CHECK_TIMEOUT_MS = 2_000;
+const REPORT_EVERY_MS = 15_000;
+
+/** Detects that the database was restored to an earlier point, stops work that would do harm, and reports. */
+export function openRestore(config: WorkerConfig, parts: RestoreParts): Restore {
+  const { db, nats, valkey, lifecycle, log } = parts;
+  const { prefix, replicas } = config.nats;
+  let sources: RestoreSources | null = null;
+  let reportedMs = Number.NEGATIVE_INFINITY;
+
+  async function whileRestored(state: RestoreState): Promise<void> {
+    if (valkey !== null) {
+      await stopPots(db, valkey, config.cell.id).catch((error: unknown) =>
+        log.error({ err: error }, 'credit in Valkey could not be stopped after a restore; it is tried again'),
+      );
+    }
+    if (sources === null) return;
+    const isLate = systemClock.monotonicMs() - reportedMs > REPORT_EVERY_MS;
+    if (state.status === 'restored' && (state.report === null || isLate)) {
+      const report = await makeReport(state, await readCounters(db), sourcesOf(config, parts, sources));
+      await db.transaction({ name: 'save restore report', isolation: 'read committed' }, (tx) =>
+        saveReport(tx, report),
+      );
+      reportedMs = systemClock.monotonicMs();
+    }
+    if (state.status === 'confirming') await confirm(config, parts);
+  }
+
+  const stores = [
+    natsStore({ nats, clock: systemClock, prefix, replicas }),
+    ...(valkey === null ? [] : [valkeyStore(valkey, prefix)]),
+  ];
+  const guard = createRestoreGuard({ db, clock: systemClock, log, stores, whileRestored });
+  // Not required for readiness: safe work goes on, and an operator has to act.
+  lifecycle.addCheck({
+    name: 'newest database',
+    required: false,
+    timeoutMs: CHECK_TIMEOUT_MS,
+    check: async () => {
+      if (!guard.isOpen()) throw new NotNewest(guard.reason() ?? '');
+    },
+  });
+  return {
+    guard,
+    async begin(given) {
+      sources = given;
+      await soonConnected(nats, lifecycle.draining);
+      await guard
+        .check()
+        .catch((error: unknown) => log.warn({ err: error }, 'the restore mark will be compared again'));
+      const loop = guard.start();
+      lifecycle.onDrain('consumers', 'restore mark', () => loop.stop());
+    },
+  };
+}
+
+/** The readiness answer shows its name. */
+class NotNewest extends Error {
+  override readonly name = 'RestoreUnconfirmed';
+}
+
+function sourcesOf(
+  config: WorkerConfig,
+  { db, nats, valkey }: RestoreParts,
+  { drivers, stripe }: RestoreSources,
+): ReportSources {
+  const { prefix } = config.nats;
+  const cell = config.cell.id;
+  const channels = eventChannels(prefix);
+  return {
+    leases: async () => (valkey === null ? [] : listLostLeases(db, valkey, cell)),
+    machines: async () => {
+      const run = await dryRun({ db, clock: systemClock, drivers: (id) => drivers.of(id) });
+      const clusters = run?.clusters ?? [];
+      return {
+        machines: clusters.flatMap(({ cluster, clusterId, strays }) =>
+          strays.map(({ nodeName, externalId, orgId }) => ({
+            cluster,
+            clusterId,
+            nodeName,
+            externalId,
+            orgId,
+          })),
+        ),
+        problems: clusters.flatMap(({ cluster, problem }) =>
+          problem === null ? [] : [`Cluster ${cluster}: ${problem}`],
+        ),
+      };
+    },
+    payments: async (since) => (stripe === null ? [] : listLostPayments(db, stripe, since)),
+    events: () => findLostEvents({ db, nats, channels }),
+    usageMessages: async () => {
+      const { stream } = usageSubjects(prefix, cell);
+      const last = (await nats.streamState(stream))?.lastSequence ?? 0;
+      return Math.max(0, last - Number(await readFurthest(db, `${stream}@`)));
+    },
+  };
+}
+
+async function confirm(config: WorkerConfig, { db, nats, log }: RestoreParts): Promise<void> {
+  const cell = config.cell.id;
+  const { potOutageMs: outageMs, potLongestRequestMs: longestRequestMs } = config.worker;
+  const done = await carryOutConfirmation(db, {
+    storeEvents: () => storeLostEvents({ db, nats, channels: eventChannels(config.nats.prefix) }),
+    endLeases: (epochFloor) =>
+      endLeases(db, { cell, epochFloor, rules: leaseRules({ outageMs, longestRequestMs }) }),
+    quarantine: (state) => quarantineNodes(db, state),
+  });
+  if (done) log.info({}, 'a restore was confirmed and carried out');
+}
+
+/** A machine without a row holds GPUs that the database believes to be free: nothing else is placed beside it. */
+async function quarantineNodes(db: Db, { report }: RestoreState): Promise<void> {
+  const actor = { kind: 'system', id: 'restore' } as const;
+  for (const { clusterId: text, nodeName } of report?.machines ?? []) {
+    const clusterId = parseId('cls', text);
+    if (clusterId !== null) await quarantineHoldingLost(db, { clusterId, nodeName }, actor);
+  }
+}
+
+const held = (guard: RestoreGuard): DriverError =>
+  new DriverError('unavailable', guard.reason() ?? 'The database is not known to be the newest state.');
+
+/** Drivers that make and remove nothing while the database is not known to be the newest state. */
+export function guardDrivers(pool: DriverPool, guard: RestoreGuard): DriverPool {
+  return {
+    of: async (id) => guardDriver(await pool.of(id), guard),
+    renew: (id) => pool.renew(id),
+    close: () => pool.close(),
+  };
+}
+
+function guardDriver(driver: ComputeDriver, guard: RestoreGuard): ComputeDriver {
+  const guarded: Pick<ComputeDriver, 'create' | 'cutAccess' | 'terminate'> = {
+    create: async (...asked) => {
+      if (!guard.isOpen()) throw held(guard);
+      return driver.create(...asked);
+    },
+    cutAccess: async (...asked) => {
+      if (!guard.isOpen()) throw held(guard);
+      return driver.cutAccess(...asked);
+    },
+    terminate: async (...asked) => {
+      if (!guard.isOpen()) throw held(guard);
+      return driver.terminate(...asked);
+    },
+  };
+  return new Proxy(driver, {
+    get(target, name) {
+      if (name === 'create' || name === 'cutAccess' || name === 'terminate') return guarded[name];
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+    },
+  });
+}
