@@ -1,3 +1,6 @@
+import { consoleHeaders } from './client.ts';
+import { forgetTabKeys } from './tab-keys.ts';
+
 /**
  * Sign-in speaks the protocol of the sign-in library, below /auth. Everything else that the console does is an operation of
  * the public interface.
@@ -30,10 +33,11 @@ export async function authCall<Answer = unknown>(
   const response = await fetch(`/auth${path}`, {
     method,
     credentials: 'same-origin',
-    ...(method === 'POST' && {
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body ?? {}),
-    }),
+    headers: {
+      ...consoleHeaders,
+      ...(method === 'POST' && { 'content-type': 'application/json' }),
+    },
+    ...(method === 'POST' && { body: JSON.stringify(body ?? {}) }),
   });
   const text = await response.text();
   const answer: unknown = text === '' ? null : parse(text);
@@ -51,4 +55,10 @@ function parse(text: string): unknown {
   } catch {
     return null;
   }
+}
+
+/** Ends the session, and the keys that the console made for this tab are forgotten here. */
+export async function endSession(): Promise<void> {
+  await authCall('POST', '/sign-out');
+  forgetTabKeys(sessionStorage);
 }

@@ -10,10 +10,17 @@ export interface Place {
 
 const baseUrl = globalThis.location.origin;
 
+/** Proof, for browsers without fetch metadata, that a page of this installation sent the request. */
+export const consoleHeaders = { 'millrace-console': '1' };
+
 /** Before anybody has signed in, and for what concerns the person alone. */
-export const openClient = new Millrace({ baseUrl, session: {} });
+export const openClient = new Millrace({ baseUrl, session: {}, headers: consoleHeaders });
 
 /** A client for one organisation and mode. The session is in a cookie that no script can read. */
 export function clientFor({ organisationId, mode }: Place): Millrace {
-  return new Millrace({ baseUrl, session: { organisation: organisationId, mode } });
+  return new Millrace({
+    baseUrl,
+    session: { organisation: organisationId, mode },
+    headers: consoleHeaders,
+  });
 }

@@ -3,6 +3,7 @@ import type { ReactNode } from 'react';
 import { Button } from '../ui/button.tsx';
 import { Card, PageHead } from '../ui/page.tsx';
 import { Empty } from '../ui/states.tsx';
+import { refusalOf } from './refusal.ts';
 import { useSession } from './session.tsx';
 
 /** Shows a page to those who may see it, and tells the others which role they would need and who gives it. */
@@ -16,7 +17,7 @@ export function Needs({
   /** The title of the page. */
   readonly title: string;
   /** Whose page it is and how one becomes that. */
-  readonly who: ReactNode;
+  readonly who: string;
   readonly children: ReactNode;
 }) {
   const session = useSession();
@@ -37,10 +38,11 @@ export function Needs({
             )
           }
         >
-          <p>{who}</p>
-          <p className="mt-1">
-            You are {role} of {organisation.name}. What is missing is the permission <code>{scope}</code>.
-          </p>
+          {refusalOf({ isTest, who, role, organisation: organisation.name, scope }).map((line) => (
+            <p key={line} className="mt-1">
+              {line}
+            </p>
+          ))}
         </Empty>
       </Card>
     </>

@@ -1,7 +1,7 @@
 import { Menu } from '@base-ui/react/menu';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { Check, ChevronsUpDown } from 'lucide-react';
-import { authCall } from '../api/auth.ts';
+import { endSession } from '../api/auth.ts';
 import { buttonClass } from '../ui/button.tsx';
 import { usePerson, useSessionIfAny, type Session } from './session.tsx';
 import { applyTheme, storedTheme, type Theme } from './theme.ts';
@@ -45,7 +45,7 @@ function Signed({ session }: { readonly session: Session }) {
   const { again } = usePerson();
   const navigate = useNavigate();
   const signOut = async (): Promise<void> => {
-    await authCall('POST', '/sign-out');
+    await endSession();
     await again();
     await navigate({ to: '/' });
   };

@@ -1,5 +1,6 @@
 import { useEffect, useRef } from 'react';
 import uPlot from 'uplot';
+import { tickLabel, ticksOf, type ScaleBase } from './chart-scale.ts';
 
 export interface Series {
   readonly label: string;
@@ -16,6 +17,8 @@ export interface ChartProps {
   readonly series: readonly Series[];
   /** A value as text, with its unit. */
   readonly format: (value: number) => string;
+  /** Where its horizontal lines are; at round decimal numbers unless said. */
+  readonly base?: ScaleBase;
   readonly height?: number;
 }
 
@@ -41,9 +44,22 @@ function colour(name: string): string {
   return color;
 }
 
-type Drawing = Required<Pick<ChartProps, 'kind' | 'series' | 'format' | 'height'>>;
+function highestOf(series: readonly Series[]): number {
+  return Math.max(0, ...series.flatMap(({ values }) => values.map((value) => value ?? 0)));
+}
 
-function optionsOf({ kind, series, format, height }: Drawing, width: number): uPlot.Options {
+function latestOf(values: ArrayLike<number | null | undefined> | undefined): number | null {
+  for (let at = (values?.length ?? 0) - 1; at >= 0; at -= 1) {
+    const value = values?.[at] ?? null;
+    if (value !== null) return value;
+  }
+  return null;
+}
+
+type Drawing = Required<Pick<ChartProps, 'kind' | 'series' | 'format' | 'height' | 'base'>>;
+
+function optionsOf({ kind, series, format, height, base }: Drawing, width: number): uPlot.Options {
+  const ticks = ticksOf(highestOf(series), base);
   const axis = {
     stroke: colour('--color-soft'),
     grid: { stroke: colour('--color-line') },
@@ -55,20 +71,35 @@ function optionsOf({ kind, series, format, height }: Drawing, width: number): uP
     height,
     cursor: { y: false },
     legend: { live: true },
-    scales: { y: { range: (_, low, high) => [Math.min(0, low), high > 0 ? high * 1.1 : 1] } },
+    // The top line is drawn whole, and no point is above it.
+    scales: { y: { range: (_, low) => [Math.min(0, low), (ticks.at(-1) ?? 1) * 1.02] } },
     axes: [
-      { ...axis, values: (_, ticks, _axis, _space, incr) => ticks.map((tick) => tickText(tick, incr)) },
-      { ...axis, size: 76, values: (_, ticks) => ticks.map((tick) => format(tick)) },
+      { ...axis, values: (_, times, _axis, _space, incr) => times.map((time) => tickText(time, incr)) },
+      {
+        ...axis,
+        size: 76,
+        splits: () => [...ticks],
+        values: (_, lines) => lines.map((line) => tickLabel(format(line))),
+      },
     ],
     series: [
-      { value: (_, second: number | null) => (second === null ? '–' : moment.format(second * 1000)) },
+      {
+        // Without a pointer on the chart, the legend shows the latest values.
+        value: (plot, second: number | null, _series, index) => {
+          const shown = index === null ? latestOf(plot.data[0]) : second;
+          return shown === null ? '–' : moment.format(shown * 1000);
+        },
+      },
       ...series.map(({ label }, index) => {
         const stroke = colour(strokes[index % strokes.length] ?? '--color-accent');
         return {
           label,
           stroke,
           width: 2,
-          value: (_: uPlot, value: number | null) => (value === null ? 'no value' : format(value)),
+          value: (plot: uPlot, value: number | null, at: number, index: number | null) => {
+            const shown = index === null ? latestOf(plot.data[at]) : value;
+            return shown === null ? 'no value' : format(shown);
+          },
           ...(bars === undefined ? {} : { paths: bars, fill: stroke, points: { show: false } }),
         };
       }),
@@ -81,13 +112,17 @@ const rowsMax = 200;
 
 export function ChartCanvas(props: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
-  const { seconds, series, label, format, kind = 'line', height = 200 } = props;
+  const { seconds, series, label, format, kind = 'line', height = 200, base = 'decimal' } = props;
   // Drawn anew only when what is drawn has changed: pages are drawn every second, and ten thousand points are not.
   useEffect(() => {
     const element = place.current;
     if (element === null) return undefined;
     const data: uPlot.AlignedData = [[...seconds], ...series.map(({ values }) => [...values])];
-    const plot = new uPlot(optionsOf({ kind, series, format, height }, element.clientWidth), data, element);
+    const plot = new uPlot(
+      optionsOf({ kind, series, format, height, base }, element.clientWidth),
+      data,
+      element,
+    );
     const watcher = new ResizeObserver(() => {
       if (element.clientWidth > 0) plot.setSize({ width: element.clientWidth, height });
     });
@@ -96,7 +131,7 @@ export function ChartCanvas(props: ChartProps) {
       watcher.disconnect();
       plot.destroy();
     };
-  }, [kind, seconds, series, format, height]);
+  }, [kind, seconds, series, format, height, base]);
   const rows = seconds.slice(-rowsMax);
   const skipped = seconds.length - rows.length;
   return (

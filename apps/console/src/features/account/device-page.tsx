@@ -1,30 +1,29 @@
-import { Navigate, useSearch } from '@tanstack/react-router';
+import { Navigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { authCall } from '../../api/auth.ts';
 import { usePerson } from '../../app/session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { TextField } from '../../ui/field.tsx';
+import { Facts } from '../../ui/page.tsx';
 import { Loading, Note, Problem } from '../../ui/states.tsx';
+import { Ago } from '../../ui/time.tsx';
 import { BarePage } from './bare-page.tsx';
-import { decideOnCode } from './device.ts';
+import { decideOnCode, findCode } from './device.ts';
 import { useForm } from './use-form.ts';
 
-/** `millrace login` shows a code; whoever types it here lets that terminal in. */
+type Found = Awaited<ReturnType<typeof findCode>>;
+type Outcome = 'approved' | 'denied';
+
+/**
+ * `millrace login` shows a code; the person who types it here signs that terminal in. The code is never taken from the address: a link
+ * from a stranger must not need only one click.
+ */
 export function DevicePage() {
-  const { user_code: given } = useSearch({ from: '/device' });
   const { person } = usePerson();
-  const [outcome, setOutcome] = useState<'approved' | 'denied' | null>(null);
-  const [denying, setDenying] = useState<unknown>(null);
-  const [code, setCode] = useState(given ?? '');
-  const { busy, error, onSubmit } = useForm(async () => {
-    await decideOnCode(authCall, code, 'approve');
-    setOutcome('approved');
-  });
+  const [found, setFound] = useState<Found | null>(null);
+  const [outcome, setOutcome] = useState<Outcome | null>(null);
   if (person.state === 'unknown') return <Loading what="your account" />;
-  if (person.state === 'out') {
-    const next = `/console/device${given === undefined ? '' : `?user_code=${encodeURIComponent(given)}`}`;
-    return <Navigate to="/sign-in" search={{ next }} replace />;
-  }
+  if (person.state === 'out') return <Navigate to="/sign-in" search={{ next: '/console/device' }} replace />;
   if (outcome !== null) {
     return (
       <BarePage title={outcome === 'approved' ? 'The terminal is signed in' : 'The terminal was refused'}>
@@ -34,15 +33,14 @@ export function DevicePage() {
       </BarePage>
     );
   }
-  const deny = async (): Promise<void> => {
-    await decideOnCode(authCall, code, 'deny');
-    setOutcome('denied');
-  };
+  return found === null ? <CodeForm onFound={setFound} /> : <Decision found={found} onDecided={setOutcome} />;
+}
+
+function CodeForm({ onFound }: { readonly onFound: (found: Found) => void }) {
+  const [code, setCode] = useState('');
+  const { busy, error, onSubmit } = useForm(async () => onFound(await findCode(authCall, code)));
   return (
-    <BarePage
-      title="Let a terminal in"
-      about="Check that the code is the one that your own terminal shows. Whoever has it acts in your name."
-    >
+    <BarePage title="Sign a terminal in" about="Type the code that your own terminal shows.">
       <form onSubmit={onSubmit} className="flex flex-col gap-3">
         <TextField
           label="Code"
@@ -55,17 +53,52 @@ export function DevicePage() {
           maxLength={20}
           className="font-mono tracking-widest uppercase"
         />
-        <Note tone="warn">Did somebody send you this code? Then refuse it.</Note>
+        {error !== null && <Problem error={error} />}
+        <Button kind="primary" type="submit" busy={busy && 'Checking…'}>
+          Continue
+        </Button>
+      </form>
+    </BarePage>
+  );
+}
+
+function Decision({
+  found: { code, requestedFrom },
+  onDecided,
+}: {
+  readonly found: Found;
+  readonly onDecided: (outcome: Outcome) => void;
+}) {
+  const [denying, setDenying] = useState<unknown>(null);
+  const { busy, error, onSubmit } = useForm(async () => {
+    await decideOnCode(authCall, code, 'approve');
+    onDecided('approved');
+  });
+  const deny = async (): Promise<void> => {
+    await decideOnCode(authCall, code, 'deny');
+    onDecided('denied');
+  };
+  return (
+    <BarePage
+      title="Sign this terminal in?"
+      about="It can then create an API key in your name, with everything that your role allows."
+    >
+      <form onSubmit={onSubmit} className="flex flex-col gap-3">
+        <Facts
+          items={[
+            ['Code', code],
+            ['Requested from', requestedFrom?.ip ?? 'unknown address'],
+            ['Program', requestedFrom?.userAgent ?? 'unknown'],
+            requestedFrom === null ? null : ['Requested', <Ago key="at" at={requestedFrom.at} />],
+          ]}
+        />
+        <Note tone="warn">Refuse it if you did not start this yourself, or if the code was sent to you.</Note>
         {error !== null && <Problem error={error} />}
         {denying !== null && <Problem error={denying} />}
-        <Button kind="primary" type="submit" busy={busy && 'Letting it in…'}>
-          Let it in
+        <Button kind="primary" type="submit" busy={busy && 'Signing in…'}>
+          Sign in
         </Button>
-        <Button
-          kind="danger"
-          off={code === '' && 'Type the code first.'}
-          onClick={() => void deny().catch(setDenying)}
-        >
+        <Button kind="danger" onClick={() => void deny().catch(setDenying)}>
           Refuse
         </Button>
       </form>

@@ -1,15 +1,18 @@
 import { expect, test } from 'vitest';
-import { decideOnCode } from './device.ts';
+import { decideOnCode, findCode } from './device.ts';
 
 test.each(['approve', 'deny'] as const)(
-  'a code is asked for before it is decided on: %s',
+  'a code is looked up, with its origin, before it is decided on: %s',
   async (decision) => {
     const calls: unknown[] = [];
+    const requestedFrom = { ip: '203.0.113.7', userAgent: 'millrace', at: '2026-01-01T00:00:00.000Z' };
     const call = async <Answer>(...args: unknown[]): Promise<Answer> => {
       calls.push(args);
-      return null as Answer;
+      return { requestedFrom } as Answer;
     };
-    await decideOnCode(call, ' abcd-ef23 ', decision);
+    const found = await findCode(call, ' abcd-ef23 ');
+    expect(found).toEqual({ code: 'ABCDEF23', requestedFrom });
+    await decideOnCode(call, found.code, decision);
     expect(calls).toEqual([
       ['GET', '/device?user_code=ABCDEF23'],
       ['POST', `/device/${decision}`, { userCode: 'ABCDEF23' }],

@@ -5,16 +5,31 @@ export function plainCode(typed: string): string {
   return typed.replaceAll(/[\s-]/g, '').toUpperCase();
 }
 
-/**
- * Lets a terminal in, or refuses it. Whoever asks for a code first is the one who decides on it, so it is asked for before,
- * also by a person who refuses.
- */
-export async function decideOnCode(
+/** Where a request to sign a program in came from, as far as it is known. */
+export interface DeviceOrigin {
+  readonly ip: string | null;
+  readonly userAgent: string | null;
+  readonly at: string;
+}
+
+/** Looks a code up; its person is then the only one who can decide on it. */
+export async function findCode(
   call: typeof authCall,
   typed: string,
+): Promise<{ readonly code: string; readonly requestedFrom: DeviceOrigin | null }> {
+  const code = plainCode(typed);
+  const found = await call<{ requestedFrom?: DeviceOrigin } | null>(
+    'GET',
+    `/device?user_code=${encodeURIComponent(code)}`,
+  );
+  return { code, requestedFrom: found?.requestedFrom ?? null };
+}
+
+/** Lets a terminal in, or refuses it. `code` was looked up before. */
+export async function decideOnCode(
+  call: typeof authCall,
+  code: string,
   decision: 'approve' | 'deny',
 ): Promise<void> {
-  const userCode = plainCode(typed);
-  await call('GET', `/device?user_code=${encodeURIComponent(userCode)}`);
-  await call('POST', `/device/${decision}`, { userCode });
+  await call('POST', `/device/${decision}`, { userCode: code });
 }

@@ -56,7 +56,6 @@ export const signInRoutes = [
   createRoute({
     getParentRoute: () => rootRoute,
     path: 'device',
-    validateSearch: (search: Record<string, unknown>) => ({ user_code: textOf(search, 'user_code') }),
     component: lazyRouteComponent(() => import('./device-page.tsx'), 'DevicePage'),
   }),
 ] as const;

@@ -1,35 +1,62 @@
-import { Link, Navigate, useSearch } from '@tanstack/react-router';
-import { useState } from 'react';
+import { Link, Navigate, useLocation, useSearch } from '@tanstack/react-router';
+import { useEffect, useState } from 'react';
 import { authCall } from '../../api/auth.ts';
 import { useInstallation, usePerson } from '../../app/session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { Loading, Problem } from '../../ui/states.tsx';
 import { BarePage } from './bare-page.tsx';
+import { keepInvitationSecret } from './invitation-secret.ts';
 import { NewPasswordField } from './password-field.tsx';
 import { useForm } from './use-form.ts';
 
+/** The secret of an invitation's link; it stands behind the #, so that it is in no log. Accepting needs it once more. */
+function useInvitationSecret(): string | null {
+  const hash = useLocation({ select: (location) => location.hash });
+  const secret = new URLSearchParams(hash).get('invitation');
+  useEffect(() => {
+    if (secret !== null) keepInvitationSecret(sessionStorage, secret);
+  }, [secret]);
+  return secret;
+}
+
 export function SignUpPage() {
   const { next } = useSearch({ from: '/sign-up' });
+  const invitationSecret = useInvitationSecret();
   const { person } = usePerson();
   const installation = useInstallation();
   const [sentTo, setSentTo] = useState<string | null>(null);
   const { busy, error, onSubmit } = useForm(async ({ name = '', email = '', password = '' }) => {
-    await authCall('POST', '/sign-up/email', { name, email, password, callbackURL: '/console/verified' });
+    await authCall('POST', '/sign-up/email', {
+      ...{ name, email, password, callbackURL: '/console/verified' },
+      ...(invitationSecret === null ? {} : { invitationSecret }),
+    });
     setSentTo(email);
   });
-  if (person.state === 'in') return <Navigate to="/" replace />;
-  if (sentTo !== null) return <LookIntoMail email={sentTo} />;
+  if (person.state === 'in')
+    return <Navigate to={invitationSecret === null ? '/' : '/invitations'} replace />;
   if (installation.data === undefined) return <Loading what="the form" />;
-  if (installation.data.signUp === 'closed') return <Closed />;
+  const { mail, signUp } = installation.data;
+  if (sentTo !== null && mail) return <LookIntoMail email={sentTo} />;
+  if (sentTo !== null) return <Navigate to="/sign-in" search={{ next: '/console/invitations' }} replace />;
+  if (signUp === 'closed' && invitationSecret === null) return <Closed />;
+  const afterwards = invitationSecret === null ? next : '/console/invitations';
   return (
     <BarePage
       title="Sign up"
-      about="See machines and prices at once; pay only for what you start."
+      about={
+        invitationSecret === null
+          ? 'See machines and prices at once; pay only for what you start.'
+          : 'Use the email address that was invited.'
+      }
       below={
         <>
           Here before?{' '}
-          <Link to="/sign-in" search={next === undefined ? {} : { next }} className="underline">
+          <Link
+            to="/sign-in"
+            search={afterwards === undefined ? {} : { next: afterwards }}
+            className="underline"
+          >
             Sign in
           </Link>
         </>

@@ -2,7 +2,7 @@ import type { Item } from '@millrace/sdk';
 import { Link, Navigate } from '@tanstack/react-router';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { authCall } from '../../api/auth.ts';
+import { endSession } from '../../api/auth.ts';
 import { openClient } from '../../api/client.ts';
 import { issueOf } from '../../api/problem.ts';
 import { usePerson } from '../../app/session.tsx';
@@ -11,6 +11,7 @@ import { TextField } from '../../ui/field.tsx';
 import { Loading, Problem, Shown } from '../../ui/states.tsx';
 import { Ago } from '../../ui/time.tsx';
 import { BarePage } from './bare-page.tsx';
+import { forgetInvitationSecret, invitationSecretFor } from './invitation-secret.ts';
 import { useForm } from './use-form.ts';
 import { useGoTo } from './where-next.ts';
 
@@ -27,7 +28,7 @@ export function WelcomePage() {
   if (person.state === 'unknown') return <Loading what="your account" />;
   if (person.state === 'out') return <Navigate to="/sign-in" search={{ next: '/console/welcome' }} replace />;
   const signOut = async (): Promise<void> => {
-    await authCall('POST', '/sign-out');
+    await endSession();
     await again();
   };
   return (
@@ -71,13 +72,18 @@ function Invitation({ invitation }: { readonly invitation: InvitationRecord }) {
   const { again } = usePerson();
   const goTo = useGoTo();
   const [error, setError] = useState<unknown>(null);
+  const answerInput = () => {
+    const secret = invitationSecretFor(sessionStorage, invitation.id);
+    return { invitationId: invitation.id, ...(secret === null ? {} : { secret }) };
+  };
   const accept = async (): Promise<void> => {
-    await openClient.me.acceptInvitation({ invitationId: invitation.id });
+    await openClient.me.acceptInvitation(answerInput());
+    forgetInvitationSecret(sessionStorage);
     await again();
     goTo(undefined);
   };
   const decline = async (): Promise<void> => {
-    await openClient.me.declineInvitation({ invitationId: invitation.id });
+    await openClient.me.declineInvitation(answerInput());
     await cache.invalidateQueries({ queryKey: invitationsKey });
   };
   return (

@@ -19,6 +19,7 @@ const quote: Quote = {
   released: { diskGb: 500, costPerHourNanoUsd: '68500000' },
   runwaySeconds: 7_200,
   available: true,
+  idleRules: true,
   affordable: true,
   validUntil: '2026-08-01T00:00:00.000Z',
 };

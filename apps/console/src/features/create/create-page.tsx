@@ -12,7 +12,7 @@ import { machineWords, type Offer } from '../catalog/offers.ts';
 import { attemptFor, pickFrom, type Attempt } from './attempt.ts';
 import { blockersOf, stepFor } from './blockers.ts';
 import { createCommand, USER_DATA_FILE } from './command.ts';
-import { newDraft, readDraft, type Draft, type Order } from './draft.ts';
+import { idleRuleIssues, idleRuleProblem, newDraft, readDraft, type Draft, type Order } from './draft.ts';
 import { FORM } from './form.ts';
 import { KeysCard } from './keys-card.tsx';
 import { MachineCard } from './machine-card.tsx';
@@ -91,6 +91,8 @@ function OrderForm({ wish, offers }: { readonly wish: Wish; readonly offers: rea
   const asked = pricedWish(wish, draft, read);
   const create = useCreate(read.order);
   const review = useReview(asked, wish, stepFor(problemOf(create.error).reason) === 'alternatives');
+  const idleProblem = idleRuleProblem(wish, review.shown?.idleRules);
+  const issues = { ...read.issues, ...idleRuleIssues(draft, idleProblem) };
   const purse = usePurse();
   const keys = useApiQuery(['ssh-keys', 'all'], async (client, signal) =>
     client.sshKeys.list({ limit: 200 }, { signal }).all(),
@@ -107,7 +109,7 @@ function OrderForm({ wish, offers }: { readonly wish: Wish; readonly offers: rea
     isSuspended: me.organisation.status === 'suspended',
     isFrozen: purse.isFrozen,
     wish,
-    issues: read.issues,
+    issues,
     keysChosen: keys.data === undefined ? null : (draft.sshKeyIds ?? keys.data).length,
     priced: review.priced,
     availableNanoUsd: purse.availableNanoUsd,
@@ -145,11 +147,11 @@ function OrderForm({ wish, offers }: { readonly wish: Wish; readonly offers: rea
             <KeysCard keys={all} chosen={draft.sshKeyIds} onChoose={(sshKeyIds) => change({ sshKeyIds })} />
           )}
         </Shown>
-        <NameCard draft={draft} issues={read.issues} onChange={change} />
+        <NameCard draft={draft} issues={issues} onChange={change} />
         {wish.type === 'bare-metal' && (
-          <VolumeCard wish={wish} draft={draft} issues={read.issues} onChange={change} />
+          <VolumeCard wish={wish} draft={draft} issues={issues} onChange={change} />
         )}
-        <MoreCard wish={wish} draft={draft} issues={read.issues} onChange={change} />
+        <MoreCard wish={wish} idleProblem={idleProblem} draft={draft} issues={issues} onChange={change} />
         {reserve.error !== null && (
           <div className="mb-4">
             <Problem

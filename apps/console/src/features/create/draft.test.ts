@@ -1,6 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { createCommand, quoted } from './command.ts';
-import { newDraft, portsOf, readDraft, tagsOf, type Draft } from './draft.ts';
+import {
+  idleRuleIssues,
+  idleRuleProblem,
+  newDraft,
+  portsOf,
+  readDraft,
+  tagsOf,
+  type Draft,
+} from './draft.ts';
 import type { Wish } from './picks.ts';
 
 const machine: Wish = {
@@ -148,6 +156,16 @@ describe('what cannot be sent', () => {
   ])('also of volumes: %s %j', (field, change) => {
     expect(Object.keys(read(change, metal).issues)).toEqual([field]);
     expect(read(change).issues).toEqual({});
+  });
+
+  it('an idle rule where the service accepts none: the reason is shown, and a rule entered before is refused', () => {
+    expect(idleRuleProblem(machine, true)).toBeNull();
+    expect(idleRuleProblem(machine, undefined)).toBeNull();
+    expect(idleRuleProblem(machine, false)).toContain('do not report how busy their GPUs are');
+    expect(idleRuleProblem(metal, true)).toContain('bare metal');
+    expect(idleRuleIssues({ idleAfter: '30m' }, null)).toEqual({});
+    expect(idleRuleIssues({ idleAfter: ' ' }, 'No.')).toEqual({});
+    expect(Object.keys(idleRuleIssues({ idleAfter: '30m' }, 'No.'))).toEqual(['idleAfter']);
   });
 
   it('is a matter of lines for tags and of any separator for ports', () => {

@@ -187,10 +187,26 @@ function dollarsOf(nano: bigint): number {
   return Number(`${digits.slice(0, -9)}.${digits.slice(-9)}`);
 }
 
+/** Why the choice cannot have an idle rule; null where it can, or where the service has not said yet. */
+export function idleRuleProblem({ type }: Pick<Wish, 'type'>, idleRules: boolean | undefined): string | null {
+  if (type === 'bare-metal') return 'Idle rules are not available for bare metal: its use is not measured.';
+  if (idleRules !== false) return null;
+  return 'Idle rules are not available here: these machines do not report how busy their GPUs are. To bound the cost, set a time to live or a cost limit.';
+}
+
+/** A rule that was entered for another choice is refused rather than dropped: the person relies on it. */
+export function idleRuleIssues({ idleAfter }: Pick<Draft, 'idleAfter'>, lack: string | null): Issues {
+  return lack === null || idleAfter.trim() === ''
+    ? {}
+    : { idleAfter: 'Not available here. Clear the field.' };
+}
+
 export function readDraft(draft: Draft, wish: Wish): Read {
   const isMetal = wish.type === 'bare-metal';
   const ttl = spanOf(draft.ttl, TTL_LEAST_SECONDS, SECONDS_MOST, 'a minute');
-  const idle = spanOf(draft.idleAfter, IDLE_LEAST_SECONDS, IDLE_MOST_SECONDS, 'five minutes');
+  const idle = isMetal
+    ? { value: null, issue: undefined }
+    : spanOf(draft.idleAfter, IDLE_LEAST_SECONDS, IDLE_MOST_SECONDS, 'five minutes');
   const most = amountOf(draft.maxUsd);
   const tags = tagsOf(draft.tags);
   const ports = isMetal ? { value: [] } : portsOf(draft.ports);

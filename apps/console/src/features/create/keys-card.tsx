@@ -22,6 +22,7 @@ export function KeysCard({
   readonly chosen: readonly string[] | null;
   readonly onChoose: (ids: readonly string[] | null) => void;
 }) {
+  const { mode } = useSession().place;
   const [isAdding, setAdding] = useState(false);
   const ids = chosen ?? keys.map(({ id }) => id);
   const toggle = (id: string, on: boolean): void => {
@@ -43,7 +44,10 @@ export function KeysCard({
     >
       <div className="flex flex-col gap-3" id="ssh-keys">
         {keys.length === 0 && (
-          <Note tone="warn">You have no SSH key yet. Add one here; it is kept for the next time.</Note>
+          <Note tone="warn">
+            You have no SSH key in {mode} mode yet. Add one here; it is kept for the next time. Live and test
+            mode have separate keys.
+          </Note>
         )}
         {keys.map(({ id, name, fingerprint }) => (
           <CheckField

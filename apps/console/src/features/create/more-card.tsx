@@ -6,13 +6,15 @@ import type { Wish } from './picks.ts';
 
 interface Parts {
   readonly wish: Wish;
+  /** Why the choice cannot have an idle rule; null where it can. */
+  readonly idleProblem: string | null;
   readonly draft: Draft;
   readonly issues: Issues;
   readonly onChange: (change: Partial<Draft>) => void;
 }
 
 /** What it is called and what ends it. */
-export function NameCard({ draft, issues, onChange }: Omit<Parts, 'wish'>) {
+export function NameCard({ draft, issues, onChange }: Omit<Parts, 'wish' | 'idleProblem'>) {
   return (
     <Card title="Name and limits">
       <div className="grid items-end gap-3 sm:grid-cols-3">
@@ -50,7 +52,7 @@ export function NameCard({ draft, issues, onChange }: Omit<Parts, 'wish'>) {
 }
 
 /** What few need, folded away. It opens by itself where something in it is wrong. */
-export function MoreCard({ wish, draft, issues, onChange }: Parts) {
+export function MoreCard({ wish, idleProblem, draft, issues, onChange }: Parts) {
   const isWrong = [issues.idleAfter, issues.ports, issues.tags, issues.userData].some(
     (each) => each !== undefined,
   );
@@ -59,8 +61,11 @@ export function MoreCard({ wish, draft, issues, onChange }: Parts) {
       <details open={isWrong || undefined}>
         <summary className="font-medium">More: image, idle rule, ports, tags, user data</summary>
         <div className="mt-3 flex flex-col gap-3">
-          <ImageFields wish={wish} draft={draft} issues={issues} onChange={onChange} />
-          <IdleFields draft={draft} issues={issues} onChange={onChange} />
+          <ImageFields wish={wish} draft={draft} onChange={onChange} />
+          {idleProblem !== null && <p className="text-soft text-xs">{idleProblem}</p>}
+          {(idleProblem === null || issues.idleAfter !== undefined) && (
+            <IdleFields draft={draft} issues={issues} onChange={onChange} />
+          )}
           {wish.type === 'virtual-machine' && (
             <TextField
               label="Ports to open"
@@ -104,7 +109,7 @@ export function MoreCard({ wish, draft, issues, onChange }: Parts) {
   );
 }
 
-function ImageFields({ wish, draft, onChange }: Parts) {
+function ImageFields({ wish, draft, onChange }: Omit<Parts, 'idleProblem' | 'issues'>) {
   return (
     <div className="grid gap-3 sm:grid-cols-2">
       <TextField
@@ -134,7 +139,7 @@ function ImageFields({ wish, draft, onChange }: Parts) {
   );
 }
 
-function IdleFields({ draft, issues, onChange }: Omit<Parts, 'wish'>) {
+function IdleFields({ draft, issues, onChange }: Omit<Parts, 'wish' | 'idleProblem'>) {
   return (
     <div className="grid gap-3 sm:grid-cols-2">
       <TextField

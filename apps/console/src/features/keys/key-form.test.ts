@@ -100,9 +100,10 @@ it('a key is revoked, or over, or works', () => {
 
 it('the snippet asks what any key may ask, and the gateway only where there is one to ask', () => {
   const urls = { api: 'https://api.example.com/', inference: 'https://ai.example.com' };
-  expect(keySnippet('mr_live_X', ['rentals:read'], urls)).toBe(
-    "curl -fsS 'https://api.example.com/v2/me' -H 'Authorization: Bearer mr_live_X'",
+  expect(keySnippet(['rentals:read'], urls)).toBe(
+    'read -rs MILLRACE_API_KEY  # paste the key, then press Enter\n' +
+      `printf 'Authorization: Bearer %s' "$MILLRACE_API_KEY" | curl -fsS -H @- 'https://api.example.com/v2/me'`,
   );
-  expect(keySnippet('mr_live_X', ['inference:read'], urls)).toContain("'https://ai.example.com/v1/models'");
-  expect(keySnippet('k', ['inference:read'], { ...urls, inference: null }).split('\n')).toHaveLength(1);
+  expect(keySnippet(['inference:read'], urls)).toContain("'https://ai.example.com/v1/models'");
+  expect(keySnippet(['inference:read'], { ...urls, inference: null }).split('\n')).toHaveLength(2);
 });

@@ -172,16 +172,20 @@ export function keyState(key: Pick<ApiKey, 'revokedAt' | 'expiresAt'>, nowMs: nu
   return key.expiresAt !== null && Date.parse(key.expiresAt) <= nowMs ? 'expired' : 'active';
 }
 
-/** A request that works with any key, and where there is a gateway one that asks it what it serves. */
+/**
+ * A request that works with any key, and where there is a gateway one that asks it what it serves. The key is on no command line: the
+ * history of the shell would keep it, and others on the machine could read it.
+ */
 export function keySnippet(
-  key: string,
   scopes: readonly string[],
   urls: { readonly api: string; readonly inference: string | null },
 ): string {
-  const ask = (url: string): string => `curl -fsS '${url}' -H 'Authorization: Bearer ${key}'`;
-  const api = urls.api.replace(/\/+$/, '');
-  const gateway = urls.inference?.replace(/\/+$/, '');
+  const ask = (url: string): string =>
+    `printf 'Authorization: Bearer %s' "$MILLRACE_API_KEY" | curl -fsS -H @- '${url}'`;
+  const api = urls.api.replace(/(?<!\/)\/+$/, '');
+  const gateway = urls.inference?.replace(/(?<!\/)\/+$/, '');
   return [
+    'read -rs MILLRACE_API_KEY  # paste the key, then press Enter',
     ask(`${api}/v2/me`),
     ...(gateway !== undefined && scopes.includes('inference:read') ? [ask(`${gateway}/v1/models`)] : []),
   ].join('\n');

@@ -230,11 +230,7 @@ function MadeKey({
       onClose={onClose}
     >
       {made.key !== null && (
-        <CodeBlock
-          code={keySnippet(made.key, made.scopes, urls)}
-          what="request to try the key"
-          label="Try it"
-        />
+        <CodeBlock code={keySnippet(made.scopes, urls)} what="request to try the key" label="Try it" />
       )}
       {previousUntil !== null && (
         <p>

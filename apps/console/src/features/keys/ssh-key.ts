@@ -9,7 +9,7 @@ export interface PastedKey {
 }
 
 const openSsh =
-  /^(?<algorithm>(?:sk-)?(?:ssh|ecdsa)-[\w@.-]+)\s+(?<body>[A-Za-z0-9+/]+={0,3})(?:\s+(?<comment>.+))?$/;
+  /^(?<algorithm>(?:sk-)?(?:ssh|ecdsa)-[\w@.-]+)\s+(?<body>[A-Za-z0-9+/]+={0,3})(?:\s+(?<comment>\S.*))?$/;
 const otherPublicForms = /^-{4,5}\s?BEGIN (?:RSA |SSH2 )?PUBLIC KEY|^PuTTY-User-Key-File/m;
 
 const nothing = { algorithm: null, comment: null } as const;

@@ -19,7 +19,7 @@ import { proposedName, readPasted } from './ssh-key.ts';
 type SshKey = Item<'listSshPublicKeys'>;
 
 export function SshKeysPage() {
-  const { mayNot } = useSession();
+  const { mayNot, place } = useSession();
   const [going, setGoing] = useState<SshKey | null>(null);
   const keys = usePages(['ssh-keys'], (client, signal) => client.sshKeys.list({}, { signal }));
   const columns: readonly Column<SshKey>[] = [
@@ -57,7 +57,7 @@ export function SshKeysPage() {
     <>
       <PageHead
         title="SSH keys"
-        about="Your own public keys. Machines that you rent from now on let you in with them."
+        about={`Your own public keys in ${place.mode} mode. Machines that you rent from now on let you in with them. Live and test mode have separate keys.`}
       />
       <AddKey />
       <Card title="Your keys" flush>
@@ -68,7 +68,7 @@ export function SshKeysPage() {
           columns={columns}
           rowKey={({ id }) => id}
           empty={
-            <Empty title="You have no SSH keys yet.">
+            <Empty title={`You have no SSH keys in ${place.mode} mode yet.`}>
               Paste your public key above: without one you cannot log in to machines that you rent.
             </Empty>
           }

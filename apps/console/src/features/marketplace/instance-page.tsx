@@ -81,7 +81,8 @@ function StateCard({ instance }: { readonly instance: Instance }) {
           {
             label: 'An hour costs',
             value: <PerHour nano={isBilled ? costPerHourNanoUsd : '0'} />,
-            note: mode === 'test' ? 'Free: you pay nothing in test mode.' : words,
+            note:
+              mode === 'test' ? 'Test mode is free. In live mode the price of the machine applies.' : words,
           },
           { label: 'Cost so far', value: <Money nano={costSoFarNanoUsd} /> },
         ]}
@@ -151,7 +152,7 @@ function About({ instance }: { readonly instance: Instance }) {
       <Facts
         items={[
           ['Name', <Id key="name" value={instance.name} what="name" />],
-          ['GPUs', `${String(instance.gpuCount)} × ${instance.gpuModel}`],
+          ['GPUs', `${String(instance.gpuCount)} × ${instance.gpuModel} (${instance.gpuVerification})`],
           ['Price', <PerHour key="price" nano={instance.costPerHourNanoUsd} />],
           ['Image', instance.image ?? 'the machine’s usual one'],
           ['Machine', <Id key="node" value={instance.nodeName} what="id of the machine" />],

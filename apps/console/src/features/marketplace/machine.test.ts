@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { freeGpus, hardwareWords, networkWords, perHour, whyNot, type Machine } from './machine.ts';
+import { freeGpus, gpuLabel, hardwareWords, networkWords, perHour, whyNot, type Machine } from './machine.ts';
 
 const machine: Machine = {
   id: 'nod_1',
@@ -34,6 +34,11 @@ const machine: Machine = {
 test('what is free, and what so much of it costs, to the nano', () => {
   expect(freeGpus(machine)).toBe(5);
   expect(perHour(machine, 5)).toBe(9_999_999_995n);
+});
+
+test('a GPU is labelled as unverified, even if its model is not known', () => {
+  expect(gpuLabel(machine)).toBe('H100 (unverified)');
+  expect(gpuLabel({ hardware: { ...machine.hardware, gpus: [] } })).toBe('GPU (unverified)');
 });
 
 test('hardware and network in words, and only what is known', () => {

@@ -12,6 +12,11 @@ export function gpuName({ hardware }: Pick<Machine, 'hardware'>): string {
   return hardware.gpus[0]?.model ?? 'GPU';
 }
 
+/** Always unverified: nothing verifies GPUs yet, so the list of machines has no field for it. */
+export function gpuLabel(machine: Pick<Machine, 'hardware'>): string {
+  return `${gpuName(machine)} (unverified)`;
+}
+
 /** Whole GiB, as such machines are spoken of. */
 export function gibibytes(mebibytes: number): string {
   return `${splitBy(mebibytes, 1_024)[0].toLocaleString()} GiB`;

@@ -8,7 +8,7 @@ import { CheckField, SelectField, TextField } from '../../ui/field.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
 import { PerHour } from '../../ui/money.tsx';
 import { Card, PageHead } from '../../ui/page.tsx';
-import { Empty } from '../../ui/states.tsx';
+import { Empty, Note } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table.tsx';
 import {
   freeGpus,
@@ -20,6 +20,7 @@ import {
   whyNot,
   type Machine,
 } from './machine.ts';
+import { priceLabels } from './order.ts';
 import { machineAsk, machinesCommand, machineSorts, searchIssues, type MachineSearch } from './search.ts';
 
 export function MarketplacePage() {
@@ -43,12 +44,17 @@ export function MarketplacePage() {
         }
       />
       <Filters search={search} isTest={place.mode === 'test'} />
+      {place.mode === 'test' && (
+        <div className="mb-4">
+          <Note>You are in test mode: you pay nothing. The prices are those of live mode.</Note>
+        </div>
+      )}
       <Card flush>
         <PagedTable
           pages={pages}
           what="machines"
           caption="Machines on the marketplace"
-          columns={columns}
+          columns={columnsOf(place.mode)}
           rowKey={({ id }) => id}
           empty={<NoMachines search={search} />}
         />
@@ -70,7 +76,7 @@ const lines = (words: readonly ReactNode[]): ReactNode => (
   </ul>
 );
 
-const columns: readonly Column<Machine>[] = [
+const columnsOf = (mode: 'live' | 'test'): readonly Column<Machine>[] => [
   {
     head: 'GPUs',
     main: true,
@@ -78,7 +84,9 @@ const columns: readonly Column<Machine>[] = [
       <span className="flex flex-col">
         <span>{gpuName(machine)}</span>
         <span className="text-soft text-xs font-normal">
-          {machine.hardware.gpus[0] === undefined ? '' : `${gibibytes(machine.hardware.gpus[0].ram)} each`}
+          {machine.hardware.gpus[0] === undefined
+            ? ''
+            : `${gibibytes(machine.hardware.gpus[0].ram)} each, unverified`}
         </span>
       </span>
     ),
@@ -94,7 +102,7 @@ const columns: readonly Column<Machine>[] = [
       </span>
     ),
   },
-  { head: 'Price of a GPU', right: true, cell: (machine) => <PerHour nano={perHour(machine, 1)} /> },
+  { head: priceLabels(mode).gpu, right: true, cell: (machine) => <PerHour nano={perHour(machine, 1)} /> },
   { head: 'Hardware', cell: (machine) => lines(hardwareWords(machine)) },
   { head: 'Network', cell: (machine) => lines(networkWords(machine)) },
   {

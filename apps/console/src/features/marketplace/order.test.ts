@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Machine } from './machine.ts';
-import { blockersOf, imageOf, newDraft, readDraft, rentCommand, runwayWith } from './order.ts';
+import { blockersOf, imageOf, newDraft, readDraft, rentCommand, runwayWith, priceLabels } from './order.ts';
 
 const machine: Machine = {
   id: 'nod_1',
@@ -105,4 +105,9 @@ describe('what keeps it from being rented', () => {
 test('how long the money lasts with it', () => {
   expect(runwayWith('10000000000', 3_000_000_000n, 2_000_000_000n)).toBe('2 h');
   expect(runwayWith('10000000000', 0n, 0n)).toMatch(/no end/);
+});
+
+test('prices of machines are labelled as those of live mode in test mode, where nothing is charged', () => {
+  expect(Object.values(priceLabels('live')).join(' ')).not.toMatch(/live/);
+  for (const label of Object.values(priceLabels('test'))) expect(label).toMatch(/live/i);
 });

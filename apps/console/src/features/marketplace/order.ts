@@ -133,3 +133,10 @@ export function rentCommand({ order }: ReadDraft, draft: Draft): string {
     ...(order.max_usd === undefined ? [] : [`--max-usd ${draft.maxUsd.trim().replaceAll(/[$,]/g, '')}`]),
   ].join(' ');
 }
+
+/** What prices of machines are called. Test mode charges nothing, so there they are the prices of live mode. */
+export function priceLabels(mode: 'live' | 'test') {
+  return mode === 'test'
+    ? ({ gpu: 'Live price of a GPU', each: 'Each GPU, in live mode', hour: 'An hour, in live mode' } as const)
+    : ({ gpu: 'Price of a GPU', each: 'Each GPU', hour: 'An hour' } as const);
+}

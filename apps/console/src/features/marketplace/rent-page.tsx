@@ -9,12 +9,21 @@ import { CommandHint, Id } from '../../ui/copy.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { Money, PerHour } from '../../ui/money.tsx';
 import { Card, Facts, PageHead } from '../../ui/page.tsx';
-import { Empty, Note, Problem, Shown } from '../../ui/states.tsx';
+import { Empty, Problem, Shown } from '../../ui/states.tsx';
 import { attemptFor, type Attempt } from '../create/attempt.ts';
 import { FORM } from '../create/form.ts';
 import { KeysCard } from '../create/keys-card.tsx';
-import { freeGpus, gpuName, hardwareWords, networkWords, perHour, type Machine } from './machine.ts';
-import { blockersOf, newDraft, readDraft, rentCommand, runwayWith, type Draft, type Order } from './order.ts';
+import { freeGpus, gpuLabel, hardwareWords, networkWords, perHour, type Machine } from './machine.ts';
+import {
+  blockersOf,
+  newDraft,
+  priceLabels,
+  readDraft,
+  rentCommand,
+  runwayWith,
+  type Draft,
+  type Order,
+} from './order.ts';
 import { testRegion } from './search.ts';
 
 /** One machine of the marketplace, and what it takes to rent of it. */
@@ -112,7 +121,7 @@ function Rent({ machine }: { readonly machine: Machine }) {
   return (
     <>
       <PageHead
-        title={`Rent ${gpuName(machine)}`}
+        title={`Rent ${gpuLabel(machine)}`}
         about={`${String(freeGpus(machine))} of ${String(machine.gpus_total)} GPUs of this machine are free.`}
         back={back}
       />
@@ -233,7 +242,7 @@ function MachineCard({ machine }: { readonly machine: Machine }) {
       <Facts
         items={[
           ['Machine', <Id key="id" value={machine.id} what="id of the machine" />],
-          ['GPUs', `${String(machine.gpus_total)} × ${gpuName(machine)}`],
+          ['GPUs', `${String(machine.gpus_total)} × ${gpuLabel(machine)}`],
           ['Hardware', hardwareWords(machine).join('; ') || 'not reported'],
           ['Network', networkWords(machine).join('; ') || 'not measured'],
           ['Where', machine.location.region],
@@ -257,6 +266,7 @@ function CostCard({
   readonly children: ReactNode;
 }) {
   const { mode } = useSession().place;
+  const labels = priceLabels(mode);
   const hour = perHour(machine, gpus);
   const money = mode === 'test' ? undefined : balance;
   return (
@@ -264,15 +274,22 @@ function CostCard({
       <div className="flex flex-col gap-3">
         <Facts
           items={[
-            ['Each GPU', <PerHour key="each" nano={perHour(machine, 1)} />],
+            [labels.each, <PerHour key="each" nano={perHour(machine, 1)} />],
             ['GPUs', gpus],
             [
-              'An hour',
+              labels.hour,
               <strong key="hour">
                 <PerHour nano={hour} />
               </strong>,
             ],
-            ['Before it is usable', 'nothing'],
+            mode === 'test'
+              ? [
+                  'You pay',
+                  <span key="pay">
+                    <PerHour nano="0" />: test mode is free
+                  </span>,
+                ]
+              : ['Before it is usable', 'nothing'],
             money === undefined
               ? null
               : ['Available', <Money key="available" nano={money.availableNanoUsd} />],
@@ -284,7 +301,6 @@ function CostCard({
                 ],
           ]}
         />
-        {mode === 'test' && <Note>In test mode you pay nothing.</Note>}
         {mode === 'live' && machine.supplier_id !== 'platform' && (
           <p className="text-soft text-xs">
             Promotional credit does not pay for machines of suppliers; paid balance does.

@@ -13,6 +13,7 @@ import { Empty } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { When } from '../../ui/time.tsx';
 import { useSay } from '../../ui/toast.tsx';
+import { isPlaygroundKey } from '../playground/gateway.ts';
 import { BudgetForm } from './budget-form.tsx';
 import { consequences, periods, progressOf, type Budget } from './budgets.ts';
 
@@ -28,7 +29,8 @@ export function useKeyNames() {
     ['keys', 'names'],
     async (client, signal): Promise<ReadonlyMap<string, string>> => {
       const keys = await client.keys.list({ limit: 200 }, { signal }).all();
-      return new Map(keys.filter(({ revokedAt }) => revokedAt === null).map(({ id, name }) => [id, name]));
+      const usable = keys.filter((key) => key.revokedAt === null && !isPlaygroundKey(key));
+      return new Map(usable.map(({ id, name }) => [id, name]));
     },
     { enabled: may('api-keys:read') },
   );

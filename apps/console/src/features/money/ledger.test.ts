@@ -44,6 +44,10 @@ describe('a line', () => {
       to: '/usage',
       search: { request: 'req_1' },
     });
+    expect(causeLink({ kind: 'inference', id: 'bat_1' })).toMatchObject({
+      to: '/usage',
+      search: { batch: 'bat_1' },
+    });
     expect(causeLink({ kind: 'operator', id: 'req_1' })).toBeNull();
   });
 

@@ -33,7 +33,7 @@ export function kindWords(kind: string): string {
 
 export interface CauseLink {
   readonly to: string;
-  readonly search?: { readonly request: string };
+  readonly search?: { readonly request: string } | { readonly batch: string };
   readonly label: string;
 }
 
@@ -48,8 +48,12 @@ export function causeLink({ kind, id }: Entry['cause']): CauseLink | null {
     case 'instance':
       return { to: `/instances/${part}`, label: `Instance ${id}` };
     case 'inference':
-      // Requests are charged together, and the first of them names them all.
-      return { to: '/usage', search: { request: id }, label: 'Requests to a model' };
+      // A line sums the requests of a batch. Lines of older services name a single request.
+      return {
+        to: '/usage',
+        search: id.startsWith('bat_') ? { batch: id } : { request: id },
+        label: 'Requests to a model',
+      };
     case 'payment':
       return { to: '/money', label: 'Top-ups' };
     default:

@@ -6,6 +6,7 @@ import { Money } from '../../ui/money.tsx';
 import { Card } from '../../ui/page.tsx';
 import { Empty, Note, Shown } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
+import { readRestoring, undecided } from '../volumes/restoring.ts';
 import { dearestFirst, instanceCost, rentalCost, volumeCost, type RunningCost } from './running-costs.ts';
 
 const columns: readonly Column<RunningCost>[] = [
@@ -47,9 +48,10 @@ export function RunningCard() {
         volumes ? client.volumes.list({}, { signal }).all() : [],
         instances ? client.marketplace.instances.list({}, { signal }).all() : [],
       ]);
+      const restoring = await readRestoring(client, undecided(ofVolumes), signal);
       return dearestFirst([
         ...ofRentals.map(rentalCost),
-        ...ofVolumes.map(volumeCost),
+        ...ofVolumes.map((volume) => volumeCost({ ...volume, restoring: restoring.get(volume.id) ?? null })),
         ...ofInstances.map((instance) => instanceCost(instance, mode)),
       ]);
     },

@@ -95,6 +95,19 @@ it('a volume costs by its size from when it can be used until its data is gone',
   expect(volumeCost(deleted)).toMatchObject({ perHour: 20_000_000n, note: expect.stringContaining('kept') });
 });
 
+it('a volume that is being restored is billed unless it is new', () => {
+  const restoring = { snapshotId: 'snp_1', storageVolumeId: 7, deadline: '2026-11-16T01:00:00Z' };
+  const inPlace = { ...volume, status: 'inactive', restoring } as const;
+  expect(volumeCost(inPlace)).toMatchObject({
+    perHour: 20_000_000n,
+    note: 'billed while a snapshot is restored into it',
+  });
+  expect(volumeCost({ ...inPlace, startedAt: null })).toMatchObject({
+    perHour: 0n,
+    note: 'not billed before it can be used',
+  });
+});
+
 it('the dearest comes first', () => {
   const costs = [volumeCost(volume), rentalCost(rental)];
   expect(dearestFirst(costs).map(({ kind }) => kind)).toEqual(['Rental', 'Volume']);

@@ -1,6 +1,7 @@
 import type { Item } from '@millrace/sdk';
 import { nanoOfNumber } from '@millrace/sdk/text';
 import { billingOf } from '../rentals/billing.ts';
+import type { Restoring } from '../volumes/restoring.ts';
 import { phaseOf, type Phase } from '../volumes/volume.ts';
 
 /** What is there now and what each thing costs in an hour. */
@@ -19,7 +20,7 @@ type Rental = Parameters<typeof billingOf>[0] & Pick<Item<'listRentals'>, 'id' |
 type Volume = Pick<
   Item<'listStorageVolumes'>,
   'id' | 'label' | 'status' | 'costPerHour' | 'startedAt' | 'terminatedAt'
->;
+> & { readonly restoring?: Restoring };
 type Instance = Pick<Item<'listMarketplaceInstances'>, 'id'> & {
   readonly instance: Pick<Item<'listMarketplaceInstances'>['instance'], 'gpu_count' | 'pricing' | 'status'>;
 };
@@ -37,9 +38,12 @@ export function rentalCost(rental: Rental): RunningCost {
   };
 }
 
+const notYetBilled = 'not billed before it can be used';
+
 const volumeNotes: Readonly<Record<Phase, string | null>> = {
-  'being made': 'not billed before it can be used',
+  'being made': notYetBilled,
   active: null,
+  'being restored': 'billed while a snapshot is restored into it',
   frozen: 'frozen: kept out of what was set aside for it',
   deleted: 'deleted: kept out of what was set aside for it',
   unknown: 'its storage server does not answer; it costs on',
@@ -48,13 +52,15 @@ const volumeNotes: Readonly<Record<Phase, string | null>> = {
 export function volumeCost(volume: Volume): RunningCost {
   const { id, label, costPerHour } = volume;
   const phase = phaseOf(volume);
+  // A snapshot can be restored into a new volume or into one that has been billed for long.
+  const isNew = phase === 'being made' || (phase === 'being restored' && volume.startedAt === null);
   return {
     key: `volume-${String(id)}`,
     kind: 'Volume',
     name: label,
     to: `/volumes/${String(id)}`,
-    perHour: phase === 'being made' ? 0n : nanoOfNumber(costPerHour),
-    note: volumeNotes[phase],
+    perHour: isNew ? 0n : nanoOfNumber(costPerHour),
+    note: isNew ? notYetBilled : volumeNotes[phase],
   };
 }
 

@@ -76,6 +76,7 @@ export function aNode({
       deviceUuid: null,
       state: 'present' as const,
       stateReason: null,
+      verification: 'unverified' as const,
     })),
     liveRentalCount: sold,
     lastSeenAt: at,

@@ -32,6 +32,13 @@ export function nodeActLack(
   return false;
 }
 
+/** Why a node cannot be written off; false where the service may allow it. */
+export function writeOffLack({ status }: { readonly status: MachineState }): string | false {
+  if (status === 'node_removed') return 'It is removed already.';
+  if (status === 'node_offline' || status === 'node_quarantined') return false;
+  return 'Its host answers. Drain and remove it instead.';
+}
+
 /** `One rental is`, `3 rentals are`. */
 export function rentalsWords(count: number): string {
   if (count === 0) return 'No rental is';

@@ -15,9 +15,10 @@ import { ActButton } from './act-button.tsx';
 import { countsOf, countWords } from './fleet-layout.ts';
 import { instantOfLocal } from './local-time.ts';
 import { AnnounceButton, WindowTable } from './maintenance-parts.tsx';
-import { nodeActLack, rentalsWords } from './node-acts.ts';
+import { nodeActLack, rentalsWords, writeOffLack } from './node-acts.ts';
 import { OperatorsOnly } from './operators-only.tsx';
 import { RentalTable } from './rental-table.tsx';
+import { WriteOffButton } from './write-off-button.tsx';
 
 const route = getRouteApi('/shell/inside/operator/nodes/$nodeId');
 
@@ -154,6 +155,17 @@ function Acts({ node }: { readonly node: Node }) {
       >
         <p>It leaves the fleet for good. Its name is free again once the engine has stopped listing it.</p>
       </ActButton>
+      <WriteOffButton
+        name={name}
+        off={writeOffLack(node)}
+        act={(client, request) => client.admin.nodes.writeOff({ nodeId, ...request })}
+      >
+        <p>
+          For a host that never returns. {rentalsWords(node.liveRentalCount)} on it: their machines and data
+          are declared lost, they end, and nothing is charged after the node was last seen. The node leaves
+          the fleet and its GPUs are not offered again.
+        </p>
+      </WriteOffButton>
     </>
   );
 }
@@ -203,7 +215,8 @@ function Gpus({ node }: { readonly node: Node }) {
     {
       head: 'GPU',
       main: true,
-      cell: ({ model, gpuType, ramMb }) => `${model} (${gpuType}${ramMb > 0 ? `, ${String(ramMb)} MB` : ''})`,
+      cell: ({ model, gpuType, ramMb, verification }) =>
+        `${model} (${gpuType}${ramMb > 0 ? `, ${String(ramMb)} MB` : ''}, ${verification})`,
     },
     { head: 'PCI address', cell: ({ pciAddress }) => <code>{pciAddress}</code> },
     {

@@ -6,6 +6,7 @@ import { PagedTable, usePages } from '../../ui/list.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Ago } from '../../ui/time.tsx';
 import { ActButton } from './act-button.tsx';
+import { WriteOffButton } from './write-off-button.tsx';
 
 type AnyRental = Item<'adminListRentals'>;
 type Filter = Omit<Input<'adminListRentals'>, 'limit' | 'cursor'>;
@@ -30,6 +31,25 @@ function Terminate({ rental }: { readonly rental: AnyRental }) {
         costing at once, and what a reserved term still owes is waived. Volumes stay and go on costing.
       </p>
     </ActButton>
+  );
+}
+
+/** Offered only where the host may be lost: the rental is Unknown, has failed or cannot be removed. */
+function WriteOff({ rental }: { readonly rental: AnyRental }) {
+  if (rental.status !== 'Unknown' && rental.status !== 'Failed' && rental.status !== 'Terminating')
+    return null;
+  return (
+    <WriteOffButton
+      name={rental.name ?? `rental ${String(rental.id)}`}
+      off={false}
+      act={(client, request) => client.admin.rentals.writeOff({ rentalId: rental.id, ...request })}
+    >
+      <p>
+        For a rental whose host never returns. Its machines and data are declared lost, it ends, and{' '}
+        {rental.organisationName} is told. Nothing is charged after its host was last seen. The nodes of its
+        machines are quarantined.
+      </p>
+    </WriteOffButton>
   );
 }
 
@@ -94,7 +114,15 @@ const columns: readonly Column<AnyRental>[] = [
       ),
   },
   { head: 'Created', cell: ({ createdAt }) => <Ago at={createdAt} /> },
-  { head: 'Act', cell: (rental) => <Terminate rental={rental} /> },
+  {
+    head: 'Act',
+    cell: (rental) => (
+      <span className="inline-flex flex-wrap gap-1">
+        <Terminate rental={rental} />
+        <WriteOff rental={rental} />
+      </span>
+    ),
+  },
 ];
 
 /** Rentals and instances of whoever has them. */

@@ -8,9 +8,10 @@ import { Empty } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { When } from '../../ui/time.tsx';
+import { LostVolumes } from './lost-volumes.tsx';
 import { OperatorsOnly } from './operators-only.tsx';
 import { RentalTable } from './rental-table.tsx';
-import { rentalStatuses } from './searches.ts';
+import { rentalStatuses, rentalTabs } from './searches.ts';
 
 const route = getRouteApi('/shell/inside/operator/rentals');
 
@@ -29,15 +30,16 @@ function AllRentals() {
     <>
       <PageHead
         title="All rentals"
-        about="Rentals, instances and reservation requests of every organisation."
+        about="Rentals, instances and reservation requests of every organisation, and volumes that are lost."
       />
       <Tabs
         label="What is shown"
         open={tab}
-        onOpen={(id) => void navigate({ search: id === 'reservations' ? { tab: 'reservations' } : {} })}
+        onOpen={(id) => void navigate({ search: { tab: rentalTabs.find((each) => each === id) } })}
         tabs={[
           { id: 'rentals', label: 'Rentals', content: () => <Rentals /> },
           { id: 'reservations', label: 'Reservation requests', content: () => <Requests /> },
+          { id: 'volumes', label: 'Lost volumes', content: () => <LostVolumes /> },
         ]}
       />
     </>

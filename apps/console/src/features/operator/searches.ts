@@ -13,6 +13,7 @@ export const rentalStatuses = [
   'Terminating',
   'Terminated',
 ] as const;
+export const rentalTabs = ['rentals', 'reservations', 'volumes'] as const;
 export const organisationTabs = ['money', 'members', 'rentals', 'discounts', 'audit'] as const;
 export const supplierStatuses = ['applied', 'approved', 'rejected', 'suspended'] as const;
 export const machineApprovals = ['pending', 'approved', 'rejected'] as const;
@@ -24,7 +25,7 @@ export function windowsSearch(search: Search) {
 
 export function rentalsSearch(search: Search) {
   return chosen({
-    tab: oneOf(search['tab'], ['rentals', 'reservations']),
+    tab: oneOf(search['tab'], rentalTabs),
     status: oneOf(search['status'], rentalStatuses),
     mode: oneOf(search['mode'], ['live', 'test']),
     organisation: textOf(search['organisation']),

@@ -157,7 +157,7 @@ ${pythonArguments(bodyOf(wish))}
 }
 
 function javascriptOf(wish: CodeWish, { apiUrl, inferenceUrl }: Places): string {
-  const body = JSON.stringify(bodyOf(wish), null, 2).replaceAll(/^(\s*)"(\w+)":/gm, '$1$2:');
+  const body = JSON.stringify(bodyOf(wish), null, 2).replaceAll(/^( *)"(\w+)":/gm, '$1$2:');
   const head = (more = ''): string => `${more}import { Millrace } from '@millrace/sdk';
 
 const client = new Millrace({

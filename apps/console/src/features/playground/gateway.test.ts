@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { createGateway, leftovers } from './gateway.ts';
+import type { TabKey } from '../../api/tab-keys.ts';
+import { createGateway, isPlaygroundKey, leftovers } from './gateway.ts';
 
 const hourMs = 3_600_000;
 const refused = (status: number): Error => Object.assign(new Error('refused'), { status });
@@ -8,29 +9,37 @@ const refused = (status: number): Error => Object.assign(new Error('refused'), {
 function world(options: { readonly knownAfterMs?: number } = {}) {
   const state = { nowMs: 0, made: 0, waits: [] as number[], revoked: new Set<string>(), failMaking: false };
   const bornMs = new Map<string, number>();
-  const gateway = createGateway<string>({
-    makeKey: async () => {
-      await Promise.resolve();
-      if (state.failMaking) throw new Error('not now');
-      state.made += 1;
-      const secret = `key ${String(state.made)}`;
-      bornMs.set(secret, state.nowMs);
-      return { secret, expiresAtMs: state.nowMs + hourMs };
-    },
-    clientOf: (secret) => secret,
-    nowMs: () => state.nowMs,
-    sleep: async (ms) => {
-      state.waits.push(ms);
-      state.nowMs += ms;
-    },
-  });
+  let kept: TabKey | null = null;
+  /** The page is loaded: what was in its memory is gone, and what is kept for the tab is there. */
+  const load = () =>
+    createGateway<string>({
+      keptKey: () => (kept !== null && kept.expiresAtMs - 60_000 > state.nowMs ? kept : null),
+      forgetKey: () => {
+        kept = null;
+      },
+      makeKey: async () => {
+        await Promise.resolve();
+        if (state.failMaking) throw new Error('not now');
+        state.made += 1;
+        const secret = `key ${String(state.made)}`;
+        bornMs.set(secret, state.nowMs);
+        kept = { secret, madeAtMs: state.nowMs, expiresAtMs: state.nowMs + hourMs };
+        return kept;
+      },
+      clientOf: (secret) => secret,
+      nowMs: () => state.nowMs,
+      sleep: async (ms) => {
+        state.waits.push(ms);
+        state.nowMs += ms;
+      },
+    });
   /** What a gateway does: it knows a key some time after it was made, until it is revoked. */
   const use = async (secret: string): Promise<string> => {
     const ageMs = state.nowMs - (bornMs.get(secret) ?? 0);
     if (ageMs < (options.knownAfterMs ?? 0) || state.revoked.has(secret)) throw refused(401);
     return secret;
   };
-  return { state, gateway, use };
+  return { state, gateway: load(), load, use };
 }
 
 describe('calling a gateway', () => {
@@ -78,6 +87,18 @@ describe('calling a gateway', () => {
     expect(state.made).toBe(3);
   });
 
+  test('makes one key for five loads of the page, and another when that is refused', async () => {
+    const { state, load, use } = world();
+    for (let time = 0; time < 5; time += 1) expect(await load().call(use)).toBe('key 1');
+    expect(state.made).toBe(1);
+    state.nowMs = 60_000;
+    state.revoked.add('key 1');
+    for (let time = 0; time < 2; time += 1) expect(await load().call(use)).toBe('key 2');
+    expect(state.made).toBe(2);
+    state.nowMs += hourMs;
+    expect(await load().call(use)).toBe('key 3');
+  });
+
   test('leaves other refusals alone', async () => {
     const { state, gateway } = world();
     const broke = gateway.call(async () => Promise.reject(refused(402)));
@@ -111,4 +132,12 @@ test('only own keys of earlier visits that have ended are tidied up', () => {
     { ...key, id: 'key_f', expiresAt: null },
   ];
   expect(leftovers(keys, 'usr_me', Date.parse('2026-01-02T00:00:00Z'))).toEqual(['key_a']);
+});
+
+test('a key of an hour with the name of the playground is its own, and a longer one is not', () => {
+  const key = { name: 'Playground', createdAt: '2026-01-01T00:00:00Z', expiresAt: '2026-01-01T01:00:00Z' };
+  expect(isPlaygroundKey(key)).toBe(true);
+  expect(isPlaygroundKey({ ...key, expiresAt: '2026-02-01T00:00:00Z' })).toBe(false);
+  expect(isPlaygroundKey({ ...key, expiresAt: null })).toBe(false);
+  expect(isPlaygroundKey({ ...key, name: 'Mine' })).toBe(false);
 });

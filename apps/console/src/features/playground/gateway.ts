@@ -1,15 +1,16 @@
+import type { TabKey } from '../../api/tab-keys.ts';
+
 /**
  * The way from the browser to a gateway. Gateways take API keys and nothing else, so the console makes one that lasts an hour
- * and can do nothing but call models, keeps it in memory alone, and makes the next when it is needed.
+ * and can do nothing but call models, keeps it for the tab alone, and makes the next when it is needed.
  */
 
-export interface MadeKey {
-  readonly secret: string;
-  readonly expiresAtMs: number;
-}
-
 export interface GatewayParts<Client> {
-  makeKey(): Promise<MadeKey>;
+  /** The key that an earlier load of the page has left for this tab, if it still works by its time. */
+  keptKey(): TabKey | null;
+  makeKey(): Promise<TabKey>;
+  /** The key is refused: it must not be found again. */
+  forgetKey(): void;
   clientOf(secret: string): Client;
   nowMs(): number;
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
@@ -21,7 +22,7 @@ export interface Gateway<Client> {
 }
 
 /** A key that ends within a minute is not begun with. */
-const marginMs = 60_000;
+export const marginMs = 60_000;
 /** A new key is known to all gateways after this. */
 const youngMs = 10_000;
 /** Waits while a new key is on its way to the gateways; few, for refused keys are counted. */
@@ -40,8 +41,8 @@ export function createGateway<Client>(parts: GatewayParts<Client>): Gateway<Clie
   let held: Promise<Held<Client>> | null = null;
 
   async function make(): Promise<Held<Client>> {
-    const { secret, expiresAtMs } = await parts.makeKey();
-    return { client: parts.clientOf(secret), madeAtMs: parts.nowMs(), expiresAtMs, isRefused: false };
+    const { secret, madeAtMs, expiresAtMs } = parts.keptKey() ?? (await parts.makeKey());
+    return { client: parts.clientOf(secret), madeAtMs, expiresAtMs, isRefused: false };
   }
 
   async function current(): Promise<Held<Client>> {
@@ -72,6 +73,7 @@ export function createGateway<Client>(parts: GatewayParts<Client>): Gateway<Clie
           renewed = true;
           tried = -1;
           key.isRefused = true;
+          parts.forgetKey();
           key = await current();
         }
       }
@@ -92,6 +94,7 @@ interface ListedKey {
 }
 
 export const playgroundKeyName = 'Playground';
+export const playgroundKeyMs = 3_600_000;
 
 /** Keys of earlier visits that have ended. They do no harm but count against how many an organisation may have. */
 export function leftovers(keys: readonly ListedKey[], userId: string, nowMs: number): readonly string[] {
@@ -105,4 +108,14 @@ export function leftovers(keys: readonly ListedKey[], userId: string, nowMs: num
         Date.parse(expiresAt) <= nowMs,
     )
     .map(({ id }) => id);
+}
+
+/** Whether the playground made a key: it is of no use to anything else. */
+export function isPlaygroundKey(key: {
+  readonly name: string;
+  readonly createdAt: string;
+  readonly expiresAt: string | null;
+}): boolean {
+  if (key.name !== playgroundKeyName || key.expiresAt === null) return false;
+  return Date.parse(key.expiresAt) - Date.parse(key.createdAt) <= playgroundKeyMs + marginMs;
 }

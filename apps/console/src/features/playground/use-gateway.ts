@@ -2,16 +2,23 @@ import { Millrace } from '@millrace/sdk';
 import { useMemo } from 'react';
 import { nowMs, sleep } from '../../api/clock.ts';
 import { useApiQuery } from '../../api/queries.ts';
+import { forgetTabKeys, keepTabKey, readTabKey, type TabKey } from '../../api/tab-keys.ts';
 import { useInstallation, useSession, type Session } from '../../app/session.tsx';
-import { createGateway, leftovers, playgroundKeyName, type Gateway, type MadeKey } from './gateway.ts';
+import {
+  createGateway,
+  leftovers,
+  marginMs,
+  playgroundKeyMs,
+  playgroundKeyName,
+  type Gateway,
+} from './gateway.ts';
 
-const hourMs = 3_600_000;
-
-/** By person, organisation and mode, until the tab is closed. Keys are nowhere else. */
+/** By person, organisation and mode, until the page is left. */
 const gateways = new Map<string, Gateway<Millrace>>();
 
-async function makeKey({ client, place, me }: Session): Promise<MadeKey> {
-  const expiresAtMs = nowMs() + hourMs;
+async function makeKey({ client, place, me }: Session): Promise<TabKey> {
+  const madeAtMs = nowMs();
+  const expiresAtMs = madeAtMs + playgroundKeyMs;
   const made = await client.keys.create({
     name: playgroundKeyName,
     scopes: ['inference:read', 'inference:write'],
@@ -22,7 +29,7 @@ async function makeKey({ client, place, me }: Session): Promise<MadeKey> {
   if (made.key === null) throw new Error('The answer with the key was lost on its way.');
   // Nobody waits for it, and what is not tidied up now is the next time.
   tidyUp(client, me.user.id).catch(() => undefined);
-  return { secret: made.key, expiresAtMs };
+  return { secret: made.key, madeAtMs, expiresAtMs };
 }
 
 async function tidyUp(client: Millrace, userId: string): Promise<void> {
@@ -49,7 +56,13 @@ export function useGateway(): Gateway<Millrace> | null {
     const known = gateways.get(name);
     if (known !== undefined) return known;
     const made = createGateway<Millrace>({
-      makeKey: () => makeKey(session),
+      keptKey: () => readTabKey(sessionStorage, name, { nowMs: nowMs(), marginMs }),
+      makeKey: async () => {
+        const key = await makeKey(session);
+        keepTabKey(sessionStorage, name, key);
+        return key;
+      },
+      forgetKey: () => forgetTabKeys(sessionStorage, name),
       clientOf: (apiKey) =>
         new Millrace({ baseUrl: globalThis.location.origin, inferenceUrl, apiKey, allowBrowser: true }),
       nowMs,

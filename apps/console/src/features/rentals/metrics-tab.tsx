@@ -4,8 +4,18 @@ import { useApiQuery } from '../../api/queries.ts';
 import { Chart } from '../../ui/chart.tsx';
 import { SelectField } from '../../ui/field.tsx';
 import { Card } from '../../ui/page.tsx';
-import { Empty, Note, Shown } from '../../ui/states.tsx';
-import { askFor, chartsOf, formatFor, periodNames, periods, type Metrics, type Period } from './metrics.ts';
+import { Empty, Shown } from '../../ui/states.tsx';
+import {
+  askFor,
+  baseOf,
+  chartsOf,
+  formatFor,
+  periodNames,
+  periods,
+  whyNoMetrics,
+  type Metrics,
+  type Period,
+} from './metrics.ts';
 import { isOver, type Rental } from './rental.ts';
 
 /** What its GPUs, CPUs and memory do. */
@@ -39,14 +49,6 @@ export function MetricsTab({
           choices={periodNames.map((value) => ({ value, label: periods[value].label }))}
         />
       </div>
-      {rental.meta?.monitoring_enabled === false && (
-        <div className="mb-4">
-          <Note>
-            Monitoring is off for this rental: it was made without it. With an idle rule under Settings it is
-            measured too.
-          </Note>
-        </div>
-      )}
       <Shown query={query} what="measurements">
         {(metrics) => <Charts metrics={metrics} rental={rental} />}
       </Shown>
@@ -56,25 +58,28 @@ export function MetricsTab({
 
 function Charts({ metrics, rental }: { readonly metrics: Metrics; readonly rental: Rental }) {
   const charts = useMemo(
-    () => chartsOf(metrics).map((chart) => ({ ...chart, format: formatFor(chart.unit) })),
+    () =>
+      chartsOf(metrics).map((chart) => ({
+        ...chart,
+        format: formatFor(chart.unit),
+        base: baseOf(chart.unit),
+      })),
     [metrics],
   );
   if (charts.length === 0) {
+    const isMonitored = rental.meta?.monitoring_enabled !== false;
+    const { title, text } = whyNoMetrics({ isMonitored, isOver: isOver(rental) });
     return (
       <Card>
-        <Empty title="Nothing was measured in this time.">
-          {isOver(rental)
-            ? 'Measurements are kept for seven days.'
-            : 'A machine is measured every 30 seconds while it runs. Look again in a minute.'}
-        </Empty>
+        <Empty title={title}>{text}</Empty>
       </Card>
     );
   }
   return (
     <div className="grid gap-x-4 lg:grid-cols-2">
-      {charts.map(({ name, title, seconds, lines, format }) => (
+      {charts.map(({ name, title, seconds, lines, format, base }) => (
         <Card key={name} title={title}>
-          <Chart label={title} seconds={seconds} series={lines} format={format} />
+          <Chart label={title} seconds={seconds} series={lines} format={format} base={base} />
         </Card>
       ))}
     </div>

@@ -1,4 +1,5 @@
 import type { Answer } from '@millrace/sdk';
+import type { ScaleBase } from '../../ui/chart-scale.ts';
 import { measureText, splitBy, stepSecondsOf, type MeasureUnit } from '@millrace/sdk/text';
 
 /** What a rental does, as charts: one for each thing that is measured, with a line for each device. */
@@ -69,7 +70,8 @@ export function chartsOf(metrics: Metrics): readonly MetricChart[] {
     if (group === undefined) byName.set(series.name, [series]);
     else group.push(series);
   }
-  const charts = [...byName].map(([name, group]) => chartOf(name, group));
+  const labelOf = deviceLabels(metrics);
+  const charts = [...byName].map(([name, group]) => chartOf(name, group, labelOf));
   return charts.toSorted((one, other) => place(one.name) - place(other.name));
 }
 
@@ -78,8 +80,36 @@ function place(name: string): number {
   return index < 0 ? order.length : index;
 }
 
+/** GPUs are numbered in the order of their addresses, on each machine by itself; other devices keep their name. */
+function deviceLabels({ series }: Metrics): (device: string) => string {
+  const gpus = new Set(
+    series.flatMap(({ name, device }) => (name.startsWith('gpu.') && device !== null ? [device] : [])),
+  );
+  const byMachine = new Map<string, string[]>();
+  for (const device of [...gpus].toSorted()) {
+    const [machine] = splitDevice(device);
+    byMachine.set(machine, [...(byMachine.get(machine) ?? []), device]);
+  }
+  return (device) => {
+    const [machine] = splitDevice(device);
+    const index = byMachine.get(machine)?.indexOf(device) ?? -1;
+    if (index < 0) return device;
+    return machine === '' ? `GPU ${String(index)}` : `${machine} GPU ${String(index)}`;
+  };
+}
+
+/** `node-1/0000:01:00.0` of a rental with several machines; the address alone otherwise. */
+function splitDevice(device: string): readonly [machine: string, address: string] {
+  const at = device.indexOf('/');
+  return at < 0 ? ['', device] : [device.slice(0, at), device.slice(at + 1)];
+}
+
 /** The points of all series of an answer stand on one grid. */
-function chartOf(name: string, group: readonly Metrics['series'][number][]): MetricChart {
+function chartOf(
+  name: string,
+  group: readonly Metrics['series'][number][],
+  labelOf: (device: string) => string,
+): MetricChart {
   const [first] = group;
   const title = titles[name] ?? name;
   return {
@@ -88,7 +118,7 @@ function chartOf(name: string, group: readonly Metrics['series'][number][]): Met
     unit: first?.unit ?? 'count',
     seconds: (first?.points ?? []).map(({ at }) => Math.floor(Date.parse(at) * 0.001)),
     lines: group.map(({ device, points }) => ({
-      label: device ?? title,
+      label: device === null ? title : labelOf(device),
       values: points.map(({ value }) => value),
     })),
   };
@@ -96,4 +126,28 @@ function chartOf(name: string, group: readonly Metrics['series'][number][]): Met
 
 export function formatFor(unit: MeasureUnit): (value: number) => string {
   return (value) => measureText(value, unit);
+}
+
+export function baseOf(unit: MeasureUnit): ScaleBase {
+  if (unit === 'percent') return 'percent';
+  return unit === 'bytes' || unit === 'bytes_per_second' ? 'binary' : 'decimal';
+}
+
+/** Why there is nothing to show. */
+export function whyNoMetrics(rental: { readonly isMonitored: boolean; readonly isOver: boolean }): {
+  readonly title: string;
+  readonly text: string;
+} {
+  if (!rental.isMonitored) {
+    return {
+      title: 'Monitoring is off for this rental',
+      text: 'It was created without monitoring, which cannot be enabled later.',
+    };
+  }
+  return {
+    title: 'No measurements in this period',
+    text: rental.isOver
+      ? 'Measurements are kept for seven days.'
+      : 'A machine is measured every 30 seconds while it runs. Look again in a minute.',
+  };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { doorsOf, sshCommands, whyNoDoor } from './connect.ts';
-import { askFor, chartsOf, formatFor, periodNames } from './metrics.ts';
+import { askFor, chartsOf, formatFor, periodNames, whyNoMetrics } from './metrics.ts';
 import { billedSpan, unposted, type CostLine } from './receipt.ts';
 import { rentalWith } from './rental.fixture.ts';
 import { lookAgainMs, titleOf, whatOf } from './rental.ts';
@@ -68,8 +68,8 @@ describe('what is measured', () => {
       series: [
         { name: 'cpu.utilisation', unit: 'percent', device: null, points: points(1, null) },
         { name: 'network.sent', unit: 'bytes_per_second', device: null, points: points(null, null) },
-        { name: 'gpu.utilisation', unit: 'percent', device: '0', points: points(50, 60) },
-        { name: 'gpu.utilisation', unit: 'percent', device: '1', points: points(70, 80) },
+        { name: 'gpu.utilisation', unit: 'percent', device: '0000:01:00.0', points: points(50, 60) },
+        { name: 'gpu.utilisation', unit: 'percent', device: '0000:41:00.0', points: points(70, 80) },
       ],
     });
     expect(charts.map(({ title, lines }) => [title, lines.length])).toEqual([
@@ -78,9 +78,28 @@ describe('what is measured', () => {
     ]);
     expect(charts[0]).toMatchObject({
       seconds: [1_000, 1_030],
-      lines: [{ label: '0', values: [50, 60] }, {}],
+      lines: [{ label: 'GPU 0', values: [50, 60] }, { label: 'GPU 1' }],
     });
     expect(formatFor('percent')(50)).toBe('50.0 %');
+  });
+
+  it('numbers the GPUs of each machine by itself', () => {
+    const points = [{ at: '2026-01-01T00:00:00.000Z', value: 1 }];
+    const devices = ['node-0/0000:01:00.0', 'node-0/0000:02:00.0', 'node-1/0000:01:00.0'];
+    const [chart] = chartsOf({
+      rentalId: 1,
+      from: '',
+      until: '',
+      stepSeconds: 30,
+      series: devices.map((device) => ({ name: 'gpu.utilisation', unit: 'percent', device, points })),
+    });
+    expect(chart?.lines.map(({ label }) => label)).toEqual(['node-0 GPU 0', 'node-0 GPU 1', 'node-1 GPU 0']);
+  });
+
+  it('is missing for one reason: monitoring is off, or there is nothing yet, or it is too long ago', () => {
+    expect(whyNoMetrics({ isMonitored: false, isOver: false }).text).not.toMatch(/again/);
+    expect(whyNoMetrics({ isMonitored: true, isOver: false }).text).toMatch(/Look again in a minute/);
+    expect(whyNoMetrics({ isMonitored: true, isOver: true }).text).toMatch(/seven days/);
   });
 
   it('is never asked for closer than it was sampled, nor for more than the API gives at once', () => {

@@ -23,9 +23,9 @@ export function proposedCluster(name: string): string {
   const slug = name
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, '-')
-    .replaceAll(/^-+|-+$/g, '')
+    .replaceAll(/^-+|(?<!-)-+$/g, '')
     .slice(0, 60)
-    .replace(/-+$/, '');
+    .replace(/(?<!-)-+$/, '');
   return slug === '' ? 'cluster-1' : `${slug}-1`;
 }
 

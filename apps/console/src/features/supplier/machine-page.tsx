@@ -19,6 +19,7 @@ import { useSay } from '../../ui/toast.tsx';
 import { SuppliersOnly } from './account.tsx';
 import { MachineActs } from './machine-acts.tsx';
 import { percentText } from './trust.ts';
+import { marketStanding } from './market-standing.ts';
 
 const route = getRouteApi('/shell/inside/supplier/machines/$machineId');
 
@@ -50,6 +51,7 @@ function Loaded() {
 }
 
 function Detail({ machine }: { readonly machine: Machine }) {
+  const standing = marketStanding(machine);
   return (
     <>
       <PageHead
@@ -64,13 +66,9 @@ function Detail({ machine }: { readonly machine: Machine }) {
         actions={<MachineActs machine={machine} />}
       />
       <div className="mb-4">
-        {machine.shown ? (
-          <Note tone="good">It is on the marketplace.</Note>
-        ) : (
-          <Note tone="warn">
-            It is not on the marketplace: {machine.notShownBecause ?? 'something is missing'}
-          </Note>
-        )}
+        <Note tone={standing.tone}>
+          Marketplace: {standing.label}. {standing.why}
+        </Note>
       </div>
       <Figures
         items={[
@@ -203,7 +201,7 @@ function Trust({ machine }: { readonly machine: Machine }) {
 }
 
 const gpuColumns: readonly Column<Machine['gpus'][number]>[] = [
-  { head: 'GPU', main: true, cell: ({ model }) => model },
+  { head: 'GPU', main: true, cell: ({ model, verification }) => `${model} (${verification})` },
   { head: 'Memory', right: true, cell: ({ ramMb }) => (ramMb === 0 ? 'not said' : `${String(ramMb)} MB`) },
   { head: 'PCI address', cell: ({ pciAddress }) => <code>{pciAddress}</code> },
   {

@@ -13,6 +13,7 @@ import { SuppliersOnly, type Account } from './account.tsx';
 import { Enrolments } from './enrolments.tsx';
 import { JoinTokens } from './join-tokens.tsx';
 import { percentText } from './trust.ts';
+import { marketStanding } from './market-standing.ts';
 
 const route = getRouteApi('/shell/inside/supplier');
 
@@ -76,15 +77,15 @@ const columns: readonly Column<Machine>[] = [
   { head: 'State', cell: ({ status }) => <StateBadge state={status} /> },
   {
     head: 'On the marketplace',
-    cell: ({ shown, notShownBecause }) =>
-      shown ? (
-        <Badge tone="good">shown</Badge>
-      ) : (
+    cell: (machine) => {
+      const { tone, label, why } = marketStanding(machine);
+      return (
         <>
-          <Badge tone="warn">not shown</Badge>
-          <span className="text-soft block text-xs">{notShownBecause}</span>
+          <Badge tone={tone}>{label}</Badge>
+          {why !== null && <span className="text-soft block text-xs">{why}</span>}
         </>
-      ),
+      );
+    },
   },
   {
     head: 'Price',

@@ -3,7 +3,7 @@ import type { Item } from '@millrace/sdk';
 import { useState } from 'react';
 import { issueOf } from '../../api/problem.ts';
 import { useApiMutation } from '../../api/queries.ts';
-import { useSession } from '../../app/session.tsx';
+import { useInstallation, useSession } from '../../app/session.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { CommandHint, Id } from '../../ui/copy.tsx';
@@ -177,8 +177,31 @@ function Invitations({ onInvite }: { readonly onInvite: () => void }) {
   );
 }
 
+/** Without mail the inviter hands the link over. It is shown once. */
+function InvitationLink(props: {
+  readonly email: string;
+  readonly link: string;
+  readonly onDone: () => void;
+}) {
+  return (
+    <div className="flex flex-col gap-3">
+      <p>
+        This installation sends no mail. Give this link only to <strong>{props.email}</strong>: a person who
+        has it can sign up with that address and join. It is shown once; invite again for a new one.
+      </p>
+      <Id value={props.link} what="invitation link" />
+      <div className="flex justify-end">
+        <Button kind="primary" onClick={props.onDone}>
+          Done
+        </Button>
+      </div>
+    </div>
+  );
+}
+
 function InviteForm({ onDone }: { readonly onDone: () => void }) {
   const { me } = useSession();
+  const installation = useInstallation();
   const say = useSay();
   const [email, setEmail] = useState('');
   const [role, setRole] = useState<Role>('member');
@@ -187,12 +210,18 @@ function InviteForm({ onDone }: { readonly onDone: () => void }) {
       client.invitations.create({ organisationId: me.organisation.id, ...input }),
     {
       changes: ['team'],
-      onSuccess: () => {
-        say('Invited', `A mail is on its way to ${email}.`);
+      onSuccess: ({ link }) => {
+        if (link !== null) return;
+        // A repeated call whose first answer was lost is answered without the link.
+        if (installation.data?.mail === false)
+          say('Invited', 'The answer with the link was lost. Invite again for a new link.');
+        else say('Invited', `A mail is on its way to ${email}.`);
         onDone();
       },
     },
   );
+  const link = invite.data?.link ?? null;
+  if (link !== null) return <InvitationLink email={email} link={link} onDone={onDone} />;
   const fieldError = issueOf(invite.error, 'email');
   return (
     <form

@@ -11,7 +11,14 @@ test('what the address does not know is left out of it', () => {
   expect(readUsageSearch({ by: 'weather', range: '8d', from: 'x', to: '2026-13-40', request: '' })).toEqual(
     {},
   );
-  const whole = { by: 'model', range: 'days', from: '2026-11-01', to: '2026-11-05', request: 'req_1' };
+  const whole = {
+    by: 'model',
+    range: 'days',
+    from: '2026-11-01',
+    to: '2026-11-05',
+    request: 'req_1',
+    batch: 'bat_1',
+  };
   expect(readUsageSearch(whole)).toEqual(whole);
 });
 

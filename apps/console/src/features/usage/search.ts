@@ -14,6 +14,8 @@ export interface UsageSearch {
   readonly to?: string;
   /** A request to look up. */
   readonly request?: string;
+  /** A batch whose requests are listed. */
+  readonly batch?: string;
 }
 
 const isDay = (text: string | undefined): text is string =>
@@ -28,6 +30,7 @@ export function readUsageSearch(search: Readonly<Record<string, unknown>>): Usag
     from: isDay(from) ? from : undefined,
     to: isDay(to) ? to : undefined,
     request: textOf(search['request']),
+    batch: textOf(search['batch']),
   });
 }
 

@@ -13,6 +13,7 @@ import { SelectField, TextField } from '../../ui/field.tsx';
 import { Money } from '../../ui/money.tsx';
 import { Card, Figures, PageHead } from '../../ui/page.tsx';
 import { Empty, Note, Problem, Shown } from '../../ui/states.tsx';
+import { BatchCard } from './batch-card.tsx';
 import { RequestCard } from './request-card.tsx';
 import {
   groupings,
@@ -55,6 +56,7 @@ export function UsagePage() {
         about="What was used, by whom, and what it cost. Days are days in UTC."
         actions={<ExportButton search={search} off={refusal} />}
       />
+      {search.batch !== undefined && session.may('usage:read') && <BatchCard batchId={search.batch} />}
       <RequestCard requestId={search.request} />
       {refusal === false ? <Sums search={search} /> : <Note tone="warn">{refusal}</Note>}
     </>

@@ -13,6 +13,7 @@ import { Card } from '../../ui/page.tsx';
 import { Empty, Problem } from '../../ui/states.tsx';
 import { When } from '../../ui/time.tsx';
 import { useSay } from '../../ui/toast.tsx';
+import { RestoreSnapshot } from './restore-snapshot.tsx';
 import { whyNot, type Snapshot, type VolumeDetail } from './volume.ts';
 
 /** What the volume held at an instant. */
@@ -20,6 +21,7 @@ export function SnapshotsCard({ volume }: { readonly volume: VolumeDetail }) {
   const { id: storageVolumeId } = volume;
   const lacks = useSession().mayNot('volumes:write');
   const [losing, setLosing] = useState<Snapshot | null>(null);
+  const [restoring, setRestoring] = useState<Snapshot | null>(null);
   const say = useSay();
   const pages = usePages<Snapshot>(
     ['volumes', 'one', storageVolumeId, 'snapshots'],
@@ -66,18 +68,33 @@ export function SnapshotsCard({ volume }: { readonly volume: VolumeDetail }) {
           {
             head: 'Actions',
             cell: (snapshot) => (
-              <Button
-                size="small"
-                kind="danger"
-                off={lacks || (snapshot.status === 'deleting' && 'It is being deleted.')}
-                onClick={() => setLosing(snapshot)}
-              >
-                Delete
-              </Button>
+              <span className="flex flex-wrap gap-2">
+                <Button
+                  size="small"
+                  off={
+                    whyNot('restore-from', volume, lacks) ||
+                    (snapshot.status !== 'ready' && 'Only a snapshot that is ready can be restored.')
+                  }
+                  onClick={() => setRestoring(snapshot)}
+                >
+                  Restore
+                </Button>
+                <Button
+                  size="small"
+                  kind="danger"
+                  off={lacks || (snapshot.status === 'deleting' && 'It is being deleted.')}
+                  onClick={() => setLosing(snapshot)}
+                >
+                  Delete
+                </Button>
+              </span>
             ),
           },
         ]}
       />
+      {restoring !== null && (
+        <RestoreSnapshot volume={volume} snapshot={restoring} onClose={() => setRestoring(null)} />
+      )}
       <Confirm
         title={`Delete the snapshot ${losing?.label ?? ''}?`}
         open={losing !== null}

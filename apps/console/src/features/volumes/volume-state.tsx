@@ -1,19 +1,16 @@
 import { Badge, type Tone } from '../../ui/badge.tsx';
-import { phaseOf, type Phase, type Volume } from './volume.ts';
+import { phaseOf, type Phase } from './volume.ts';
 
 const tones: Readonly<Record<Phase, Tone>> = {
   'being made': 'info',
+  'being restored': 'info',
   active: 'good',
   frozen: 'bad',
   deleted: 'plain',
   unknown: 'warn',
 };
 
-export function VolumeState({
-  volume,
-}: {
-  readonly volume: Pick<Volume, 'status' | 'terminatedAt' | 'startedAt'>;
-}) {
+export function VolumeState({ volume }: { readonly volume: Parameters<typeof phaseOf>[0] }) {
   const phase = phaseOf(volume);
   return <Badge tone={tones[phase]}>{phase}</Badge>;
 }

@@ -1,6 +1,7 @@
 import { stateTables, type VolumeAction } from '@millrace/contract/states';
 import { describe, expect, it } from 'vitest';
 import { attachChoices } from './attach.ts';
+import { readRestoring, undecided } from './restoring.ts';
 import {
   fstabLine,
   labelProblem,
@@ -11,12 +12,18 @@ import {
   sizeProblem,
   volumeRegions,
   whyNot,
+  type VolumeDetail,
 } from './volume.ts';
 
 const then = '2026-11-16T10:00:00.000Z';
 const active = { status: 'active', startedAt: then, terminatedAt: null, attachedRentals: [] } as const;
 const phases = {
   'being made': { ...active, status: 'inactive', startedAt: null },
+  'being restored': {
+    ...active,
+    status: 'inactive',
+    restoring: { snapshotId: 'snp_1', storageVolumeId: 7, deadline: then },
+  },
   active,
   frozen: { ...active, status: 'inactive' },
   deleted: { ...active, status: 'inactive', terminatedAt: then },
@@ -43,6 +50,8 @@ describe('the state of a volume', () => {
   it('keeps one that is attached from being deleted, and one that is not from being detached', () => {
     expect(whyNot('delete', { ...active, attachedRentals: [7] }, false)).toContain('Detach it first');
     expect(whyNot('delete', { ...active, attachedRentals: [] }, false)).toBe(false);
+    expect(whyNot('restore-into', { ...active, attachedRentals: [7] }, false)).toContain('Detach it first');
+    expect(whyNot('restore-into', { ...active, attachedRentals: [] }, false)).toBe(false);
     expect(whyNot('detach', { ...active, attachedRentals: [] }, false)).toContain('no rental');
     expect(whyNot('delete', { ...phases.deleted, attachedRentals: [] }, false)).toContain('already');
     expect(whyNot('attach', { ...active, attachedRentals: [] }, 'Ask an owner.')).toBe('Ask an owner.');
@@ -50,8 +59,32 @@ describe('the state of a volume', () => {
 
   it('is looked at often while it is made or grows', () => {
     expect(lookAgainMs(phases['being made'])).toBe(2_000);
+    expect(lookAgainMs(phases['being restored'])).toBe(2_000);
     expect(lookAgainMs({ ...active, growingToGb: 512 })).toBe(2_000);
     expect(lookAgainMs({ ...active, growingToGb: null })).toBe(15_000);
+  });
+});
+
+describe('restores of volumes in a list', () => {
+  const detail = (id: number) => ({ id, restoring: id === 2 ? phases['being restored'].restoring : null });
+
+  it('are looked up for inactive volumes only, and for at most 20 of them', () => {
+    const list = Object.values(phases).map((phase, id) => ({ ...phase, id }));
+    expect(undecided(list)).toEqual([0, 1, 3]);
+    expect(undecided(Array.from({ length: 30 }, (_, id) => ({ ...phases.frozen, id })))).toHaveLength(20);
+  });
+
+  it('are read from the details, and a volume that cannot be read is left out', async () => {
+    const get = async ({ storageVolumeId }: { readonly storageVolumeId: number }) => {
+      if (storageVolumeId === 3) throw new Error('It was deleted a moment ago.');
+      return detail(storageVolumeId) as VolumeDetail;
+    };
+    const client = { volumes: { get } } as Parameters<typeof readRestoring>[0];
+    const found = await readRestoring(client, [1, 2, 3], new AbortController().signal);
+    expect([...found]).toEqual([
+      [1, null],
+      [2, detail(2).restoring],
+    ]);
   });
 });
 

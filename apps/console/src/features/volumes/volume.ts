@@ -7,20 +7,23 @@ export type Volume = Item<'listStorageVolumes'>;
 export type VolumeDetail = Answer<'getStorageVolume'>;
 export type Snapshot = Item<'listStorageVolumeSnapshots'>;
 
-type Life = Pick<Volume, 'status' | 'terminatedAt' | 'startedAt'>;
+type Life = Pick<Volume, 'status' | 'terminatedAt' | 'startedAt'> & Partial<Pick<VolumeDetail, 'restoring'>>;
 
 /** The phases that the one status `inactive` has, told apart. */
-export type Phase = 'being made' | 'active' | 'frozen' | 'deleted' | 'unknown';
+export type Phase = 'being made' | 'being restored' | 'active' | 'frozen' | 'deleted' | 'unknown';
 
-export function phaseOf({ status, terminatedAt, startedAt }: Life): Phase {
+export function phaseOf({ status, terminatedAt, startedAt, restoring = null }: Life): Phase {
   if (status === 'active') return 'active';
   if (status === 'unknown') return 'unknown';
   if (terminatedAt !== null) return 'deleted';
+  if (restoring !== null) return 'being restored';
   return startedAt === null ? 'being made' : 'frozen';
 }
 
 const meanings: Readonly<Record<Phase, string>> = {
   'being made': 'The storage server makes it. It is not billed before it can be used.',
+  'being restored':
+    'A snapshot is restored into it, which takes seconds. Nothing can be attached to it until then. A new volume is not billed before.',
   active: 'It can be mounted. It is billed by its size, attached or not, until it is deleted.',
   frozen:
     'The money has ended, so nobody can use it. Its data is kept for as long as what was set aside pays; top up, and it thaws.',
@@ -39,7 +42,8 @@ export function lookAgainMs(
   volume: (Life & { readonly growingToGb?: number | null }) | undefined,
 ): number | false {
   if (volume === undefined) return changingMs;
-  const isChanging = phaseOf(volume) === 'being made' || (volume.growingToGb ?? null) !== null;
+  const isChanging =
+    ['being made', 'being restored'].includes(phaseOf(volume)) || (volume.growingToGb ?? null) !== null;
   return isChanging ? changingMs : settledMs;
 }
 
@@ -55,11 +59,16 @@ export function whyNot(
   if (action === 'delete' && volume.attachedRentals.length > 0) {
     return 'It is attached to a rental. Detach it first.';
   }
+  if (action === 'restore-into' && volume.attachedRentals.length > 0) {
+    return 'It is attached to a rental. Detach it first.';
+  }
   if (action === 'detach' && volume.attachedRentals.length === 0) return 'It is attached to no rental.';
   if (verdictOn(stateTables.volume, action, volume.status) === 'allowed') return false;
   switch (phase) {
     case 'being made':
       return 'It is still being made. Wait until it is active.';
+    case 'being restored':
+      return 'A snapshot is being restored into it. Wait until it is active.';
     case 'frozen':
       return 'It is frozen for want of money. Top up first.';
     case 'deleted':

@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
+import { useApiQuery } from '../../api/queries.ts';
 import { Needs } from '../../app/needs.tsx';
 import { useSession } from '../../app/session.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -10,6 +11,7 @@ import { Card, PageHead } from '../../ui/page.tsx';
 import { Empty } from '../../ui/states.tsx';
 import { Ago } from '../../ui/time.tsx';
 import { CreateVolume } from './create-volume.tsx';
+import { readRestoring, undecided } from './restoring.ts';
 import { phaseOf, type Volume } from './volume.ts';
 import { VolumeState } from './volume-state.tsx';
 
@@ -29,6 +31,16 @@ function Volumes() {
     ['volumes', 'list'],
     (client, signal) => client.volumes.list({ limit: 50 }, { signal }),
     { refetchMs: (volumes) => (volumes.some((volume) => phaseOf(volume) === 'being made') ? 2_000 : 15_000) },
+  );
+  const asked = undecided((pages.data?.pages ?? []).flatMap(({ items }) => items));
+  const restoring = useApiQuery(
+    ['volumes', 'restoring', ...asked],
+    (client, signal) => readRestoring(client, asked, signal),
+    {
+      enabled: asked.length > 0,
+      keepPrevious: true,
+      refetchMs: (known) => ([...(known?.values() ?? [])].some((each) => each !== null) ? 2_000 : 15_000),
+    },
   );
   const create = (
     <Button kind="primary" off={lacks} onClick={() => setCreating(true)}>
@@ -67,7 +79,12 @@ function Volumes() {
                 </Link>
               ),
             },
-            { head: 'State', cell: (volume) => <VolumeState volume={volume} /> },
+            {
+              head: 'State',
+              cell: (volume) => (
+                <VolumeState volume={{ ...volume, restoring: restoring.data?.get(volume.id) ?? null }} />
+              ),
+            },
             { head: 'Size', right: true, cell: ({ sizeInGb }) => `${String(sizeInGb)} GB` },
             { head: 'Where', cell: ({ region }) => region },
             {

@@ -1,0 +1,18 @@
+import { expect, it } from 'vitest';
+import { forgetInvitationSecret, invitationSecretFor, keepInvitationSecret } from './invitation-secret.ts';
+
+it('a tab keeps the secret of one invitation, and shows it for that invitation only', () => {
+  const kept = new Map<string, string>();
+  const storage = {
+    getItem: (name: string) => kept.get(name) ?? null,
+    setItem: (name: string, value: string) => void kept.set(name, value),
+    removeItem: (name: string) => void kept.delete(name),
+  };
+  expect(invitationSecretFor(storage, 'inv_1')).toBeNull();
+  keepInvitationSecret(storage, 'inv_1.abc');
+  expect(invitationSecretFor(storage, 'inv_1')).toBe('inv_1.abc');
+  expect(invitationSecretFor(storage, 'inv_')).toBeNull();
+  expect(invitationSecretFor(storage, 'inv_2')).toBeNull();
+  forgetInvitationSecret(storage);
+  expect(invitationSecretFor(storage, 'inv_1')).toBeNull();
+});

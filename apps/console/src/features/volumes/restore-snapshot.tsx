@@ -1,0 +1,138 @@
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { issueOf } from '../../api/problem.ts';
+import { useApiMutation } from '../../api/queries.ts';
+import { Button } from '../../ui/button.tsx';
+import { CommandHint } from '../../ui/copy.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { SelectField, TextField } from '../../ui/field.tsx';
+import { PerHour } from '../../ui/money.tsx';
+import { Note, Problem } from '../../ui/states.tsx';
+import { useSay } from '../../ui/toast.tsx';
+import { labelProblem, sizeProblem, stepGb, whyNot, type Snapshot, type VolumeDetail } from './volume.ts';
+import { VolumePrice } from './volume-price.tsx';
+
+type Into = 'new-volume' | 'same-volume';
+
+interface RestoreOrder {
+  readonly into: Into;
+  readonly label?: string;
+  readonly sizeInGb?: number;
+}
+
+/** Into a new volume for the price that is shown, or in place of what the volume holds. */
+export function RestoreSnapshot({
+  volume,
+  snapshot,
+  onClose,
+}: {
+  readonly volume: VolumeDetail;
+  readonly snapshot: Snapshot;
+  readonly onClose: () => void;
+}) {
+  const [into, setInto] = useState<Into>('new-volume');
+  const [label, setLabel] = useState('');
+  const [size, setSize] = useState(String(snapshot.volumeSizeInGb));
+  const [typed, setTyped] = useState('');
+  const navigate = useNavigate();
+  const say = useSay();
+  const restore = useApiMutation(
+    (client, order: RestoreOrder) =>
+      client.volumes.restoreSnapshot({ storageVolumeId: volume.id, snapshotId: snapshot.id, ...order }),
+    {
+      changes: ['volumes', 'money'],
+      onSuccess: ({ id, label: target }) => {
+        say(`${target} is being restored`, 'That takes seconds.');
+        onClose();
+        if (id !== volume.id) void navigate({ to: '/volumes/$volumeId', params: { volumeId: String(id) } });
+      },
+    },
+  );
+  const isNew = into === 'new-volume';
+  const wrongLabel = label === '' ? 'Give it a label.' : labelProblem(label);
+  const wrongSize = sizeProblem(size, snapshot.volumeSizeInGb);
+  const off = isNew
+    ? (wrongLabel ?? wrongSize)
+    : whyNot('restore-into', volume, false) ||
+      (typed !== volume.label && 'Type the label of the volume first.');
+  const order = isNew ? { into, label, sizeInGb: Number(size) } : { into };
+  const flags = isNew ? `--label ${label || 'LABEL'} --size-gb ${size}` : '--in-place';
+  return (
+    <Dialog
+      title={`Restore ${snapshot.label}`}
+      about={`A snapshot of ${volume.label}.`}
+      open
+      onClose={onClose}
+    >
+      <form
+        className="flex flex-col gap-4"
+        onSubmit={(event) => {
+          event.preventDefault();
+          restore.mutate(order);
+        }}
+      >
+        <SelectField
+          label="Restore it into"
+          value={into}
+          onChange={({ target }) => setInto(target.value as Into)}
+          choices={[
+            { value: 'new-volume', label: 'a new volume' },
+            { value: 'same-volume', label: `${volume.label} itself` },
+          ]}
+        />
+        {isNew ? (
+          <>
+            <TextField
+              label="Label of the new volume"
+              value={label}
+              onChange={({ target }) => setLabel(target.value)}
+              error={(label === '' ? null : labelProblem(label)) ?? issueOf(restore.error, 'label')}
+            />
+            <TextField
+              label="Size in GB"
+              hint={`At least ${String(snapshot.volumeSizeInGb)} GB, the size of the volume when the snapshot was taken.`}
+              type="number"
+              min={snapshot.volumeSizeInGb}
+              step={stepGb}
+              value={size}
+              onChange={({ target }) => setSize(target.value)}
+              error={wrongSize ?? issueOf(restore.error, 'sizeInGb')}
+            />
+            {wrongSize === null && <VolumePrice region={volume.region} sizeInGb={Number(size)} />}
+            <p className="text-soft">It costs that from when it is active, until it is deleted.</p>
+          </>
+        ) : (
+          <>
+            <Note tone="warn">
+              Everything written to {volume.label} since the snapshot is lost. Take another snapshot first to
+              keep it.
+            </Note>
+            <p>
+              It cannot be used while it is restored, and goes on costing <PerHour usd={volume.costPerHour} />
+              .
+            </p>
+            <TextField
+              label={`Type ${volume.label} to go on`}
+              value={typed}
+              autoComplete="off"
+              onChange={({ target }) => setTyped(target.value)}
+            />
+          </>
+        )}
+        {restore.error !== null && <Problem error={restore.error} doing="restore it" />}
+        <CommandHint command={`millrace volume snapshot restore ${volume.label} ${snapshot.id} ${flags}`} />
+        <div className="flex justify-end gap-2">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button
+            type="submit"
+            kind={isNew ? 'primary' : 'danger'}
+            busy={restore.isPending && 'Restoring…'}
+            off={off ?? false}
+          >
+            {isNew ? 'Restore into a new volume' : `Replace ${volume.label}`}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

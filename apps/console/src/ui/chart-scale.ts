@@ -1,0 +1,29 @@
+import { share } from '@millrace/sdk/text';
+
+/** The values at which a chart draws its horizontal lines, from 0 up to a line above every point. Pure. */
+
+/** How a unit is divided: money and counts by tens, bytes by powers of two, percentages up to 100. */
+export type ScaleBase = 'decimal' | 'binary' | 'percent';
+
+const steps: Readonly<Record<'decimal' | 'binary', readonly number[]>> = {
+  decimal: [1, 2, 2.5, 5, 10],
+  binary: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_024],
+};
+const LINES = 5;
+
+export function ticksOf(highest: number, base: ScaleBase): readonly number[] {
+  if (base === 'percent') return [0, 25, 50, 75, 100];
+  const high = highest > 0 ? highest : 1;
+  const least = share(high, LINES);
+  const unit = base === 'binary' ? 1_024 : 10;
+  const power = Math.floor(share(Math.log(least), Math.log(unit)));
+  const whole = unit ** power;
+  const step = whole * (steps[base].find((each) => each * whole >= least) ?? unit);
+  const count = Math.ceil(share(high, step));
+  return Array.from({ length: count + 1 }, (_, index) => index * step);
+}
+
+/** A value without the decimals that a round number does not need: `64 GiB`, not `64.0 GiB`. */
+export function tickLabel(text: string): string {
+  return text.replace(/(\d)\.0+(?=\D|$)/, '$1');
+}
