@@ -77,6 +77,7 @@ export function principal(fields: PrincipalFields = {}): Principal {
     platformRoles: new Set(fields.platformRoles ?? []),
     limits: { organisationRpm: 600, keyRpm: null },
     orgStatus: 'active',
+    orgFunded: true,
   };
 }
 

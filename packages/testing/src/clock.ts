@@ -1,4 +1,5 @@
 import { SimulatedClock, systemClock, type Clock } from '@millrace/platform/clock';
+import type { Db, Tx } from '@millrace/platform/db';
 
 /** 2026-01-01T00:00:00Z: a fixed start, so that every date in a test can be written down. */
 export const TEST_START_MS = 1_767_225_600_000;
@@ -19,4 +20,19 @@ export function hybridClock(simulated: SimulatedClock): Clock {
     sleep: (ms, signal) => systemClock.sleep(ms, signal),
     after: (ms, action) => systemClock.after(ms, action),
   };
+}
+
+/** The same database at another time: the clock of its transactions, and outside them, is the one given. */
+export function databaseAt(db: Db, time: Date | Pick<Clock, 'nowMs'>): Db {
+  const nowMs = (): number => (time instanceof Date ? time.getTime() : time.nowMs());
+  const clock: Clock = { ...systemClock, nowMs, now: () => new Date(nowMs()) };
+  const at = <T extends object>(of: T, changed: Partial<T>): T =>
+    Object.create(
+      of,
+      Object.fromEntries(Object.entries(changed).map(([name, value]) => [name, { value }])),
+    ) as T;
+  return at(db, {
+    clock,
+    transaction: (options, work) => db.transaction(options, (tx: Tx) => work(at(tx, { clock }))),
+  });
 }

@@ -18,6 +18,17 @@ const TEMPLATE_LOCK = 7_102_500_001;
 const TEMPLATE_PREFIX = 'millrace_template_';
 const TEST_PREFIX = 'millrace_test_';
 
+/**
+ * Time limits for the pools of tests, longer than in production: a slow machine must not make a test fail. A test of a
+ * time limit sets a short one of its own.
+ */
+export const longDbTimeouts = {
+  statementTimeoutMs: 60_000,
+  lockTimeoutMs: 60_000,
+  idleInTransactionTimeoutMs: 60_000,
+  connectTimeoutMs: 60_000,
+} as const;
+
 export interface TestDatabase {
   readonly name: string;
   readonly url: string;
@@ -95,7 +106,7 @@ async function dropOtherTemplates(client: Client, current: string): Promise<void
 }
 
 /** Builds the migrated template once per state of the migrations; concurrent callers wait for the first. */
-export const ensureTemplate = oncePerServer(async (serverUrl) => {
+async function makeTemplate(serverUrl: string): Promise<string> {
   const name = await templateName();
   await withMaintenance(async (client) => {
     await client.query('select pg_advisory_lock($1)', [TEMPLATE_LOCK]);
@@ -104,7 +115,9 @@ export const ensureTemplate = oncePerServer(async (serverUrl) => {
     await dropOtherTemplates(client, name);
   }, serverUrl);
   return name;
-});
+}
+
+export const ensureTemplate = oncePerServer(makeTemplate);
 
 const ensureTestSpace = oncePerServer((serverUrl) =>
   withMaintenance(async (client) => {
@@ -145,10 +158,23 @@ export async function dropAbandonedDatabases(): Promise<number> {
   });
 }
 
+/** Clones of one template would otherwise count as backups of each other, and the newer one would prove that the other was restored. */
+async function nameInstallation(url: string): Promise<void> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query('update restore_state set installation = gen_random_uuid()');
+  } finally {
+    await client.end();
+  }
+}
+
 /** A database of its own for one test file: a clone of the migrated template, in a tenth of a second. */
 export async function createTestDatabase(options: TestDatabaseOptions = {}): Promise<TestDatabase> {
   const serverUrl = options.postgresUrl ?? sharedServer();
-  const template = await ensureTemplate(serverUrl);
+  // A test's own server may have the address of an earlier one that is gone, so its template is looked up each time.
+  const template =
+    options.postgresUrl === undefined ? await ensureTemplate() : await makeTemplate(options.postgresUrl);
   const name = `${TEST_PREFIX}${process.pid}_${uniqueId()}`;
   const isSynced = options.isSynced ?? options.postgresUrl !== undefined;
   const space = isSynced ? null : await ensureTestSpace(serverUrl);
@@ -158,13 +184,16 @@ export async function createTestDatabase(options: TestDatabaseOptions = {}): Pro
     if (!isSynced) await client.query(`alter database ${name} set synchronous_commit = off`);
   }, serverUrl);
   const url = urlOfDatabase(serverUrl, name);
+  await nameInstallation(url);
   const db = createDb({
+    ...longDbTimeouts,
     url,
     poolSize: options.poolSize ?? 8,
-    statementTimeoutMs: options.statementTimeoutMs ?? 15_000,
+    statementTimeoutMs: options.statementTimeoutMs ?? longDbTimeouts.statementTimeoutMs,
     ids: createIdSource({ clock: systemClock, cell: 1 }),
     log: createLogger({ name: 'database', level: 'error' }),
   });
+  await db.ping();
   const drop = async (): Promise<void> => {
     await db.close();
     await withMaintenance(

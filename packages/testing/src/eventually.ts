@@ -3,11 +3,15 @@ import { systemClock } from '@millrace/platform/clock';
 export interface EventuallyOptions {
   /** What is being waited for; the whole of the error message when it never comes. */
   readonly what: string;
+  /** For waits that may take longer than two minutes on a slow machine. Shorter limits are ignored. */
   readonly timeoutMs?: number;
   readonly intervalMs?: number;
 }
 
 const notYet = Symbol('not yet');
+
+/** Ends a wait that hangs. It is no judgement of speed: a test that promises a time measures it itself. */
+const HANG_MS = 120_000;
 
 /**
  * Waits for a real engine or process to reach a state, by asking it. For everything that takes a clock,
@@ -18,7 +22,7 @@ export async function eventually<T>(
   options: EventuallyOptions,
   probe: () => Promise<T> | T,
 ): Promise<Exclude<T, undefined | false>> {
-  const timeoutMs = options.timeoutMs ?? 15_000;
+  const timeoutMs = Math.max(HANG_MS, options.timeoutMs ?? 0);
   const deadlineMs = systemClock.monotonicMs() + timeoutMs;
   let lastError: unknown;
   for (;;) {

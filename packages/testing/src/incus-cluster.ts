@@ -32,7 +32,12 @@ export async function useIncusCluster(): Promise<IncusClusterEndpoints> {
     () => {},
     async () => {
       writeFileSync(path.join(usersDir, String(runOf(process.pid, process.ppid))), '');
-      const { incusCluster } = await ensureUp(['incus'], { stateDir, portBase: 'auto', topology: 'cluster' });
+      const { incusCluster } = await ensureUp(['incus'], {
+        stateDir,
+        portBase: 'auto',
+        topology: 'cluster',
+        databaseInMemory: true,
+      });
       if (incusCluster === undefined) throw new Error('Incus is up, but its cluster has no endpoints.');
       return incusCluster;
     },

@@ -1,3 +1,4 @@
+export { watchArrivals, type Arrivals } from './arrivals.ts';
 export {
   addMember,
   allPowerful,
@@ -9,18 +10,20 @@ export {
   type PrincipalFields,
 } from './builders.ts';
 export { startCaddy, type TestCaddy } from './caddy.ts';
-export { hybridClock, TEST_START_MS, testClock } from './clock.ts';
+export { databaseAt, hybridClock, TEST_START_MS, testClock } from './clock.ts';
 export {
   createTestDatabase,
   dropAbandonedDatabases,
   ensureTemplate,
+  longDbTimeouts,
   urlOfDatabase,
   type TestDatabase,
   type TestDatabaseOptions,
 } from './database.ts';
-export { connectTestNats, forgetDeployment, testEndpoints, testLog } from './engines.ts';
+export { connectTestNats, forgetDeployment, forgetDeploymentsAt, testEndpoints, testLog } from './engines.ts';
 export { appendTestEvent } from './events.ts';
 export { eventually, type EventuallyOptions } from './eventually.ts';
+export { startStopwatch, stretchedMs, type Stopwatch } from './machine-speed.ts';
 export { fleetBreaks } from './fleet-rules.ts';
 export { plantFleet, type FleetOptions, type PlantedFleet } from './fleet.ts';
 export {
@@ -54,8 +57,15 @@ export type {
 export { startStorageNode, type StorageNode, type StorageNodeOptions } from './storage-node.ts';
 export { startSupplierHosts, type SupplierHost, type SupplierHosts } from './supplier-hosts.ts';
 export { startLlama, type LlamaSettings, type TestLlama } from './llama.ts';
+export { poisonedCall, poisonedLoop, poisonRows, type ItemPoison, type Poison } from './poison.ts';
 export { testNames, uniqueId, type TestNames } from './names.ts';
-export { explainKept, recordStatements, type PlanNode, type SentStatement } from './plans.ts';
+export {
+  countStatements,
+  explainKept,
+  recordStatements,
+  type PlanNode,
+  type SentStatement,
+} from './plans.ts';
 export { freePort, freePortRow, freePorts } from './ports.ts';
 export {
   startCommand,
@@ -100,6 +110,7 @@ export {
   type ChatDoubleOptions,
   type ChatFailure,
 } from './doubles/chat-double.ts';
+export { KEEP_ALIVE_MS } from './doubles/keep-alive.ts';
 export { startMedia, type TestMedia } from './media.ts';
 export { listen, type Heard } from './listener.ts';
 export {

@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { ironicCommand, type IronicConf } from '@millrace/services';
+import { KEEP_ALIVE_MS } from './doubles/keep-alive.ts';
 import { eventually } from './eventually.ts';
 import { freePort } from './ports.ts';
 import { startCommand, type TestProcess } from './processes.ts';
@@ -111,7 +112,7 @@ function seenByMachines(url: string, { hostForMachines = '127.0.0.1' }: IronicOp
 
 /** What the engine publishes, also by links to elsewhere, which is how it does it. */
 async function serveFiles(folder: string): Promise<{ server: Server; url: string }> {
-  const server = createServer((request, response) => {
+  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
     const { pathname } = new URL(request.url ?? '/', 'http://files');
     readFile(path.join(folder, path.normalize(pathname))).then(
       (content) => {

@@ -15,8 +15,9 @@ export interface TestNames {
   readonly restateService: (name: string) => string;
 }
 
+/** Begins with a letter: the auditor takes a number for the id of a real rental or instance. */
 export function uniqueId(): string {
-  return randomBytes(5).toString('hex');
+  return `f${randomBytes(5).toString('hex').slice(1)}`;
 }
 
 /** Starts with the owner's pid, so that what a killed run leaves behind can be told from what is in use. */

@@ -34,6 +34,23 @@ export async function recordStatements(work: () => Promise<unknown>): Promise<re
   return [...sent.values()];
 }
 
+/** How many statements this process sends while the work runs, transaction control included. */
+export async function countStatements(work: () => Promise<unknown>): Promise<number> {
+  let count = 0;
+  const { query } = Client.prototype;
+  const send = query as (this: Client, ...all: unknown[]) => unknown;
+  Client.prototype.query = function counting(this: Client, ...all: unknown[]) {
+    count += 1;
+    return send.apply(this, all);
+  } as typeof query;
+  try {
+    await work();
+  } finally {
+    Client.prototype.query = query;
+  }
+  return count;
+}
+
 export interface PlanNode {
   readonly 'Node Type': string;
   readonly 'Relation Name'?: string;

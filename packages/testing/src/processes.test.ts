@@ -1,6 +1,7 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { nodeFlags } from '@millrace/platform/lifecycle';
 import { expect, test } from 'vitest';
 import { eventually } from './eventually.ts';
 import { startProcess } from './processes.ts';
@@ -31,4 +32,9 @@ test('a process that a test started does not outlive the test run, however that 
   await run.crash();
   await eventually({ what: 'the sleeper ended' }, () => isOver(pid));
   await rm(folder, { recursive: true });
+});
+
+test('tools/run starts our programs with the flags that tests start them with', async () => {
+  const script = await readFile(new URL('../../../tools/run', import.meta.url), 'utf8');
+  expect(script).toContain(`apps/*.ts | */apps/*.ts) exec node ${nodeFlags.join(' ')} "$@"`);
 });

@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { systemClock } from '@millrace/platform/clock';
+import { nodeFlags } from '@millrace/platform/lifecycle';
 
 const repositoryRoot = fileURLToPath(new URL('../../../', import.meta.url));
 /** Processes are started again and again; what Node compiled once it need not compile again. */
@@ -17,7 +18,6 @@ export interface StartProcessOptions {
   readonly env: Readonly<Record<string, string>>;
   /** Answered with 2xx once the process is ready. Without it the process counts as ready once spawned. */
   readonly readyUrl?: string;
-  readonly readyTimeoutMs?: number;
 }
 
 /** A program that is not ours: an engine that a test starts for itself. */
@@ -28,7 +28,6 @@ export interface StartCommandOptions {
   readonly env: Readonly<Record<string, string>>;
   readonly folder: string;
   readonly readyUrl?: string;
-  readonly readyTimeoutMs?: number;
 }
 
 export interface TestProcess {
@@ -49,18 +48,22 @@ export interface TestProcess {
 }
 
 const MAX_OUTPUT_BYTES = 2_000_000;
+/** A process that is not ready by then hangs. Long, because other tests may leave it little of the processor. */
+const NOT_READY_MS = 240_000;
+const ANSWER_MS = 15_000;
+/** Longer than our programs take to finish what is under way (`MILLRACE_DRAIN_MS`). */
+const GRACE_MS = 120_000;
 
 /** Starts one of our programs as a real process of its own, by the same runtime as the test. */
 export async function startProcess(options: StartProcessOptions): Promise<TestProcess> {
-  const { name, entry, args = [], env, readyUrl, readyTimeoutMs } = options;
+  const { name, entry, args = [], env, readyUrl } = options;
   return startCommand({
     name,
     file: process.execPath,
-    args: ['--disable-warning=ExperimentalWarning', entry, ...args],
+    args: [...nodeFlags, entry, ...args],
     env: { NODE_COMPILE_CACHE: compileCache, ...env },
     folder: repositoryRoot,
     ...(readyUrl === undefined ? {} : { readyUrl }),
-    ...(readyTimeoutMs === undefined ? {} : { readyTimeoutMs }),
   });
 }
 
@@ -76,7 +79,7 @@ export async function startCommand(options: StartCommandOptions): Promise<TestPr
   const handle = handleOf(options.name, child);
   try {
     if (options.readyUrl !== undefined) {
-      await waitReady(handle, options.readyUrl, options.readyTimeoutMs ?? 90_000);
+      await waitReady(handle, options.readyUrl);
     }
   } catch (error) {
     await handle.crash();
@@ -120,7 +123,7 @@ function handleOf(name: string, child: ChildProcess): TestProcess {
     crash,
     freeze: () => void child.kill('SIGSTOP'),
     thaw: () => void child.kill('SIGCONT'),
-    stop: async (graceMs = 15_000) => {
+    stop: async (graceMs = GRACE_MS) => {
       if (!running()) return (await exited).code;
       child.kill('SIGTERM');
       const stopWaiting = new AbortController();
@@ -139,13 +142,13 @@ function handleOf(name: string, child: ChildProcess): TestProcess {
   };
 }
 
-async function waitReady(handle: TestProcess, readyUrl: string, timeoutMs: number): Promise<void> {
-  const deadlineMs = systemClock.monotonicMs() + timeoutMs;
+async function waitReady(handle: TestProcess, readyUrl: string): Promise<void> {
+  const deadlineMs = systemClock.monotonicMs() + NOT_READY_MS;
   while (systemClock.monotonicMs() < deadlineMs) {
     if (!handle.running()) {
       throw new Error(`${handle.name} ended before it was ready. Its output:\n${handle.output()}`);
     }
-    const ready = await fetch(readyUrl, { signal: AbortSignal.timeout(2_000) }).then(
+    const ready = await fetch(readyUrl, { signal: AbortSignal.timeout(ANSWER_MS) }).then(
       async (answer) => {
         await answer.body?.cancel();
         return answer.ok;
@@ -155,5 +158,5 @@ async function waitReady(handle: TestProcess, readyUrl: string, timeoutMs: numbe
     if (ready) return;
     await systemClock.sleep(25);
   }
-  throw new Error(`${handle.name} was not ready after ${timeoutMs} ms. Its output:\n${handle.output()}`);
+  throw new Error(`${handle.name} was not ready after ${NOT_READY_MS} ms. Its output:\n${handle.output()}`);
 }

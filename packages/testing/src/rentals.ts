@@ -128,7 +128,8 @@ async function plantChunk(db: Db, options: RentalsOptions, planted: readonly Pla
       select id, 1, 1, ${org}, ${mode}, id::text, ${toUuid(options.clusterId)}, node_id, array['0000:81:00.0'],
              jsonb_build_array(jsonb_build_object('internalPort', 22, 'externalPort', 20000 + wire_id % 9999,
                                                   'protocol', 'tcp')),
-             24, 262144, 3500, case when status = 'Terminated' then 'gone' else 'open' end, '127.0.0.1', '10.0.0.7',
+             24, 262144, 3500, case when status = 'Terminated' then 'gone' else 'open' end, '127.0.0.1',
+             '10.' || (wire_id >> 16) % 256 || '.' || (wire_id >> 8) % 256 || '.' || wire_id % 256,
              'ubuntu', 'SHA256:planted', case when status = 'Terminated' then 2 else 0 end,
              case when status = 'Terminated' then at + interval '3 hours' end,
              case when status = 'Terminated' then at + interval '3 hours' end

@@ -22,7 +22,7 @@ export interface PlantedRequest {
   /** The cost, unless said. */
   readonly priced?: bigint;
   readonly reserved?: bigint;
-  readonly outcome?: 'charged' | 'late' | 'unknown_lease' | 'free';
+  readonly outcome?: 'charged' | 'late' | 'unknown_lease' | 'overpriced' | 'free';
   readonly transferId?: TransferId | null;
 }
 

@@ -22,7 +22,7 @@ const prefix = 'mr-storage-';
 export interface StorageNodeOptions {
   /** Of the pool; 64 unless said. The file is sparse. */
   readonly poolGb?: number;
-  /** 5 unless said: tests do not wait long for claims after a restart. */
+  /** 60 unless said: a client that sends nothing for that long, as on a slow machine, loses what it has open. */
   readonly leaseSeconds?: number;
 }
 
@@ -88,7 +88,7 @@ async function startIn(folder: string, options: StorageNodeOptions): Promise<Sto
     MILLRACE_STORAGE_PORT: String(port),
     MILLRACE_STORAGE_HEALTH_PORT: String(healthPort),
     MILLRACE_STORAGE_NFS_PORT: String(nfsPort),
-    MILLRACE_STORAGE_LEASE_SECONDS: String(options.leaseSeconds ?? 5),
+    MILLRACE_STORAGE_LEASE_SECONDS: String(options.leaseSeconds ?? 60),
     MILLRACE_STORAGE_TLS_CERT_FILE: credential.serverCertificateFile,
     MILLRACE_STORAGE_TLS_KEY_FILE: file('node.key'),
     MILLRACE_STORAGE_CLIENT_CERTS_FILE: credential.certificateFile,

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import Stripe from 'stripe';
+import { KEEP_ALIVE_MS } from './doubles/keep-alive.ts';
 import { uniqueId } from './names.ts';
 
 /**
- * A double of Stripe: exactly the two calls that the product makes, over HTTP on loopback, with Stripe's rules for
+ * A double of Stripe: exactly the calls that the product makes, over HTTP on loopback, with Stripe's rules for
  * idempotency keys; and events signed as Stripe signs them. It is not Stripe. It keeps a test from the network, and can
  * do on demand what Stripe does rarely: die before or after the act, refuse, lose a report.
  */
@@ -61,7 +62,10 @@ export async function startStripeDouble(options: { readonly live?: boolean } = {
     failures: [],
     calls: 0,
   };
-  const server = createServer((request, response) => void answer(state, request, response));
+  const server = createServer(
+    { keepAliveTimeout: KEEP_ALIVE_MS },
+    (request, response) => void answer(state, request, response),
+  );
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('The double has no port.');
@@ -140,6 +144,10 @@ function carryOut(state: State, request: IncomingMessage, body: string): readonl
     const session = state.sessions.get(sessionId);
     if (session === undefined) return [404, refusal('invalid_request_error', 'No such session.')];
     return [200, withIntent(session)];
+  }
+  if (request.method === 'GET' && pathname === '/v1/checkout/sessions') {
+    const data = [...state.sessions.values()].filter(({ status }) => status === 'complete');
+    return [200, { object: 'list', url: pathname, has_more: false, data }];
   }
   if (request.method === 'POST' && pathname === '/v1/checkout/sessions') {
     return createSession(state, request, body);

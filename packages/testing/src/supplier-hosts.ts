@@ -45,6 +45,8 @@ export interface JoinWish {
   readonly name: string;
   /** `millrace` unless said. */
   readonly project?: string;
+  /** A file that the script sees in place of /etc/subuid and /etc/subgid. */
+  readonly idRangesFile?: string;
 }
 
 export interface SupplierHosts extends AsyncDisposable {
@@ -94,7 +96,11 @@ export async function startSupplierHosts(count: number): Promise<SupplierHosts> 
 
 async function startHost(number: number): Promise<SupplierHost> {
   const stateDir = stateDirOf(number);
-  const { incusHost } = await ensureUp(['incus-host'], { stateDir, portBase: 'auto' });
+  const { incusHost } = await ensureUp(['incus-host'], {
+    stateDir,
+    portBase: 'auto',
+    databaseInMemory: true,
+  });
   if (incusHost === undefined) throw new Error('The host is up, but has no endpoints.');
   await emptyIncusHost(incusHost);
   return {
@@ -127,12 +133,20 @@ function runJoin(host: IncusHostEndpoints, clientDir: string, wish: JoinWish): P
     INCUS_CONF: clientDir,
     MILLRACE_JOIN_TOKEN: wish.token,
   };
+  const [program = 'sh', ...before] = withIdRanges(wish.idRangesFile);
   return new Promise((resolve, reject) => {
-    execFile('sh', [joinScript, ...args], { env, timeout: 60_000 }, (error, stdout, stderr) => {
+    execFile(program, [...before, joinScript, ...args], { env, timeout: 60_000 }, (error, stdout, stderr) => {
       if (error === null) resolve(stdout);
       else reject(new Error(`join.sh failed: ${stderr}${stdout}`, { cause: error }));
     });
   });
+}
+
+/** The shell, in a mount namespace of its own if it is to see other ranges of ids. */
+function withIdRanges(file: string | undefined): string[] {
+  if (file === undefined) return ['sh'];
+  const bind = 'for name in subuid subgid; do mount --bind "$0" /etc/$name || exit 1; done; exec sh "$@"';
+  return ['unshare', '--mount', '--propagation', 'private', 'sh', '-c', bind, file];
 }
 
 /** Takes down the hosts that nobody has, also those left by runs that were killed. */

@@ -19,7 +19,9 @@ export interface TestValkey {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-const readyMs = 10_000;
+const readyMs = 60_000;
+/** Longer than in production: a busy machine is no failure of Valkey. */
+const commandTimeoutMs = 10_000;
 
 async function waitReady(client: ValkeyClient): Promise<void> {
   const deadlineMs = systemClock.monotonicMs() + readyMs;
@@ -51,7 +53,7 @@ export async function startValkeyServer(): Promise<TestValkey> {
   let child = start();
   const url = `redis://127.0.0.1:${port}`;
   const log = createLogger({ name: 'test', level: 'silent' });
-  const client = await connectValkey({ url, name: 'test', log });
+  const client = await connectValkey({ url, name: 'test', log, commandTimeoutMs });
   await waitReady(client);
   return {
     url,

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { KEEP_ALIVE_MS } from './keep-alive.ts';
 import { openaiStyle } from './openai-style.ts';
 import { sglangStyle } from './sglang-style.ts';
 import { vllmStyle } from './vllm-style.ts';
@@ -90,7 +91,7 @@ export async function startChatDouble(options: ChatDoubleOptions): Promise<ChatD
     load: { running: 0, waiting: 0 },
     left: 0,
   };
-  const server = createServer((request, response) => {
+  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
     answer(state, request, response).catch(() => response.destroy());
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -7,6 +7,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { TLSSocket } from 'node:tls';
 import { makeCertificate, type TestCertificate } from '../certificates.ts';
+import { KEEP_ALIVE_MS } from './keep-alive.ts';
 import {
   answered,
   PretendedIncus,
@@ -95,7 +96,15 @@ export async function startHostileIncus(options: HostileIncusOptions = {}): Prom
   let lie: Lie | null = null;
 
   const server = createServer(
-    { cert: certificate.certificate, key: certificate.key, requestCert: true, rejectUnauthorized: false },
+    {
+      ...{
+        cert: certificate.certificate,
+        key: certificate.key,
+        requestCert: true,
+        rejectUnauthorized: false,
+      },
+      keepAliveTimeout: KEEP_ALIVE_MS,
+    },
     (request, response) => {
       void readAsked(request)
         .then((question) => {

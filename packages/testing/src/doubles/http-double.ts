@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage } from 'node:http';
+import { KEEP_ALIVE_MS } from './keep-alive.ts';
 
 /** A server on loopback that stands in for a program which cannot be had here. */
 export interface HttpDouble {
@@ -24,7 +25,7 @@ export interface DoubleAnswer {
 export async function startHttpDouble(
   answer: (request: DoubleRequest) => DoubleAnswer | Promise<DoubleAnswer>,
 ): Promise<HttpDouble> {
-  const server = createServer((request, response) => {
+  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
     void readRequest(request)
       .then(answer)
       .catch((error: unknown) => ({ status: 500, body: { error: String(error) } }))

@@ -80,6 +80,7 @@ export class PretendedIncus {
     'user.millrace.network': 'tenants',
     'user.millrace.storage-pool': 'default',
     'user.millrace.instance-type': 'container',
+    'user.millrace.network-ipv4': '10.9.0.1/24',
     'user.millrace.ssh-user': 'ubuntu',
     'user.millrace.default-image': 'ubuntu',
   };
@@ -111,7 +112,12 @@ export class PretendedIncus {
       case 'resources':
         return answered(this.resources());
       case 'networks':
-        return answered({ managed: true, status: 'Created', config: { 'ipv4.address': '10.9.0.1/24' } });
+        return answered({
+          managed: true,
+          type: 'bridge',
+          status: 'Created',
+          config: { 'ipv4.address': '10.9.0.1/24' },
+        });
       case 'storage-pools':
         return this.#pool(rest);
       case 'images':

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { makeCertificate, type TestCertificate } from '../certificates.ts';
+import { KEEP_ALIVE_MS } from './keep-alive.ts';
 
 /** What reached a receiver. */
 export interface ReceivedDelivery {
@@ -40,9 +41,12 @@ export async function startWebhookReceiver(options: ReceiverOptions = {}): Promi
   const { host = '127.0.0.1', dnsNames = [] } = options;
   const own = options.certificate ?? (await makeCertificate('receiver', { dnsNames }));
   let connections = 0;
-  const server = createServer({ cert: own.certificate, key: own.key }, (request, response) => {
-    void take(request, response).catch(() => response.destroy());
-  });
+  const server = createServer(
+    { cert: own.certificate, key: own.key, keepAliveTimeout: KEEP_ALIVE_MS },
+    (request, response) => {
+      void take(request, response).catch(() => response.destroy());
+    },
+  );
   server.on('connection', () => (connections += 1));
   server.listen(0, host);
   await once(server, 'listening');

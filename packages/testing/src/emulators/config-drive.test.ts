@@ -36,6 +36,7 @@ test('a config drive is read as the engine writes it', () => {
     sshKeys: ['ssh-ed25519 AAAA one', 'ssh-ed25519 BBBB two'],
     userData: '#!/bin/sh\necho hello\n',
     networkData: { links: [] },
+    hostKey: null,
   });
 });
 

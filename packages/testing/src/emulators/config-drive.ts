@@ -7,6 +7,8 @@ export interface ConfigDrive {
   readonly sshKeys: readonly string[];
   readonly userData: string | null;
   readonly networkData: unknown;
+  /** The private host key, as cloud-init finds it in the vendor data. */
+  readonly hostKey: string | null;
 }
 
 /** From the form in which the engine hands it to the deploy agent: an image, compressed, in base64. */
@@ -24,5 +26,16 @@ export function readConfigDrive(text: string): ConfigDrive {
     sshKeys: Object.values(metaData.public_keys ?? {}).map((line) => line.trim()),
     userData: read('user_data'),
     networkData: networkData === null ? null : JSON.parse(networkData),
+    // Ironic writes `vendor_data` as the second of the two files that cloud-init reads.
+    hostKey: hostKeyIn(read('vendor_data2.json')),
   };
+}
+
+/** cloud-init reads its part as YAML; the platform writes the part of YAML that is JSON. */
+function hostKeyIn(vendorData: string | null): string | null {
+  const parts = JSON.parse(vendorData ?? '{}') as { readonly 'cloud-init'?: string };
+  const text = (parts['cloud-init'] ?? '').replace(/^#cloud-config\n/, '');
+  if (text === '') return null;
+  const config = JSON.parse(text) as { readonly ssh_keys?: { readonly ed25519_private?: string } };
+  return config.ssh_keys?.ed25519_private ?? null;
 }

@@ -194,6 +194,6 @@ async function deploy(machine: EmulatedMachine, step: Step | undefined): Promise
     .update(bytes)
     .digest('hex');
   if (hash !== image.os_hash_value) throw new Error('The image is not the one that was announced.');
-  const config = { hostname: null, sshKeys: [], userData: null, networkData: null };
+  const config = { hostname: null, sshKeys: [], userData: null, networkData: null, hostKey: null };
   machine.disk = { image: bytes, config: configdrive ? readConfigDrive(configdrive) : config };
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { EmulatedMachine, type WrittenDisk } from './emulated-machine.ts';
 import { managerAnswer, systemAnswer } from './redfish.ts';
 
-const nothing = { hostname: null, sshKeys: [], userData: null, networkData: null };
+const nothing = { hostname: null, sshKeys: [], userData: null, networkData: null, hostKey: null };
 const disk: WrittenDisk = { image: Buffer.from('an image'), config: nothing };
 
 function machineThatCounts(): { machine: EmulatedMachine; running: () => number } {

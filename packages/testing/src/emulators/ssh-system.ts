@@ -56,7 +56,7 @@ async function install({ uuid }: EmulatedMachine, { config }: WrittenDisk): Prom
   );
   await program(path.join(bin, 'nvidia-smi'), `cat <<'GPUS'\n${gpus.join('')}GPUS\n`);
   await program(path.join(bin, 'hostname'), `echo '${config.hostname ?? 'localhost'}'\n`);
-  return { home, bin, hostKey: newHostKey() };
+  return { home, bin, hostKey: config.hostKey ?? newHostKey() };
 }
 
 async function program(file: string, text: string): Promise<void> {
