@@ -1,4 +1,6 @@
-import { atMost, defineBench } from '@millrace/kits';
+import type { HeapProfiler } from 'node:inspector';
+import { Session } from 'node:inspector/promises';
+import { atMost, defineBench, type BenchReport } from '@millrace/kits';
 import { contract } from '@millrace/contract';
 import type { AnswerFacts } from '../packages/inference/src/adapters/adapter.ts';
 import { dialects } from '../packages/inference/src/adapters/chat-adapter.ts';
@@ -40,39 +42,84 @@ const facts: AnswerFacts = {
   model: 'acme/chat',
   createdSeconds: 1_794_749_711,
   costOf: ({ completion }) => completion,
+  leastPrompt: () => 1,
 };
+
+const { request } = createChatReader(contract.schemas.chatRequest)({
+  model: 'acme/chat',
+  stream: true,
+  messages: [{ role: 'user', content: 'Hi' }],
+});
+const tell = (shortcuts: boolean): number => {
+  let bytes = 0;
+  for (let turn = 0; turn < STREAMS; turn += 1) {
+    const told = new EventStream({
+      form: chatForm(request),
+      dialect: dialects['llama.cpp'],
+      wish: { choices: 1, choicesPerPrompt: 1, includeUsage: false },
+      facts,
+      shortcuts,
+    });
+    for (const chunk of stream) bytes += told.push(chunk).length;
+    bytes += told.end().length;
+  }
+  return bytes;
+};
+const copy = (): number => {
+  let bytes = 0;
+  for (let turn = 0; turn < STREAMS; turn += 1) {
+    for (const chunk of stream) bytes += Buffer.from(chunk).length;
+  }
+  return bytes;
+};
+
+const HEAP_SAMPLE_BYTES = 1_024;
+
+const bytesBelow = ({ selfSize, children }: HeapProfiler.SamplingHeapProfileNode): number =>
+  children.reduce((sum, child) => sum + bytesBelow(child), selfSize);
+
+/** Bytes allocated by `work`, by V8's sampling heap profiler, which also counts what was collected meanwhile. */
+async function allocatedBytes(work: () => void): Promise<number> {
+  const session = new Session();
+  session.connect();
+  try {
+    await session.post('HeapProfiler.startSampling', {
+      samplingInterval: HEAP_SAMPLE_BYTES,
+      includeObjectsCollectedByMajorGC: true,
+      includeObjectsCollectedByMinorGC: true,
+    });
+    work();
+    const { profile } = await session.post('HeapProfiler.stopSampling');
+    return bytesBelow(profile.head);
+  } finally {
+    session.disconnect();
+  }
+}
+
+/** Bytes and allocations, which do not depend on the machine's speed. */
+async function counts(): Promise<BenchReport> {
+  const [bytes, bytesByJson] = [tell(true), tell(false)];
+  const [ours, json] = [await allocatedBytes(() => tell(true)), await allocatedBytes(() => tell(false))];
+  const perEvent = (allocated: number): number => Math.round(allocated / STREAMS / EVENTS);
+  return {
+    figures: {
+      'bytes sent': bytes,
+      'bytes sent, every event through JSON': bytesByJson,
+      'bytes allocated for an event': perEvent(ours),
+      'bytes allocated for an event, through JSON': perEvent(json),
+    },
+    bars: [
+      atMost('bytes sent, difference from JSON', 0, Math.abs(bytes - bytesByJson)),
+      atMost('allocations, times those through JSON', 0.5, Number((ours / json).toFixed(2))),
+    ],
+  };
+}
 
 export const bench = defineBench({
   name: 'chat-stream',
   about: `A stream of ${EVENTS} events told again in our name, against each event parsed and written anew, and a bare copy.`,
+  counts,
   async run({ measure }) {
-    const { request } = createChatReader(contract.schemas.chatRequest)({
-      model: 'acme/chat',
-      stream: true,
-      messages: [{ role: 'user', content: 'Hi' }],
-    });
-    const tell = (shortcuts: boolean): number => {
-      let bytes = 0;
-      for (let turn = 0; turn < STREAMS; turn += 1) {
-        const told = new EventStream({
-          form: chatForm(request),
-          dialect: dialects['llama.cpp'],
-          wish: { choices: 1, choicesPerPrompt: 1, includeUsage: false },
-          facts,
-          shortcuts,
-        });
-        for (const chunk of stream) bytes += told.push(chunk).length;
-        bytes += told.end().length;
-      }
-      return bytes;
-    };
-    const copy = (): number => {
-      let bytes = 0;
-      for (let turn = 0; turn < STREAMS; turn += 1) {
-        for (const chunk of stream) bytes += Buffer.from(chunk).length;
-      }
-      return bytes;
-    };
     const sides = await measure(
       {
         'bare copy': async () => copy(),

@@ -1,11 +1,12 @@
 import { applyLedger, type LedgerCommand } from '@millrace/core/ledger';
-import { atLeast, atMost, defineBench } from '@millrace/kits';
+import { atLeast, atMost, defineBench, type BenchReport, type CountRun } from '@millrace/kits';
 import { toUuid, type OrgId } from '@millrace/platform/ids';
 import { nanoUsd, negateUsd, share } from '@millrace/platform/money';
 import { ensureUp } from '@millrace/services';
 import { createOrganisation, createTestDatabase, testIds, type TestDatabase } from '@millrace/testing';
 import { createRandom } from '@millrace/testing/random';
 import { Pool } from 'pg';
+import { statementsOf } from './api/statements.ts';
 
 const ACCOUNTS = 1_000;
 const BATCH = 500;
@@ -13,6 +14,7 @@ const WRITERS = 4;
 const HOLDERS = 16;
 const POSTERS = 2;
 const CALLERS = 4;
+const CHARGE_STATEMENTS = 5;
 const FUNDS = nanoUsd(1_000_000_000_000_000n);
 const CHARGE = nanoUsd(1_234_567n);
 
@@ -152,10 +154,38 @@ function keepPosting(database: TestDatabase, orgIds: readonly OrgId[]): { stop()
 
 const times = <T>(count: number, make: () => T): T[] => Array.from({ length: count }, make);
 
+/** A batch is written with as many statements as one charge is, however large it is. */
+async function counts({ note }: CountRun): Promise<BenchReport> {
+  await ensureUp(['postgres']);
+  await using database = await createTestDatabase();
+  const orgIds: OrgId[] = [];
+  for (let made = 0; made < 20; made += 1) orgIds.push(await createOrganisation(database.db));
+  await apply(database, orgIds.map(fund));
+  const count = async (commands: readonly LedgerCommand[]): Promise<number> =>
+    (await statementsOf(() => apply(database, commands))).length;
+  const one = await count([charge(pickFrom(orgIds))]);
+  const batch = await count(times(BATCH, () => charge(pickFrom(orgIds))));
+  const held = await count([hold(pickFrom(orgIds))]);
+  note(`one charge: ${one} statements, ${BATCH} charges: ${batch}, one hold: ${held}`);
+  return {
+    figures: {
+      'statements of one charge': one,
+      [`statements of ${BATCH} charges`]: batch,
+      'statements of a hold': held,
+    },
+    bars: [
+      atMost('statements of one charge', CHARGE_STATEMENTS, one),
+      atMost(`statements of ${BATCH} charges`, CHARGE_STATEMENTS, batch),
+      atMost('statements of a hold', CHARGE_STATEMENTS, held),
+    ],
+  };
+}
+
 export const bench = defineBench({
   name: 'ledger',
   about:
     'Charges in batches against the same rows written by unnest with no checks; a hold against an indexed update.',
+  counts,
   async run({ measure, note }) {
     await ensureUp(['postgres']);
     await using database = await createTestDatabase({ isSynced: true, poolSize: HOLDERS });
@@ -231,7 +261,6 @@ export const bench = defineBench({
         bars: [
           atLeast('share of bare over 1000 accounts', 0.4, share(spread, bareRate)),
           atLeast('share of bare on one hot account', 0.3, share(hotRate, bareRate)),
-          atLeast('transfers a second over 1000 accounts', 10_000, spread),
           atMost(
             'hold p99 under load against a bare update',
             5,

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { atLeast, atMost, defineBench, type BenchRun, type Measure } from '@millrace/kits';
+import { atLeast, atMost, defineBench, type BenchReport, type BenchRun, type Measure } from '@millrace/kits';
 import { systemClock } from '@millrace/platform/clock';
 import { toUuid } from '@millrace/platform/ids';
 import { ensureUp } from '@millrace/services';
@@ -26,6 +26,8 @@ const SUPPLIERS = 100;
 const CLIENTS = 4;
 const UPDATES = 10;
 const UPDATED_SHARE = 0.01;
+/** Measured: 0.06. */
+const UPDATE_SHARE_OF_FILLING = 0.15;
 
 const random = createRandom(3);
 
@@ -115,10 +117,40 @@ function residentMib(pid: number): number {
   return Math.round(Number(kib) / 1024);
 }
 
+const COUNTED_MACHINES = 1_000;
+const BYTES_A_MACHINE = 1_300;
+const PACKED_BYTES_A_MACHINE = 160;
+
+/** Bytes of the whole list for each machine, plain and compressed. */
+async function counts(): Promise<BenchReport> {
+  await ensureUp(['postgres', 'valkey', 'nats']);
+  await using database = await createTestDatabase({ statementTimeoutMs: 300_000 });
+  await plantMarket(database, { machines: COUNTED_MACHINES, suppliers: 10 });
+  // A slow machine polls many times until the list is there, and the rate limit must not refuse it.
+  const env = { MILLRACE_RATE_LIMIT_ANONYMOUS_RPM: '1000000' };
+  await using api = await startApiProcess({ database, names: testNames(), env });
+  const caller = createListingCaller(api.url, 1);
+  try {
+    await filled(caller);
+    const { body } = await caller.read({});
+    const [plain, packed] = [gunzipSync(body).length / COUNTED_MACHINES, body.length / COUNTED_MACHINES];
+    return {
+      figures: { 'bytes a machine': Math.round(plain), 'bytes a machine, compressed': Math.round(packed) },
+      bars: [
+        atMost('bytes a machine', BYTES_A_MACHINE, Math.round(plain)),
+        atMost('bytes a machine, compressed', PACKED_BYTES_A_MACHINE, Math.round(packed)),
+      ],
+    };
+  } finally {
+    caller.close();
+  }
+}
+
 export const bench = defineBench({
   name: 'listing',
   about:
     'The listing of 100 000 machines by an api process, against a bare node:http server that sends the same bytes.',
+  counts,
   async run(run) {
     await ensureUp(['postgres', 'valkey', 'nats']);
     const sales = await measureSales(run);
@@ -174,6 +206,7 @@ export const bench = defineBench({
         updatesMs.push(await measureUpdate(database, market, ours));
       const share = lists['the whole list'].perSecond / lists['bare node:http'].perSecond;
       const slowest = Math.max(...Object.values<Measure>(filtered).map(({ p99Ms }) => p99Ms));
+      const slowestP50 = Math.max(...Object.values<Measure>(filtered).map(({ p50Ms }) => p50Ms));
       return {
         figures: {
           ...lists,
@@ -193,8 +226,16 @@ export const bench = defineBench({
         },
         bars: [
           atLeast('whole list, in the rate of bare node:http', 0.5, Math.round(share * 100) / 100),
-          atMost('filtered, slowest p99, ms', 50, slowest),
-          atMost('update of 1 % visible, slowest, ms', 1_000, Math.round(Math.max(...updatesMs))),
+          atMost(
+            'filtered, slowest p99, times the slowest p50',
+            7,
+            Number((slowest / slowestP50).toFixed(2)),
+          ),
+          atMost(
+            'update of 1 % visible, slowest, in the time of filling the list',
+            UPDATE_SHARE_OF_FILLING,
+            Number((Math.max(...updatesMs) / filledMs).toFixed(2)),
+          ),
           ...sales.bars,
         ],
       };

@@ -1,18 +1,22 @@
 import { sweepMeters } from '@millrace/core/metering';
-import { atMost, defineBench } from '@millrace/kits';
+import { atMost, defineBench, type BenchReport, type CountRun } from '@millrace/kits';
 import { systemClock } from '@millrace/platform/clock';
 import { createLogger } from '@millrace/platform/log';
 import { groupsOf, share, splitBy } from '@millrace/platform/money';
 import { outboxShards } from '@millrace/platform/outbox';
 import { ensureUp } from '@millrace/services';
-import { createTestDatabase, type TestDatabase } from '@millrace/testing';
+import { createTestDatabase, databaseAt, type TestDatabase } from '@millrace/testing';
 import type { Client } from 'pg';
+import { statementsOf } from './api/statements.ts';
 
 const METERS = 1_000_000;
 const METERS_IN_QUICK = 60_000;
 const METERS_PER_ORGANISATION = 100;
 const MINUTES = 60;
 const ROUNDS = 5;
+/** Both post fewer meters than one batch holds. */
+const COUNTED_METERS = [600, 12_000];
+const SWEEP_STATEMENTS = 16;
 const HOUR_MS = 3_600_000;
 
 /** A UUIDv7 for each number; the last byte, by which an organisation has its shard, counts through. */
@@ -73,17 +77,47 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 const middle = (values: readonly number[]): number =>
   Math.round(values.toSorted((left, right) => left - right)[Math.floor(values.length * 0.5)] ?? 0);
 
+const allShards = Array.from({ length: outboxShards }, (_, shard) => shard);
+
+/** Statements of a sweep that posts one meter in sixty: they grow with batches, never with organisations. */
+async function counts({ note }: CountRun): Promise<BenchReport> {
+  await ensureUp(['postgres']);
+  const log = createLogger({ name: 'bench', level: 'error' });
+  const figures: Record<string, number> = {};
+  let missed = 0;
+  for (const meters of COUNTED_METERS) {
+    await using database = await createTestDatabase({ statementTimeoutMs: 120_000 });
+    const client = await database.connect();
+    const now = new Date(systemClock.nowMs() - HOUR_MS);
+    await fill(database, client, meters, now);
+    await client.end();
+    const statements = await statementsOf(async () => {
+      const { posted } = await sweepMeters(databaseAt(database.db, now), { shards: allShards, log });
+      missed += Math.max(0, splitBy(meters, MINUTES)[0] - posted);
+    });
+    figures[`statements of a sweep over ${meters} meters`] = statements.length;
+    note(`${meters} meters: ${statements.length} statements`);
+  }
+  return {
+    figures,
+    bars: [
+      ...Object.entries(figures).map(([what, value]) => atMost(what, SWEEP_STATEMENTS, value)),
+      atMost('meters not posted that were due', 0, missed),
+    ],
+  };
+}
+
 export const bench = defineBench({
   name: 'metering',
   about:
     'One sweep over a million open meters, one in sixty posting, with its look at every wallet, against a bare UPDATE of a million such rows.',
+  counts,
   async run({ note, quick }) {
     await ensureUp(['postgres']);
     const meters = quick ? METERS_IN_QUICK : METERS;
     await using database = await createTestDatabase({ isSynced: true, statementTimeoutMs: 120_000 });
     const client = await database.connect();
     const log = createLogger({ name: 'bench', level: 'error' });
-    const shards = Array.from({ length: outboxShards }, (_, shard) => shard);
     const startMs = systemClock.nowMs() - HOUR_MS;
     note(`set up in ${Math.round(await timed(() => fill(database, client, meters, new Date(startMs))))} ms`);
 
@@ -105,7 +139,7 @@ export const bench = defineBench({
       const now = new Date(startMs + round * 60_000);
       sweepMs.push(
         await timed(async () => {
-          const report = await sweepMeters(database.db, { shards, now, log });
+          const report = await sweepMeters(databaseAt(database.db, now), { shards: allShards, log });
           posted += report.posted;
           wallets = report.wallets;
         }),

@@ -96,6 +96,7 @@ export const bench = defineBench({
   name: 'provision',
   about:
     'POST to Running on a real Incus cluster, proof and billing included, against the same container made on bare Incus and logged into.',
+  counts: null,
   async run(run) {
     const stack = await openRentalStack();
     const bare = connectBareIncus(stack.incus);

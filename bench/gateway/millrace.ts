@@ -1,3 +1,4 @@
+import { createClient } from '@redis/client';
 import { openInferenceStack } from '../../tests/stack/inference-stack.ts';
 import {
   addDeployment,
@@ -10,12 +11,28 @@ import { MODEL, type Gateway, type Started } from './sides.ts';
 const PRICES = { prompt_token: 1_000, cached_prompt_token: 100, completion_token: 5_000 };
 const BALANCE_NANO_USD = 1_000_000_000_000_000n;
 
+export interface StartedMillrace extends Started {
+  /** Scripts that the Valkey of the credit leases has run so far, by its own count. */
+  scriptCalls(): Promise<number>;
+}
+
+async function scriptCallsOf(url: string): Promise<number> {
+  const client = createClient({ url });
+  await client.connect();
+  const stats = await client.info('commandstats');
+  client.destroy();
+  return [...stats.matchAll(/^cmdstat_evalsha:calls=(\d+)/gm)].reduce(
+    (sum, [, calls]) => sum + Number(calls),
+    0,
+  );
+}
+
 /**
  * The product, and a request that is checked in every way there is: a key with limits of requests, tokens and money, an
  * organisation with its own, a model with its own, money that is reserved and settled, usage that is stored before that.
  * The double behind it is told to be vLLM, which counts in every chunk: the dearest of the dialects.
  */
-export async function startMillrace(upstream: Gateway): Promise<Started> {
+export async function startMillrace(upstream: Gateway): Promise<StartedMillrace> {
   const stack = await openInferenceStack({ llamas: [] });
   try {
     const operator = await seedOperator(stack);
@@ -37,6 +54,7 @@ export async function startMillrace(upstream: Gateway): Promise<Started> {
       headers: { authorization: `Bearer ${key}` },
       model: MODEL,
       output: () => stack.output(),
+      scriptCalls: () => scriptCallsOf(stack.valkey.url),
       [Symbol.asyncDispose]: () => stack.close(),
     };
   } catch (error) {

@@ -58,7 +58,7 @@ const flags = [
   '--disable-dev-shm-usage',
 ];
 /** Longer than anything that a person would wait for, on two cores that do much else. */
-const ACTION_TIMEOUT_MS = 15_000;
+const ACTION_TIMEOUT_MS = 60_000;
 
 /** Where somebody may come from: as far as limits go, a machine of its own. */
 export function someAddress(): string {

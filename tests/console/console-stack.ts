@@ -11,7 +11,8 @@ export interface ConsoleStack extends MockStack, Place {
 export async function openConsoleStack(options: { readonly gateway?: boolean } = {}): Promise<ConsoleStack> {
   buildConsole();
   const smtp = await startSmtpServer();
-  const stack = await openMockStack({ ...options, env: peopleEnv(smtp) });
+  // The tests plant invoices, statements and machines for which no money was moved.
+  const stack = await openMockStack({ ...options, env: peopleEnv(smtp), books: 'planted' });
   return {
     ...stack,
     db: stack.database.db,

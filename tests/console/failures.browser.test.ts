@@ -1,4 +1,5 @@
 import { newProofKey } from '@millrace/compute/proof';
+import { startStopwatch, stretchedMs } from '@millrace/testing';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openBrowser, type TestBrowser, type Visit } from './browser.ts';
@@ -103,11 +104,11 @@ describe.concurrent('a rental', () => {
         'millrace.fault.for_ms=110000',
       ]);
       const state = stateOf(tab.page);
-      await state.getByText('Running:').waitFor({ timeout: 60_000 });
+      await state.getByText('Running:').waitFor({ timeout: 180_000 });
       await state.getByText('Unknown:').waitFor({ timeout: 150_000 });
       await state.getByText(/Nothing was heard of its host since/).waitFor();
       await state.getByText(/It is not billed since/).waitFor();
-      await state.getByText('Running:').waitFor({ timeout: 90_000 });
+      await state.getByText('Running:').waitFor({ timeout: 180_000 });
     });
   }, 360_000);
 
@@ -116,7 +117,7 @@ describe.concurrent('a rental', () => {
       const { page } = tab;
       await order(tab, 'stuck', ['millrace.fault=stuck-terminate', 'millrace.fault.for_ms=30000']);
       const state = stateOf(page);
-      await state.getByText('Running:').waitFor({ timeout: 60_000 });
+      await state.getByText('Running:').waitFor({ timeout: 180_000 });
       await page.getByRole('button', { name: 'Terminate' }).click();
       await page.getByRole('alertdialog').getByRole('button', { name: 'Terminate' }).click();
       await state.getByText('Terminating:').waitFor();
@@ -124,7 +125,7 @@ describe.concurrent('a rental', () => {
       // Whoever looks again some minutes later, as far as the page can tell.
       await page.clock.setFixedTime(Date.now() + 180_000);
       await state.getByText(/The machine has not been released yet, after 3 min/).waitFor();
-      await state.getByText('Terminated:').waitFor({ timeout: 90_000 });
+      await state.getByText('Terminated:').waitFor({ timeout: 180_000 });
     });
   }, 240_000);
 });
@@ -134,14 +135,14 @@ test('what another did is on the screen within two seconds, and nobody reloads',
     const { page } = tab;
     await order(tab, 'watched', ['team=research']);
     const state = stateOf(page);
-    await state.getByText('Running:').waitFor({ timeout: 60_000 });
+    await state.getByText('Running:').waitFor({ timeout: 180_000 });
     const id = Number(/\/rentals\/(\d+)/.exec(page.url())?.[1] ?? expect.fail(page.url()));
     const before = performance.now();
     await call('POST', '/v2/on-demand/virtual-machine-rentals/terminate', { rentalId: id, reason: 'done' });
     const answered = performance.now();
+    const stopwatch = startStopwatch();
     await state.getByText(/Terminating:|Terminated:/).waitFor();
-    expect(performance.now() - answered, `the call took ${Math.round(answered - before)} ms`).toBeLessThan(
-      2_000,
-    );
+    const shownMs = await stopwatch.elapsedMs();
+    expect(shownMs, `the call took ${Math.round(answered - before)} ms`).toBeLessThan(stretchedMs(2_000));
   });
 }, 120_000);

@@ -66,39 +66,35 @@ interface ListedKey {
   readonly createdAt: string;
 }
 
-test(
-  'a model answers in the browser, with a key of an hour that is made once, kept nowhere and shown nowhere',
-  { timeout: 120_000 },
-  () =>
-    inTestMode(async ({ page, goto }) => {
-      await goto(`/playground?model=${MOCK_MODEL}`);
-      const first = await ask(page, 'Tell me of the mill.');
-      expect(await first.innerText()).toMatch(/Tokens in\s+\d+\s+Tokens out\s+\d+\s+Cost\s+\$0\.00/);
-      await ask(page, 'And of the river?');
-      const { items } = (await call('GET', '/v2/api-keys')) as { readonly items: readonly ListedKey[] };
-      const [made, ...more] = items.filter(({ name }) => name === 'Playground');
-      expect(more).toEqual([]);
-      expect(made?.scopes.toSorted()).toEqual(['inference:read', 'inference:write']);
-      const lastsMs = Date.parse(made?.expiresAt ?? '') - Date.parse(made?.createdAt ?? '');
-      expect(Math.abs(lastsMs - 3_600_000)).toBeLessThan(60_000);
-      const kept = await page.evaluate(
-        'JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])',
-      );
-      expect(kept).not.toContain('mr_test_');
-      await page.getByRole('button', { name: 'View code' }).click();
-      for (const language of ['curl', 'Python', 'JavaScript', 'Command line']) {
-        await page.getByRole('tab', { name: language }).click();
-        const code = await page.getByRole('region', { name: `${language} code` }).innerText();
-        expect(code).toContain(MOCK_MODEL);
-        expect(code).not.toContain('mr_test_');
-      }
-      await page.keyboard.press('Escape');
-      // What was said before goes along, and the answer can be looked up.
-      await page.getByRole('link', { name: 'How it ran' }).last().click();
-      await page.getByRole('table', { name: 'Attempts at engines' }).waitFor();
-      await page.getByText(/\d+ in, 0 of them cached; \d+ out/).waitFor();
-    }),
-);
+test('a model answers in the browser, with a key of an hour that is made once for all loads, kept for the tab and shown nowhere', () =>
+  inTestMode(async ({ page, goto }) => {
+    await goto(`/playground?model=${MOCK_MODEL}`);
+    const first = await ask(page, 'Tell me of the mill.');
+    expect(await first.innerText()).toMatch(/Tokens in\s+\d+\s+Tokens out\s+\d+\s+Cost\s+\$0\.00/);
+    await goto(`/playground?model=${MOCK_MODEL}`);
+    await ask(page, 'Tell me of the mill.');
+    await ask(page, 'And of the river?');
+    const { items } = (await call('GET', '/v2/api-keys')) as { readonly items: readonly ListedKey[] };
+    const [made, ...more] = items.filter(({ name }) => name === 'Playground');
+    expect(more).toEqual([]);
+    expect(made?.scopes.toSorted()).toEqual(['inference:read', 'inference:write']);
+    const lastsMs = Date.parse(made?.expiresAt ?? '') - Date.parse(made?.createdAt ?? '');
+    expect(Math.abs(lastsMs - 3_600_000)).toBeLessThan(60_000);
+    const kept = await page.evaluate('JSON.stringify([{ ...localStorage }, document.cookie])');
+    expect(kept).not.toContain('mr_test_');
+    await page.getByRole('button', { name: 'View code' }).click();
+    for (const language of ['curl', 'Python', 'JavaScript', 'Command line']) {
+      await page.getByRole('tab', { name: language }).click();
+      const code = await page.getByRole('region', { name: `${language} code` }).innerText();
+      expect(code).toContain(MOCK_MODEL);
+      expect(code).not.toContain('mr_test_');
+    }
+    await page.keyboard.press('Escape');
+    // What was said before goes along, and the answer can be looked up.
+    await page.getByRole('link', { name: 'How it ran' }).last().click();
+    await page.getByRole('table', { name: 'Attempts at engines' }).waitFor();
+    await page.getByText(/\d+ in, 0 of them cached; \d+ out/).waitFor();
+  }));
 
 test('models and their prices are for everybody to see; who wants to try one signs in', () =>
   browser.visit({ url: stack.apiUrl, expected: [signedOut] }, async ({ page, goto }) => {
@@ -109,36 +105,36 @@ test('models and their prices are for everybody to see; who wants to try one sig
     expect(page.url()).toContain(encodeURIComponent(MOCK_MODEL));
   }));
 
-test(
-  'a machine of the marketplace: found, rented at the price that was shown, watched, ended, with a receipt',
-  { timeout: 120_000 },
-  () =>
-    inTestMode(async ({ page, goto }) => {
-      await goto('/marketplace?gpu=H200');
-      const row = page.getByRole('row', { name: /H200/ }).first();
-      const listed = await nanoIn(row);
-      await row.getByRole('link', { name: /^Rent/ }).click();
-      await page.getByRole('spinbutton', { name: 'GPUs' }).fill('2');
-      const hour = page.getByRole('strong');
-      await expect.poll(() => nanoIn(hour)).toBe(listed * 2n);
-      await page.getByRole('button', { name: 'Rent it' }).click();
-      await page.getByRole('region', { name: 'SSH command' }).waitFor({ timeout: 60_000 });
-      const name = await page.getByRole('heading', { level: 1 }).innerText();
-      expect(await call('GET', `/v2/marketplace/instances/${name}`)).toMatchObject({
-        status: 'online',
-        gpuCount: 2,
-        // Agreed at what test mode costs.
-        costPerHourNanoUsd: '0',
-      });
-      await page.getByRole('button', { name: 'Terminate' }).click();
-      const dialog = page.getByRole('alertdialog');
-      await dialog.getByLabel(`Type ${name} to go on`).fill(name);
-      await dialog.getByRole('button', { name: 'Terminate' }).click();
-      await page.getByRole('heading', { level: 2, name: 'Receipt' }).waitFor();
-      await expect
-        .poll(() => page.getByText('terminated', { exact: true }).count(), { timeout: 60_000 })
-        .toBe(1);
-      await goto('/instances?view=history');
-      await page.getByRole('link', { name }).waitFor();
-    }),
-);
+test('a machine of the marketplace: found, rented at the price that was shown, watched, ended, with a receipt', () =>
+  inTestMode(async ({ page, goto }) => {
+    await goto('/marketplace?gpu=H200');
+    const row = page.getByRole('row', { name: /H200/ }).first();
+    const listed = await nanoIn(row);
+    await row.getByText(/each, unverified$/).waitFor();
+    await row.getByRole('link', { name: /^Rent/ }).click();
+    await page.getByRole('heading', { level: 1, name: /^Rent .*H200.* \(unverified\)$/ }).waitFor();
+    await page.getByText(/^\d+ × .*H200.* \(unverified\)$/).waitFor();
+    await page.getByRole('spinbutton', { name: 'GPUs' }).fill('2');
+    const hour = page.getByRole('strong');
+    await expect.poll(() => nanoIn(hour)).toBe(listed * 2n);
+    await page.getByRole('button', { name: 'Rent it' }).click();
+    await page.getByRole('region', { name: 'SSH command' }).waitFor({ timeout: 180_000 });
+    const name = await page.getByRole('heading', { level: 1 }).innerText();
+    expect(await call('GET', `/v2/marketplace/instances/${name}`)).toMatchObject({
+      status: 'online',
+      gpuCount: 2,
+      gpuVerification: 'unverified',
+      // Agreed at what test mode costs.
+      costPerHourNanoUsd: '0',
+    });
+    await page.getByRole('button', { name: 'Terminate' }).click();
+    const dialog = page.getByRole('alertdialog');
+    await dialog.getByLabel(`Type ${name} to go on`).fill(name);
+    await dialog.getByRole('button', { name: 'Terminate' }).click();
+    await page.getByRole('heading', { level: 2, name: 'Receipt' }).waitFor();
+    await expect
+      .poll(() => page.getByText('terminated', { exact: true }).count(), { timeout: 60_000 })
+      .toBe(1);
+    await goto('/instances?view=history');
+    await page.getByRole('link', { name }).waitFor();
+  }));

@@ -148,11 +148,11 @@ test('a rental is stopped, started and renamed, and each control that is off say
     await dialog.getByRole('radio', { name: 'Give them back' }).check();
     await dialog.getByText('There may be none.').waitFor();
     await dialog.getByRole('button', { name: 'Stop and give the GPUs back' }).click();
-    await page.getByText('off, GPUs given back').waitFor({ timeout: 30_000 });
+    await page.getByText('off, GPUs given back').waitFor({ timeout: 90_000 });
     await page.getByText('It is switched off. Start it to log in.').waitFor();
 
     await page.getByRole('button', { name: 'Start' }).click();
-    await page.getByRole('region', { name: 'SSH command', exact: true }).waitFor({ timeout: 60_000 });
+    await page.getByRole('region', { name: 'SSH command', exact: true }).waitFor({ timeout: 180_000 });
 
     await page.getByRole('tab', { name: 'Settings' }).click();
     expect(new URL(page.url()).searchParams.get('tab')).toBe('settings');
@@ -176,17 +176,35 @@ test('a volume is made for the price that is shown, snapshotted, and deleted onl
     await dialog.getByText('30 days').waitFor();
     await dialog.getByRole('button', { name: 'Create' }).click();
     await page.getByRole('heading', { level: 1, name: 'datasets' }).waitFor();
-    await stateOf(page).getByText('Active:').waitFor({ timeout: 30_000 });
+    await stateOf(page).getByText('Active:').waitFor({ timeout: 90_000 });
     await page.getByRole('region', { name: 'mount commands' }).waitFor();
 
     await page.getByLabel('Label of a new snapshot').fill('before');
     await page.getByRole('button', { name: 'Take a snapshot' }).click();
-    await page.getByRole('row', { name: /before.*ready/ }).waitFor({ timeout: 30_000 });
+    await page.getByRole('row', { name: /before.*ready/ }).waitFor({ timeout: 90_000 });
+
+    await page.getByRole('button', { name: 'Restore', exact: true }).click();
+    const restoring = page.getByRole('dialog', { name: 'Restore before' });
+    await restoring.getByLabel('Restore it into').selectOption('same-volume');
+    expect(await restoring.getByRole('button', { name: 'Replace datasets' }).isDisabled()).toBe(true);
+    await restoring.getByLabel('Type datasets to go on').fill('datasets');
+    await restoring.getByRole('button', { name: 'Replace datasets' }).click();
+    await restoring.waitFor({ state: 'hidden' });
+    await stateOf(page).getByText('Active:').waitFor({ timeout: 90_000 });
+    await page.getByRole('button', { name: 'Restore', exact: true }).click();
+    await restoring.getByLabel('Label of the new volume').fill('datasets-old');
+    await restoring.getByText('30 days').waitFor();
+    await restoring.getByRole('button', { name: 'Restore into a new volume' }).click();
+    await page.getByRole('heading', { level: 1, name: 'datasets-old' }).waitFor();
+    await stateOf(page).getByText('Active:').waitFor({ timeout: 90_000 });
+    await page.getByText('512 GB in').waitFor();
+    await page.goBack();
+    await page.getByRole('heading', { level: 1, name: 'datasets', exact: true }).waitFor();
 
     await page.getByRole('button', { name: 'Grow or rename' }).click();
     await page.getByRole('dialog').getByLabel('Size in GB').fill('768');
     await page.getByRole('button', { name: 'Grow to 768 GB' }).click();
-    await page.getByText('768 GB in').waitFor({ timeout: 30_000 });
+    await page.getByText('768 GB in').waitFor({ timeout: 90_000 });
 
     await page.getByRole('button', { name: 'Delete', exact: true }).first().click();
     const sure = page.getByRole('alertdialog', { name: 'Delete datasets?' });
@@ -194,5 +212,33 @@ test('a volume is made for the price that is shown, snapshotted, and deleted onl
     await sure.getByLabel('Type datasets to go on').fill('datasets');
     await sure.getByRole('button', { name: 'Delete' }).click();
     await page.getByRole('row', { name: /datasets.*deleted/ }).waitFor();
+  });
+}, 180_000);
+
+test('the lists of volumes and of running costs show a volume that is being restored as such, not as frozen', async () => {
+  const volumes = '/v2/on-demand/storage-volumes';
+  const wish = { region: MOCK_REGION, label: 'kept-data', sizeInGb: 256 };
+  const { storageVolumeId } = await call('POST', volumes, wish);
+  const detail = () => call('GET', `${volumes}/${String(storageVolumeId)}`);
+  await eventually({ what: 'the volume to be active', timeoutMs: 60_000 }, async () => {
+    return (await detail()).status === 'active';
+  });
+  // A restore of an empty volume ends before a page can be read, so its answers are held in that state.
+  const asRestoring = { ...(await detail()), status: 'inactive' };
+  const restoring = { snapshotId: 'snp_1', storageVolumeId, deadline: asRestoring.createdAt };
+  await inside('/volumes', async ({ page, goto }) => {
+    await page.route(/\/storage-volumes(\?.*)?$/, async (route) => {
+      const { pathname } = new URL(route.request().url());
+      const list = (await call('GET', pathname)) as readonly { readonly id: number }[];
+      const json = list.map((each) => (each.id === storageVolumeId ? { ...each, status: 'inactive' } : each));
+      await route.fulfill({ json });
+    });
+    await page.route(`**/storage-volumes/${String(storageVolumeId)}`, (route) =>
+      route.fulfill({ json: { ...asRestoring, restoring } }),
+    );
+    await goto('/volumes');
+    await page.getByRole('row', { name: /kept-data.*being restored/ }).waitFor();
+    await goto('/money');
+    await page.getByRole('row', { name: /kept-data.*billed while a snapshot is restored into it/ }).waitFor();
   });
 }, 180_000);

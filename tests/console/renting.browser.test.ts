@@ -132,3 +132,45 @@ test('what is sold out stays visible, says why, and can be asked for', async () 
     await dialog.getByText('Reservation request for 8 GPUs received').waitFor();
   });
 });
+
+test('an idle rule is offered only where the service accepts one, and the page says why it is not', async () => {
+  await browser.visit({ url: stack.apiUrl, viewport: wide, session: tab('live') }, async ({ page, goto }) => {
+    let isAccepted = true;
+    await page.route('**/on-demand/quote', async (route) => {
+      const response = await route.fetch();
+      const quote = (await response.json()) as object;
+      await route.fulfill({ response, json: { ...quote, idleRules: isAccepted } });
+    });
+    await goto('/rent?gpu=h100&type=virtual-machine&count=1&region=us-central-1&network=ethernet');
+    const summary = page.getByRole('complementary', { name: 'Summary' });
+    await summary.getByText('Needed to begin').waitFor();
+    await page.getByText('More: image, idle rule').click();
+    const idleAfter = page.getByLabel('When it has idled for');
+    await idleAfter.fill('30m');
+    isAccepted = false;
+    await page.getByLabel('Time to live').fill('8h');
+    await page.getByText('these machines do not report how busy their GPUs are').waitFor();
+    await summary.getByRole('listitem').filter({ hasText: 'Idle: Not available here' }).waitFor();
+    await idleAfter.fill('');
+    await idleAfter.waitFor({ state: 'detached' });
+  });
+});
+
+test('an operator writes off a volume by its number, and sees the refusal of a number that no volume has', async () => {
+  const notFound = /POST \S+\/v2\/admin\/volumes\/\d+\/write-off 404/;
+  await browser.visit(
+    { url: stack.apiUrl, viewport: wide, session: tab('live'), expected: [notFound] },
+    async ({ page, goto }) => {
+      await goto('/operator/rentals?tab=volumes');
+      const open = page.getByRole('button', { name: 'Write off' });
+      expect(await open.getAttribute('aria-disabled')).toBe('true');
+      await page.getByLabel('Volume number').fill('2000000000');
+      await open.click();
+      const dialog = page.getByRole('dialog', { name: 'Write off volume 2000000000' });
+      await dialog.getByLabel('Reason').fill('Its disks are gone');
+      await dialog.getByLabel('The host is switched off').check();
+      await dialog.getByRole('button', { name: 'Write off' }).click();
+      await dialog.getByText('VOLUME_NOT_FOUND').waitFor();
+    },
+  );
+});

@@ -1,4 +1,5 @@
 import { contract, type OperationId } from '@millrace/contract';
+import { toUuid, type NodeId } from '@millrace/platform/ids';
 import { plantFleet, testIds, uniqueId } from '@millrace/testing';
 import type { AccessRow } from './access.rows.ts';
 import { call, type Input, type World } from './world.ts';
@@ -63,6 +64,7 @@ export const fleetAccessRows: Partial<Record<OperationId, AccessRow>> = {
     const input = { params: { nodeId }, body: { reason: 'scrapped' } };
     await call(world, operations.adminDrainNode, input, world.operator.owner.key);
   }),
+  adminWriteOffNode: nodeRow({ body: { reason: 'never came back', hostIsOff: true } }, loseNode),
   adminMarkGpu: {
     caller: 'operator',
     own: async (world) => {
@@ -117,6 +119,15 @@ async function plantNode({ fixture }: World): Promise<string> {
   const [nodeId] = (await plantFleet(fixture.db, { nodes: 1 })).nodeIds;
   if (nodeId === undefined) throw new Error('no node was planted');
   return nodeId;
+}
+
+/** The node does not answer from now on. */
+export async function loseNode(world: World, nodeId: string): Promise<void> {
+  const id = toUuid(nodeId as NodeId);
+  const client = await world.fixture.database.connect();
+  await client.query(`update nodes set status = 'node_offline', back_to = 'node_ready' where id = $1`, [id]);
+  await client.query('update node_capacity set ready = false where node_id = $1', [id]);
+  await client.end();
 }
 
 function nodeRow(

@@ -20,35 +20,35 @@ export interface PersonRow {
 
 const nothing = async (): Promise<Input> => ({});
 
+/** The world has no mail, so an answer needs the secret of the invitation's link. */
+const secretIn = (link: unknown): string => new URL(String(link)).hash.slice('#invitation='.length);
+
+const invitationRow: PersonRow = {
+  own: async (world, { email }) => {
+    const params = { organisationId: world.acme.organisation.id };
+    const body = { email, role: 'member' };
+    const made = await call(world, contract.operations.inviteMember, { params, body }, world.acme.owner.key);
+    if (made.status !== 201) throw new Error(`The person was not invited: ${made.text}`);
+    return {
+      params: { invitationId: made.json.id as string },
+      body: { secret: secretIn(made.json.link) },
+    };
+  },
+  others: { absent: { params: { invitationId: testIds.next('inv') } } },
+};
+
 export const personRows: Partial<Record<OperationId, PersonRow>> = {
   listMyOrganisations: { own: nothing, others: 'none' },
   createOrganisation: { own: async () => ({ body: { name: `Of ${uniqueId()}` } }), others: 'none' },
   listMyInvitations: { own: nothing, others: 'none' },
-  acceptInvitation: invitationRow(),
-  declineInvitation: invitationRow(),
+  acceptInvitation: invitationRow,
+  declineInvitation: invitationRow,
   listMySessions: { own: nothing, others: 'none' },
   endMySession: {
     own: async (_world, { session }) => ({ params: { sessionId: session.sessionId } }),
     others: { absent: { params: { sessionId: testIds.next('ses') } } },
   },
 };
-
-function invitationRow(): PersonRow {
-  return {
-    own: async (world, { email }) => {
-      const params = { organisationId: world.acme.organisation.id };
-      const body = { email, role: 'member' };
-      const made = await call(
-        world,
-        contract.operations.inviteMember,
-        { params, body },
-        world.acme.owner.key,
-      );
-      return { params: { invitationId: made.json.id as string } };
-    },
-    others: { absent: { params: { invitationId: testIds.next('inv') } } },
-  };
-}
 
 export async function somePerson({ fixture }: World): Promise<SomePerson> {
   const { db } = fixture;

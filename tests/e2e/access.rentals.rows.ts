@@ -76,6 +76,11 @@ export const rentalAccessRows: Partial<Record<OperationId, AccessRow>> = {
       foreign: 'operators see all',
     },
   },
+  adminWriteOffRental: {
+    caller: 'operator',
+    own: async (world) => writeOffOf(await lostRentalOf(world, world.other)),
+    others: { absent: writeOffOf(2_147_483_647), foreign: 'operators see all' },
+  },
   adminListReservationRequests: { caller: 'operator', own: nothing, others: 'none' },
 };
 
@@ -89,6 +94,24 @@ function rentalRow(
     own: async (world) => of(await make(world, world.acme)),
     others: { absent: of(2_147_483_647), foreign: async (world) => of(await make(world, world.other)) },
   };
+}
+
+function writeOffOf(rentalId: number): Input {
+  return { params: { rentalId: String(rentalId) }, body: { reason: 'never came back', hostIsOff: true } };
+}
+
+/** One whose node does not answer. */
+export async function lostRentalOf(world: World, who: SeededOrganisation): Promise<number> {
+  const rentalId = await rentalOf(world, who);
+  const client = await world.fixture.database.connect();
+  const onNode = `= (select node_id from rental_machines as machine join rentals on rentals.id = machine.rental_id
+                      where rentals.wire_id = $1)`;
+  await client.query(`update nodes set status = 'node_offline', back_to = 'node_ready' where id ${onNode}`, [
+    rentalId,
+  ]);
+  await client.query(`update node_capacity set ready = false where node_id ${onNode}`, [rentalId]);
+  await client.end();
+  return rentalId;
 }
 
 function terminationOf(rentalId: number): Input {

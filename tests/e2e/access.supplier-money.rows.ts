@@ -79,7 +79,7 @@ export async function earn({ fixture: { db }, operator }: World, who: SeededOrga
         whenShort: 'refuse',
       },
     ]);
-    results.map(requireDone);
+    results.map((result) => requireDone(result));
   };
   await db.transaction({ name: 'earn', isolation: 'read committed' }, work);
 }

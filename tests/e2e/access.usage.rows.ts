@@ -1,6 +1,7 @@
 import type { OperationId } from '@millrace/contract';
 import { plantRequest, testIds } from '@millrace/testing';
 import type { SeededOrganisation } from '../../apps/api/src/fixture.ts';
+import { batchNamed, plantBatch } from '../../apps/api/src/money.fixture.ts';
 import type { AccessRow } from './access.rows.ts';
 import type { Input, World } from './world.ts';
 
@@ -19,7 +20,24 @@ export const usageAccessRows: Partial<Record<OperationId, AccessRow>> = {
       foreign: async (world) => toParams(await requestOf(world, world.other)),
     },
   },
+  listBatchRequests: {
+    own: async (world) => toBatch(await batchOf(world, world.acme)),
+    others: {
+      absent: toBatch(testIds.next('bat')),
+      foreign: async (world) => toBatch(await batchOf(world, world.other)),
+    },
+  },
 };
+
+function toBatch(batchId: string): Input {
+  return { params: { batchId } };
+}
+
+export async function batchOf({ fixture }: World, { organisation }: SeededOrganisation): Promise<string> {
+  const [first] = await plantBatch(fixture.db, organisation.id, [7n]);
+  if (first === undefined) throw new Error('No request was planted.');
+  return batchNamed(first);
+}
 
 function toParams(requestId: string): Input {
   return { params: { requestId } };

@@ -55,6 +55,11 @@ export const volumeAccessRows: Partial<Record<OperationId, AccessRow>> = {
   deleteStorageVolume: volumeRow(),
   createStorageVolumeSnapshot: volumeRow({ body: {} }),
   listStorageVolumeSnapshots: volumeRow(),
+  adminWriteOffVolume: {
+    caller: 'operator',
+    own: async (world) => writeOffOf(await lostVolumeOf(world, world.other)),
+    others: { absent: writeOffOf(nobodys), foreign: 'operators see all' },
+  },
   deleteStorageVolumeSnapshot: {
     own: (world) => snapshotOf(world, world.acme),
     others: {
@@ -62,7 +67,40 @@ export const volumeAccessRows: Partial<Record<OperationId, AccessRow>> = {
       foreign: (world) => snapshotOf(world, world.other),
     },
   },
+  restoreStorageVolumeSnapshot: {
+    own: (world) => readySnapshotOf(world, world.acme),
+    others: {
+      absent: {
+        params: { storageVolumeId: String(nobodys), snapshotId: testIds.next('snp') },
+        body: { into: 'same-volume' },
+      },
+      foreign: (world) => readySnapshotOf(world, world.other),
+    },
+  },
 };
+
+function writeOffOf(storageVolumeId: number): Input {
+  return {
+    params: { storageVolumeId: String(storageVolumeId) },
+    body: { reason: 'never came back', hostIsOff: true },
+  };
+}
+
+/** One on a storage node of its own that does not answer. */
+export async function lostVolumeOf(world: World, who: SeededOrganisation): Promise<number> {
+  const volumeId = await volumeOf(world, who);
+  const nodeId = toUuid(testIds.next('stn'));
+  await past(
+    world,
+    `insert into storage_nodes (id, name, region, mode, kind, endpoint, settings, vip_first, vip_last, capacity_gb, status,
+       status_since, next_look_at, created_at)
+     values ($1, $2, $3, 'live', 'nfs', 'https://lost.example', '{}', '10.8.0.1', '10.8.255.254', 2000000000, 'silent',
+       now(), now(), now())`,
+    [nodeId, `lost-${uniqueId()}`.toLowerCase(), plantedProvider.region],
+  );
+  await past(world, 'update volumes set node_id = $1 where wire_id = $2', [nodeId, volumeId]);
+  return volumeId;
+}
 
 function metalOrderWith(id: number): Input {
   return { body: { ...metalOrder.body, storageVolume: { isNew: false, id } } };
@@ -173,4 +211,13 @@ async function snapshotOf(world: World, who: SeededOrganisation): Promise<Input>
   const made = await call(world, operations.createStorageVolumeSnapshot, input, who.owner.key);
   if (made.status !== 202) throw new Error(made.text);
   return { params: { ...params, snapshotId: made.json.id as string } };
+}
+
+export async function readySnapshotOf(world: World, who: SeededOrganisation): Promise<Input> {
+  const input = await snapshotOf(world, who);
+  await past(
+    world,
+    `update volume_snapshots set status = 'ready', ready_at = now() where status = 'creating'`,
+  );
+  return { ...input, body: { into: 'same-volume' } };
 }

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { seedOrganisation, startApiFixture, type ApiFixture } from '../../apps/api/src/fixture.ts';
 import { fixturePublicUrl, type SignedIn } from '../../apps/api/src/people.fixture.ts';
 import { PROFILES_PATH, runCli } from '../../apps/cli/src/fixture.ts';
+import { checkBooks, closeAll } from '../stack/books.ts';
 
 /** `millrace login` against the real api: its sign-in, its sessions, its keys. */
 
@@ -12,7 +13,7 @@ beforeAll(async () => {
   const { host, port } = await fixture.api.server.listen({ host: '127.0.0.1', port: 0 });
   apiUrl = `http://${host}:${port}`;
 });
-afterAll(() => fixture[Symbol.asyncDispose]());
+afterAll(() => closeAll([() => fixture[Symbol.asyncDispose](), () => checkBooks(fixture.db)]));
 
 /** What the page of the console does with the code that somebody enters. */
 async function answerCode(session: SignedIn, verb: 'approve' | 'deny', userCode: string): Promise<void> {
@@ -42,7 +43,9 @@ async function login(args: readonly string[], session: SignedIn, verb: 'approve'
     }
     return response;
   };
-  return runCli(['login', ...args], { apiKey: null, apiUrl, fetch, tty: true, env: {} });
+  // The service compares the end of the key with its own clock.
+  const now = new Date().toISOString();
+  return runCli(['login', ...args], { apiKey: null, apiUrl, fetch, tty: true, env: {}, now });
 }
 
 test('somebody who allows the code in a browser has a key on this machine, and no session is left', async () => {

@@ -179,10 +179,12 @@ describe('models', () => {
 
   test('Ctrl-C reaches the engine at once, and what came until then is charged and told', async () => {
     const interrupts = createInterrupts();
-    const before = slow.received.length;
-    const talking = run(['chat', '--model', 'slow'], { interrupts, tty: true, answers: ['Count!'] });
-    await eventually({ what: 'the engine to be asked' }, () => slow.received.length > before);
-    await systemClock.sleep(300);
+    let printed = '';
+    const talking = run(['chat', '--model', 'slow'], {
+      ...{ interrupts, tty: true, answers: ['Count!'] },
+      onPrinted: (text) => void (printed += text),
+    });
+    await eventually({ what: 'two tokens of the answer' }, () => printed.startsWith(' 1 2'));
     interrupts.raise();
     const result = await talking;
     expect(result.code, result.stderr).toBe(0);

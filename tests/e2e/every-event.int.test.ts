@@ -34,7 +34,10 @@ import type { Rental } from '../../packages/core/src/rentals/rental.ts';
 import { requestReservation } from '../../packages/core/src/rentals/reservations.service.ts';
 import { attachVolume, detachVolume } from '../../packages/core/src/volumes/attach.service.ts';
 import { deleteVolume } from '../../packages/core/src/volumes/life.service.ts';
+import { restoreSnapshot } from '../../packages/core/src/volumes/snapshot-restore.service.ts';
+import { createSnapshot } from '../../packages/core/src/volumes/snapshots.service.ts';
 import { createVolumeWorld, type VolumeWorld } from '../../packages/core/src/volumes/world.fixture.ts';
+import { checkBooks, closeAll } from '../stack/books.ts';
 
 /**
  * Every type of event that the contract promises is published by something: things happen in worlds with real tables, the real
@@ -58,9 +61,14 @@ beforeAll(async () => {
   await ensureEventStream(nats, channels, { replicas: 1, maxAgeMs: HOUR_MS, maxBytes: 10_000_000 });
 });
 
-afterAll(async () => {
-  await Promise.all([rentals.drop(), volumes.drop(), nats.close()]);
-});
+// The excepted checks fail here: tenants have money that nobody paid, and a planted rental with a volume has no meter.
+afterAll(() =>
+  closeAll([
+    () => Promise.all([rentals.drop(), volumes.drop(), nats.close()]),
+    () => checkBooks(volumes.db, { except: ['top_up_has_payment', 'thing_has_meter'] }),
+    () => checkBooks(rentals.db, { except: ['top_up_has_payment'] }),
+  ]),
+);
 
 const end = (tenant: Tenant, rental: Rental) =>
   rentals.run((tx) =>
@@ -138,7 +146,7 @@ async function hours(): Promise<void> {
   for (let passed = 0; passed < 5 * HOUR_MS; passed += 10 * MINUTE_MS) {
     await rentals.advance(10 * MINUTE_MS);
     await rentals.sweepMeters();
-    await sweepMaintenance(rentals.db, rentals.clock);
+    await sweepMaintenance(rentals.db, { log: testLog() });
   }
   await driveIdle(rentals, rental);
 }
@@ -169,6 +177,22 @@ async function machines(): Promise<void> {
 }
 
 /** A volume from its making to the invoice over it. */
+/** Restores a snapshot in place: once, and once more after the storage node has lost it. */
+async function restoreTwice(
+  tenant: Awaited<ReturnType<VolumeWorld['tenant']>>,
+  wireId: number,
+): Promise<void> {
+  const { id: snapshotId } = await volumes.run((tx) => createSnapshot(tx, tenant.call(), wireId, undefined));
+  await volumes.settle();
+  for (const isLost of [false, true]) {
+    if (isLost) volumes.backend.kept.clear();
+    await volumes.run((tx) =>
+      restoreSnapshot(tx, tenant.call(), { wireId, snapshotId }, { into: 'same-volume' }),
+    );
+    await volumes.settle();
+  }
+}
+
 async function volumeAndInvoice(): Promise<void> {
   const tenant = await volumes.tenant();
   const volume = await volumes.active(tenant);
@@ -177,12 +201,13 @@ async function volumeAndInvoice(): Promise<void> {
   await volumes.run((tx) => attachVolume(tx, tenant.call(), which));
   await volumes.run((tx) => detachVolume(tx, tenant.call(), which));
   await volumes.settle();
+  await restoreTwice(tenant, volume.wireId);
   await volumes.run((tx) => deleteVolume(tx, tenant.call(), volume.wireId));
   await volumes.clock.advance(77 * HOUR_MS);
   await volumes.settle();
   await volumes.sweepMeters();
   await volumes.clock.advance(40 * DAY_MS);
-  const sweep = { now: volumes.clock.now(), log: testLog(), limit: 100, issuer: 'Example Cloud' };
+  const sweep = { log: testLog(), limit: 100, issuer: 'Example Cloud' };
   while ((await makeDueInvoices(volumes.db, sweep)) > 0);
 }
 
@@ -229,5 +254,5 @@ describe('every type of event', () => {
     ]);
     expect(eventTypeNames.filter((type) => !seen.has(type))).toEqual([]);
     expect([...seen].filter((type) => !(eventTypeNames as readonly string[]).includes(type))).toEqual([]);
-  }, 120_000);
+  });
 });

@@ -9,6 +9,7 @@ import {
 } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { seedOrganisation } from '../../apps/api/src/fixture.ts';
+import { auditAndDrop } from '../stack/books.ts';
 
 /** The first real path: a request, its transaction, the outbox, the relay, JetStream, the reader of the feed, and mail. */
 
@@ -33,7 +34,7 @@ afterAll(async () => {
   await scene.worker.stop();
   await scene.api.stop();
   await scene.smtp.close();
-  await scene.database.drop();
+  await auditAndDrop(scene.database);
 });
 
 async function call(method: string, path: string, body?: unknown) {

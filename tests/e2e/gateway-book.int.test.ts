@@ -15,9 +15,12 @@ import {
   testNames,
   type ApiProcess,
   type TestDatabase,
+  startStopwatch,
+  stretchedMs,
 } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { seedOrganisation, type SeededOrganisation } from '../../apps/api/src/fixture.ts';
+import { auditAndDrop } from '../stack/books.ts';
 
 /**
  * What a gateway knows, beside a real api process and with no worker alive: one filled the book once and is gone.
@@ -110,11 +113,11 @@ describe('with no worker alive', () => {
     const { id, publicId } = await newKey();
     await book.findKey(publicId);
     await call(acme.owner.key, 'DELETE', `/v2/api-keys/${id}`);
-    const answeredAtMs = systemClock.monotonicMs();
+    const stopwatch = startStopwatch();
     await eventually({ what: 'the refusal', intervalMs: 5 }, async () => {
       return (await book.findKey(publicId))?.refusedFor === 'API_KEY_REVOKED';
     });
-    expect(systemClock.monotonicMs() - answeredAtMs).toBeLessThan(1_000);
+    expect(await stopwatch.elapsedMs()).toBeLessThan(stretchedMs(1_000));
   });
 
   it('a key revoked by an api that died at its commit is refused within a second all the same', async () => {
@@ -126,12 +129,12 @@ describe('with no worker alive', () => {
       `update api_keys set revoked_at = now(), revoked_reason = 'revoked', next_action_at = null where public_id = $1`,
       [publicId],
     );
-    const committedAtMs = systemClock.monotonicMs();
+    const stopwatch = startStopwatch();
     await client.end();
     await eventually({ what: 'the refusal', intervalMs: 5 }, async () => {
       return (await book.findKey(publicId))?.refusedFor === 'API_KEY_REVOKED';
     });
-    expect(systemClock.monotonicMs() - committedAtMs).toBeLessThan(1_000);
+    expect(await stopwatch.elapsedMs()).toBeLessThan(stretchedMs(1_000));
   });
 });
 
@@ -169,7 +172,7 @@ describe('with PostgreSQL down', () => {
   it('a gateway starts and knows keys, organisations and models', async () => {
     const { publicId } = await newKey();
     await api.stop();
-    await database.drop();
+    await auditAndDrop(database);
     const book = await openForTest();
     expect(book.isStale()).toBe(false);
     expect(await book.findKey(publicId)).toMatchObject({ refusedFor: null });

@@ -78,13 +78,13 @@ beforeAll(async () => {
       }),
     })),
   );
-}, 240_000);
+});
 
 afterAll(async () => {
   await driver.close();
   await farm[Symbol.asyncDispose]();
   await ironic[Symbol.asyncDispose]();
-}, 60_000);
+});
 
 function nodeAt(index: number): Node {
   const node = nodes[index];

@@ -93,13 +93,13 @@ beforeAll(async () => {
   );
   const more = [providerOf(ironic.url)];
   world = await createRentalWorld({ lookEveryMs: 0, doors: false, more, connected: { ironic: driver } });
-}, 180_000);
+});
 
 afterAll(async () => {
   await world.drop();
   await farm[Symbol.asyncDispose]();
   await ironic[Symbol.asyncDispose]();
-}, 60_000);
+});
 
 beforeEach(async () => {
   tenant = await world.tenant({ balanceUsd: 10_000 });
@@ -192,7 +192,7 @@ test('two nodes are rented, logged into by their tenant, terminated, wiped, and 
   const again = await drive(await order(), 'Running');
   await end(again);
   await drive(again, 'Terminated');
-}, 180_000);
+});
 
 test('of which one was given away at the engine behind our back: another pair, and that node waits for a person', async () => {
   const accepted = await order();
@@ -214,7 +214,7 @@ test('of which one was given away at the engine behind our back: another pair, a
   await ironic.call('DELETE', `/v1/allocations/${name}`);
   await untilNode(ironic, taken.nodeName, ['available']);
   await putBack(taken);
-}, 180_000);
+});
 
 /**
  * One for each of the four nodes. Those of the first pair are wiped while the second is still tried, so what would keep a node
@@ -236,7 +236,7 @@ test('that never come up, one pair after the other: Failed, at no cost, and all 
   const all = await machinesOf(failed);
   expect(new Set(all.map(({ nodeName }) => nodeName)).size).toBe(4);
   for (const machine of all) await expectWiped(machine);
-}, 240_000);
+});
 
 test('that cannot be wiped are for nobody, and their tenant is released and pays no longer', async () => {
   const rental = await drive(await order(), 'Running');
@@ -252,4 +252,4 @@ test('that cannot be wiped are for nobody, and their tenant is released and pays
   expect(await statusOf(clean)).toBe('node_ready');
   await expectWiped(clean);
   machines.get(dirty.nodeName)?.heal();
-}, 180_000);
+});

@@ -24,11 +24,11 @@ let folder: string;
 beforeAll(async () => {
   folder = mkdtempSync(path.join(tmpdir(), 'mr-ssh-'));
   stack = await openMarketplaceStack(2);
-}, 180_000);
+});
 afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
   await stack.close();
-}, 120_000);
+});
 afterEach(async ({ task }) => {
   if (task.result?.state !== 'fail') return;
   const made = await stack.rows(`select status, status_reason, state, address, ports, last_error
@@ -225,4 +225,4 @@ test('two suppliers join with their own daemons, a tenant finds, rents, enters b
   await client.end();
   const report = await runAudit(stack.database.db, { kind: 'full', whenBusy: 'unrecorded' });
   expect(report === null ? 'busy' : findingsOf(report, 'error')).toEqual([]);
-}, 240_000);
+});

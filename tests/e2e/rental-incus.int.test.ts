@@ -1,7 +1,6 @@
 import { keyIsRefused, loginAndCount, type SshTarget } from '@millrace/compute/proof';
 import { findingsOf, runAudit } from '@millrace/core/auditor';
-import { systemClock } from '@millrace/platform/clock';
-import { eventually, fleetBreaks } from '@millrace/testing';
+import { eventually, fleetBreaks, startStopwatch, stretchedMs } from '@millrace/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { stackSealer } from '../stack/core-stack.ts';
 import { GPU_TYPE, openRentalStack, REGION, type RentalStack } from '../stack/rental-stack.ts';
@@ -13,8 +12,8 @@ let stack: RentalStack;
 beforeAll(async () => {
   stack = await openRentalStack();
   await plantPrice(stack);
-}, 300_000);
-afterAll(() => stack.close(), 120_000);
+});
+afterAll(() => stack.close());
 
 const never = new AbortController().signal;
 
@@ -72,7 +71,7 @@ test('the key of the proof gets nobody in after Running, whichever account it tr
   const asTenant = { ...target, privateKey: tenant.privateKey };
   expect(await loginAndCount(asTenant, never)).toMatchObject({ outcome: 'in', gpuCount: 1 });
   await end(tenant, id);
-}, 120_000);
+});
 
 test('user data that shuts everybody out is started, and paid for from the moment it is', async () => {
   const tenant = await seedTenant(stack, 100);
@@ -86,7 +85,7 @@ test('user data that shuts everybody out is started, and paid for from the momen
   });
   const { json: receipt } = await end(tenant, id);
   expect(BigInt(receipt.finalCost.nanoUsd)).toBeGreaterThan(0n);
-}, 120_000);
+});
 
 test('POST, Running, SSH with the tenant’s own key, list, events, cost, terminate, and nothing is left', async () => {
   const tenant = await seedTenant(stack, 100);
@@ -112,11 +111,11 @@ test('POST, Running, SSH with the tenant’s own key, list, events, cost, termin
 
   const ended = await end(tenant, id);
   expect(ended).toMatchObject({ status: 200, json: { rentalId: id, status: 'Terminating' } });
-  const acceptedMs = systemClock.monotonicMs();
+  const stopwatch = startStopwatch();
   await eventually({ what: 'SSH to be cut', timeoutMs: 10_000 }, async () => {
     return (await keyIsRefused(target, never)) === 'unreachable';
   });
-  expect(systemClock.monotonicMs() - acceptedMs).toBeLessThan(5_000);
+  expect(await stopwatch.elapsedMs()).toBeLessThan(stretchedMs(5_000));
   await eventually(
     { what: 'Terminated', timeoutMs: 60_000 },
     async () => (await read()).json.status === 'Terminated',
@@ -141,4 +140,4 @@ test('POST, Running, SSH with the tenant’s own key, list, events, cost, termin
   await client.end();
   const report = await runAudit(stack.database.db, { kind: 'full', whenBusy: 'unrecorded' });
   expect(report === null ? 'busy' : findingsOf(report, 'error')).toEqual([]);
-}, 180_000);
+});

@@ -76,7 +76,7 @@ test('a create whose answer is cut half way is sent again and makes one rental, 
   const steps: string[] = [];
   const running = await client.rentals.waitUntil({ rentalId: rental.id }, 'running', {
     onStep: ({ name, status }) => steps.push(`${name} ${status}`),
-    timeoutMs: 60_000,
+    timeoutMs: 600_000,
   });
   expect(running.ssh[0]?.command).toContain('ssh ');
   expect(steps.length).toBeGreaterThan(0);
@@ -84,7 +84,7 @@ test('a create whose answer is cut half way is sent again and makes one rental, 
 
   const ended = await client.rentals.terminateVirtualMachine({ rentalId: rental.id });
   expect(ended.status).toBe('Terminating');
-  await client.rentals.waitUntil({ rentalId: rental.id }, 'terminated', { timeoutMs: 60_000 });
+  await client.rentals.waitUntil({ rentalId: rental.id }, 'terminated', { timeoutMs: 600_000 });
 });
 
 test('a feed that is cut again and again shows every event once and in order', async () => {
@@ -192,7 +192,7 @@ test('the examples of the README run as they stand there', async () => {
     );
     const { stdout } = await promisify(execFile)(process.execPath, ['examples.ts'], {
       cwd: folder,
-      timeout: 60_000,
+      timeout: 600_000,
       env: {
         NODE_OPTIONS: '--disable-warning=ExperimentalWarning',
         MILLRACE_API_URL: stack.apiUrl,

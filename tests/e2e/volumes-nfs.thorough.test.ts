@@ -82,7 +82,7 @@ async function plantMachines(
 
 beforeAll(async () => {
   scene = await startScene();
-}, 120_000);
+});
 
 afterAll(async () => {
   await scene?.worker.stop();
@@ -123,7 +123,7 @@ afterAll(() => {
 async function machine(vip: string, index: number): Promise<Nfs41Client> {
   const { node } = scene;
   const localAddress = node.client(index);
-  const reach = { host: vip, port: node.nfsPort, localAddress, clock: systemClock, timeoutMs: 20_000 };
+  const reach = { host: vip, port: node.nfsPort, localAddress, clock: systemClock, timeoutMs: 120_000 };
   const client = await Nfs41Client.connect(reach);
   clients.push(client);
   return client;
@@ -131,7 +131,7 @@ async function machine(vip: string, index: number): Promise<Nfs41Client> {
 
 /** A machine that may get in opens the file, as soon as the server knows of it and lets files be opened. */
 async function openSoon(vip: string, index: number): Promise<{ client: Nfs41Client; file: OpenFile }> {
-  return eventually({ what: 'the volume to be open to a machine', timeoutMs: 60_000 }, async () => {
+  return eventually({ what: 'the volume to be open to a machine', timeoutMs: 600_000 }, async () => {
     try {
       const client = await machine(vip, index);
       await client.reclaimComplete();
@@ -154,7 +154,7 @@ async function mayEnter(vip: string, index: number): Promise<boolean> {
 
 async function untilRefused(vip: string, index: number): Promise<void> {
   await eventually(
-    { what: 'the storage server to refuse a machine', timeoutMs: 30_000 },
+    { what: 'the storage server to refuse a machine', timeoutMs: 600_000 },
     async () => !(await mayEnter(vip, index)),
   );
 }
@@ -174,7 +174,7 @@ test('a volume is shared by the machines it is attached to and by nobody else, t
   const money = `/v2/admin/organisations/${scene.tenant.organisation.id}/grants`;
   const granted = await call('POST', money, grant, operator.owner.key);
   expect(granted, JSON.stringify(granted.json)).toMatchObject({ status: 201 });
-  await eventually({ what: 'the storage node to be known', timeoutMs: 30_000 }, async () => {
+  await eventually({ what: 'the storage node to be known', timeoutMs: 600_000 }, async () => {
     const nodes = scene.database.db.kysely.selectFrom('storage_nodes').select('status');
     return (await nodes.execute()).some(({ status }) => status === 'connected');
   });
@@ -183,7 +183,7 @@ test('a volume is shared by the machines it is attached to and by nobody else, t
   const made = await call('POST', volumes, order);
   expect(made, JSON.stringify(made.json)).toMatchObject({ status: 200, json: { status: 'inactive' } });
   const id = made.json.storageVolumeId as number;
-  const active = await eventually({ what: 'an active volume', timeoutMs: 60_000 }, async () => {
+  const active = await eventually({ what: 'an active volume', timeoutMs: 600_000 }, async () => {
     const volume = await listed(id);
     return volume?.['status'] === 'active' && volume;
   });
@@ -227,10 +227,10 @@ test('a volume is shared by the machines it is attached to and by nobody else, t
   const snapshot = await call('POST', `${volumes}/${id}/snapshots`, { label: 'before' });
   expect(snapshot).toMatchObject({ status: 202, json: { status: 'creating' } });
   await eventually(
-    { what: 'more room', timeoutMs: 30_000 },
+    { what: 'more room', timeoutMs: 600_000 },
     async () => (await listed(id))?.['sizeInGb'] === 512,
   );
-  await eventually({ what: 'a snapshot', timeoutMs: 30_000 }, async () => {
+  await eventually({ what: 'a snapshot', timeoutMs: 600_000 }, async () => {
     const { json } = await call('GET', `${volumes}/${id}/snapshots`);
     return json.items[0]?.status === 'ready';
   });
@@ -248,4 +248,4 @@ test('a volume is shared by the machines it is attached to and by nobody else, t
     ({ check, subject }) => check.startsWith('volume_') || subject.id.startsWith('volume:'),
   );
   expect(about).toEqual([]);
-}, 240_000);
+});

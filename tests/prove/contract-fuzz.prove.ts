@@ -1,4 +1,5 @@
 import { defineProof, type ProofReport, type ProofRun } from '@millrace/kits';
+import { ensureUp } from '@millrace/services';
 import { startWorld } from '../e2e/world.ts';
 import { fuzz } from './contract-fuzz/fuzz.ts';
 
@@ -12,6 +13,7 @@ export const proof = defineProof({
 });
 
 async function prove(run: ProofRun, bodies: number): Promise<ProofReport> {
+  await ensureUp(['postgres', 'valkey', 'nats', 'restate']);
   const world = await startWorld();
   try {
     const { tallies, failures } = await fuzz(world, { bodies, seed: run.seed, random: run.random });

@@ -8,7 +8,6 @@ import {
   checkReader,
   connectTestNats,
   createTestDatabase,
-  eventually,
   runWriters,
   createRandom,
   startTcpProxy,
@@ -21,6 +20,7 @@ import {
 } from '@millrace/testing';
 import { runFaults } from './event-feed/faults.ts';
 import { openFeed, readByPages, readByStream, type View } from './event-feed/readers.ts';
+import { whileProgress } from './progress.ts';
 
 interface Size {
   readonly organisations: number;
@@ -32,6 +32,7 @@ interface Size {
 const WRITERS = 32;
 const RELAYS = 2;
 const LEASE_MS = 400;
+const STUCK_AFTER_MS = 120_000;
 
 /** The promise of the feed, under the worst we can do to the processes that keep it. */
 export const proof = defineProof({
@@ -139,12 +140,13 @@ async function checkPublished(
   await using calm = await startWorkerProcess({ database, names, name: 'calm' });
   const client = await database.connect();
   try {
-    await eventually({ what: 'everything published', timeoutMs: 120_000, intervalMs: 100 }, async () => {
+    const publishedMs = await whileProgress({ stuckAfterMs: STUCK_AFTER_MS }, async () => {
       const { rows } = await client.query<{ left: number }>(
         'select count(*)::int as left from events where published_at is null',
       );
-      return rows[0]?.left === 0;
+      return rows[0]?.left === 0 ? null : String(rows[0]?.left);
     });
+    if (publishedMs === null) throw new Error('Some events are never published.');
   } finally {
     await client.end();
   }
@@ -166,7 +168,10 @@ async function checkPublished(
       copies.set(id, (copies.get(id) ?? 0) + 1);
     },
   );
-  await eventually({ what: 'the stream read back', timeoutMs: 120_000 }, () => messages >= written.total);
+  const readMs = await whileProgress({ stuckAfterMs: STUCK_AFTER_MS }, async () =>
+    messages >= written.total ? null : String(messages),
+  );
+  if (readMs === null) throw new Error(`The stream gives ${messages} of ${written.total} events.`);
   await consumer.close();
   const doubled = [...copies.values()].filter((count) => count > 1).length;
   const problems: string[] = [];

@@ -130,8 +130,11 @@ async function finish(database: TestDatabase, lines: readonly Line[]): Promise<v
     const work = { from: from ?? line.begun, done: [...line.done], until: line.begun };
     line.process = await startPoster(database, line.scene, work);
     const { code } = await line.process.exited;
-    listen(line);
     if (code !== 0) throw new Error(`The last poster failed: ${line.process.output().slice(-1000)}`);
+    await eventually({ what: `everything that poster ${line.scene.poster} has said` }, () => {
+      listen(line);
+      return line.done.size >= line.begun;
+    });
   }
 }
 

@@ -271,7 +271,7 @@ async function judgeEnd({ database }: Setting, lines: readonly Line[]): Promise<
     layout,
     doors: null,
   });
-  const { machines } = await driver.listOwned(AbortSignal.timeout(10_000));
+  const { machines } = await driver.listOwned(AbortSignal.timeout(120_000));
   await driver.close();
   if (machines.length > 0) failures.push(`${machines.length} machines are left at the engine`);
   const client = await database.connect();

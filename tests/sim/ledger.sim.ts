@@ -8,6 +8,7 @@ import {
 } from '@millrace/core/ledger';
 import { defineSim, type Action, type Random } from '@millrace/kits';
 import type { BudgetId, KeyId } from '@millrace/platform/ids';
+import { createLogger } from '@millrace/platform/log';
 import { nanoUsd, negateUsd } from '@millrace/platform/money';
 import { freeIn, type Budget, type Tenant } from './ledger/accounts.ts';
 import {
@@ -34,6 +35,8 @@ import {
 import * as acts from './ledger/pot-actions.ts';
 import { budgetsKeep, chargesAddUp, leasesCover } from './ledger/pot-rules.ts';
 import { closePotWorld, createPotWorld, type PotWorld } from './ledger/pot-world.ts';
+
+const quiet = createLogger({ name: 'simulation', level: 'fatal' });
 
 interface State extends World {
   readonly pots: PotWorld;
@@ -344,7 +347,7 @@ async function sweepPromos(world: World): Promise<void> {
       .filter((promo) => promo.expiresAtMs !== null && promo.expiresAtMs <= nowMs && freeIn(promo) > 0n)
       .map((promo) => ({ tenant, promo })),
   );
-  const swept = await expirePromos(world.db, 1000);
+  const swept = await expirePromos(world.db, { log: quiet, limit: 1000 });
   if (swept !== over.length)
     throw new Error(`${swept} promotional credits expired instead of ${over.length}.`);
   for (const { tenant, promo } of over) world.oracle.expireNow(tenant, promo);

@@ -12,6 +12,7 @@ import {
   testNames,
   type TestDatabase,
 } from '@millrace/testing';
+import { auditAndDrop, booksByDefault, closeAll, type Books } from './books.ts';
 import { rowsOf, supervise, type ReadRows, type Supervised } from './supervised.ts';
 
 /**
@@ -56,6 +57,8 @@ export interface CoreOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** What other engines are reached with, by name. */
   readonly credentials?: Readonly<Record<string, object>>;
+  /** Audited when the stack is closed, unless the test says that it plants rows. */
+  readonly books?: Books;
 }
 
 export interface CoreStack extends AsyncDisposable {
@@ -88,16 +91,15 @@ export async function openCoreStack<H extends Hosts>(
     async () => rmSync(folder, { recursive: true, force: true }),
     () => down([], { stateDir: services.stateDir, purge: true }),
   ];
-  const close = async (): Promise<void> => {
-    for (const step of closers.toReversed()) await step();
-  };
+  let books: Books = 'planted';
+  const close = (): Promise<void> => closeAll(closers);
   try {
     await ensureUp(['postgres', 'valkey', 'nats']);
     const { restate } = await ensureUp(['restate'], services);
     const hosts = await openHosts({ folder, services });
     closers.push(() => hosts.close());
     const database = await createTestDatabase();
-    closers.push(() => database.drop());
+    closers.push(() => auditAndDrop(database, books));
     const env = {
       ...engineEnv({ database, names: testNames() }),
       ...restateEnv(restate),
@@ -111,6 +113,7 @@ export async function openCoreStack<H extends Hosts>(
     await Promise.all([api, ...workers].map((each) => each.start()));
     const rows = rowsOf(database);
     await fleetIsRead(rows, hosts.gpuCount);
+    books = options.books ?? booksByDefault;
     const { engine, gpuCount, mortals } = hosts;
     const isMortal = (name: string): boolean => mortals.includes(name);
     const stack = {

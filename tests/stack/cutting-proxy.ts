@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http';
+import { KEEP_ALIVE_MS } from '@millrace/testing';
 
 /**
  * An HTTP proxy that passes everything on until it is told to cut: then the service gets the whole request and does its work,
@@ -23,7 +24,7 @@ export interface SeenRequest {
 export async function startCuttingProxy(target: string): Promise<CuttingProxy> {
   const cuts: { readonly path: string; readonly afterBytes: number }[] = [];
   const seen: SeenRequest[] = [];
-  const server = createServer((incoming, outgoing) => {
+  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (incoming, outgoing) => {
     const path = incoming.url ?? '';
     seen.push({ method: incoming.method ?? '', path, headers: incoming.headers });
     const at = cuts.findIndex((cut) => path.startsWith(cut.path));

@@ -14,6 +14,7 @@ import {
   type TestLlama,
   type TestValkey,
 } from '@millrace/testing';
+import { auditAndDrop, booksByDefault, closeAll, type Books } from './books.ts';
 import { rowsOf, supervise, type ReadRows, type Supervised } from './supervised.ts';
 
 /**
@@ -32,6 +33,10 @@ export interface InferenceStackOptions {
   readonly media?: boolean;
   /** Over what all processes are told. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Environment variables of gateways only. They override the others. */
+  readonly gatewayEnv?: Readonly<Record<string, string>>;
+  /** Audited when the stack is closed, unless the test says that it plants rows. */
+  readonly books?: Books;
 }
 
 export interface InferenceStack {
@@ -66,7 +71,7 @@ const UNLIMITED = '1000000';
 export async function openInferenceStack(options: InferenceStackOptions = {}): Promise<InferenceStack> {
   const closers: Closers = [];
   const close = async (): Promise<void> => {
-    for (const step of closers.splice(0).toReversed()) await step();
+    await closeAll(closers.splice(0));
   };
   try {
     return await open(options, closers, close);
@@ -83,7 +88,8 @@ async function open(
 ): Promise<InferenceStack> {
   const { endpoints, place } = await raiseEngines(options, closers);
   const database = await createTestDatabase({ postgresUrl: endpoints.postgresUrl });
-  closers.push(() => database.drop());
+  let books: Books = 'planted';
+  closers.push(() => auditAndDrop(database, books));
   const valkey = await startValkeyServer();
   closers.push(() => valkey[Symbol.asyncDispose]());
   const llamas: TestLlama[] = [];
@@ -105,6 +111,7 @@ async function open(
   const { api, workers, gateways } = programs;
   closers.push(() => Promise.all([...gateways, api, ...workers].map((each) => each.kill())));
   await Promise.all([api, ...workers].map((each) => each.start()));
+  books = options.books ?? booksByDefault;
   const ownPlace = (): { readonly stateDir: string } => {
     if (place === null) throw new Error('The engines of this stack are shared: they are not to be killed.');
     return place;
@@ -173,7 +180,7 @@ async function programsOf(
     program('worker', nth, { MILLRACE_RESTATE_ENDPOINT_PORT: String(endpointPort) }),
   );
   const gateways = await several(options.gateways ?? 1, (nth) =>
-    program('gateway', nth, { MILLRACE_HTTP_PORT: String(gatewayPort) }),
+    program('gateway', nth, { MILLRACE_HTTP_PORT: String(gatewayPort), ...options.gatewayEnv }),
   );
   return { apiUrl, gatewayUrl: `http://127.0.0.1:${gatewayPort}`, api, workers, gateways };
 }

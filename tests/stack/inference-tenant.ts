@@ -1,3 +1,4 @@
+import { systemClock } from '@millrace/platform/clock';
 import type { OrgId } from '@millrace/platform/ids';
 import { nanoUsd } from '@millrace/platform/money';
 import { eventually, type TestLlama } from '@millrace/testing';
@@ -10,7 +11,7 @@ import { giveMoney, type Answer } from './tenant.ts';
 
 export type Call = (method: string, path: string, body?: object) => Promise<Answer>;
 
-function callerOf(url: string, key: string): Call {
+export function callerOf(url: string, key: string): Call {
   return async (method, path, body) => {
     const response = await fetch(url + path, {
       method,
@@ -19,7 +20,7 @@ function callerOf(url: string, key: string): Call {
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(15_000),
+      signal: AbortSignal.timeout(60_000),
     });
     const text = await response.text();
     return { status: response.status, json: text === '' ? undefined : JSON.parse(text) };
@@ -131,7 +132,7 @@ export interface InferenceTenant {
   readonly keyId: string;
   /** The control plane, as this tenant. */
   readonly call: Call;
-  /** The client that everyone has, unmodified; it does not repeat what failed. */
+  /** The client that everyone has, unmodified; of what failed it repeats only 503, for up to a minute. */
   readonly openai: OpenAI;
   /** Another key of the same organisation; test keys among them. */
   newKey(wish: object): Promise<{ readonly id: string; readonly key: string; readonly openai: OpenAI }>;
@@ -174,6 +175,20 @@ export async function seedInferenceTenant(
   };
 }
 
+const REPEATED_FOR_MS = 60_000;
+
+/** Repeats a request that is answered 503, as it may be on a slow machine until credit was lent. */
+const fetchPatiently: typeof fetch = async (input, init) => {
+  const untilMs = systemClock.monotonicMs() + REPEATED_FOR_MS;
+  for (;;) {
+    const response = await fetch(input, init);
+    if (response.status !== 503 || systemClock.monotonicMs() >= untilMs) return response;
+    await response.body?.cancel();
+    await systemClock.sleep(200);
+  }
+};
+
 export function clientOf(stack: InferenceStack, apiKey: string): OpenAI {
-  return new OpenAI({ baseURL: `${stack.gatewayUrl}/v1`, apiKey, maxRetries: 0, timeout: 30_000 });
+  const baseURL = `${stack.gatewayUrl}/v1`;
+  return new OpenAI({ baseURL, apiKey, maxRetries: 0, timeout: 120_000, fetch: fetchPatiently });
 }

@@ -15,6 +15,7 @@ import {
   type TestCaddy,
   type TestDatabase,
 } from '@millrace/testing';
+import { auditAndDrop, booksByDefault, closeAll, type Books } from './books.ts';
 import { rowsOf, type ReadRows } from './supervised.ts';
 
 /**
@@ -41,8 +42,9 @@ const run = promisify(execFile);
 
 export async function openMarketplaceStack(hosts: number): Promise<MarketplaceStack> {
   const closers: (() => Promise<unknown>)[] = [];
+  let books: Books = 'planted';
   const close = async (): Promise<void> => {
-    for (const step of closers.splice(0).toReversed()) await step();
+    await closeAll(closers.splice(0));
   };
   try {
     await ensureUp(['postgres', 'valkey', 'nats', 'restate']);
@@ -54,7 +56,7 @@ export async function openMarketplaceStack(hosts: number): Promise<MarketplaceSt
       createTestDatabase(),
     ]);
     closers.push(
-      () => database.drop(),
+      () => auditAndDrop(database, books),
       () => caddy[Symbol.asyncDispose](),
       async () => supplied[Symbol.asyncDispose](),
     );
@@ -62,6 +64,7 @@ export async function openMarketplaceStack(hosts: number): Promise<MarketplaceSt
     const program = { database, names: testNames(), env };
     const [worker, api] = await Promise.all([startWorkerProcess(program), startApiProcess(program)]);
     closers.push(() => Promise.all([api.crash(), worker.crash()]));
+    books = booksByDefault;
     return {
       apiUrl: api.url,
       database,

@@ -12,6 +12,7 @@ import {
   type TestProcess,
 } from '@millrace/testing';
 import { seedOrganisation, type SeededOrganisation } from '../../apps/api/src/fixture.ts';
+import { auditAndDrop, booksByDefault, closeAll, type Books } from './books.ts';
 
 /**
  * The whole product as processes, with machines, a market and models that are imitated: a test key rents, attaches, chats and
@@ -39,6 +40,8 @@ export interface MockStackOptions {
   readonly gateway?: boolean;
   /** Over what all processes are told. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Audited when the stack is closed, unless the test says that it plants rows. */
+  readonly books?: Books;
 }
 
 export async function openMockStack(options: MockStackOptions = {}): Promise<MockStack> {
@@ -87,11 +90,12 @@ export async function openMockStack(options: MockStackOptions = {}): Promise<Moc
     liveKey: organisation.owner.key,
     operatorKey: operator.owner.key,
     output: () => [api, worker, ...programs].map((each) => `--- ${each.name}\n${each.output()}`).join('\n'),
-    [Symbol.asyncDispose]: async () => {
-      await Promise.all(programs.map((each) => each.stop()));
-      await Promise.all([worker.stop(), api.stop()]);
-      await database.drop();
-    },
+    [Symbol.asyncDispose]: () =>
+      closeAll([
+        () => auditAndDrop(database, options.books ?? booksByDefault),
+        () => Promise.all([worker.stop(), api.stop()]),
+        () => Promise.all(programs.map((each) => each.stop())),
+      ]),
   };
 }
 

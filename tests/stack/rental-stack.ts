@@ -48,7 +48,8 @@ interface IncusHosts extends Hosts {
 }
 
 async function openIncusHosts({ services }: StackPlace, offer: Offer): Promise<IncusHosts> {
-  const incus = clusterOf(await ensureUp(['incus'], { ...services, topology: 'cluster' }));
+  const place = { ...services, topology: 'cluster', databaseInMemory: true } as const;
+  const incus = clusterOf(await ensureUp(['incus'], place));
   const engine = createIncusDriver({ ...reachOf(incus), clock: systemClock, log: testLog() });
   return {
     incus,

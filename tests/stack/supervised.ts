@@ -3,6 +3,7 @@ import { startProcess, type TestDatabase, type TestProcess } from '@millrace/tes
 /** A program that can be killed and is started again at the same place. */
 export interface Supervised {
   readonly name: string;
+  readonly readyUrl: string;
   /** Of the process of the moment; null while there is none. */
   pid(): number | null;
   /** kill -9. */
@@ -36,6 +37,7 @@ export function supervise({ name, entry, readyUrl, env }: Program): Supervised {
   };
   return {
     name,
+    readyUrl,
     pid: () => running?.pid ?? null,
     output: () => said + (running?.output() ?? ''),
     kill: async () => {
@@ -45,7 +47,7 @@ export function supervise({ name, entry, readyUrl, env }: Program): Supervised {
     freeze: () => running?.freeze(),
     thaw: () => running?.thaw(),
     start: async () => {
-      running ??= await startProcess({ name, entry, env, readyUrl, readyTimeoutMs: 60_000 });
+      running ??= await startProcess({ name, entry, env, readyUrl });
     },
   };
 }

@@ -57,7 +57,7 @@ export async function seedTenant(
         ...(options.idempotencyKey === undefined ? {} : { 'idempotency-key': options.idempotencyKey }),
       },
       ...(options.body === undefined ? {} : { body: JSON.stringify(options.body) }),
-      signal: AbortSignal.timeout(15_000),
+      signal: AbortSignal.timeout(60_000),
     });
     const text = await response.text();
     return { status: response.status, json: text === '' ? undefined : JSON.parse(text) };

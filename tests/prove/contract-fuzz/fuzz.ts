@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { z } from 'zod';
 import { contract, operationsOf, type Operation, type OperationId } from '@millrace/contract';
 import type { Random } from '@millrace/kits';
+import { systemClock } from '@millrace/platform/clock';
 import {
   plantAuditReport,
   plantFleet,
@@ -14,21 +15,23 @@ import {
 import type { CallAnswer } from '../../../apps/api/src/fixture.ts';
 import { chargeOf } from '../../e2e/access.billing.rows.ts';
 import { newDaemon } from '../../e2e/access.enrolments.rows.ts';
-import { plantedProvider } from '../../e2e/access.fleet.rows.ts';
+import { loseNode, plantedProvider } from '../../e2e/access.fleet.rows.ts';
 import { machineForRent } from '../../e2e/access.instances.rows.ts';
-import { personRows, somePerson } from '../../e2e/access.persons.rows.ts';
+import { personRows, somePerson, type SomePerson } from '../../e2e/access.persons.rows.ts';
 import {
   briefRentalOf,
   goneRentalOf,
+  lostRentalOf,
   plantPrivateCloudProvider,
   readyToRent,
   runningRentalOf,
 } from '../../e2e/access.rentals.rows.ts';
 import { earn } from '../../e2e/access.supplier-money.rows.ts';
-import { requestOf } from '../../e2e/access.usage.rows.ts';
-import { runningMetalOf, volumeOf } from '../../e2e/access.volumes.rows.ts';
+import { batchOf, requestOf } from '../../e2e/access.usage.rows.ts';
+import { lostVolumeOf, readySnapshotOf, runningMetalOf, volumeOf } from '../../e2e/access.volumes.rows.ts';
 import { deliveryOf } from '../../e2e/access.webhooks.rows.ts';
 import { call, type Input, type World } from '../../e2e/world.ts';
+import { isNearStall, StallWatch } from '../stalls.ts';
 import { createJudge } from './judge.ts';
 import { mutationsOf } from './mutate.ts';
 import { createPools, type Given, type GivenSuppliers, type Pools } from './pools.ts';
@@ -67,6 +70,8 @@ const chargesMade = 40;
 
 /** Each can be removed once. */
 const nodesMade = 40;
+/** How many further calls an operation gets when none of its calls has succeeded. */
+const furtherCalls = 100;
 
 /** An operation without a body has less to get wrong: one call of it for so many of one with a body. */
 const bodilessShare = 2;
@@ -93,6 +98,7 @@ export async function fuzz(
   for (let made = 0; made < metalMade; made += 1) await readyToRent(world, world.acme, 'bare-metal');
   await plantPrivateCloudProvider(world);
   const requests = [await requestOf(world, world.acme), await requestOf(world, world.other)];
+  const batches = [await batchOf(world, world.acme), await batchOf(world, world.other)];
   await earn(world, world.acme);
   const suppliers = await plantedSuppliers(world);
   const forRent = [await machineForRent(world), await machineForRent(world)];
@@ -101,13 +107,27 @@ export async function fuzz(
     volumeId: String(await volumeOf(world, world.acme)),
     rentalId: await runningMetalOf(world, world.acme),
   };
+  const { params: restorable } = await readySnapshotOf(world, world.acme);
+  const snapshot = { volumeId: restorable?.storageVolumeId ?? '', snapshotId: restorable?.snapshotId ?? '' };
+  const lost = await plantedLosses(world);
   const { db } = world.fixture;
   const books = {
     invoices: [await plantInvoice(db, world.acme.organisation.id)],
     reports: [await plantAuditReport(db, world.acme.organisation.id)],
   };
   const sent = await deliveryOf(world, world.acme);
-  const pools = createPools(world, random, { charges, readied, requests, storage, books, sent, ...planted });
+  const pools = createPools(world, random, {
+    charges,
+    readied,
+    requests,
+    batches,
+    storage,
+    books,
+    sent,
+    snapshot,
+    lost,
+    ...planted,
+  });
   const tallies = new Map<string, Tally>(
     targets.map(({ id }) => [id, { calls: 0, bodies: 0, reached: 0, succeeded: 0 }]),
   );
@@ -119,30 +139,68 @@ export async function fuzz(
     return samplesOf(operation, count, options.seed + index);
   });
 
+  using stallWatch = new StallWatch();
+  const callOnce = async (operation: Operation, sample: Sample, tally: Tally): Promise<void> => {
+    const input = toInput(operation, sample, pools, random);
+    await watch(world);
+    const answer = await repeatedAfterStalls(stallWatch, () => callAsWhoMay(world, operation, input, random));
+    pools.note(operation.id, answer);
+    tally.calls += 1;
+    if (input.body !== undefined) tally.bodies += 1;
+    if (answer.status === operation.response.status) tally.succeeded += 1;
+    if (!beforeHandler.has(String(answer.json?.reason))) tally.reached += 1;
+    const wrong = judge(operation, answer);
+    if (wrong !== null && failures.length < failuresKept) {
+      failures.push(`${operation.id} ${JSON.stringify(input).slice(0, 500)}: ${wrong}`);
+    }
+  };
+
   for (let round = 0; round < rounds; round += 1) {
-    // What the process does by itself otherwise: looking for changes of what it lists.
-    while ((await world.fixture.api.listing.step()) === 'busy');
     for (const [index, operation] of targets.entries()) {
       const sample = sampleFor(operation, samples[index] ?? [], round);
       const tally = tallies.get(operation.id);
-      if (sample === undefined || tally === undefined) continue;
-      const input = toInput(operation, sample, pools, random);
-      const answer = await callAsWhoMay(world, operation, input, random);
-      pools.note(operation.id, answer);
-      tally.calls += 1;
-      if (input.body !== undefined) tally.bodies += 1;
-      if (answer.status === operation.response.status) tally.succeeded += 1;
-      if (!beforeHandler.has(String(answer.json?.reason))) tally.reached += 1;
-      const wrong = judge(operation, answer);
-      if (wrong !== null && failures.length < failuresKept) {
-        failures.push(`${operation.id} ${JSON.stringify(input).slice(0, 500)}: ${wrong}`);
-      }
+      if (sample !== undefined && tally !== undefined) await callOnce(operation, sample, tally);
+    }
+  }
+  // The few calls of a short run may all have been refused by chance.
+  for (const [index, operation] of targets.entries()) {
+    const tally = tallies.get(operation.id);
+    if (tally === undefined || tally.succeeded > 0) continue;
+    for (const sample of samplesOf(operation, furtherCalls, options.seed + targets.length + index)) {
+      if (tally.succeeded === 0) await callOnce(operation, sample, tally);
     }
   }
   for (const [id, tally] of tallies) {
     if (tally.succeeded === 0) failures.push(`${id}: none of ${tally.calls} calls succeeded`);
   }
   return { tallies, failures };
+}
+
+const attemptsMost = 5;
+const afterStallMs = 1_000;
+
+/** Repeats a call, as clients do, if the api answers 503 because a stall exceeded one of its time limits. */
+async function repeatedAfterStalls(
+  watched: StallWatch,
+  callOf: () => Promise<CallAnswer>,
+): Promise<CallAnswer> {
+  for (let attempt = 1; ; attempt += 1) {
+    const startedMs = systemClock.monotonicMs();
+    const answer = await callOf();
+    const when = { startedMs, endedMs: systemClock.monotonicMs() };
+    const mayRepeat = answer.status === 503 && attempt < attemptsMost;
+    if (!mayRepeat || !isNearStall(watched.stalls, when, afterStallMs)) return answer;
+  }
+}
+
+/** Does the work of running processes: the api reads changes of its lists, and workers report that clusters answer. */
+async function watch(world: World): Promise<void> {
+  while ((await world.fixture.api.listing.step()) === 'busy');
+  await world.fixture.db.kysely
+    .updateTable('clusters')
+    .set(({ fn }) => ({ beat_at: fn<Date>('now', []), last_seen_at: fn<Date>('now', []) }))
+    .where('status', '=', 'connected')
+    .execute();
 }
 
 /** What is of people alone takes no key. Each call has a person of its own, who may end the session that makes it. */
@@ -155,11 +213,23 @@ async function callAsWhoMay(
   const key = operation.document === 'admin' ? world.operator.owner.key : world.acme.owner.key;
   if (operation.auth !== 'person') return call(world, operation, input, key);
   const person = await somePerson(world);
-  const own = await personRows[operation.id as OperationId]?.own(world, person);
-  // What a person may name is theirs: half of the time it is, and otherwise it is as sampled.
-  const named = own?.params !== undefined && random.chance(0.5) ? { params: own.params } : {};
+  // Half of the calls name things of the person. The others, and those whose thing cannot be made, name what was sampled.
+  const own = random.chance(0.5) ? await ownInput(world, operation, person) : undefined;
+  // An invitation is accepted with its own secret.
+  const body = own?.body ?? input.body;
+  const named = own?.params === undefined ? {} : { params: own.params, body };
   const headers = { ...input.headers, ...person.session.bearer() };
   return call(world, operation, { ...input, ...named, headers }, undefined);
+}
+
+/** Undefined once the organisation has sent all the invitations that it may send in a day. */
+async function ownInput(world: World, operation: Operation, person: SomePerson): Promise<Input | undefined> {
+  try {
+    return await personRows[operation.id as OperationId]?.own(world, person);
+  } catch (error) {
+    if (String(error).includes('INVITATION_LIMIT_REACHED')) return undefined;
+    throw error;
+  }
 }
 
 /** Those without a body have their turns spread over the whole run: most of them need what others have made. */
@@ -176,6 +246,19 @@ async function plantedNodes(world: World): Promise<Pick<Given, 'nodes' | 'steady
   const node = await call(world, contract.operations.adminGetNode, { params: { nodeId } }, key);
   const gpuIds = (node.json.gpus as readonly { readonly id: string }[]).map(({ id }) => id);
   return { nodes, steady: { nodeId, gpuIds } };
+}
+
+const lossesMade = 4;
+
+async function plantedLosses(world: World): Promise<Given['lost']> {
+  const { nodeIds } = await plantFleet(world.fixture.db, { nodes: lossesMade });
+  const [rentals, volumes]: [string[], string[]] = [[], []];
+  for (const nodeId of nodeIds) {
+    await loseNode(world, nodeId);
+    rentals.push(String(await lostRentalOf(world, world.other)));
+    volumes.push(String(await lostVolumeOf(world, world.other)));
+  }
+  return { rentals, volumes, nodes: nodeIds };
 }
 
 /** Each can be withdrawn once. */

@@ -64,12 +64,22 @@ export interface Given {
   readonly forRent: readonly string[];
   /** Inference requests: the caller's own first. */
   readonly requests: readonly string[];
+  /** Batches of requests that were charged together: the caller's own first. */
+  readonly batches: readonly string[];
   /** A node that is never removed, and its GPUs. */
   readonly steady: { readonly nodeId: string; readonly gpuIds: readonly string[] };
   /** Rentals by what is asked of them and needs more than being accepted, which is all that happens to others here. */
   readonly readied: Readonly<Record<ReadiedFor, readonly string[]>>;
   /** A volume that is active and stays, and bare metal near it that runs: no worker is there to make others so. */
   readonly storage: { readonly volumeId: string; readonly rentalId: number };
+  /** What does not answer any more. Each can be written off once. */
+  readonly lost: {
+    readonly rentals: readonly string[];
+    readonly nodes: readonly string[];
+    readonly volumes: readonly string[];
+  };
+  /** A snapshot that is ready, and its volume. */
+  readonly snapshot: { readonly volumeId: string; readonly snapshotId: string };
   /** What workers make of the books: invoices of the caller's, and audits. */
   readonly books: { readonly invoices: readonly string[]; readonly reports: readonly string[] };
   /** A webhook that stays as it is, and something that was sent to it: nobody sends anything here. */
@@ -90,7 +100,8 @@ export interface GivenSuppliers {
 const reportedMs = 10 * 86_400_000;
 
 export function createPools(world: World, random: Random, given: Given): Pools {
-  const { charges, nodes, requests, steady, readied, suppliers, forRent, storage, sent } = given;
+  const { charges, nodes, requests, steady, readied, suppliers, forRent, storage, sent, lost, snapshot } =
+    given;
   const { invoices, reports } = given.books;
   const transfers: string[] = [...charges];
   const clusters: string[] = [];
@@ -135,7 +146,7 @@ export function createPools(world: World, random: Random, given: Given): Pools {
     if (items.length > remembered) items.shift();
   };
 
-  const isAnythingRented = (): boolean => rentals.length > 0 && ending.length > 0;
+  const isAnythingRented = (): boolean => rentals.length > 0 && ending.length > 0 && metal.length > 0;
 
   const existing = (name: string, operationId: string): string | undefined => {
     switch (name) {
@@ -170,6 +181,7 @@ export function createPools(world: World, random: Random, given: Given): Pools {
       case 'clusterId':
         return someOf(clusters);
       case 'nodeId':
+        if (operationId === 'adminWriteOffNode') return someOf(lost.nodes);
         return operationId === 'adminMarkGpu' ? steady.nodeId : someOf(nodes);
       case 'supplierId':
         return operationId === 'adminRejectSupplier' || !hasApplied
@@ -211,10 +223,14 @@ export function createPools(world: World, random: Random, given: Given): Pools {
         return someOf(deployments);
       case 'requestId':
         return someOf(requests);
+      case 'batchId':
+        return someOf(given.batches);
       case 'storageVolumeId':
+        if (operationId === 'adminWriteOffVolume') return someOf(lost.volumes);
+        if (operationId === 'restoreStorageVolumeSnapshot') return snapshot.volumeId;
         return operationId === 'deleteStorageVolume' ? someOf(volumes) : storage.volumeId;
       case 'snapshotId':
-        return someOf(snapshots);
+        return operationId === 'restoreStorageVolumeSnapshot' ? snapshot.snapshotId : someOf(snapshots);
       case 'webhookId':
         return operationId === 'updateWebhook' || operationId === 'deleteWebhook'
           ? someOf(webhooks)
@@ -223,6 +239,7 @@ export function createPools(world: World, random: Random, given: Given): Pools {
         return sent.deliveryId;
       case 'rentalId':
         if (operationId === 'adminTerminateRental') return someOf(ending);
+        if (operationId === 'adminWriteOffRental') return someOf(lost.rentals);
         return someOf(Object.hasOwn(readied, operationId) ? readied[operationId as ReadiedFor] : rentals);
       default:
         return undefined;
@@ -246,6 +263,7 @@ export function createPools(world: World, random: Random, given: Given): Pools {
     gpuId: 'gpu',
     maintenanceId: 'mnt',
     requestId: 'req',
+    batchId: 'bat',
     deploymentId: 'dep',
     webhookId: 'whk',
     deliveryId: 'dlv',
@@ -297,11 +315,14 @@ export function createPools(world: World, random: Random, given: Given): Pools {
         return { ...body, regions: [], ...(isAnythingRented() ? {} : { enabled: true }) };
       // Spending that was stopped once stays so: not before there is something that others ask about.
       if (operationId === 'createBudget' && !isAnythingRented()) return { ...body, onExceeded: 'notify' };
+      if (operationId.startsWith('adminWriteOff') && random.chance(0.8)) return { ...body, hostIsOff: true };
+      if (operationId === 'restoreStorageVolumeSnapshot' && random.chance(0.8))
+        return { into: 'same-volume' };
       if (operationId === 'adminDrainNode') return { ...body, deadlineAt: undefined };
       // What is sampled asks for everything at once, and there is one kind of host with one price.
       if (operationId === 'createVirtualMachineRental' && (!isAnythingRented() || random.chance(0.5)))
         return { ...body, ...smallOrder };
-      if (operationId === 'createBareMetalRental' && random.chance(0.5))
+      if (operationId === 'createBareMetalRental' && (!isAnythingRented() || random.chance(0.5)))
         return { ...body, ...smallMetalOrder };
       if (operationId === 'terminateBareMetalRental' && random.chance(0.8))
         return { ...body, rentalId: Number(someOf(metal) ?? 1) };

@@ -14,6 +14,8 @@ export interface Told {
   /** From the header of the answer; null when there was none. */
   id: string | null;
   status: number | null;
+  /** The answer said when to come again. */
+  isToComeAgain: boolean;
   /** Something of the answer arrived. */
   hasBegun: boolean;
   /**
@@ -68,6 +70,7 @@ export function startLoad(options: LoadOptions): Load {
         endedMs: 0,
         id: null,
         status: null,
+        isToComeAgain: false,
         hasBegun: false,
         outcome: 'broken',
         costNanoUsd: null,
@@ -108,6 +111,7 @@ async function ask(url: string, one: Told, leaveAfter: number | null): Promise<v
     });
     one.id = response.headers.get('x-inference-request-id');
     one.status = response.status;
+    one.isToComeAgain = response.headers.has('retry-after');
     if (response.status !== 200) {
       one.outcome = 'refused';
       one.why = (await response.text()).slice(0, 300);

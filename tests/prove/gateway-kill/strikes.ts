@@ -3,6 +3,7 @@ import { usageSubjects } from '@millrace/core/inference';
 import { systemClock } from '@millrace/platform/clock';
 import { limitStream } from '@millrace/testing';
 import type { InferenceStack } from '../../stack/inference-stack.ts';
+import { stalledMs, type Stall } from '../stalls.ts';
 import type { Told } from './load.ts';
 
 /** What is done to the stack, and what of it clients may notice. */
@@ -42,7 +43,7 @@ interface Blow {
   /** Kills, and answers how to bring back. */
   readonly strike: (stack: InferenceStack, random: Random) => Promise<() => Promise<void>>;
   readonly downMs: number;
-  /** How long after it is back clients may still notice. */
+  /** How long after it is back clients may still notice, on a machine of the promised speed. */
   readonly afterMs: number;
   /** Null: nothing may be noticed. Otherwise what of a request that did not go well is its doing. */
   readonly excuses: ((told: Told) => boolean) | null;
@@ -170,11 +171,20 @@ export async function deal(stack: InferenceStack, target: Target, random: Random
   return { target, struckMs, backMs: systemClock.monotonicMs() };
 }
 
-/** Whether one of the strikes explains that this request did not go well. */
-export function isExcused(told: Told, strikes: readonly Strike[]): boolean {
+/** What happened during the requests. */
+export interface Circumstances {
+  readonly strikes: readonly Strike[];
+  /** How many times slower than promised the machine is. */
+  readonly slowness: number;
+  readonly stalls: readonly Stall[];
+}
+
+/** Whether a strike explains the failure of this request. Stalls do not count towards the time since a strike. */
+export function isExcused(told: Told, { strikes, slowness, stalls }: Circumstances): boolean {
   return strikes.some(({ target, struckMs, backMs }) => {
     const { excuses, afterMs } = blows[target];
-    const overlaps = told.endedMs >= struckMs && told.startedMs <= backMs + afterMs;
+    const sinceMs = told.startedMs - backMs - stalledMs(stalls, backMs, told.startedMs);
+    const overlaps = told.endedMs >= struckMs && sinceMs <= afterMs * slowness;
     return excuses !== null && overlaps && excuses(told);
   });
 }

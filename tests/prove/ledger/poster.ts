@@ -36,9 +36,9 @@ const apply = (commands: readonly LedgerCommand[]) =>
 
 async function postOne(batch: number): Promise<void> {
   const order = orderOf(orders, batch);
-  const results = (await apply(order.first)).map(requireDone);
+  const results = (await apply(order.first)).map((result) => requireDone(result));
   const holdIds = results.flatMap(({ holdId }): HoldId[] => (holdId === null ? [] : [holdId]));
-  (await apply(order.afterwards(holdIds))).map(requireDone);
+  (await apply(order.afterwards(holdIds))).map((result) => requireDone(result));
 }
 
 async function postSurely(batch: number): Promise<void> {

@@ -53,7 +53,7 @@ const driver = createMockDriver({
 
 /** Straight into the pipe: what the kernel has taken outlives the process. */
 const say = (line: string): void => void writeSync(1, `${line}\n`);
-const soon = (): AbortSignal => AbortSignal.timeout(20_000);
+const soon = (): AbortSignal => AbortSignal.timeout(120_000);
 const committed = { name: 'place', isolation: 'read committed' } as const;
 
 interface Live {

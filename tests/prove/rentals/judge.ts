@@ -4,6 +4,7 @@ import { systemClock } from '@millrace/platform/clock';
 import { fleetBreaks } from '@millrace/testing';
 import type { CoreStack } from '../../stack/core-stack.ts';
 import type { StackTenant } from '../../stack/tenant.ts';
+import { whileProgress } from '../progress.ts';
 import { idColumn, type Kind } from './kinds.ts';
 import type { Story } from './stories.ts';
 
@@ -16,20 +17,20 @@ export interface Judgement {
 
 /** One that ends by itself has not come to rest before it did: it would end under the eyes of who judges it. */
 const unsettled = `
-  select count(*)::int as count from rentals
+  select coalesce(string_agg(concat_ws(' ', wire_id, status, task, expires_at), ', ' order by wire_id), '') as list from rentals
    where status <> 'Terminated' and (status <> 'Running' or task is not null or expires_at is not null)`;
-const undone = `select count(*)::int as count from rental_machines where state not in ('open', 'gone')`;
+const undone = `
+  select coalesce(string_agg(concat_ws(' ', external_id, state), ', ' order by external_id), '') as list from rental_machines
+   where state not in ('open', 'gone')`;
 
-/** How long it took until nothing was on its way; null: longer than allowed. */
-export async function waitForRest(stack: CoreStack, withinMs: number): Promise<number | null> {
-  const beganMs = systemClock.monotonicMs();
-  while (systemClock.monotonicMs() - beganMs < withinMs) {
-    const [moving] = await stack.rows<{ count: number }>(unsettled);
-    const [there] = await stack.rows<{ count: number }>(undone);
-    if (moving?.count === 0 && there?.count === 0) return systemClock.monotonicMs() - beganMs;
-    await systemClock.sleep(250);
-  }
-  return null;
+/** Returns how long it took until all rentals were at rest; null if some are not and nothing changed for `stuckAfterMs`. */
+export async function waitForRest(stack: CoreStack, stuckAfterMs: number): Promise<number | null> {
+  return whileProgress({ stuckAfterMs, intervalMs: 250 }, async () => {
+    const [moving] = await stack.rows<{ list: string }>(unsettled);
+    const [there] = await stack.rows<{ list: string }>(undone);
+    const left = `${moving?.list}; ${there?.list}`;
+    return left === '; ' ? null : left;
+  });
 }
 
 interface RentalRow {
@@ -91,11 +92,14 @@ function judgeStories(stories: readonly Story[], rentals: readonly RentalRow[]):
   return failures;
 }
 
+const HOSTS_KNOWN_WITHIN_MS = 120_000;
+const ANSWERED_WITHIN_MS = 120_000;
+
 /** An engine that was killed may not know the power of its machines yet: it has a while to find out. */
 async function readHosts(stack: CoreStack): ReturnType<CoreStack['engine']['listOwned']> {
-  const untilMs = systemClock.monotonicMs() + 30_000;
+  const untilMs = systemClock.monotonicMs() + HOSTS_KNOWN_WITHIN_MS;
   for (;;) {
-    const seen = await stack.engine.listOwned(AbortSignal.timeout(30_000));
+    const seen = await stack.engine.listOwned(AbortSignal.timeout(ANSWERED_WITHIN_MS));
     const isKnown = seen.unseen.length === 0 && seen.machines.every(({ power }) => power === 'on');
     if (isKnown || systemClock.monotonicMs() >= untilMs) return seen;
     await systemClock.sleep(500);
@@ -129,6 +133,17 @@ async function judgeHosts(stack: CoreStack): Promise<string[]> {
   return failures;
 }
 
+const LOGINS_MOST = 5;
+
+/** A stall may break a login, so it is repeated a few times. */
+async function logIn(target: Parameters<typeof loginAndCount>[0]): ReturnType<typeof loginAndCount> {
+  for (let attempt = 1; ; attempt += 1) {
+    const look = await loginAndCount(target, AbortSignal.timeout(ANSWERED_WITHIN_MS));
+    if (look.outcome === 'in' || attempt === LOGINS_MOST) return look;
+    await systemClock.sleep(1_000);
+  }
+}
+
 /** Everyone who is told that their machine runs can get in. */
 async function judgeLogins(stories: readonly Story[], rentals: readonly RentalRow[]): Promise<string[]> {
   const running = new Set(rentals.filter(({ status }) => status === 'Running').map(({ id }) => id));
@@ -143,7 +158,7 @@ async function judgeLogins(stories: readonly Story[], rentals: readonly RentalRo
     let gpuCount = 0;
     for (const entrance of seen.entrances) {
       const target = { ...entrance, privateKey: tenant.privateKey };
-      const look = await loginAndCount(target, AbortSignal.timeout(20_000));
+      const look = await logIn(target);
       if (look.outcome !== 'in') failures.push(`rental ${id} runs and lets nobody in: ${look.detail}`);
       else gpuCount += look.gpuCount;
     }
@@ -185,7 +200,7 @@ async function endAll(stack: CoreStack, tenants: readonly StackTenant[], kind: K
   }
   const rest = await waitForRest(stack, 120_000);
   if (rest === null) return ['the last rentals never ended'];
-  const { machines } = await stack.engine.listOwned(AbortSignal.timeout(30_000));
+  const { machines } = await stack.engine.listOwned(AbortSignal.timeout(ANSWERED_WITHIN_MS));
   const [free] = await stack.rows<{ gpus: number }>('select sum(gpus_free)::int as gpus from node_capacity');
   const [held] = await stack.rows<{ count: number }>(
     'select count(*)::int as count from ledger_holds where held_nano_usd > 0',

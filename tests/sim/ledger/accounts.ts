@@ -41,6 +41,8 @@ export interface Tenant {
   readonly budgets: Budget[];
   readonly keyIds: readonly string[];
   frozen: boolean;
+  /** What clawbacks could not take. */
+  owed: bigint;
 }
 
 export interface Hold {

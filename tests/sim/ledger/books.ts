@@ -21,6 +21,7 @@ interface AccountRow {
   held: string;
   floor: string | null;
   frozen: boolean;
+  owed: string;
   limit_nano_usd: string | null;
   period_end: Date | null;
 }
@@ -29,7 +30,7 @@ interface AccountRow {
 export async function compareAccounts(client: Client, oracle: Oracle): Promise<string | undefined> {
   const { rows } = await client.query<AccountRow>(
     `select account.id, kind, account.org_id, account.mode, balance_nano_usd as balance, held_nano_usd as held,
-            floor_nano_usd as floor, frozen_at is not null as frozen, limit_nano_usd, period_end
+            floor_nano_usd as floor, frozen_at is not null as frozen, owed_nano_usd as owed, limit_nano_usd, period_end
        from ledger_accounts account left join budgets on budgets.id = account.id where account.org_id = any($1)`,
     [organisationsOf(oracle)],
   );
@@ -53,6 +54,9 @@ export async function compareAccounts(client: Client, oracle: Oracle): Promise<s
       if (difference !== null) return difference;
       const held = same(`what is held of ${account.name}`, BigInt(row.held), account.held);
       if (held !== null) return held;
+      const owed = account.what === 'credit' ? tenant.owed : 0n;
+      const debt = same(`what ${account.name} owes`, BigInt(row.owed), owed);
+      if (debt !== null) return debt;
       if (account.what === 'credit' && row.frozen !== tenant.frozen)
         return `${account.name} is frozen wrongly`;
     }
@@ -109,10 +113,11 @@ export async function compareHolds(client: Client, oracle: Oracle): Promise<stri
   return undefined;
 }
 
-/** Every transfer that was acknowledged is there once, and no other is. */
+/** Every transfer that was acknowledged is there once, and no other is. Repaid debts are in no answer; balances show them. */
 export async function compareTransfers(client: Client, oracle: Oracle): Promise<string | undefined> {
   const { rows } = await client.query<{ id: string; kind: string; amount: string }>(
-    `select id, kind, amount_nano_usd as amount from ledger_transfers where kind <> 'budget' and org_id = any($1)`,
+    `select id, kind, amount_nano_usd as amount from ledger_transfers
+      where kind <> 'budget' and cause_kind <> 'clawback_debt' and org_id = any($1)`,
     [organisationsOf(oracle)],
   );
   if (rows.length !== oracle.entered) {
@@ -133,6 +138,8 @@ export const rules: Readonly<Record<string, string>> = {
     select mode || ': ' || sum(balance_nano_usd) from ledger_accounts group by mode having sum(balance_nano_usd) <> 0`,
   'no balance is below its floor': `
     select id::text from ledger_accounts where balance_nano_usd - held_nano_usd < floor_nano_usd`,
+  'nobody who owes has free credit': `
+    select id::text from ledger_accounts where owed_nano_usd > 0 and balance_nano_usd > held_nano_usd`,
   'what is held is what holds hold': `
     select account.id::text
       from ledger_accounts account

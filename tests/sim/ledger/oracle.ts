@@ -94,6 +94,7 @@ export class Oracle {
       budgets: [],
       keyIds,
       frozen: false,
+      owed: 0n,
     };
     this.tenants.set(`${orgId}:${mode}`, tenant);
     return tenant;
@@ -128,6 +129,22 @@ export class Oracle {
     this.nowMs = nowMs;
     const tenant = this.tenant(command.orgId, command.mode);
     this.rollBudgets(tenant);
+    const prediction = this.#decideCommand(tenant, command);
+    this.#repay(tenant);
+    return prediction;
+  }
+
+  /** Free paid credit repays what clawbacks could not take; an undone clawback returns what was repaid for it. */
+  #repay(tenant: Tenant): void {
+    const { credit } = tenant;
+    const repaid =
+      tenant.owed < 0n ? tenant.owed : least(tenant.owed, most(0n, credit.balance - credit.held));
+    credit.balance -= repaid;
+    tenant.owed -= repaid;
+    this.systemAccount('shortfall', null, tenant.mode).balance += repaid;
+  }
+
+  #decideCommand(tenant: Tenant, command: LedgerCommand): Prediction {
     switch (command.do) {
       case 'credit':
         return this.#credit(tenant, command);
@@ -366,6 +383,7 @@ export class Oracle {
     for (const share of command.to) bump(legs, this.#account(share, tenant.mode), share.amount);
     this.#count(legs, budgets, paid);
     const transfer = this.#enter(tenant, command, command.kind, legs, -paid, shortfall);
+    if (command.kind === 'clawback') tenant.owed += shortfall;
     this.#tell(budgets);
     return this.#done(tenant, transfer);
   }
@@ -606,6 +624,7 @@ export class Oracle {
     const own = entries.filter(([{ what }]) => what === 'credit' || what === 'promo');
     const amount = own.reduce((total, [, by]) => total - by, 0n);
     const transfer = this.#enter(tenant, command, 'reversal', legs, amount);
+    if (source.kind === 'clawback') tenant.owed -= source.shortfall;
     for (const [account, by] of legs) bump(source.undone, account, by);
     source.reversed = true;
     return this.#done(tenant, transfer);

@@ -131,6 +131,7 @@ export async function createPotWorld(world: World): Promise<PotWorld> {
     get kysely() {
       return world.db.kysely;
     },
+    clock: world.db.clock,
     transaction: (options: never, work: never) => guard(() => world.db.transaction(options, work)),
   } as unknown as Db;
   const ours: ValkeyClient = {
@@ -143,7 +144,7 @@ export async function createPotWorld(world: World): Promise<PotWorld> {
     if (!pots.ends.has(id)) pots.stream.push({ end });
     pots.ends.add(id);
   };
-  const sweeps = createPotSweeps({ db, clock, log, cell, service, rules, publishEnd });
+  const sweeps = createPotSweeps({ db, log, cell, service, rules, publishEnd });
   const pots: PotWorld = {
     valkey,
     replica,

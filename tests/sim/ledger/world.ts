@@ -10,6 +10,7 @@ import { ensureUp } from '@millrace/services';
 import {
   createTestDatabase,
   hybridClock,
+  longDbTimeouts,
   poolRecovered,
   TEST_START_MS,
   type TestDatabase,
@@ -54,9 +55,9 @@ export async function createWorld(random: Random): Promise<World> {
   const clock = new SimulatedClock(TEST_START_MS + random.int(0, 40 * 86_400_000));
   const ids = createIdSource({ clock, cell, random: fillFrom(random) });
   const db = createDb({
+    ...longDbTimeouts,
     url: database.url,
     poolSize: writers + 2,
-    statementTimeoutMs: 20_000,
     clock: hybridClock(clock),
     ids,
     log: createLogger({ name: 'simulation', level: 'fatal' }),

@@ -1,0 +1,113 @@
+import { readFile } from 'node:fs/promises';
+import { atMost, defineBench, type BenchRun } from '@millrace/kits';
+import { systemClock } from '@millrace/platform/clock';
+import { toUuid, type ClusterId } from '@millrace/platform/ids';
+import { ensureUp } from '@millrace/services';
+import {
+  createTenant,
+  createTestDatabase,
+  plantFleet,
+  plantRentals,
+  startWorkerProcess,
+  testNames,
+  type TestDatabase,
+  type WorkerProcess,
+} from '@millrace/testing';
+
+/** Rentals that have ended and whose machines cannot be removed, because their cluster is dead. */
+const REMOVALS = 1_000;
+const WINDOW_MS = 120_000;
+const QUICK_WINDOW_MS = 20_000;
+/** The first seconds of a worker compile its code and connect it. */
+const WARM_UP_MS = 15_000;
+const BAR_PERCENT = 5;
+/** Linux counts the CPU time of processes in hundredths of a second. */
+const MS_PER_TICK = 10;
+
+async function cpuMs({ pid }: WorkerProcess): Promise<number> {
+  const stat = await readFile(`/proc/${String(pid)}/stat`, 'utf8');
+  // The name in brackets may hold spaces; the fields after it do not.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * MS_PER_TICK;
+}
+
+/** The part of one core that the worker takes, in percent. */
+async function corePercent(worker: WorkerProcess, windowMs: number): Promise<number> {
+  const [beganMs, before] = [systemClock.monotonicMs(), await cpuMs(worker)];
+  await systemClock.sleep(windowMs);
+  const used = (await cpuMs(worker)) - before;
+  return Math.round((used / (systemClock.monotonicMs() - beganMs)) * 10_000) / 100;
+}
+
+/** As the rows are after hours of silence: each removal has failed often, and its next try is somewhere within the hour. */
+async function plantStuck(database: TestDatabase, clusterId: ClusterId): Promise<void> {
+  const client = await database.connect();
+  await client.query(
+    `update rentals set status = 'Terminating', task = 'release', task_deadline_at = created_at, end_accepted_at = created_at,
+            next_action_at = now() + (wire_id % $1) * interval '3.6 seconds',
+            deadline_at = now() + (wire_id % $1) * interval '3.6 seconds' + interval '15 minutes'`,
+    [REMOVALS],
+  );
+  await client.query(
+    `update rental_machines as machine
+        set state = 'doomed', doomed_at = now() - interval '3 hours', tries = 12, last_error = 'Its cluster does not answer.',
+            next_try_at = rental.next_action_at
+       from rentals as rental where rental.id = machine.rental_id and machine.cluster_id = $1`,
+    [toUuid(clusterId)],
+  );
+  await client.query('vacuum analyze');
+  await client.end();
+}
+
+async function triesOf(database: TestDatabase): Promise<number> {
+  const client = await database.connect();
+  const { rows } = await client.query<{ tries: string }>('select sum(tries) as tries from rental_machines');
+  await client.end();
+  return Number(rows[0]?.tries ?? 0);
+}
+
+async function measure(run: BenchRun): Promise<{ idle: number; stuck: number; rounds: number }> {
+  await ensureUp(['postgres', 'valkey', 'nats', 'restate']);
+  const windowMs = run.quick ? QUICK_WINDOW_MS : WINDOW_MS;
+  const database = await createTestDatabase();
+  try {
+    const fleet = await plantFleet(database.db, { nodes: 130, driver: 'incus' });
+    const client = await database.connect();
+    // Nothing listens there.
+    await client.query(
+      `update clusters set endpoint = 'https://127.0.0.1:1', status = 'silent', status_since = now() - interval '3 hours'`,
+    );
+    await client.end();
+    await using worker = await startWorkerProcess({ database, names: testNames() });
+    await systemClock.sleep(WARM_UP_MS);
+    const idle = await corePercent(worker, windowMs);
+    const { orgId, ownerId: userId } = await createTenant(database.db);
+    await plantRentals(database.db, { ...fleet, orgId, userId, live: REMOVALS, brief: true });
+    await plantStuck(database, fleet.clusterId);
+    await systemClock.sleep(WARM_UP_MS);
+    const before = await triesOf(database);
+    const stuck = await corePercent(worker, windowMs);
+    return { idle, stuck, rounds: (await triesOf(database)) - before };
+  } finally {
+    await database.drop();
+  }
+}
+
+export const bench = defineBench({
+  name: 'stuck-removals',
+  about: `The part of a core that ${REMOVALS} removals on a dead cluster take of a real worker, against the same worker without them.`,
+  counts: null,
+  async run(run) {
+    const { idle, stuck, rounds } = await measure(run);
+    const cost = Math.max(0, Math.round((stuck - idle) * 100) / 100);
+    return {
+      figures: {
+        'worker without stuck removals, % of a core': idle,
+        [`worker with ${REMOVALS} stuck removals, % of a core`]: stuck,
+        'stuck removals alone, % of a core': cost,
+        'removals tried in the window': rounds,
+      },
+      bars: [atMost('stuck removals alone, % of a core', BAR_PERCENT, cost)],
+    };
+  },
+});

@@ -1,0 +1,115 @@
+import { runAdmin } from '../../../apps/admin/src/app.ts';
+import type { DrillStack } from './drill-stack.ts';
+
+/** Reads the state of the drill: from the database, from Valkey and through the operator's command. */
+
+export interface ReportJson {
+  readonly leases: readonly object[];
+  readonly machines: readonly { readonly externalId: string }[];
+  readonly payments: readonly { readonly sessionRef: string }[];
+  readonly events: readonly { readonly count: number }[];
+  readonly problems: readonly string[];
+}
+
+export async function stateOf(
+  stack: DrillStack,
+): Promise<{ readonly state: string; readonly report: ReportJson | null }> {
+  const [row] = await stack.rows<{ state: string; report: ReportJson | null }>(
+    'select state, report from restore_state',
+  );
+  if (row === undefined) throw new Error('The restore state has no row.');
+  return row;
+}
+
+/** How often the worker has marked this state of the installation. */
+export async function markOf(stack: DrillStack): Promise<number> {
+  const [row] = await stack.rows<{ mark: number }>('select mark::int as mark from restore_state');
+  if (row === undefined) throw new Error('The restore state has no row.');
+  return row.mark;
+}
+
+interface Pot {
+  readonly key: string;
+  readonly epoch: string;
+  readonly isClosed: boolean;
+  /** Granted and not recalled. */
+  readonly lent: bigint;
+  /** What can still be reserved. */
+  readonly left: bigint;
+}
+
+async function pots(stack: DrillStack): Promise<readonly Pot[]> {
+  const keys = (await stack.valkey.client.command(['KEYS', 'pot:*'])) as readonly string[];
+  const found: Pot[] = [];
+  for (const key of keys.filter((each) => /\}:(?:live|test)$/.test(each))) {
+    const fields = (await stack.valkey.client.command([
+      ...['HMGET', key, 'epoch', 'granted', 'recalled', 'reserved', 'spent', 'closed'],
+    ])) as readonly (string | null)[];
+    const [epoch, granted, recalled, reserved, spent] = fields;
+    const lent = BigInt(granted ?? 0) - BigInt(recalled ?? 0);
+    const left = lent - BigInt(reserved ?? 0) - BigInt(spent ?? 0);
+    found.push({ key, epoch: epoch ?? '', isClosed: fields[5] === '1', lent, left });
+  }
+  return found;
+}
+
+/** What gateways could reserve now, of all organisations. */
+export async function spendable(stack: DrillStack): Promise<bigint> {
+  return (await pots(stack)).reduce((sum, { isClosed, left }) => sum + (isClosed ? 0n : left), 0n);
+}
+
+interface Lease {
+  readonly epoch: string;
+  readonly lent: string;
+  readonly held: string;
+  readonly settled: string;
+}
+
+const openLeases = (stack: DrillStack): Promise<readonly Lease[]> =>
+  stack.rows<Lease>(`
+    select lease.epoch::text as epoch, (granted_nano_usd - recalled_nano_usd)::text as lent,
+           hold.held_nano_usd::text as held, settled_nano_usd::text as settled
+      from pot_leases lease join ledger_holds hold on hold.id = lease.hold_id where lease.state = 'open'`);
+
+/** Pots in which more was or can be spent than their lease holds in the ledger. */
+export async function lentBeyondHolds(stack: DrillStack): Promise<readonly string[]> {
+  // Leases may change while the pots are read, so a pot may match its lease as it was before or as it is after.
+  const before = await openLeases(stack);
+  const found = await pots(stack);
+  const leases = [...before, ...(await openLeases(stack))];
+  const wrong = leases
+    .filter(({ lent, held, settled }) => BigInt(held) + BigInt(settled) < BigInt(lent))
+    .map(({ epoch }) => `the lease of epoch ${epoch} holds less than it has lent`);
+  for (const pot of found.filter(({ isClosed }) => !isClosed)) {
+    const most = leases
+      .filter(({ epoch }) => epoch === pot.epoch)
+      .reduce((sum, { lent }) => (BigInt(lent) > sum ? BigInt(lent) : sum), 0n);
+    if (pot.lent > most) wrong.push(`${pot.key} has ${pot.lent}, the ledger has lent ${most}`);
+  }
+  return [...new Set(wrong)];
+}
+
+export async function lastSeqs(stack: DrillStack): Promise<ReadonlyMap<string, number>> {
+  const rows = await stack.rows<{ org_id: string; last_seq: string }>(
+    'select org_id, last_seq::text as last_seq from event_heads',
+  );
+  return new Map(rows.map(({ org_id, last_seq }) => [org_id, Number(last_seq)]));
+}
+
+/** How many events the stream does not have yet. Those that wait in the outbox are deleted there when the feed has them. */
+export async function unpublished(stack: DrillStack): Promise<number> {
+  const [row] = await stack.rows<{ count: number }>(`
+    select (select count(*) from outbox where kind = 'event' and parked_at is null)::int
+         + (select count(*) from events where published_at is null)::int as count`);
+  if (row === undefined) throw new Error('The count of events has no row.');
+  return row.count;
+}
+
+export async function admin(
+  stack: DrillStack,
+  words: readonly string[],
+): Promise<{ readonly code: number; readonly out: string; readonly err: string }> {
+  let [out, err] = ['', ''];
+  const io = { out: (text: string) => void (out += text), err: (text: string) => void (err += text) };
+  return { code: await runAdmin(words, io, { ...stack.env }), out, err };
+}

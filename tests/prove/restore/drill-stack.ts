@@ -1,0 +1,163 @@
+import { randomInt } from 'node:crypto';
+import { mkdtempSync, chmodSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { down, ensureUp } from '@millrace/services';
+import {
+  createTestDatabase,
+  engineEnv,
+  forgetDeploymentsAt,
+  freePorts,
+  startChatDouble,
+  startStripeDouble,
+  startValkeyServer,
+  testNames,
+  type StripeDouble,
+  type TestDatabase,
+  type TestValkey,
+} from '@millrace/testing';
+import { MOCK_REGION } from '../../stack/mock-stack.ts';
+import { rowsOf, supervise, type ReadRows, type Supervised } from '../../stack/supervised.ts';
+import { startBackedUpPostgres, type BackedUpPostgres } from './backup.ts';
+
+/** The whole product on a PostgreSQL that can be restored, with machines, credit, payments and events outside of it. */
+export interface DrillStack {
+  readonly apiUrl: string;
+  readonly gatewayUrl: string;
+  readonly workerUrl: string;
+  readonly postgres: BackedUpPostgres;
+  readonly database: TestDatabase;
+  readonly valkey: TestValkey;
+  readonly stripe: StripeDouble;
+  readonly chatAddress: string;
+  readonly api: Supervised;
+  readonly worker: Supervised;
+  readonly gateway: Supervised;
+  readonly rows: ReadRows;
+  /** The machines that the engine has, whatever the product's database says. */
+  machines(): Promise<readonly string[]>;
+  /** The settings of every process. */
+  readonly env: Readonly<Record<string, string>>;
+  output(): string;
+  close(): Promise<void>;
+}
+
+type Closers = (() => Promise<unknown>)[];
+
+export async function openDrillStack(): Promise<DrillStack> {
+  const closers: Closers = [];
+  const close = async (): Promise<void> => {
+    for (const step of closers.splice(0).toReversed()) await step();
+  };
+  try {
+    return await open(closers, close);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function open(closers: Closers, close: () => Promise<void>): Promise<DrillStack> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'mr-'));
+  chmodSync(folder, 0o755);
+  closers.push(async () => rmSync(folder, { recursive: true, force: true }));
+  closers.push(() => down([], { stateDir: path.join(folder, 'postgres'), purge: true }));
+  const endpoints = await ensureUp(['postgres', 'valkey', 'nats', 'restate']);
+  const postgres = await startBackedUpPostgres(folder);
+  const database = await createTestDatabase({ postgresUrl: postgres.url });
+  closers.push(() => database.db.close());
+  // The engine keeps its machines on another server, as a real one does.
+  const engine = await createTestDatabase();
+  closers.push(() => engine.drop());
+  // An engine knows the ids of organisations and nothing else about them.
+  await rowsOf(engine)('alter table mock_machines drop constraint mock_machines_org_id_fkey');
+  const valkey = await startValkeyServer();
+  closers.push(() => valkey[Symbol.asyncDispose]());
+  const stripe = await startStripeDouble();
+  closers.push(() => stripe.close());
+  const chat = await startChatDouble({ engine: 'vllm', tokens: [' flour', ' and', ' water'] });
+  closers.push(() => chat.close());
+  const env = {
+    ...engineEnv({ database, names: testNames(), endpoints: { ...endpoints, postgresUrl: postgres.url } }),
+    MILLRACE_POT_VALKEY_URL: valkey.url,
+    MILLRACE_POT_OUTAGE_MS: '30000',
+    MILLRACE_POT_LONGEST_REQUEST_MS: '60000',
+    MILLRACE_RATE_LIMIT_DEFAULT_RPM: '1000000',
+    MILLRACE_RATE_LIMIT_FUNDED_RPM: '1000000',
+    MILLRACE_STRIPE_SECRET_KEY: stripe.settings.secretKey,
+    MILLRACE_STRIPE_WEBHOOK_SECRET: stripe.settings.webhookSecret,
+    MILLRACE_STRIPE_API_URL: stripe.settings.apiUrl,
+    MILLRACE_CONSOLE_URL: 'https://console.example.com',
+    MILLRACE_FLEET_READ_MS: '1000',
+    MILLRACE_PROVIDERS: JSON.stringify([
+      {
+        id: 'mock',
+        variant: 'mock',
+        regions: [{ region: MOCK_REGION, customPorts: true }],
+        clusters: [
+          {
+            name: 'mock',
+            region: MOCK_REGION,
+            settings: {
+              firstAddress: `127.${randomInt(20, 120)}.${randomInt(1, 250)}.1`,
+              databaseUrl: engine.url,
+            },
+          },
+        ],
+      },
+    ]),
+  };
+  const [apiPort = 0, gatewayPort = 0, gatewayHealth = 0, workerHealth = 0, endpointPort = 0] =
+    await freePorts(5);
+  const apiUrl = `http://127.0.0.1:${apiPort}`;
+  const workerUrl = `http://127.0.0.1:${workerHealth}`;
+  const api = supervise({
+    name: 'api',
+    entry: 'apps/api/src/main.ts',
+    readyUrl: `${apiUrl}/readyz`,
+    env: { ...env, MILLRACE_HTTP_PORT: String(apiPort) },
+  });
+  const worker = supervise({
+    name: 'worker',
+    entry: 'apps/worker/src/main.ts',
+    readyUrl: `${workerUrl}/readyz`,
+    env: {
+      ...env,
+      MILLRACE_WORKER_HEALTH_PORT: String(workerHealth),
+      MILLRACE_RESTATE_ENDPOINT_PORT: String(endpointPort),
+    },
+  });
+  const gateway = supervise({
+    name: 'gateway',
+    entry: 'apps/gateway/src/main.ts',
+    readyUrl: `http://127.0.0.1:${gatewayHealth}/readyz`,
+    env: {
+      ...env,
+      MILLRACE_HTTP_PORT: String(gatewayPort),
+      MILLRACE_GATEWAY_HEALTH_PORT: String(gatewayHealth),
+    },
+  });
+  closers.push(() => forgetDeploymentsAt(`http://127.0.0.1:${endpointPort}`));
+  closers.push(() => Promise.all([gateway, api, worker].map((each) => each.kill())));
+  await Promise.all([api.start(), worker.start()]);
+  return {
+    ...{
+      apiUrl,
+      gatewayUrl: `http://127.0.0.1:${gatewayPort}`,
+      workerUrl,
+      postgres,
+      database,
+      valkey,
+      stripe,
+    },
+    ...{ chatAddress: chat.address, api, worker, gateway, env, close },
+    rows: rowsOf(database),
+    machines: async () => {
+      const found = await rowsOf(engine)<{ external_id: string }>(
+        'select external_id from mock_machines where machine is not null order by external_id',
+      );
+      return found.map(({ external_id }) => external_id);
+    },
+    output: () => [api, worker, gateway].map((each) => `--- ${each.name}\n${each.output()}`).join('\n'),
+  };
+}

@@ -1,0 +1,134 @@
+import { newProofKey } from '@millrace/compute/proof';
+import { systemClock } from '@millrace/platform/clock';
+import { nanoUsd } from '@millrace/platform/money';
+import { eventually, signStripeEvent } from '@millrace/testing';
+import { seedOrganisation } from '../../../apps/api/src/fixture.ts';
+import {
+  addDeployment,
+  addModel,
+  callerOf,
+  CHAT_PRICES,
+  type Operator,
+} from '../../stack/inference-tenant.ts';
+import { MOCK_REGION } from '../../stack/mock-stack.ts';
+import { giveMoney } from '../../stack/tenant.ts';
+import type { DrillStack } from './drill-stack.ts';
+
+/** Work of tenants over the public interface. */
+
+export interface DrillTenant {
+  /** Asks for one answer. Answers the status. */
+  chat(): Promise<number>;
+  /** Pays this many cents. Answers the payment's id. */
+  topUp(cents: number): Promise<string>;
+  /** Orders a machine. Answers the rental's id. */
+  order(): Promise<number>;
+  rental(id: number): Promise<string>;
+}
+
+const MODEL = 'flour';
+const GIVEN = nanoUsd(50_000_000_000n);
+
+export async function sellFlour(stack: DrillStack): Promise<void> {
+  const { owner } = await seedOrganisation(stack.database.db, { platformRole: 'operator' });
+  const call = callerOf(stack.apiUrl, owner.key);
+  const operator: Operator = {
+    call,
+    do: async (method, path, body) => {
+      const { status, json } = await call(method, path, body);
+      if (status >= 300) throw new Error(`${method} ${path} answered ${status}: ${JSON.stringify(json)}`);
+      return json;
+    },
+  };
+  await addModel(operator, { name: MODEL, modality: 'chat', prices: CHAT_PRICES, contextLength: 4_096 });
+  await addDeployment(operator, { model: MODEL, engine: 'vllm', address: stack.chatAddress });
+}
+
+export function seedTenants(stack: DrillStack, count: number): Promise<DrillTenant[]> {
+  return Promise.all(Array.from({ length: count }, () => seedTenant(stack)));
+}
+
+async function seedTenant(stack: DrillStack): Promise<DrillTenant> {
+  const { organisation, owner, ownerKey } = await seedOrganisation(stack.database.db);
+  await giveMoney(stack.database.db, organisation.id, GIVEN);
+  const call = callerOf(stack.apiUrl, owner.key);
+  const made = await call('POST', '/v2/api-keys', {
+    name: 'chat',
+    scopes: ['inference:read', 'inference:write'],
+  });
+  const chatKey = String(made.json.key);
+  const { key: testKey } = await ownerKey('test');
+  const test = callerOf(stack.apiUrl, testKey);
+  await test('POST', '/v2/ssh-public-keys', { name: 'laptop', publicKey: newProofKey().publicKey });
+  return {
+    chat: async () => {
+      const response = await fetch(`${stack.gatewayUrl}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${chatKey}`, 'content-type': 'application/json' },
+        body: JSON.stringify({
+          model: MODEL,
+          max_tokens: 64,
+          messages: [{ role: 'user', content: 'Bread?' }],
+        }),
+      });
+      await response.text();
+      return response.status;
+    },
+    topUp: async (amountCents) => {
+      const { status, json } = await call('POST', '/v2/customer/top-ups', { amountCents });
+      if (status !== 201) throw new Error(`The top-up was refused: ${JSON.stringify(json)}`);
+      return String(json.paymentId);
+    },
+    order: async () => {
+      const { status, json } = await test('POST', '/v2/on-demand/virtual-machine-rentals', {
+        region: MOCK_REGION,
+        gpuCount: 1,
+      });
+      if (status !== 200) throw new Error(`The rental was refused: ${JSON.stringify(json)}`);
+      return Number(json.id);
+    },
+    rental: async (id) => String((await test('GET', `/v2/on-demand/rentals/${id}`)).json.status),
+  };
+}
+
+const required = (tenant: DrillTenant | undefined): DrillTenant => {
+  if (tenant === undefined) throw new Error('The drill has no tenant.');
+  return tenant;
+};
+
+/** Requests until this many were answered. */
+export async function ask(_stack: DrillStack, tenant: DrillTenant, count: number): Promise<void> {
+  for (let nth = 0; nth < count; nth += 1) {
+    await eventually(
+      { what: 'an answer of the model', timeoutMs: 60_000 },
+      async () => (await tenant.chat()) === 200,
+    );
+  }
+}
+
+/** Rents a machine and waits until it runs. */
+export async function rent(_stack: DrillStack, given: DrillTenant | undefined): Promise<number> {
+  const tenant = required(given);
+  const id = await eventually({ what: 'a free machine', timeoutMs: 60_000 }, () =>
+    tenant.order().catch(() => false as const),
+  );
+  await eventually(
+    { what: 'the rental to run', timeoutMs: 60_000 },
+    async () => (await tenant.rental(id)) === 'Running',
+  );
+  return id;
+}
+
+/** Pays by card and has the payment credited. Answers the session at Stripe. */
+export async function payByCard(stack: DrillStack, given: DrillTenant | undefined): Promise<string> {
+  const paymentId = await required(given).topUp(2_500);
+  const session = stack.stripe.pay(stack.stripe.sessionOf(paymentId).id);
+  const { body, headers } = signStripeEvent(stack.stripe.settings.webhookSecret, {
+    type: 'checkout.session.completed',
+    object: session,
+    createdMs: systemClock.nowMs(),
+  });
+  const answer = await fetch(`${stack.apiUrl}/v2/payments/stripe/webhook`, { method: 'POST', headers, body });
+  if (answer.status >= 300) throw new Error(`The webhook answered ${answer.status}: ${await answer.text()}`);
+  return session.id;
+}

@@ -1,0 +1,88 @@
+import { defineSim, type Action } from '@millrace/kits';
+import { withoutSweep } from './clocks/coverage.ts';
+import { loopsOfCode } from './clocks/loops.ts';
+import { auditFindings, changesAt, settle } from './clocks/run.ts';
+import { sweeps } from './clocks/sweeps.ts';
+import { createClocksWorld, type ClocksWorld } from './clocks/world.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 86_400_000;
+
+interface State {
+  readonly world: ClocksWorld;
+  /** What sweeps with a wrong clock did that the right clock had not. */
+  readonly wrong: string[];
+  tried: number;
+}
+
+const offsets: Readonly<Record<string, number>> = {
+  'a day behind': -DAY_MS,
+  'an hour behind': -HOUR_MS,
+  '40 minutes ahead': 40 * MINUTE_MS,
+  'a day ahead': DAY_MS,
+  '40 days ahead': 40 * DAY_MS,
+};
+
+const note = (state: State, what: string, changes: readonly string[]): void => {
+  state.tried += 1;
+  state.wrong.push(...changes.map((change) => `${what}: ${change}`));
+};
+
+const sweepAt = ([name, offsetMs]: [string, number]): [string, Action<State>] => [
+  `sweeps with a clock ${name}`,
+  { weight: 2, run: async (state) => note(state, name, await changesAt(state.world, () => offsetMs)) },
+];
+
+export const sim = defineSim<State>({
+  name: 'clocks',
+  about: 'A process with a wrong clock would charge, end or delete what is not due.',
+  async init() {
+    const known = new Set([...Object.keys(sweeps), ...Object.keys(withoutSweep)]);
+    const unknown = loopsOfCode().filter((loop) => !known.has(loop));
+    if (unknown.length > 0) {
+      throw new Error(
+        `These loops have no sweep in this simulation: ${unknown.join(', ')}. Add each to sweeps.ts, with something that ` +
+          'is due in world.ts, or to coverage.ts with the reason why it needs none.',
+      );
+    }
+    const world = await createClocksWorld();
+    await settle(world);
+    return { world, wrong: [], tried: 0 };
+  },
+  actions: {
+    ...Object.fromEntries(Object.entries(offsets).map(sweepAt)),
+    'the clock steps during the sweeps': {
+      weight: 2,
+      run: async (state, random) => {
+        const steps = Object.values(offsets);
+        let asked = 0;
+        // Another time at every reading: forwards and backwards, between the sweeps and inside them.
+        const stepping = (): number => steps[Math.trunc((asked += 1) * 0.2) % steps.length] ?? 0;
+        asked = random.int(0, 24);
+        note(state, 'a clock that steps', await changesAt(state.world, stepping));
+      },
+    },
+    'time passes': {
+      weight: 3,
+      run: async ({ world }, random) => {
+        const ms = random.pick([MINUTE_MS, 20 * MINUTE_MS, HOUR_MS, 7 * HOUR_MS, 26 * HOUR_MS]);
+        await world.advance(ms + random.int(0, MINUTE_MS));
+        await settle(world);
+      },
+    },
+  },
+  validators: {
+    'no sweep with a wrong clock does what the right clock would not have done'({ wrong }) {
+      return wrong.length === 0 ? undefined : wrong.slice(0, 10).join('; ');
+    },
+    async 'the audit is clean'({ world }) {
+      const findings = await auditFindings(world);
+      return findings.length === 0 ? undefined : findings.slice(0, 5).join('; ');
+    },
+  },
+  validateEvery: 5,
+  shrinkAttempts: 0,
+  ciEvents: 12,
+  close: ({ world }) => world.drop(),
+});

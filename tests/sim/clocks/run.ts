@@ -1,0 +1,79 @@
+import { findingsOf, runAudit } from '@millrace/core/auditor';
+import type { Db } from '@millrace/platform/db';
+import { differences, digestOf } from './digest.ts';
+import { withWrongClock } from './process-clock.ts';
+import { sweeps } from './sweeps.ts';
+import type { ClocksWorld } from './world.ts';
+
+const realNowMs = Date.now;
+
+/** Works with the wall clock of the process this far from the clock of the database. */
+export function atOffset<T>(world: ClocksWorld, offsetMs: () => number, work: () => Promise<T>): Promise<T> {
+  return withWrongClock(() => world.rentals.clock.nowMs() + offsetMs() - realNowMs(), work);
+}
+
+type Figures = ReadonlyMap<string, string>;
+
+async function figuresOf({ rentals, volumes }: ClocksWorld): Promise<Figures> {
+  const both = await Promise.all([digestOf(rentals.database), digestOf(volumes.database)]);
+  return new Map(
+    both.flatMap((digest, index) => [...digest].map(([name, value]) => [`${index} ${name}`, value])),
+  );
+}
+
+async function sweepOnce(world: ClocksWorld, db: Db): Promise<void> {
+  for (const sweep of Object.values(sweeps)) await sweep(world, db);
+}
+
+const ROUNDS_MAX = 12;
+
+/** Sweeps with the right clock until nothing is left to be done at this time of the database. */
+export async function settle(world: ClocksWorld): Promise<void> {
+  let before = await figuresOf(world);
+  for (let round = 0; round < ROUNDS_MAX; round += 1) {
+    await atOffset(
+      world,
+      () => 0,
+      () => sweepOnce(world, world.rentals.db),
+    );
+    const after = await figuresOf(world);
+    if (differences(before, after).length === 0) return;
+    before = after;
+  }
+  throw new Error('The sweeps never come to rest.');
+}
+
+/** Everything that the sweeps change with a wrong clock, after the right clock has left nothing to be done. */
+export async function changesAt(world: ClocksWorld, offsetMs: () => number): Promise<readonly string[]> {
+  const before = await figuresOf(world);
+  await atOffset(world, offsetMs, () => sweepOnce(world, world.rentals.db));
+  return differences(before, await figuresOf(world));
+}
+
+/** What one sweep changes if its transactions go by the wall clock of the process, as they once did. */
+export async function changesIfBroken(
+  world: ClocksWorld,
+  name: string,
+  offsetMs: number,
+): Promise<readonly string[]> {
+  const before = await figuresOf(world);
+  const sweep = sweeps[name];
+  await atOffset(
+    world,
+    () => offsetMs,
+    async () => sweep?.(world, world.atProcessTime(world.rentals.db)),
+  );
+  return differences(before, await figuresOf(world));
+}
+
+/** Findings of a full audit of both databases; the money of the tenants was never paid in, which is not one. */
+export async function auditFindings({ rentals, volumes }: ClocksWorld): Promise<readonly string[]> {
+  const found: string[] = [];
+  for (const { db } of [rentals, volumes]) {
+    const report = await runAudit(db, { kind: 'full', whenBusy: 'unrecorded' });
+    if (report === null) throw new Error('Nothing was audited.');
+    const errors = findingsOf(report, 'error').filter(({ check }) => check !== 'top_up_has_payment');
+    found.push(...errors.map((finding) => JSON.stringify(finding)));
+  }
+  return found;
+}
