@@ -6,12 +6,16 @@ import { EnginesAmongOthers } from './tools/dev/test-order.ts';
 // the console in a browser but for the journey that is in `int`, and `thorough`, what engines do at full size, at their worst
 // or for long. Two files run at once, for the smallest machine has two cores; of `int`, which waits for engines, `npm run test:int`
 // runs four.
+// Time limits end tests that hang; none judges how fast the machine is.
 // Files of one worker share its modules: importing them anew for each file took more than half of the time. So a test
 // leaves no process-wide state behind, as it must not depend on the order of files anyway.
+const HANG_MS = 600_000;
+
 export default defineConfig({
   test: {
     maxWorkers: 2,
     isolate: false,
+    expect: { poll: { timeout: 60_000 } },
     sequence: { sequencer: EnginesAmongOthers },
     projects: [
       {
@@ -19,7 +23,8 @@ export default defineConfig({
           name: 'unit',
           include: ['{apps,packages,tools}/**/*.test.ts', 'tests/**/*.test.ts', 'bench/**/*.test.ts'],
           exclude: ['**/node_modules/**', '**/*.{int,browser,thorough}.test.ts', 'tools/lint/fixtures/**'],
-          testTimeout: 20_000,
+          testTimeout: HANG_MS,
+          hookTimeout: HANG_MS,
         },
       },
       {
@@ -28,8 +33,8 @@ export default defineConfig({
           include: ['{apps,packages,tools}/**/*.int.test.ts', 'tests/**/*.int.test.ts'],
           exclude: ['**/node_modules/**', 'tools/lint/fixtures/**'],
           globalSetup: ['@millrace/testing/global-setup'],
-          testTimeout: 60_000,
-          hookTimeout: 120_000,
+          testTimeout: HANG_MS,
+          hookTimeout: HANG_MS,
         },
       },
       ...['browser', 'thorough'].map((name) => ({
@@ -38,8 +43,8 @@ export default defineConfig({
           include: [`{apps,packages,tools,tests}/**/*.${name}.test.ts`],
           exclude: ['**/node_modules/**', 'tools/lint/fixtures/**'],
           globalSetup: ['@millrace/testing/global-setup'],
-          testTimeout: 60_000,
-          hookTimeout: 120_000,
+          testTimeout: HANG_MS,
+          hookTimeout: HANG_MS,
         },
       })),
     ],

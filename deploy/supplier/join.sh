@@ -15,6 +15,8 @@
 #   incus project delete --force millrace    # and all that is in it
 #   incus config unset core.https_address    # if the daemon listened nowhere before
 #
+# deploy/supplier/README.md lists everything that is left on the host, and how to remove it.
+#
 # Every step looks before it acts, so running it again continues where it stopped.
 set -eu
 
@@ -107,6 +109,39 @@ incus network show "$network" | grep -q '^managed: true' ||
   fail "There is no network $network that Incus manages; name one with --network (incus network list)."
 incus storage show "$pool" >/dev/null || fail "There is no storage pool $pool; name one with --pool (incus storage list)."
 
+# ---- What keeps tenants apart on this host ----------------------------------------------------------------------------
+
+# Incus filters the addresses of machines on bridges of its own and nowhere else.
+incus network show "$network" | grep -q '^type: bridge' ||
+  fail "The network $network is no bridge. Incus filters the addresses of machines on bridges only; name one with --network."
+incus network get "$network" ipv4.address | awk -F / 'NF != 2 || $2 < 16 || $2 > 29 { bad = 1 } END { exit bad || !NR }' ||
+  fail "The network $network has no IPv4 subnet of 16 to 29 bits, from which machines get their addresses (ipv4.address)."
+command -v nft >/dev/null || fail 'This needs nft (the package nftables), by which Incus filters what machines send.'
+
+ip6_filter=/proc/sys/net/bridge/bridge-nf-call-ip6tables
+if [ ! -e $ip6_filter ]; then
+  say 'loading the kernel module br_netfilter, by which Incus filters IPv6, now and at every boot'
+  modprobe br_netfilter || fail 'The kernel has no module br_netfilter, without which Incus filters no IPv6 and starts no machine.'
+  echo br_netfilter >/etc/modules-load.d/millrace.conf
+fi
+[ "$(cat $ip6_filter)" = 1 ] ||
+  fail 'Incus needs net.bridge.bridge-nf-call-ip6tables = 1 to filter IPv6. Set it in /etc/sysctl.d and run this again.'
+
+# A container has 65536 user ids that no other container has. Root's range must hold those of 64 of them.
+if [ "$type" = container ]; then
+  for file in /etc/subuid /etc/subgid; do
+    ids=$(sed -n 's/^\(root\|0\):[0-9]*:\([0-9]*\)$/\2/p' "$file" 2>/dev/null | sort -n | sed -n '$p')
+    if [ -z "$ids" ]; then
+      say "giving root the ids 1000000 to 1000999999 for containers in $file"
+      echo root:1000000:1000000000 >>"$file"
+      restart=yes
+    elif [ "$ids" -lt 4194304 ]; then
+      fail "In $file root has $ids ids for containers, and Millrace needs 4194304. Widen root's line (root:1000000:1000000000), restart the daemon and run this again."
+    fi
+  done
+  [ -z "${restart:-}" ] || fail 'The daemon reads these ids when it starts. Restart it (systemctl restart incus; machines run on), then run this again.'
+fi
+
 # ---- The daemon listens ----------------------------------------------------------------------------------------------
 
 listens=$(incus config get core.https_address)
@@ -170,18 +205,27 @@ incus project set "$project" \
   restricted.virtual-machines.lowlevel=block \
   user.millrace.join="$digest" \
   user.millrace.network="$network" \
+  user.millrace.network-ipv4="$(incus network get "$network" ipv4.address)" \
+  user.millrace.network-ipv6="$(incus network get "$network" ipv6.address)" \
   user.millrace.storage-pool="$pool" \
   user.millrace.instance-type="$type" \
   user.millrace.ssh-user="$user"
 
 # ---- What machines are made from -------------------------------------------------------------------------------------
 
-# Of one name there may be an image for containers and one for virtual machines.
-case $type in virtual-machine) vm=--vm ;; *) vm='' ;; esac
+# Of one name there may be an image for containers and one for virtual machines. An earlier run may have brought the other one.
+case $type in virtual-machine) vm=--vm kind=VIRTUAL-MACHINE ;; *) vm='' kind=CONTAINER ;; esac
 for image in $images; do
   alias=${image%%=*} source=${image#*=}
   [ "$alias" != "$image" ] || fail "--image must be ALIAS=SOURCE, as in ubuntu-24.04=images:ubuntu/24.04/cloud."
-  if incus image alias list --project "$project" --format csv | grep -q "^$alias,"; then continue; fi
+  known=$(incus image alias list --project "$project" --format csv | grep "^$alias," || :)
+  case $known in
+    '') ;;
+    *",$kind"*) continue ;;
+    *)
+      say "the image $alias is of another type than $type: replacing it"
+      incus image alias delete "$alias" --project "$project" ;;
+  esac
   say "bringing the image $alias"
   incus image copy "$source" local: $vm --target-project "$project" --alias "$alias" --quiet ||
     fail "Incus could not get the image $source. If it is of another kind than $type, name another with --image."
@@ -191,8 +235,15 @@ incus project set "$project" user.millrace.default-image="${first%%=*}"
 
 # ---- Trust, for this project alone -----------------------------------------------------------------------------------
 
+# An unused token would stay valid.
+revoke_trust() {
+  incus config trust revoke-token millrace >/dev/null 2>&1 || :
+}
+
 say 'asking the daemon for a token that is good once, for this project alone'
-incus config trust revoke-token millrace >/dev/null 2>&1 || :
+revoke_trust
+# Also if this script is interrupted before the marketplace has answered.
+trap 'revoke_trust; exit 130' INT TERM HUP
 trust=$(incus config trust add millrace --projects "$project" --restricted --quiet)
 
 # As JSON already, with \n for its lines.
@@ -206,17 +257,22 @@ answer=$(
     --header 'content-type: application/json' --data-binary @- "$url/v2/supplier/enrolments" <<END
 {"token":"$token","incusToken":"$trust","endpoint":"$endpoint","name":"$name","serverCertificate":"$certificate"}
 END
-) || fail 'The marketplace does not answer; run this again later.'
+) || {
+  revoke_trust
+  fail 'The marketplace does not answer; run this again later.'
+}
 
 status=$(printf '%s\n' "$answer" | sed -n '$p')
 body=$(printf '%s\n' "$answer" | sed '$d')
 case $status in
   202) ;;
   *)
-    # Nobody will use it, and it would stay good.
-    incus config trust revoke-token millrace >/dev/null 2>&1 || :
+    revoke_trust
     fail "The marketplace refused (status $status): $body" ;;
 esac
+trap - INT TERM HUP
 echo "$body"
+nft list tables bridge 2>/dev/null | grep -q ' millrace_' ||
+  say "One step is left: install the bridge guard, which loads at every boot (deploy/supplier/README.md, 'The bridge guard'). Without it a machine can receive frames that are meant for another."
 say 'It will now be inspected and tested, which takes some minutes. The marketplace tells you how it stands:'
 say "  curl -H 'authorization: Bearer YOUR_KEY' $url/v2/supplier/enrolments"

@@ -1,24 +1,46 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
-import { countLog, countVitest, summarise, type Count } from './src/summary.ts';
+import {
+  countLog,
+  countVitest,
+  failedTests,
+  namedInLog,
+  passedWhenRunAgain,
+  readVitest,
+  summarise,
+  withSecondRun,
+  type Count,
+} from './src/summary.ts';
 
-// Called by .ci/run with the folder of its results (STEP.json from vitest, STEP.log from all) and the names of
-// the steps that failed. Prints the line that CI ends with.
+// Called by .ci/run with the folder of its results and the names of the steps that failed. STEP.log is what a step
+// printed, STEP.json is a report of vitest, and STEP.again.json is the report of the files that were run again.
+// Prints the failed tests and the line that CI ends with.
 const [folder, ...failedSteps] = process.argv.slice(2);
 if (folder === undefined) throw new Error('usage: ci-summary.ts FOLDER [FAILED-STEP…]');
 
+const read = (name: string): string => {
+  const file = path.join(folder, name);
+  return existsSync(file) ? readFileSync(file, 'utf8') : '';
+};
 const counts = new Map<string, Count>();
+const failures: string[] = [];
+const unsteady: string[] = [];
 for (const name of readdirSync(folder).toSorted()) {
   const { name: step, ext } = path.parse(name);
-  if (ext !== '.json' && ext !== '.log') continue;
-  const text = readFileSync(path.join(folder, name), 'utf8');
-  const count = ext === '.json' ? countVitest(text) : countLog(text);
-  // A .json sorts before the .log of the same step and is the better witness.
-  if (count !== null && !counts.has(step)) counts.set(step, count);
+  if (ext !== '.log') continue;
+  const log = read(name);
+  const first = readVitest(read(`${step}.json`));
+  const second = readVitest(read(`${step}.again.json`)) ?? [];
+  const results = first === null ? null : withSecondRun(first, second);
+  const count = results === null ? countLog(log) : countVitest(results);
+  if (count !== null) counts.set(step, count);
+  failures.push(...failedTests(results ?? [], process.cwd()));
+  unsteady.push(...failedTests(passedWhenRunAgain(first ?? [], second), process.cwd()), ...namedInLog(log));
 }
 const { line, ok } = summarise(counts, failedSteps);
 const lines = [...counts].map(([step, { passed, failed }]) => `${step}: ${passed} passed, ${failed} failed.`);
+if (unsteady.length > 0) lines.push('Failed at first and passed when run again alone:', ...unsteady);
 if (failedSteps.length > 0) lines.push(`Failed steps: ${failedSteps.join(', ')}.`);
-process.stdout.write(`${[...lines, line].join('\n')}\n`);
+process.stdout.write(`${[...lines, ...failures, line].join('\n')}\n`);
 process.exitCode = ok ? 0 : 1;

@@ -33,7 +33,7 @@ it('starts everything, prints keys that work and are the same the next time, and
   expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ organisation: 'demo' });
   const second = await runOnce();
   expect(second.match(/mr_(live|test)_\w+/g)).toEqual(keys);
-}, 120_000);
+});
 
 it('does not take a stranger on its port for itself, and says who holds the port', async () => {
   const stranger = createServer((_request, response) => void response.end('{}'));

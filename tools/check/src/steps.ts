@@ -14,10 +14,13 @@ const openapi = 'tools/openapi/src/main.ts';
 /** Each of several checkers works out the same types for itself; another step has the other core. */
 const oneChecker = ['--checkers', '1'];
 
+/** A second check of the same checkout then takes a tenth of the time. */
+const incremental = ['--incremental', '--tsBuildInfoFile', '.millrace/types.tsbuildinfo'];
+
 /** Longest first: on two cores the short ones then fill the gaps. */
 export const steps: readonly Step[] = [
   { name: 'lint', finds: 'code that breaks a rule', command: ['oxlint'], fix: ['oxlint', '--fix'] },
-  { name: 'types', finds: 'type errors', command: ['tsc', '--noEmit', ...oneChecker] },
+  { name: 'types', finds: 'type errors', command: ['tsc', '--noEmit', ...oneChecker, ...incremental] },
   {
     name: 'types-console',
     finds: 'type errors of the console, which runs in a browser',
@@ -35,6 +38,11 @@ export const steps: readonly Step[] = [
     command: ['depcruise', '--config', '.dependency-cruiser.mjs', '--output-type', 'err-long', ...sources],
   },
   { name: 'openapi-lint', finds: 'faults in the OpenAPI documents', command: [openapi, '--lint'] },
+  {
+    name: 'contract-bounds',
+    finds: 'texts, lists and maps of requests without a bound on their size',
+    command: [openapi, '--bounds'],
+  },
   {
     name: 'decisions',
     finds: 'decision pages that lack a part or stand in no index',

@@ -1,33 +1,108 @@
 import { expect, test } from 'vitest';
 
-import { countLog, countVitest, summarise } from './summary.ts';
+import {
+  countLog,
+  countVitest,
+  failedFiles,
+  failedTests,
+  namedInLog,
+  passedWhenRunAgain,
+  readVitest,
+  summarise,
+  withSecondRun,
+  type VitestResults,
+} from './summary.ts';
 
-function report(passed: number, failed: number, files: { status: string; tests: string[] }[]): string {
-  return JSON.stringify({
-    numPassedTests: passed,
-    numFailedTests: failed,
-    testResults: files.map((file) => ({
-      status: file.status,
-      assertionResults: file.tests.map((status) => ({ status })),
+/** A report of files, each with the outcomes of its tests. A file without tests could not be loaded. */
+function report(files: Readonly<Record<string, readonly string[]>>): VitestResults {
+  return Object.entries(files).map(([name, tests]) => ({
+    name: `/project/${name}`,
+    status: tests.length === 0 || tests.includes('failed') ? 'failed' : 'passed',
+    message: 'Error: broken',
+    assertionResults: tests.map((status, index) => ({
+      status,
+      fullName: `test ${index + 1}`,
+      failureMessages: status === 'failed' ? ['Error: late'] : [],
     })),
-  });
+  }));
 }
 
 test('tests of a vitest report are counted', () => {
-  const text = report(2, 1, [{ status: 'failed', tests: ['passed', 'passed', 'failed'] }]);
-  expect(countVitest(text)).toEqual({ passed: 2, failed: 1 });
+  expect(countVitest(report({ 'a.test.ts': ['passed', 'passed', 'failed', 'skipped'] }))).toEqual({
+    passed: 2,
+    failed: 1,
+  });
 });
 
 test('a test file that cannot even be loaded is a failure', () => {
-  const text = report(1, 0, [
-    { status: 'passed', tests: ['passed'] },
-    { status: 'failed', tests: [] },
+  expect(countVitest(report({ 'a.test.ts': ['passed'], 'b.test.ts': [] }))).toEqual({ passed: 1, failed: 1 });
+});
+
+test('files that failed are named for a second run', () => {
+  const files = report({ 'a.test.ts': ['passed'], 'b.test.ts': [], 'c.test.ts': ['passed', 'failed'] });
+  expect(failedFiles(files, '/project')).toEqual(['b.test.ts', 'c.test.ts']);
+});
+
+test('the second result of a repeated file counts, and what passed only then is named with its first failure', () => {
+  const first = report({
+    'a.test.ts': ['passed'],
+    'b.test.ts': ['passed', 'failed'],
+    'c.test.ts': ['failed'],
+    'd.test.ts': [],
+  });
+  const second = report({
+    'b.test.ts': ['passed', 'passed'],
+    'c.test.ts': ['failed'],
+    'd.test.ts': ['passed'],
+  });
+  const results = withSecondRun(first, second);
+  expect(countVitest(results)).toEqual({ passed: 4, failed: 1 });
+  expect(failedTests(results, '/project')).toEqual(['c.test.ts > test 1: Error: late']);
+  expect(failedTests(passedWhenRunAgain(first, second), '/project')).toEqual([
+    'b.test.ts > test 2: Error: late',
+    'd.test.ts > (the file): Error: broken',
   ]);
-  expect(countVitest(text)).toEqual({ passed: 1, failed: 1 });
+});
+
+test('a failure stays a failure if nothing was run again', () => {
+  const first = report({ 'a.test.ts': ['failed'] });
+  expect(countVitest(withSecondRun(first, []))).toEqual({ passed: 0, failed: 1 });
+  expect(passedWhenRunAgain(first, [])).toEqual([]);
+});
+
+test('a log names what passed only when it was run again', () => {
+  expect(namedInLog('1 passed, 0 failed\npassed only when run again: a, b\n2 passed, 0 failed\n')).toEqual([
+    'a',
+    'b',
+  ]);
+  expect(namedInLog('2 passed, 0 failed\n')).toEqual([]);
+});
+
+test('each failed test is named by file and title, with the beginning of its message', () => {
+  const files = readVitest(
+    JSON.stringify({
+      testResults: [
+        {
+          name: '/project/a.test.ts',
+          status: 'failed',
+          assertionResults: [
+            { status: 'passed', fullName: 'adds', failureMessages: [] },
+            { status: 'failed', fullName: 'divides', failureMessages: ['Error: 2\n  is not 3', 'later'] },
+          ],
+        },
+        { name: '/project/b.test.ts', status: 'failed', message: 'No such module', assertionResults: [] },
+        { name: '/project/c.test.ts', status: 'passed', message: '', assertionResults: [] },
+      ],
+    }),
+  );
+  expect(failedTests(files ?? [], '/project')).toEqual([
+    'a.test.ts > divides: Error: 2   is not 3',
+    'b.test.ts > (the file): No such module',
+  ]);
 });
 
 test('half a report is no report', () => {
-  expect(countVitest('{"numPassedTests": 3')).toBeNull();
+  expect(readVitest('{"testResults": [')).toBeNull();
 });
 
 test('a run that closes with its own count is taken at its last word', () => {

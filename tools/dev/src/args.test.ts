@@ -2,15 +2,17 @@ import { describe, expect, it } from 'vitest';
 import { readArgs } from './args.ts';
 
 describe('npm run dev', () => {
-  it('listens on loopback port 8080 unless told otherwise', () => {
+  it('listens on loopback, and leaves the port open unless told otherwise', () => {
     expect(readArgs([], false)).toEqual({
       host: '127.0.0.1',
-      port: 8080,
+      port: undefined,
       llama: false,
+      logs: false,
       once: false,
       watch: false,
       console: true,
       key: undefined,
+      url: undefined,
       help: false,
     });
     expect(readArgs(['--port', '9000', '--once', '--no-console'], false)).toMatchObject({
@@ -31,6 +33,11 @@ describe('npm run dev', () => {
   it('prints a key of the demo when asked', () => {
     expect(readArgs(['--key', 'test'], false).key).toBe('test');
     expect(() => readArgs(['--key', 'both'], false)).toThrow('use live or test');
+  });
+
+  it('prints an address of the demo when asked', () => {
+    expect(readArgs(['--url', 'inference'], false).url).toBe('inference');
+    expect(() => readArgs(['--url', 'worker'], false)).toThrow('use api or inference');
   });
 
   it.each([[['--port', 'x']], [['--port', '0']], [['--port', '64536']], [['--fast']]])(

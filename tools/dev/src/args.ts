@@ -3,7 +3,8 @@ import { isLoopback } from '@millrace/platform/config';
 
 export interface DevOptions {
   readonly host: string;
-  readonly port: number;
+  /** Left out: 8080, or the next free one. */
+  readonly port: number | undefined;
   /** Start, check that everything is ready, print what to try, and stop again. */
   readonly once: boolean;
   /** Restart a process when one of its files changes. */
@@ -12,8 +13,12 @@ export interface DevOptions {
   readonly llama: boolean;
   /** Build and serve the console. */
   readonly console: boolean;
+  /** Show the log lines of the processes in the terminal. */
+  readonly logs: boolean;
   /** Print this key of the demo and do nothing else. */
   readonly key: 'live' | 'test' | undefined;
+  /** Print this address of the demo and do nothing else. */
+  readonly url: 'api' | 'inference' | undefined;
   readonly help: boolean;
 }
 
@@ -22,45 +27,54 @@ export class DevUsageError extends Error {}
 /** The worker's health is one port above the api, the gateway two and three, the handlers for Restate a thousand above. */
 const highestPort = 64_535;
 
-export const devHelp = `npm run dev [-- --port 8080] [--host 127.0.0.1] [--llama] [--no-console] [--watch] [--once]
+export const devHelp = `npm run dev [-- --port 8080] [--host 127.0.0.1] [--llama] [--no-console] [--logs] [--watch] [--once]
 npm run --silent dev -- --key live
+npm run --silent dev -- --url api
 
 Brings up the engines, migrates the database, seeds a small demo, builds the console if its files changed, and runs the api,
-the worker and the gateway. Mail goes to nobody: it lies in .millrace/mail, and its links are printed.
+the worker and the gateway. Mail is not sent: it is kept in .millrace/mail, and its links are printed.
 
-  --port PORT   where the api listens, 8080 if left out; the worker takes PORT + 1 (health) and
-                PORT + 1000 (Restate), the gateway PORT + 2 and PORT + 3 (health)
+  --port PORT   where the api listens; the worker takes PORT + 1 (health) and PORT + 1000 (Restate), the
+                gateway PORT + 2 and PORT + 3 (health). Left out: 8080, or the next free row of ports
   --host HOST   loopback only, unless TLS is configured (MILLRACE_HTTP_TLS_CERT_FILE, MILLRACE_HTTP_TLS_KEY_FILE)
   --llama       also start a llama-server with a tiny model of our own, for live keys; test keys chat with a mock
   --no-console  leave the console out
+  --logs        show the log lines of the processes here; they are always in .millrace/dev
   --watch       restart a process when its files change
   --key MODE    print the demo's key, live or test, and do nothing else
+  --url NAME    print the address of the last start, api or inference, and do nothing else
   --once        start, wait until everything is ready, print what to try, and stop again
 
 Ctrl-C stops the processes; the engines stay up for the next start. npm run services -- down stops them.
-MILLRACE_LOG_LEVEL=debug shows more, MILLRACE_LOG_LEVEL=warn only what is wrong.
+MILLRACE_LOG_LEVEL=debug logs more, MILLRACE_LOG_LEVEL=warn only what is wrong.
 `;
 
 export function readArgs(words: readonly string[], tlsConfigured: boolean): DevOptions {
   const values = parse(words);
-  const port = Number(values.port);
-  if (!/^[0-9]{1,5}$/.test(values.port) || port < 1 || port > highestPort) {
-    throw new DevUsageError(
-      `--port is ${JSON.stringify(values.port)}; use a number from 1 to ${String(highestPort)}.`,
-    );
-  }
+  const port = values.port === undefined ? undefined : portOf(values.port);
   if (!isLoopback(values.host) && !tlsConfigured) {
     throw new DevUsageError(
       `--host is ${JSON.stringify(values.host)}, beyond loopback: keys would cross the network in the clear.\n` +
         'Set MILLRACE_HTTP_TLS_CERT_FILE and MILLRACE_HTTP_TLS_KEY_FILE, or leave --host out.',
     );
   }
-  const { host, llama, once, watch, key, help } = values;
+  const { host, llama, logs, once, watch, key, url, help } = values;
   const withConsole = !values['no-console'];
   if (key !== undefined && key !== 'live' && key !== 'test') {
     throw new DevUsageError(`--key is ${JSON.stringify(key)}; use live or test.`);
   }
-  return { host, port, llama, once, watch, console: withConsole, key, help };
+  if (url !== undefined && url !== 'api' && url !== 'inference') {
+    throw new DevUsageError(`--url is ${JSON.stringify(url)}; use api or inference.`);
+  }
+  return { host, port, llama, logs, once, watch, console: withConsole, key, url, help };
+}
+
+function portOf(text: string): number {
+  const port = Number(text);
+  if (/^[0-9]{1,5}$/.test(text) && port >= 1 && port <= highestPort) return port;
+  throw new DevUsageError(
+    `--port is ${JSON.stringify(text)}; use a number from 1 to ${String(highestPort)}.`,
+  );
 }
 
 function parse(words: readonly string[]) {
@@ -69,12 +83,14 @@ function parse(words: readonly string[]) {
       args: [...words],
       options: {
         host: { type: 'string', default: '127.0.0.1' },
-        port: { type: 'string', default: '8080' },
+        port: { type: 'string' },
         llama: { type: 'boolean', default: false },
+        logs: { type: 'boolean', default: false },
         once: { type: 'boolean', default: false },
         watch: { type: 'boolean', default: false },
         'no-console': { type: 'boolean', default: false },
         key: { type: 'string' },
+        url: { type: 'string' },
         help: { type: 'boolean', default: false },
       },
     }).values;

@@ -1,5 +1,8 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import { createWriteStream, existsSync, mkdirSync, renameSync, type WriteStream } from 'node:fs';
+import path from 'node:path';
 import { systemClock } from '@millrace/platform/clock';
+import { nodeFlags } from '@millrace/platform/lifecycle';
 import { lineCutter, readable } from './lines.ts';
 
 export interface ChildSpec {
@@ -9,55 +12,140 @@ export interface ChildSpec {
   readonly readyUrl: string;
 }
 
+export interface ChildrenOptions {
+  readonly root: string;
+  /** Each process has its log here, as NAME.log; that of the previous start is NAME.log.1. */
+  readonly logFolder: string;
+  readonly watch: boolean;
+  /** Show log lines in the terminal too. */
+  readonly showLogs: boolean;
+  readonly print: (line: string) => void;
+}
+
 export interface Children {
-  /** Resolves when every process says that it is ready; rejects when one ends first. */
+  /** Resolves when every process says that it is ready; rejects when one of them cannot be started. */
   ready(): Promise<void>;
-  /** Resolves with the name and code of the first process that ends. */
-  readonly firstExit: Promise<{ readonly name: string; readonly code: number | null }>;
   /** Asks all of them to stop, and makes them after a while. */
   stop(): Promise<void>;
 }
 
-const READY_TIMEOUT_MS = 60_000;
 const STOP_GRACE_MS = 20_000;
+const POLL_MS = 100;
+const PROGRESS_MS = 10_000;
+/** A process that ends this often without becoming ready is given up. */
+const MAX_STARTS = 3;
+const FIRST_RESTART_MS = 500;
+const LAST_RESTART_MS = 30_000;
+const TAIL_LINES = 15;
+/** The exit code for wrong settings: starting again does not help. */
+const EXIT_CONFIG = 78;
 
-export function startChildren(
-  specs: readonly ChildSpec[],
-  options: { readonly root: string; readonly watch: boolean; readonly print: (line: string) => void },
-): Children {
-  const children = specs.map((spec) => ({ spec, child: start(spec, options) }));
-  const exits = children.map(
-    ({ spec, child }) =>
-      new Promise<{ name: string; code: number | null }>((resolve) => {
-        child.once('exit', (code) => resolve({ name: spec.name, code }));
-        child.once('error', () => resolve({ name: spec.name, code: null }));
-      }),
-  );
-  const firstExit = Promise.race(exits);
+/** Starts the processes and keeps each of them running: one that ends is named and started again, the others go on. */
+export function startChildren(specs: readonly ChildSpec[], options: ChildrenOptions): Children {
+  mkdirSync(options.logFolder, { recursive: true, mode: 0o700 });
+  const stopping = new AbortController();
+  const children = specs.map((spec) => superviseChild(spec, options, stopping.signal));
   return {
-    firstExit,
     ready: async () => {
-      await Promise.all(specs.map((spec) => waitReady(spec, firstExit)));
+      const waits = new AbortController();
+      const progress = showProgress(children, options, waits.signal);
+      try {
+        await Promise.all(children.map((child) => child.firstReady));
+      } finally {
+        waits.abort();
+        await progress;
+      }
     },
     stop: async () => {
-      for (const { child } of children) child.kill('SIGTERM');
+      stopping.abort();
+      for (const child of children) child.kill('SIGTERM');
       const grace = new AbortController();
       const force = systemClock
         .sleep(STOP_GRACE_MS, grace.signal)
-        .then(() => children.forEach(({ child }) => child.kill('SIGKILL')))
+        .then(() => children.forEach((child) => child.kill('SIGKILL')))
         .catch(() => undefined);
-      await Promise.all(exits);
+      await Promise.all(children.map((child) => child.ended));
       grace.abort();
       await force;
     },
   };
 }
 
-function start(
-  spec: ChildSpec,
-  options: { readonly root: string; readonly watch: boolean; readonly print: (line: string) => void },
-): ChildProcess {
-  const flags = ['--disable-warning=ExperimentalWarning'];
+interface Supervised {
+  readonly name: string;
+  readonly firstReady: Promise<void>;
+  /** Resolves after `stop`, or when the process was given up. */
+  readonly ended: Promise<void>;
+  isReady(): boolean;
+  kill(signal: NodeJS.Signals): void;
+}
+
+function superviseChild(spec: ChildSpec, options: ChildrenOptions, stopping: AbortSignal): Supervised {
+  const first = Promise.withResolvers<void>();
+  first.promise.catch(() => undefined);
+  const log = openLog(options.logFolder, spec.name);
+  let child: ChildProcess | null = null;
+  let isReady = false;
+
+  async function keepRunning(): Promise<void> {
+    let failedStarts = 0;
+    for (let starts = 1; !stopping.aborted; starts += 1) {
+      const running = start(spec, options, log);
+      ({ child } = running);
+      const cameUp = await waitReady(spec.readyUrl, running.exited);
+      if (cameUp) {
+        failedStarts = 0;
+        isReady = true;
+        if (starts > 1) options.print(`${spec.name} is ready again.\n`);
+        first.resolve();
+      }
+      const exit = await running.exited;
+      isReady = false;
+      if (stopping.aborted) break;
+      failedStarts += cameUp ? 0 : 1;
+      const hopeless = exit.code === EXIT_CONFIG || failedStarts >= MAX_STARTS;
+      const waitMs = Math.min(LAST_RESTART_MS, FIRST_RESTART_MS * 2 ** failedStarts);
+      const next = hopeless
+        ? 'It is not started again.'
+        : `Starting it again in ${String(waitMs / 1_000)} s.`;
+      options.print(
+        `\n${spec.name} ended with ${exitWords(exit)}. ${next} Its last lines:\n${running.tail()}\n`,
+      );
+      if (hopeless) {
+        first.reject(new Error(`${spec.name} cannot be started.`));
+        break;
+      }
+      await systemClock.sleep(waitMs, stopping).catch(() => undefined);
+    }
+    log.end();
+  }
+
+  return {
+    name: spec.name,
+    firstReady: first.promise,
+    ended: keepRunning(),
+    isReady: () => isReady,
+    kill: (signal) => void child?.kill(signal),
+  };
+}
+
+interface Exit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+function exitWords({ code, signal }: Exit): string {
+  return signal === null ? `code ${String(code)}` : signal;
+}
+
+interface Running {
+  readonly child: ChildProcess;
+  readonly exited: Promise<Exit>;
+  tail(): string;
+}
+
+function start(spec: ChildSpec, options: ChildrenOptions, log: WriteStream): Running {
+  const flags = [...nodeFlags];
   if (options.watch) flags.push('--watch', '--watch-preserve-output');
   // setpriv has the kernel tell the process when we are gone: killed outright, we could not tell it any more.
   const child = spawn('setpriv', ['--pdeathsig', 'TERM', process.execPath, ...flags, spec.entry], {
@@ -67,25 +155,61 @@ function start(
     // Ctrl-C in a terminal goes to the whole group; these are told once, by us.
     detached: true,
   });
-  const cutter = lineCutter((line) => options.print(`${spec.name.padEnd(7)} | ${readable(line)}\n`));
+  const last: string[] = [];
+  const cutter = lineCutter((line) => {
+    const text = readable(line);
+    log.write(`${text}\n`);
+    if (options.showLogs) options.print(`${spec.name.padEnd(7)} | ${text}\n`);
+    last.push(...text.split('\n'));
+    last.splice(0, last.length - TAIL_LINES);
+  });
   for (const stream of [child.stdout, child.stderr]) {
     stream?.setEncoding('utf8').on('data', (text: string) => cutter.push(text));
   }
-  child.once('exit', () => cutter.end());
-  return child;
+  const exited = new Promise<Exit>((resolve) => {
+    // `close` comes after the last line of output, `exit` may come before it.
+    child.once('close', (code, signal) => {
+      cutter.end();
+      resolve({ code, signal });
+    });
+    child.once('error', () => resolve({ code: null, signal: null }));
+  });
+  return { child, exited, tail: () => last.map((line) => `  | ${line}`).join('\n') };
 }
 
-async function waitReady(spec: ChildSpec, firstExit: Children['firstExit']): Promise<void> {
-  const deadlineMs = systemClock.monotonicMs() + READY_TIMEOUT_MS;
+function openLog(folder: string, name: string): WriteStream {
+  const file = path.join(folder, `${name}.log`);
+  if (existsSync(file)) renameSync(file, `${file}.1`);
+  return createWriteStream(file, { flags: 'a', mode: 0o600 });
+}
+
+/** Whether the process said that it is ready before it ended. There is no deadline: a busy machine takes its time. */
+async function waitReady(url: string, exited: Promise<Exit>): Promise<boolean> {
   for (;;) {
-    const ended = await Promise.race([firstExit, systemClock.sleep(100)]);
-    if (ended !== undefined) throw new Error(`${ended.name} ended before everything was ready.`);
-    const ready = await fetch(spec.readyUrl, { signal: AbortSignal.timeout(2_000) }).then(
+    const ended = await Promise.race([exited, systemClock.sleep(POLL_MS)]);
+    if (ended !== undefined) return false;
+    const ready = await fetch(url, { signal: AbortSignal.timeout(10_000) }).then(
       (answer) => answer.ok,
       () => false,
     );
-    if (ready) return;
-    if (systemClock.monotonicMs() > deadlineMs)
-      throw new Error(`${spec.name} did not become ready in a minute.`);
+    if (ready) return true;
+  }
+}
+
+async function showProgress(
+  children: readonly Supervised[],
+  { print, logFolder }: ChildrenOptions,
+  ended: AbortSignal,
+): Promise<void> {
+  for (let waitedMs = PROGRESS_MS; ; waitedMs += PROGRESS_MS) {
+    const isOver = await systemClock.sleep(PROGRESS_MS, ended).then(
+      () => false,
+      () => true,
+    );
+    if (isOver) return;
+    const names = children.filter((child) => !child.isReady()).map((child) => child.name);
+    const waited = `${String(waitedMs / 1_000)} s`;
+    if (names.length > 0)
+      print(`Still waiting for ${names.join(', ')} after ${waited}; the logs are in ${logFolder}\n`);
   }
 }

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { startSmtpServer, type ReceivedLetter, type TestSmtp } from '@millrace/testing/smtp-server';
 
-/** Takes the mail of the demo, which goes to nobody: each letter becomes a file, and its links are printed. */
+/** Takes the mail of the demo, which is not sent: each letter becomes a file, and its links are printed. */
 export async function collectMail(options: {
   readonly folder: string;
   readonly print: (text: string) => void;

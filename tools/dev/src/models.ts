@@ -5,7 +5,8 @@ export const DEMO_MODEL = 'millrace-tiny';
 /** In nano-USD for one token. */
 const PRICES = { prompt_token: 1_000, cached_prompt_token: 100, completion_token: 5_000 };
 const CONTEXT_TOKENS = 1_024;
-const CALL_TIMEOUT_MS = 10_000;
+/** Long, for a busy machine; Ctrl-C ends the wait. */
+const CALL_TIMEOUT_MS = 120_000;
 
 export interface ModelSeed {
   readonly apiUrl: string;

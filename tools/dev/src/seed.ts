@@ -28,6 +28,9 @@ export interface Demo {
   readonly testKey: string;
 }
 
+/** The demo as it is saved: with the addresses of its last start. */
+type SavedDemo = Demo & { readonly apiUrl?: string; readonly inferenceUrl?: string };
+
 const SLUG = 'demo';
 const EMAIL = 'demo@example.com';
 const cause = systemCause('npm run dev', 'live');
@@ -45,6 +48,8 @@ export async function seedDemo(postgresUrl: string, file: string): Promise<Demo>
     log: createLogger({ name: 'dev', level: 'warn' }),
   });
   try {
+    // Keys are judged by the database's clock, which is first read here.
+    await db.ping();
     const known = readDemo(file);
     const liveKey = await keepOrIssue(db, known?.liveKey, 'live');
     const testKey = await keepOrIssue(db, known?.testKey, 'test');
@@ -52,7 +57,7 @@ export async function seedDemo(postgresUrl: string, file: string): Promise<Demo>
     const password = known?.password ?? randomBytes(12).toString('base64url');
     await letSignIn(db, password);
     const demo: Demo = { organisation: SLUG, email: EMAIL, password, liveKey, testKey };
-    writeDemo(file, demo);
+    keepDemo(file, { ...known, ...demo });
     return demo;
   } finally {
     await db.close();
@@ -113,7 +118,7 @@ async function isGood(db: Db, key: string): Promise<boolean> {
 }
 
 /** What the last start left, as far as it can be read. */
-export function readDemo(file: string): Partial<Demo> | null {
+export function readDemo(file: string): Partial<SavedDemo> | null {
   if (!existsSync(file)) return null;
   try {
     const read: unknown = JSON.parse(readFileSync(file, 'utf8'));
@@ -125,7 +130,7 @@ export function readDemo(file: string): Partial<Demo> | null {
 }
 
 /** Keys lie in it, so only its owner may read it; whole or not at all. */
-function writeDemo(file: string, demo: Demo): void {
+export function keepDemo(file: string, demo: SavedDemo): void {
   const fresh = `${file}.${String(process.pid)}`;
   writeFileSync(fresh, `${JSON.stringify(demo, null, 2)}\n`, { mode: 0o600 });
   renameSync(fresh, file);

@@ -1,5 +1,5 @@
 export { atLeast, atMost, defineBench } from './bench/define.ts';
-export type { Bar, Bench, BenchReport, BenchRun } from './bench/define.ts';
+export type { Bar, Bench, BenchReport, BenchRun, CountRun } from './bench/define.ts';
 export type { Measure, MeasureOptions } from './bench/measure.ts';
 export { createRandom } from '@millrace/testing/random';
 export type { Random } from '@millrace/testing/random';

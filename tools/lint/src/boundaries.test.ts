@@ -36,7 +36,7 @@ beforeAll(async () => {
   const config = `${fixturesRoot}/boundaries.config.mjs`;
   const stdout = await runTool('depcruise', ['--config', config, '--output-type', 'json', root]);
   findings = findingsOf(JSON.parse(stdout) as Cruise).filter(({ spot }) => spot.startsWith(root));
-}, 60_000);
+});
 
 test('every boundary has a fixture, and every fixture a boundary', () => {
   const fixtures = new Set(files.map(fixtureOf));

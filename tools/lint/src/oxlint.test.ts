@@ -50,7 +50,7 @@ beforeAll(async () => {
     root,
   ]);
   diagnostics = (JSON.parse(stdout) as { diagnostics: Diagnostic[] }).diagnostics;
-}, 60_000);
+});
 
 test('every rule that .oxlintrc.json names has a fixture, and every fixture a rule', () => {
   const fixtures = new Set(fixtureFiles.map(ruleOf).filter((rule) => rule !== undefined));

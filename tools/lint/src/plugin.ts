@@ -1,6 +1,7 @@
 import type { Rule } from './ast.ts';
 import { divideOnlyInMoney } from './rules/divide-only-in-money.ts';
 import { envOnlyInConfig } from './rules/env-only-in-config.ts';
+import { linearRegexp } from './rules/linear-regexp.ts';
 import { noLooseEnds } from './rules/no-loose-ends.ts';
 import { noUnfinishedTests } from './rules/no-unfinished-tests.ts';
 import { randomFromOutside } from './rules/random-from-outside.ts';
@@ -10,6 +11,7 @@ import { timeOnlyFromClock } from './rules/time-only-from-clock.ts';
 const rules: Readonly<Record<string, Rule>> = {
   'divide-only-in-money': divideOnlyInMoney,
   'env-only-in-config': envOnlyInConfig,
+  'linear-regexp': linearRegexp,
   'no-loose-ends': noLooseEnds,
   'no-unfinished-tests': noUnfinishedTests,
   'random-from-outside': randomFromOutside,

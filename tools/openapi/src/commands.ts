@@ -1,7 +1,9 @@
 import { documentNames } from '@millrace/contract/openapi';
 import type { Mode } from './args.ts';
 import { help } from './args.ts';
+import { unboundedIn } from './bounds.ts';
 import { findBreakages } from './compare/document.ts';
+import type { JsonObject } from './compare/json.ts';
 import { rules } from './compare/rules.ts';
 import { readCommitted, readReleased, render, writeCommitted, writeReleased } from './documents.ts';
 import { lint } from './lint.ts';
@@ -13,6 +15,7 @@ export const commands: Readonly<Record<Mode, (say: Say) => boolean>> = {
   write,
   check,
   lint: () => lint() === 0,
+  bounds,
   diff,
   release,
   help: (say) => {
@@ -32,6 +35,17 @@ function check(say: Say): boolean {
   if (stale.length === 0) return true;
   say(`${stale.map((name) => `openapi/${name}.json`).join(', ')} differ from the contract.`);
   say('Run `npm run openapi` and commit the result: the difference is the review of the interface.');
+  return false;
+}
+
+function bounds(say: Say): boolean {
+  const found = documentNames.flatMap((name) =>
+    unboundedIn(JSON.parse(render(name)) as JsonObject).map(({ at, what }) => `  ${name}: ${at}: ${what}`),
+  );
+  if (found.length === 0) return true;
+  say(`${found.length} places of requests have no bound on their size:`);
+  for (const line of found) say(line);
+  say('Give each a generous one in packages/contract: .max(…) for texts and lists, boundedRecord for maps.');
   return false;
 }
 

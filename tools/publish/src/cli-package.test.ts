@@ -5,6 +5,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { stretchedMs } from '@millrace/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { stageCli } from './cli-package.ts';
 
@@ -59,7 +60,7 @@ beforeAll(async () => {
   writeFileSync(path.join(home, 'package.json'), '{}');
   const install = ['install', '--offline', '--no-audit', '--no-fund', tarball];
   expect(await run('npm', install, home)).toMatchObject({ code: 0 });
-}, 60_000);
+});
 
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
@@ -116,7 +117,7 @@ test('it ends with the code that tells what happened', async () => {
     expect(nobody.stderr).not.toMatch(/^ +at /m);
   });
   await Promise.all(each);
-}, 60_000);
+});
 
 /** Whoever opens a connection or looks a name up ends the process with this code. */
 const noNetwork = `--import=data:text/javascript,${encodeURIComponent(
@@ -138,8 +139,14 @@ test('help, versions and completions make no network call', async () => {
   }
 });
 
-/** How long the processor worked for it, which other work on the machine hardly changes. */
+/** The processor time of a command, which other work on the machine hardly changes: the shortest of three runs. */
 async function processorMs(node: string, args: readonly string[]): Promise<number> {
+  const runs: number[] = [];
+  for (let nth = 0; nth < 3; nth += 1) runs.push(await processorMsOnce(node, args));
+  return Math.min(...runs);
+}
+
+async function processorMsOnce(node: string, args: readonly string[]): Promise<number> {
   const timed = `TIMEFORMAT='%U %S'; time millrace ${args.join(' ')} > /dev/null`;
   const PATH = `${path.join(home, 'node_modules/.bin')}:${node}:/usr/bin:/bin`;
   const { stderr } = await run('bash', ['-c', timed], home, { PATH });
@@ -150,10 +157,10 @@ async function processorMs(node: string, args: readonly string[]): Promise<numbe
 test('help is there within 200 ms', async () => {
   for (const node of nodes) {
     for (const args of [['--help'], ['rental', 'create', '--help'], ['admin', 'node', 'drain', '--help']]) {
-      expect(await processorMs(node, args), `${args.join(' ')} on ${node}`).toBeLessThan(200);
+      expect(await processorMs(node, args), `${args.join(' ')} on ${node}`).toBeLessThan(stretchedMs(200));
     }
   }
-}, 30_000);
+});
 
 test('bash completes it', async () => {
   const [node = ''] = nodes;

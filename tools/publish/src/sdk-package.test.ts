@@ -29,7 +29,7 @@ beforeAll(async () => {
   mkdirSync(home);
   writeFileSync(path.join(home, 'package.json'), '{"type":"module"}');
   await run('npm', ['install', '--offline', '--no-audit', '--no-fund', tarball], { cwd: home });
-}, 60_000);
+});
 
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
@@ -150,7 +150,7 @@ test('programs and the examples of the README compile against its types alone, h
   expect(await compile(home, { compilerOptions: nodenext, files: ['consumer.ts', 'readme.ts'] })).toBe('');
   const bundler = { ...compilerOptions, module: 'esnext', moduleResolution: 'bundler', skipLibCheck: true };
   expect(await compile(home, { compilerOptions: bundler, files: ['consumer.ts'] })).toBe('');
-}, 120_000);
+});
 
 const comparison = `
 import type * as printed from '${'STAGED'}/dist/operation-types.js';
@@ -184,7 +184,7 @@ test('the types that are printed for the package are those that follow from the 
     exclude: [],
   };
   expect(await compile(folder, config)).toBe('');
-}, 120_000);
+});
 
 async function bundledBytes(code: string): Promise<number> {
   const entry = path.join(home, 'entry.js');

@@ -36,7 +36,7 @@ test('three NATS and three Restate nodes form, any one may die and is told truth
     await ensureUp(both, place);
     expect(await states(place)).toMatchObject(all('ready'));
   }
-}, 240_000);
+});
 
 test('`up --cluster` after `up` starts the cluster beside the single node and stops nothing', async () => {
   const place = await privatePlace();

@@ -20,6 +20,8 @@ import {
   createSite,
   createStateDir,
   defaultPortBase,
+  forgetPortBase,
+  hasStartedEngines,
   openSite,
   recordedPortBase,
   removeSite,
@@ -34,6 +36,7 @@ import {
   lowerNode,
   raiseGroup,
   raiseNode,
+  takenPort,
 } from './supervisor.ts';
 import { elapsedMs, formatSeconds } from './time.ts';
 
@@ -71,16 +74,19 @@ export async function up(names: readonly string[], options: UpOptions = {}): Pro
     // Whom we waited for may have been a `down --purge`.
     createStateDir(stateDir);
     const site = await settledSite(options);
-    createSite(site);
     const active = activeTopologies(site, wanted, options.topology);
     const able = wanted.filter((engine) => engine.obstacle?.(site) == null);
+    const groups = able.map((engine) => groupOf(site, engine, active[engine.name]));
+    if (!hasStartedEngines(stateDir)) {
+      const refused = await refuseTakenBlock(site, groups);
+      if (refused !== null) return refused;
+    }
+    createSite(site);
     const blocked = wanted
       .filter((engine) => !able.includes(engine))
       .map((engine) => blockedOutcome(engine, site, names.includes(engine.name)));
     const missing = await missingNeeds(site, able, options.install === true, note);
-    const outcomes = await Promise.all(
-      able.map((engine) => raise(groupOf(site, engine, active[engine.name]), missing.get(engine), note)),
-    );
+    const outcomes = await Promise.all(groups.map((group) => raise(group, missing.get(group.engine), note)));
     writeEndpoints(site, endpointsChange(site, active, options.topology));
     return [...outcomes, ...blocked];
   });
@@ -118,11 +124,32 @@ function endpointsChange(site: Site, active: ActiveTopologies, asked: Topology |
 /** A new state folder gets a block of ports, the one chosen or any that is free; an old one keeps what it has. */
 async function settledSite(options: SiteOptions): Promise<Site> {
   const site = openSite(options);
-  if (options.portBase === 'auto' && recordedPortBase(site.stateDir) === undefined) {
+  const settled = recordedPortBase(site.stateDir) !== undefined && hasStartedEngines(site.stateDir);
+  if (options.portBase === 'auto' && !settled) {
     return { ...site, portBase: await claimFreeBlock(site, defaultPortBase) };
   }
   await claimChosenBlock(site, site.portBase);
   return site;
+}
+
+/**
+ * A new state folder does not start half of its engines in a block that another program uses: it starts none and saves
+ * no port base, so that the next `up` can take another block.
+ */
+async function refuseTakenBlock(site: Site, groups: readonly Group[]): Promise<EngineOutcome[] | null> {
+  const taken = await Promise.all(groups.map(takenPort));
+  if (taken.every((failure) => failure === null)) return null;
+  forgetPortBase(site);
+  await releaseClaim(site);
+  return groups.map(({ engine }, index) => {
+    const failure = taken[index];
+    if (failure == null) {
+      const reason = new Failure('another engine has no free port.', 'See the failure below.');
+      return { engine, result: 'skipped', elapsedMs: 0, failure: reason };
+    }
+    const remedy = 'Nothing was started. Add `--port-base auto` to use free ports, or stop that process.';
+    return { engine, result: 'failed', elapsedMs: 0, failure: new Failure(failure.message, remedy) };
+  });
 }
 
 /** An engine that cannot run here is passed over, unless somebody asked for it by name. */

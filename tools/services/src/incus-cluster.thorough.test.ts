@@ -141,7 +141,7 @@ test('three hosts with simulated GPUs form one cluster, a dead daemon leaves its
   expect(tracesOf(place)).toEqual([]);
   const hierarchies = ['', ...readdirSync('/sys/fs/cgroup')].map((name) => path.join('/sys/fs/cgroup', name));
   expect(hierarchies.filter((folder) => existsSync(path.join(folder, cgroup)))).toEqual([]);
-}, 120_000);
+});
 
 test('an `up` killed while members join is gone without a trace after `down`, or continued by `up`', async () => {
   const place = await privatePlace();
@@ -165,4 +165,4 @@ test('an `up` killed while members join is gone without a trace after `down`, or
   await killedAt('incus-2 joins');
   await clusterOf(place);
   expect(await states(place)).toMatchObject(Object.fromEntries(members.map((name) => [name, 'ready'])));
-}, 120_000);
+});

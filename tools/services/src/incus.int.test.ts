@@ -53,7 +53,7 @@ test('Incus runs a container over TLS, survives being killed, and leaves no brid
     source: { type: 'image', alias: 'busybox' },
     start: true,
   });
-  const page = await eventually({ timeoutMs: 20_000, intervalMs: 100 }, async () => {
+  const page = await eventually({ timeoutMs: 120_000, intervalMs: 100 }, async () => {
     const state = await incusCall(address, 'GET', '/1.0/instances/probe/state');
     const answer = await fetch(`http://${addressOf(state)}/`, { signal: AbortSignal.timeout(2000) });
     return answer.text();
@@ -73,4 +73,4 @@ test('Incus runs a container over TLS, survives being killed, and leaves no brid
   expect(cards.filter((card) => existsSync(`/sys/class/net/${card}`))).toEqual([]);
   expect(existsSync(`/sys/class/net/${bridgeOf(place.portBase).name}`)).toBe(false);
   expect(mountsBelow(readFileSync('/proc/self/mountinfo', 'utf8'), place.stateDir)).toEqual([]);
-}, 120_000);
+});

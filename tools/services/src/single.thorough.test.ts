@@ -50,7 +50,7 @@ test('every engine comes up, is told truthfully when killed, heals with its data
   }
   await down([], { ...place, purge: true });
   expect(() => statSync(place.stateDir)).toThrow(/ENOENT/u);
-}, 180_000);
+});
 
 test('two `up` at the same time make one set of processes', async () => {
   const place = await privatePlace();

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, readlinkSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readFileSync, readlinkSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
@@ -35,6 +35,7 @@ test('the port base of a state folder is remembered and cannot change under its 
   made();
   expect(openSite({ stateDir: folder }).portBase).toBe(20_000);
   expect(openSite({ stateDir: folder, portBase: 20_000 }).portBase).toBe(20_000);
+  writeFileSync(path.join(folder, 'log', 'valkey.log'), '');
   expect(() => openSite({ stateDir: folder, portBase: 21_000 })).toThrow(/already uses port base 20000/u);
 });
 

@@ -4,6 +4,7 @@ import {
   existsSync,
   lstatSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   realpathSync,
   renameSync,
@@ -34,12 +35,18 @@ export interface Site {
   /** Downloads that outlive any state folder. */
   readonly cacheDir: string;
   readonly isRoot: boolean;
+  readonly databaseInMemory?: boolean;
 }
 
 export interface SiteOptions {
   readonly stateDir?: string | undefined;
   /** `auto` is settled by `up`, for a new state folder; everybody else goes by what is recorded. */
   readonly portBase?: number | 'auto' | undefined;
+  /**
+   * Simulated Incus hosts keep their databases in memory, where no slow disk delays them. For tests: the databases end
+   * with the hosts, so a state folder with this option cannot be used after `down` and has to be purged.
+   */
+  readonly databaseInMemory?: boolean | undefined;
 }
 
 const siteFile = 'instance.json';
@@ -62,15 +69,22 @@ export function openSite(options: SiteOptions): Site {
   const stateDir = resolveStateDir(options.stateDir);
   const recorded = recordedPortBase(stateDir);
   const wanted = options.portBase === 'auto' ? undefined : options.portBase;
-  if (recorded !== undefined && wanted !== undefined && wanted !== recorded) {
+  const differs = recorded !== undefined && wanted !== undefined && wanted !== recorded;
+  if (differs && hasStartedEngines(stateDir)) {
     throw new Failure(
       `${stateDir} already uses port base ${recorded}, so it cannot change to ${wanted}.`,
       'The nodes of a cluster remember each other by port. Use another --state folder, or remove this one first with `down --purge`.',
     );
   }
-  const portBase = recorded ?? wanted ?? defaultPortBase;
+  const portBase = wanted ?? recorded ?? defaultPortBase;
   assertPortBase(portBase);
-  return { stateDir, portBase, cacheDir: defaultCacheDir(), isRoot: isRoot() };
+  return {
+    stateDir,
+    portBase,
+    cacheDir: defaultCacheDir(),
+    isRoot: isRoot(),
+    databaseInMemory: options.databaseInMemory === true,
+  };
 }
 
 export function assertPortBase(portBase: number): void {
@@ -92,6 +106,15 @@ export function recordedPortBase(stateDir: string): number | undefined {
   throw new Failure(`${file} is damaged: it has no port base.`, 'Remove the folder with `down --purge`.');
 }
 
+/** Whether an engine was ever started in this folder. Until then no data depends on its ports. */
+export function hasStartedEngines(stateDir: string): boolean {
+  // A log is opened before its engine is started, so that a crash between the two counts as a start.
+  return ['log', 'run'].some((name) => {
+    const folder = path.join(stateDir, name);
+    return existsSync(folder) && readdirSync(folder).length > 0;
+  });
+}
+
 /** Creates the state folder; the other users that engines run as must be able to pass through it. */
 export function createStateDir(stateDir: string): void {
   for (const folder of [stateDir, path.join(stateDir, 'run'), path.join(stateDir, 'log')])
@@ -101,8 +124,14 @@ export function createStateDir(stateDir: string): void {
 /** The same, and records the block of ports in it. */
 export function createSite(site: Site): void {
   createStateDir(site.stateDir);
+  if (recordedPortBase(site.stateDir) === site.portBase) return;
   const file = path.join(site.stateDir, siteFile);
-  if (!existsSync(file)) writeAtomically(file, `${JSON.stringify({ portBase: site.portBase })}\n`);
+  writeAtomically(file, `${JSON.stringify({ portBase: site.portBase })}\n`);
+}
+
+/** Removes the record of the block of ports, so that the next `up` may choose another. */
+export function forgetPortBase(site: Site): void {
+  rmSync(path.join(site.stateDir, siteFile), { force: true });
 }
 
 /** Whatever the umask, others may pass through the folders that we make. */

@@ -120,6 +120,17 @@ export function clientPort(node: NodeSpec): number {
   return port;
 }
 
+/** The first port of the group that another process holds, as a failure; null if all are free. */
+export async function takenPort(group: Group): Promise<Failure | null> {
+  try {
+    await Promise.all(group.nodes.map(assertPortsFree));
+    return null;
+  } catch (error) {
+    if (error instanceof Failure) return error;
+    throw error;
+  }
+}
+
 /** A port may take a moment to be given back by a process that just died. */
 async function assertPortsFree(node: NodeSpec): Promise<void> {
   for (const port of Object.values(node.ports)) {
@@ -138,7 +149,7 @@ function portTaken(node: NodeSpec, port: number): Failure {
   const who = holder === null ? 'a process that cannot be seen' : `process ${holder.pid} (${holder.command})`;
   return new Failure(
     `Port ${port}, which ${node.name} needs, is held by ${who}.`,
-    'Stop that process, or use a --state folder of your own with another --port-base.',
+    'Stop that process, or use a --state folder of your own with `--port-base auto`.',
   );
 }
 

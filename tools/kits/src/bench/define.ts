@@ -34,6 +34,10 @@ export interface BenchRun {
   readonly quick: boolean;
 }
 
+export interface CountRun {
+  note(line: string): void;
+}
+
 export interface BenchReport {
   readonly figures: Readonly<Record<string, Measure | number>>;
   readonly bars: readonly Bar[];
@@ -43,6 +47,11 @@ export interface Bench {
   readonly name: string;
   /** What is compared with what, in one sentence. */
   readonly about: string;
+  /**
+   * The short form, which CI runs: figures and bars that do not depend on the machine's speed, such as statements, query
+   * plans, bytes and allocations. Null if this bench measures speed alone.
+   */
+  readonly counts: ((run: CountRun) => Promise<BenchReport>) | null;
   readonly run: (run: BenchRun) => Promise<BenchReport>;
 }
 

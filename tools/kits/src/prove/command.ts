@@ -16,13 +16,14 @@ import { renderSection, replaceSection } from './figures.ts';
 const help = `npm run prove -- NAME [--seed S] [--short]
 npm run prove -- --all --short
 
-Proves what tests/prove/NAME.prove.ts claims. The long form writes its figures to docs/figures.md, with
-commit, seed and machine; it refuses to start when files are changed, since the commit would then not say
-what ran.
+Proves what tests/prove/NAME.prove.ts claims. If the long form passes, it writes its figures to docs/figures.md,
+with commit, seed and machine; it refuses to start when files are changed, since the commit would then not
+say what ran.
 
   --seed S        a whole number; the short form takes 1, the long one a fresh one, and prints it
   --short         the form that CI runs; writes nothing
-  --all           every proof, each in a process of its own, several at once where they do not mind
+  --all           every proof, each in a process of its own, several at once where they do not mind; one that
+                  failed runs once more at the end, alone
   --allow-dirty   write figures although files are changed, and say so in them
   --list          the proofs there are
 
@@ -82,6 +83,7 @@ async function proveAll(
   output: Output,
 ): Promise<number> {
   const codes = await proveInLanes(setting, names, args);
+  await proveFailedAgain(setting, codes, args, output);
   const passed = names.filter((name) => codes.get(name) === 0);
   const left = names.filter((name) => codes.get(name) === notRunCode);
   const failed = names.length - passed.length - left.length;
@@ -95,7 +97,7 @@ async function proveInLanes(
   setting: ProveSetting,
   names: readonly string[],
   args: readonly string[],
-): Promise<ReadonlyMap<string, number>> {
+): Promise<Map<string, number>> {
   const codes = new Map<string, number>();
   const lanes = new Map<string, string[]>();
   const alone: string[] = [];
@@ -111,6 +113,24 @@ async function proveInLanes(
   await Promise.all([...lanes.values()].map(inTurn));
   await inTurn(alone);
   return codes;
+}
+
+/** Gives each failed proof a second run with nothing beside it, and names those that passed then. */
+async function proveFailedAgain(
+  setting: ProveSetting,
+  codes: Map<string, number>,
+  args: readonly string[],
+  output: Output,
+): Promise<void> {
+  const passed: string[] = [];
+  for (const [name, code] of codes) {
+    if (code === 0 || code === notRunCode) continue;
+    output.line(`${name} failed; it runs again, alone`);
+    const second = await setting.again([name, ...args]);
+    codes.set(name, second);
+    if (second === 0) passed.push(name);
+  }
+  if (passed.length > 0) output.line(`passed only when run again: ${passed.join(', ')}`);
 }
 
 /** Neither passed nor failed: it counts as neither, and whoever asked for it alone is told by the code. */
@@ -154,6 +174,10 @@ async function proveLong(
   );
   if (outcome instanceof CannotProve) return notRun(outcome.message, output);
   const { report, elapsedSeconds } = outcome;
+  if (!isProven(report)) {
+    output.line(`  ${figuresFile} is left as it is: only a run that passes writes figures`);
+    return verdict(report, output);
+  }
   const section = renderSection({
     name: proof.name,
     proves: proof.proves,
@@ -194,7 +218,7 @@ async function runProof(
   const elapsedSeconds = Math.round((performance.now() - startedMs) / 1000);
   for (const [figure, value] of Object.entries(report.figures)) output.line(`  ${figure}: ${value}`);
   for (const failure of report.failures ?? []) output.line(`  FAILED: ${failure}`);
-  if ((report.failures ?? []).length > 0) {
+  if (!isProven(report)) {
     const again = form === 'short' ? ' --short' : '';
     output.line(`  again: npm run prove -- ${name} --seed ${seed}${again}`);
   }
@@ -202,8 +226,10 @@ async function runProof(
   return { report, elapsedSeconds };
 }
 
+const isProven = ({ failures = [] }: ProofReport): boolean => failures.length === 0;
+
 function verdict(report: ProofReport, output: Output): number {
-  const proven = (report.failures ?? []).length === 0;
+  const proven = isProven(report);
   output.line(proven ? '1 passed, 0 failed' : '0 passed, 1 failed');
   return proven ? 0 : 1;
 }

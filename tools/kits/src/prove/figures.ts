@@ -32,7 +32,6 @@ export function renderSection(section: Section): string {
     row('took', `${section.elapsedSeconds} s`),
   ];
   const figures = Object.entries(report.figures).map(([name, value]) => row(name, value));
-  const failures = (report.failures ?? []).map((failure) => `- **Failed:** ${failure}`);
   const body = [
     '| run | |',
     '| --- | --- |',
@@ -42,8 +41,7 @@ export function renderSection(section: Section): string {
     '| --- | --- |',
     ...figures,
   ];
-  const closing = failures.length > 0 ? ['', ...failures] : [];
-  return [`## ${section.name}`, '', section.proves, '', ...body, ...closing, ''].join('\n');
+  return [`## ${section.name}`, '', section.proves, '', ...body, ''].join('\n');
 }
 
 /** The document with this section in place of the one of the same name; sections stand in order of name. */

@@ -56,6 +56,18 @@ test('a second run replaces its section: same seed, same figures, no second sect
   expect(figures[1]?.match(/^## /gm)).toHaveLength(2);
 });
 
+test('a failed long form keeps the figures of the last run that passed', async () => {
+  const section = '# Figures\n\n## feed\n\nfrom the last run that passed\n';
+  using scratch = scratchRepository({
+    'tests/prove/feed.prove.mjs': proofFile('feed', ['event 7 was skipped']),
+    'docs/figures.md': section,
+  });
+  const output = collectOutput();
+  expect(await proveCommand(settingIn(scratch.root), ['feed', '--seed', '5'], output)).toBe(1);
+  expect(output.lines).toContain('  FAILED: event 7 was skipped');
+  expect(readFileSync(join(scratch.root, 'docs/figures.md'), 'utf8')).toBe(section);
+});
+
 test('changed files stop the long form before it runs, unless allowed, and then mark the figures', async () => {
   using scratch = scratchRepository(files);
   const dirty = settingIn(scratch.root, ['packages/x.ts']);
@@ -102,6 +114,26 @@ test('--all runs each proof and closes with the count of both kinds', async () =
   });
   const output = collectOutput();
   expect(await proveCommand(settingIn(scratch.root), ['--all', '--short'], output)).toBe(1);
+  expect(output.lines.at(-1)).toBe('2 passed, 1 failed');
+});
+
+test('a run of all proofs repeats a failed proof once, and names a proof that passes then', async () => {
+  using scratch = scratchRepository({
+    'tests/prove/broken.prove.mjs': proofFile('broken'),
+    'tests/prove/feed.prove.mjs': proofFile('feed'),
+    'tests/prove/unsteady.prove.mjs': proofFile('unsteady'),
+  });
+  const runs: string[] = [];
+  const again = ([name = '']: readonly string[]): Promise<number> => {
+    runs.push(name);
+    const isFirst = runs.filter((run) => run === name).length === 1;
+    return Promise.resolve(name === 'broken' || (name === 'unsteady' && isFirst) ? 1 : 0);
+  };
+  const output = collectOutput();
+  const code = await proveCommand({ ...settingIn(scratch.root), again }, ['--all', '--short'], output);
+  expect(code).toBe(1);
+  expect(runs).toEqual(['broken', 'feed', 'unsteady', 'broken', 'unsteady']);
+  expect(output.lines).toContain('passed only when run again: unsteady');
   expect(output.lines.at(-1)).toBe('2 passed, 1 failed');
 });
 

@@ -80,7 +80,7 @@ describe('an operation', () => {
     ],
     [
       'with a narrower parameter',
-      { operation: parameter('q') },
+      { operation: parameter('q', { schema: { type: 'string', maxLength: 6 } }) },
       { operation: parameter('q', { schema: { type: 'string', maxLength: 5 } }) },
       ['request-narrowed'],
     ],
@@ -173,7 +173,26 @@ const shifts: readonly [string, Json, Json, { less: boolean; more: boolean }][] 
     { type: 'string', maxLength: 6 },
     { less: false, more: true },
   ],
-  ['maxItems imposed', { type: 'array' }, { type: 'array', maxItems: 3 }, { less: true, more: false }],
+  ['a first maxItems', { type: 'array' }, { type: 'array', maxItems: 3 }, { less: false, more: false }],
+  ['a first maxLength', { type: 'string' }, { type: 'string', maxLength: 3 }, { less: false, more: false }],
+  [
+    'maxItems lowered',
+    { type: 'array', maxItems: 4 },
+    { type: 'array', maxItems: 3 },
+    { less: true, more: false },
+  ],
+  [
+    'a first bound of the names of a map',
+    object({}, { propertyNames: { type: 'string' } }),
+    object({}, { propertyNames: { type: 'string', maxLength: 9 } }),
+    { less: false, more: false },
+  ],
+  [
+    'a pattern imposed on the names of a map',
+    object({}, {}),
+    object({}, { propertyNames: { type: 'string', pattern: '^a$' } }),
+    { less: true, more: false },
+  ],
   [
     'multipleOf imposed',
     { type: 'integer' },

@@ -12,6 +12,8 @@ export interface Shift {
 
 const lowerBounds = ['minimum', 'exclusiveMinimum', 'minLength', 'minItems', 'minProperties', 'minContains'];
 const upperBounds = ['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems', 'maxProperties', 'maxContains'];
+/** Sizes. The first bound of one that had none only writes down that no client may send without end. */
+const sizes = ['maxLength', 'maxItems', 'maxProperties'];
 /** Keywords whose meaning cannot be compared: present or absent, the same or not. */
 const opaque = [
   'pattern',
@@ -22,7 +24,6 @@ const opaque = [
   'not',
   'patternProperties',
   'dependentRequired',
-  'propertyNames',
   'contains',
   'if',
   'then',
@@ -37,6 +38,7 @@ export function shiftsOf(before: JsonObject, after: JsonObject): readonly Shift[
     ...lowerBounds.map((keyword) => boundShift(keyword, before, after, (a, b) => a > b)),
     ...upperBounds.map((keyword) => boundShift(keyword, before, after, (a, b) => a < b)),
     ...opaque.map((keyword) => opaqueShift(keyword, before, after)),
+    ...nameShifts(before, after),
   ];
   return found.filter((shift) => shift !== null);
 }
@@ -100,8 +102,19 @@ function boundShift(
 ): Shift | null {
   const [old, now] = [numberAt(before, keyword), numberAt(after, keyword)];
   if (old === now) return null;
-  const less = now !== undefined && (old === undefined || tighter(now, old));
-  return { less, more: !less, what: `${keyword} ${old ?? 'none'} became ${now ?? 'none'}` };
+  const isFirst = old === undefined && sizes.includes(keyword);
+  const less = now !== undefined && !isFirst && (old === undefined || tighter(now, old));
+  return { less, more: !less && !isFirst, what: `${keyword} ${old ?? 'none'} became ${now ?? 'none'}` };
+}
+
+/** Names of properties are texts, whether or not the schema says so. */
+function nameShifts(before: JsonObject, after: JsonObject): readonly Shift[] {
+  const [old, now] = [before, after].map(({ propertyNames }) => ({
+    ...(isObject(propertyNames) ? propertyNames : {}),
+    type: 'string',
+  }));
+  if (old === undefined || now === undefined || same(old, now)) return [];
+  return shiftsOf(old, now).map((shift) => ({ ...shift, what: `propertyNames: ${shift.what}` }));
 }
 
 function opaqueShift(keyword: string, before: JsonObject, after: JsonObject): Shift | null {

@@ -19,7 +19,7 @@ export const caddy: Engine = {
   title: 'Caddy 2.11',
   topologies: ['single'],
   stop: { signal: 'SIGTERM', timeoutMs: 10_000 },
-  readyTimeoutMs: 30_000,
+  readyTimeoutMs: 180_000,
 
   async needs(site) {
     if (isCaddyUnpacked(site.cacheDir)) return [];

@@ -18,6 +18,8 @@ export function incusFiles(site: Site, nodeName: string) {
     /** What the daemon calls INCUS_DIR. */
     dir,
     daemonLog: path.join(home, 'incusd.log'),
+    /** The daemon's database. The daemon writes each change to its log before it answers. */
+    database: path.join(dir, 'database'),
     socket: path.join(dir, 'unix.socket'),
     serverCertificate: path.join(dir, 'server.crt'),
     clusterCertificate: path.join(dir, 'cluster.crt'),

@@ -121,7 +121,7 @@ async function connect(portBase: number, node: NodeSpec, keeper: ProcessIdentity
  * The second sysfs is for the kernel's eyes: it lets a container have one only where a whole one is in sight already.
  */
 const furnishing = `set -e
-name=$1 address=$2 home=$3 cards=$4
+name=$1 address=$2 home=$3 cards=$4 memory=$5
 echo "$name" >/proc/sys/kernel/hostname
 ip link set lo up
 ip addr add "$address/24" dev eth0
@@ -144,13 +144,19 @@ mknod -m 666 "$dev/nvidiactl" c 195 255
 mount --rbind /dev/pts "$dev/pts"
 mount --rbind /dev/shm "$dev/shm"
 mount --move "$dev" /dev
+
+if [ -n "$memory" ]; then
+  mkdir -p "$memory"
+  mount -t tmpfs -o mode=700 tmpfs "$memory"
+fi
 `;
 
 async function furnish(site: Site, node: NodeSpec, keeper: ProcessIdentity): Promise<void> {
-  const { home } = incusFiles(site, node.name);
+  const { home, database } = incusFiles(site, node.name);
   for (const name of ['cgroup', 'dev', 'sys']) mkdirSync(path.join(home, 'mnt', name), { recursive: true });
   const cards = gpusOf(site.portBase, node.name).length;
-  const words = [node.name, memberAddress(site.portBase, node), home, String(cards)];
+  const memory = site.databaseInMemory === true ? database : '';
+  const words = [node.name, memberAddress(site.portBase, node), home, String(cards), memory];
   await mustRun('nsenter', [...enter(keeper), 'sh', '-c', furnishing, 'sh', ...words]);
 }
 

@@ -89,10 +89,12 @@ const busyboxContents: Contents = {
 };
 
 const hostKey = '/etc/dropbear/ed25519';
+/** The platform puts the host key where OpenSSH has it, before the first boot. */
+const givenHostKey = '/etc/ssh/ssh_host_ed25519_key';
 
 const sshContents: Contents = {
   description: 'Busybox with an SSH server that takes keys only',
-  programs: ['/usr/sbin/dropbear', '/usr/bin/dropbearkey'],
+  programs: ['/usr/sbin/dropbear', '/usr/bin/dropbearkey', '/usr/bin/dropbearconvert'],
   entries: {
     ...base,
     home: folder(),
@@ -118,7 +120,11 @@ const sshContents: Contents = {
       // that is switched off meanwhile makes another, and never starts with half a key.
       `if [ ! -s ${hostKey} ]; then`,
       `  rm -f ${hostKey}.new`,
-      `  dropbearkey -t ed25519 -f ${hostKey}.new >/dev/null 2>&1 && mv ${hostKey}.new ${hostKey}`,
+      `  if [ -s ${givenHostKey} ]; then`,
+      `    dropbearconvert openssh dropbear ${givenHostKey} ${hostKey}.new >/dev/null 2>&1`,
+      '  else',
+      `    dropbearkey -t ed25519 -f ${hostKey}.new >/dev/null 2>&1`,
+      `  fi && mv ${hostKey}.new ${hostKey}`,
       'fi',
       // Runs once. One that fails stays and is tried again at the next boot.
       'if [ -f /etc/millrace/firstboot ]; then',

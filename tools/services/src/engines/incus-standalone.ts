@@ -51,7 +51,7 @@ export const incusHost: Engine = {
   onlyByName: true,
   // `release` ends the instances.
   stop: { signal: 'SIGKILL', timeoutMs: 10_000 },
-  readyTimeoutMs: 120_000,
+  readyTimeoutMs: 240_000,
   obstacle: (site) => incus.obstacle?.(site) ?? null,
   needs: (site) => incus.needs(site),
 

@@ -55,6 +55,7 @@ const neededCommands = [
   'openssl',
   'dropbear',
   'dropbearkey',
+  'dropbearconvert',
 ];
 
 /** The single daemon's bridge and subnet, both told by the port base, so that each instance has its own. */
@@ -150,7 +151,7 @@ export const incus: Engine = {
   stop: { signal: 'SIGPWR', timeoutMs: 60_000 },
   // Three at once would wait for each other's votes while they stop theirs; `release` ends the instances instead.
   stopInCluster: { signal: 'SIGKILL', timeoutMs: 10_000 },
-  readyTimeoutMs: 120_000,
+  readyTimeoutMs: 240_000,
 
   obstacle(site) {
     if (!site.isRoot) return 'Incus needs root: it makes bridges, mounts and containers.';

@@ -46,7 +46,7 @@ export const ironic: Engine = {
   topologies: ['single'],
   onlyByName: true,
   stop: { signal: 'SIGTERM', timeoutMs: 10_000 },
-  readyTimeoutMs: 90_000,
+  readyTimeoutMs: 180_000,
 
   async needs() {
     if (isIronicInstalled()) return [];

@@ -30,7 +30,7 @@ export const llama: Engine = {
   title: 'llama.cpp server 0.7',
   topologies: ['single'],
   stop: { signal: 'SIGTERM', timeoutMs: 10_000 },
-  readyTimeoutMs: 30_000,
+  readyTimeoutMs: 180_000,
 
   async needs(site) {
     if (isLlamaUnpacked(site.cacheDir)) return [];

@@ -29,7 +29,7 @@ function mediaEngine({ server, title, port, needs }: MediaEngine): Engine {
     title,
     topologies: ['single'],
     stop: { signal: 'SIGTERM', timeoutMs: 5_000 },
-    readyTimeoutMs: 30_000,
+    readyTimeoutMs: 180_000,
     needs,
     nodes: (site) => [{ name: server, index: 0, ports: { client: site.portBase + port } }],
 

@@ -79,7 +79,7 @@ export const nats: Engine = {
   title: 'NATS 2.15 with JetStream',
   topologies: ['single', 'cluster'],
   stop: { signal: 'SIGTERM', timeoutMs: 15_000 },
-  readyTimeoutMs: 60_000,
+  readyTimeoutMs: 180_000,
 
   async needs(site) {
     if (existsSync(unpackedBinary(site))) return [];

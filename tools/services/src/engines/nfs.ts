@@ -5,7 +5,15 @@ import { isInstalled } from '../install/commands.ts';
 import { isFullRoot } from './incus.ts';
 
 const packages = ['nfs-ganesha', 'nfs-ganesha-vfs', 'xfsprogs'];
-const neededCommands = ['ganesha.nfsd', 'mkfs.xfs', 'xfs_growfs', 'losetup', 'fsfreeze', 'setpriv'];
+const neededCommands = [
+  'ganesha.nfsd',
+  'mkfs.xfs',
+  'xfs_growfs',
+  'losetup',
+  'fsfreeze',
+  'prlimit',
+  'setpriv',
+];
 
 /** Programs alone: the storage agent starts a server for each volume, so there is none to start here. */
 export const nfs: Engine = {
@@ -13,7 +21,7 @@ export const nfs: Engine = {
   title: 'NFS-Ganesha 4.3',
   topologies: ['single'],
   stop: { signal: 'SIGTERM', timeoutMs: 10_000 },
-  readyTimeoutMs: 10_000,
+  readyTimeoutMs: 180_000,
 
   obstacle(site) {
     if (!site.isRoot || !isFullRoot(readFileSync('/proc/self/status', 'utf8'))) {

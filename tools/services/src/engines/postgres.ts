@@ -92,7 +92,7 @@ export const postgres: Engine = {
   topologies: ['single'],
   // SIGINT is PostgreSQL's fast shutdown: sessions are ended and a checkpoint is written.
   stop: { signal: 'SIGINT', timeoutMs: 30_000 },
-  readyTimeoutMs: 60_000,
+  readyTimeoutMs: 180_000,
   // After a kill the old backends keep the shared memory for a moment, until they notice.
   transientFailure: /pre-existing shared memory block|lock file "postmaster.pid" already exists/u,
 

@@ -111,7 +111,7 @@ export const restate: Engine = {
   title: 'Restate 1.7',
   topologies: ['single', 'cluster'],
   stop: { signal: 'SIGTERM', timeoutMs: 20_000 },
-  readyTimeoutMs: 90_000,
+  readyTimeoutMs: 180_000,
 
   async needs() {
     const missing = [serverBinary, controlBinary].filter((file) => !existsSync(file));

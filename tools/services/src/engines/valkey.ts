@@ -28,7 +28,7 @@ export const valkey: Engine = {
   title: 'Valkey 8',
   topologies: ['single'],
   stop: { signal: 'SIGTERM', timeoutMs: 10_000 },
-  readyTimeoutMs: 20_000,
+  readyTimeoutMs: 180_000,
 
   async needs() {
     if (await isInstalled('valkey-server')) return [];

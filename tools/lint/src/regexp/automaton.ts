@@ -1,0 +1,130 @@
+import type { Graph, Guard } from './graph.ts';
+
+/**
+ * The states in which a matcher can be between two characters, without empty edges. A matcher that found nothing at one place
+ * tries at the next, so the search is a loop in front of the expression.
+ */
+export interface Automaton {
+  /** By state, then by class of characters. */
+  readonly steps: readonly (readonly (readonly Step[])[])[];
+  /** States in which the match has succeeded, whatever follows: no work comes after them. */
+  readonly succeeded: ReadonlySet<number>;
+}
+
+export interface Step {
+  readonly to: number;
+  /** How many paths lead there by the same character; 2 stands for more than one. */
+  readonly paths: 1 | 2;
+}
+
+const atStart = -1;
+const unknownBefore = -2;
+const searching = -1;
+/** Far more states than any expression here has. */
+const mostStates = 4_000;
+
+export class TooManyStates extends Error {}
+
+interface Place {
+  /** The node after the last edge that read; or the search. */
+  readonly node: number;
+  /** The class read last. */
+  readonly before: number;
+}
+
+export interface AutomatonOptions {
+  /** Tries at every place of the text; otherwise at its beginning alone. */
+  readonly searches: boolean;
+  /** Goes on behind a match. */
+  readonly repeats: boolean;
+}
+
+export function automatonOf(graph: Graph, options: AutomatonOptions): Automaton {
+  const numbers = new Map<string, number>();
+  const places: Place[] = [];
+  const steps: Step[][][] = [];
+  const succeeded = new Set<number>();
+  const numberOf = (place: Place): number => {
+    const key = `${place.node} ${place.before}`;
+    const known = numbers.get(key);
+    if (known !== undefined) return known;
+    if (places.length >= mostStates) throw new TooManyStates('it has too many states');
+    numbers.set(key, places.length);
+    places.push(place);
+    return places.length - 1;
+  };
+  const classOf = (read: number): number => (graph.looksBack ? read : unknownBefore);
+  if (options.searches) {
+    // Not only at the start of the text: that one has an automaton of its own.
+    for (let read = 0; read < graph.alphabet.size; read++)
+      numberOf({ node: searching, before: classOf(read) });
+  } else numberOf({ node: graph.start, before: atStart });
+
+  for (let state = 0; state < places.length; state++) {
+    const { node, before } = places[state] ?? { node: 0, before: atStart };
+    const isSearch = node === searching;
+    const reached = reach(graph, isSearch ? graph.start : node, before);
+    if (reached.accepts && !(isSearch && options.repeats)) succeeded.add(state);
+    const byClass: Step[][] = [];
+    for (let read = 0; read < graph.alphabet.size; read++) {
+      const targets = new Map<number, number>();
+      if (isSearch) targets.set(numberOf({ node: searching, before: classOf(read) }), 1);
+      for (const { node: from, allowed } of reached.readers) {
+        if (allowed !== null && !allowed.has(read)) continue;
+        for (const { classes, to } of graph.nodes[from]?.reads ?? []) {
+          if (!classes.has(read)) continue;
+          const target = numberOf({ node: to, before: classOf(read) });
+          targets.set(target, (targets.get(target) ?? 0) + 1);
+        }
+      }
+      byClass.push([...targets].map(([to, paths]) => ({ to, paths: paths > 1 ? 2 : 1 })));
+    }
+    steps.push(byClass);
+  }
+  return { steps, succeeded };
+}
+
+interface Reached {
+  /** Nodes with edges that read, once for every empty path to them, and the classes that guards on the path leave. */
+  readonly readers: readonly { readonly node: number; readonly allowed: ReadonlySet<number> | null }[];
+  readonly accepts: boolean;
+}
+
+const mostPaths = 10_000;
+/** A second visit enters an inner loop again from an outer one: two paths for one text. More visits would add nothing. */
+const mostVisits = 2;
+
+function reach(graph: Graph, start: number, before: number): Reached {
+  const readers: { node: number; allowed: ReadonlySet<number> | null }[] = [];
+  let accepts = false;
+  let paths = 0;
+  const visits = new Map<number, number>();
+  const visit = (node: number, allowed: ReadonlySet<number> | null): void => {
+    const earlier = visits.get(node) ?? 0;
+    if (earlier >= mostVisits || (allowed !== null && allowed.size === 0)) return;
+    if (++paths > mostPaths) throw new TooManyStates('it has too many paths without a character');
+    visits.set(node, earlier + 1);
+    if (node === graph.accept && allowed === null) accepts = true;
+    const found = graph.nodes[node];
+    if (found !== undefined && found.reads.length > 0) readers.push({ node, allowed });
+    for (const { to, guard, repeats } of found?.empty ?? []) {
+      if (repeats && (visits.get(to) ?? 0) > 0) continue;
+      if (guard === null) visit(to, allowed);
+      else if (guard.at === 'after') visit(to, meet(allowed, guard));
+      else if (mayFollow(guard, before)) visit(to, allowed);
+    }
+    visits.set(node, earlier);
+  };
+  visit(start, null);
+  return { readers, accepts };
+}
+
+function meet(allowed: ReadonlySet<number> | null, guard: Guard): ReadonlySet<number> {
+  if (allowed === null) return guard.classes;
+  return new Set([...guard.classes].filter((each) => allowed.has(each)));
+}
+
+function mayFollow(guard: Guard, before: number): boolean {
+  if (before === unknownBefore) return true;
+  return before === atStart ? guard.edge : guard.classes.has(before);
+}

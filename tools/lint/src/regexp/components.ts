@@ -1,0 +1,60 @@
+export interface Component {
+  readonly members: readonly number[];
+  /** Some member can be reached from itself. */
+  readonly isCycle: boolean;
+}
+
+interface Visit {
+  readonly node: number;
+  readonly targets: readonly number[];
+  next: number;
+}
+
+/** The strongly connected components of a graph (Tarjan's algorithm, without recursion: the graphs can be deep). */
+export function componentsOf(
+  nodes: readonly number[],
+  targetsOf: (node: number) => readonly number[],
+): Component[] {
+  const index = new Map<number, number>();
+  const low = new Map<number, number>();
+  const stacked = new Set<number>();
+  const stack: number[] = [];
+  const found: Component[] = [];
+  const lower = (node: number, to: number): void => {
+    low.set(node, Math.min(low.get(node) ?? to, to));
+  };
+  const enter = (node: number): Visit => {
+    index.set(node, index.size);
+    low.set(node, index.size - 1);
+    stack.push(node);
+    stacked.add(node);
+    return { node, targets: targetsOf(node), next: 0 };
+  };
+  for (const root of nodes) {
+    if (index.has(root)) continue;
+    const visits: Visit[] = [enter(root)];
+    for (let visit = visits.at(-1); visit !== undefined; visit = visits.at(-1)) {
+      const target = visit.targets[visit.next++];
+      if (target !== undefined) {
+        if (!index.has(target)) visits.push(enter(target));
+        else if (stacked.has(target)) lower(visit.node, index.get(target) ?? 0);
+        continue;
+      }
+      visits.pop();
+      const parent = visits.at(-1);
+      if (parent !== undefined) lower(parent.node, low.get(visit.node) ?? 0);
+      if (low.get(visit.node) === index.get(visit.node)) found.push(closeComponent(visit, stack, stacked));
+    }
+  }
+  return found;
+}
+
+function closeComponent(visit: Visit, stack: number[], stacked: Set<number>): Component {
+  const members: number[] = [];
+  for (let node = stack.pop(); node !== undefined; node = stack.pop()) {
+    members.push(node);
+    stacked.delete(node);
+    if (node === visit.node) break;
+  }
+  return { members, isCycle: members.length > 1 || visit.targets.includes(visit.node) };
+}

@@ -1,0 +1,83 @@
+import { isObject, listAt, objectAt, resolve, textAt, type JsonObject } from './compare/json.ts';
+
+/** A text, a list or a map of a request that may be as long as the whole body. */
+export interface Unbounded {
+  /** For people: `POST /v2/things request body.name`. */
+  readonly at: string;
+  readonly what: string;
+}
+
+interface Walk {
+  readonly document: JsonObject;
+  readonly found: Unbounded[];
+  /** References on the way here: a schema may contain itself. */
+  readonly inside: ReadonlySet<string>;
+}
+
+const methods = ['get', 'put', 'post', 'patch', 'delete'];
+
+/** Everything in the requests of a document that has no bound on its size. */
+export function unboundedIn(document: JsonObject): readonly Unbounded[] {
+  const found: Unbounded[] = [];
+  for (const [path, item] of Object.entries(objectAt(document, 'paths'))) {
+    for (const method of methods) {
+      const operation = isObject(item) ? objectAt(item, method) : {};
+      const where = `${method.toUpperCase()} ${path}`;
+      const walk = { document, found, inside: new Set<string>() };
+      for (const raw of listAt(operation, 'parameters')) {
+        const parameter = resolve(document, raw);
+        const name = `${textAt(parameter, 'in') ?? ''} ${textAt(parameter, 'name') ?? ''}`;
+        visit(walk, parameter['schema'], `${where} ${name}`);
+      }
+      const body = resolve(document, operation['requestBody'] ?? {});
+      for (const content of Object.values(objectAt(body, 'content'))) {
+        if (isObject(content)) visit(walk, content['schema'], `${where} request body`);
+      }
+    }
+  }
+  return found;
+}
+
+function visit(walk: Walk, raw: unknown, at: string): void {
+  const reference = isObject(raw) ? textAt(raw, '$ref') : undefined;
+  if (reference !== undefined && walk.inside.has(reference)) return;
+  const inner = reference === undefined ? walk : { ...walk, inside: new Set([...walk.inside, reference]) };
+  const schema = resolve(walk.document, raw);
+  const fault = faultOf(schema);
+  if (fault !== null) walk.found.push({ at, what: fault });
+  for (const [name, property] of Object.entries(objectAt(schema, 'properties')))
+    visit(inner, property, `${at}.${name}`);
+  if (isObject(schema['additionalProperties'])) visit(inner, schema['additionalProperties'], `${at}.*`);
+  if ('propertyNames' in schema) visit(inner, schema['propertyNames'], `${at} names`);
+  if ('items' in schema) visit(inner, schema['items'], `${at}[]`);
+  for (const keyword of ['oneOf', 'anyOf', 'allOf', 'prefixItems'])
+    for (const branch of listAt(schema, keyword)) visit(inner, branch, at);
+}
+
+function faultOf(schema: JsonObject): string | null {
+  const types = typeof schema['type'] === 'string' ? [schema['type']] : listAt(schema, 'type');
+  if ('const' in schema || 'enum' in schema) return null;
+  if (types.includes('string') && !('maxLength' in schema) && !isShort(textAt(schema, 'pattern')))
+    return 'a text without maxLength';
+  if (types.includes('array') && !('maxItems' in schema) && !('prefixItems' in schema))
+    return 'a list without maxItems';
+  const further = schema['additionalProperties'];
+  // An open object, whose further fields are ignored, is no map.
+  const isMap = isObject(further) && (Object.keys(further).length > 0 || 'propertyNames' in schema);
+  if (isMap && !('maxProperties' in schema)) return 'a map without maxProperties';
+  if (isMap && !isObject(schema['propertyNames'])) return 'a map whose names have no maxLength';
+  return null;
+}
+
+/** A pattern of the whole text without an endless repetition bounds the length by itself. */
+function isShort(pattern: string | undefined): boolean {
+  if (pattern === undefined || !pattern.startsWith('^') || !pattern.endsWith('$')) return false;
+  let bare = pattern.replaceAll(/\\./g, 'x').replaceAll(/\[[^\]]*\]/g, 'x');
+  if (/[*+]|\{\d+,\}/.test(bare)) return false;
+  // Alternatives within a group are all between the ends of the text; others may not be.
+  for (let before = ''; before !== bare;) {
+    before = bare;
+    bare = bare.replaceAll(/\([^()]*\)/g, 'x');
+  }
+  return !bare.includes('|');
+}
