@@ -22,6 +22,22 @@ export function hybridClock(simulated: SimulatedClock): Clock {
   };
 }
 
+/** Ahead of the system's clock by as much as a test says. It never stands still: what a slow test has just written lies in its past. */
+export interface ClockAhead extends Pick<Clock, 'nowMs'> {
+  advance(ms: number): void;
+  /** Shows the present again. */
+  reset(): void;
+}
+
+export function clockAhead(): ClockAhead {
+  let aheadMs = 0;
+  return {
+    nowMs: () => systemClock.nowMs() + aheadMs,
+    advance: (ms) => void (aheadMs += ms),
+    reset: () => void (aheadMs = 0),
+  };
+}
+
 /** The same database at another time: the clock of its transactions, and outside them, is the one given. */
 export function databaseAt(db: Db, time: Date | Pick<Clock, 'nowMs'>): Db {
   const nowMs = (): number => (time instanceof Date ? time.getTime() : time.nowMs());

@@ -10,7 +10,7 @@ export {
   type PrincipalFields,
 } from './builders.ts';
 export { startCaddy, type TestCaddy } from './caddy.ts';
-export { databaseAt, hybridClock, TEST_START_MS, testClock } from './clock.ts';
+export { clockAhead, databaseAt, hybridClock, TEST_START_MS, testClock, type ClockAhead } from './clock.ts';
 export {
   createTestDatabase,
   dropAbandonedDatabases,

@@ -1,4 +1,4 @@
-import { SimulatedClock, systemClock } from '@millrace/platform/clock';
+import { systemClock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { payloadSchemaVersion, type Envelope } from '@millrace/platform/envelope';
 import { toUuid, type KeyId, type LeaseId, type OrgId } from '@millrace/platform/ids';
@@ -6,6 +6,7 @@ import { createLogger } from '@millrace/platform/log';
 import { nanoUsd } from '@millrace/platform/money';
 import type { NatsClient } from '@millrace/platform/nats';
 import {
+  clockAhead,
   connectTestNats,
   createOrganisation,
   createTestDatabase,
@@ -16,6 +17,7 @@ import {
   testIds,
   testNames,
   uniqueId,
+  type ClockAhead,
   type TestDatabase,
   type TestValkey,
 } from '@millrace/testing';
@@ -78,7 +80,7 @@ export interface UsageWorld {
   readonly nats: NatsClient;
   readonly stream: string;
   /** Moved by hand; sweeps go by it. */
-  readonly clock: SimulatedClock;
+  readonly clock: ClockAhead;
   readonly service: PotService;
   readonly sweeps: PotSweeps;
   /** Ten times as much is in the balance; what is lent is at least this. */
@@ -109,9 +111,7 @@ export async function createUsageWorld(options: { maxBytes?: number } = {}): Pro
   const names = testNames();
   const { db } = database;
   const log = createLogger({ name: 'usage', level: 'silent' });
-  const clock = new SimulatedClock(systemClock.nowMs());
-  // The present, or later once a test has moved the clock: never before what other transactions have written.
-  const sweepTime = { nowMs: () => Math.max(clock.nowMs(), systemClock.nowMs()) };
+  const clock = clockAhead();
   const { stream, batch } = usageSubjects(names.natsPrefix, 1);
   const makeStream = () =>
     ensureUsageStream(db, nats, {
@@ -125,7 +125,7 @@ export async function createUsageWorld(options: { maxBytes?: number } = {}): Pro
   const service = createPotService({ db, valkey: valkey.client, cell: 1, clock: systemClock, log, rules });
   const publishEnd = publishEpochEnd(nats, { prefix: names.natsPrefix, envelope });
   const sweeps = createPotSweeps({
-    db: databaseAt(db, sweepTime),
+    db: databaseAt(db, clock),
     log,
     cell: 1,
     service,

@@ -10,7 +10,7 @@ beforeAll(async () => {
   await world.gateway().reserve(askFor(await world.organisation(10n), 1n));
 });
 afterAll(() => world[Symbol.asyncDispose]());
-beforeEach(() => world.resetClock());
+beforeEach(() => world.clock.reset());
 
 /** Whatever died: each lease holds what may still be charged to it, no less and no more. */
 afterEach(async () => {
@@ -44,7 +44,7 @@ const recalledInBook = async (orgId: OrgId) =>
 /** Whatever happened: in the end the organisation has what it did not use, and nothing is held. */
 async function expectInTheEnd(gateways: readonly Gateway[], orgId: OrgId, balance: bigint): Promise<void> {
   for (const gateway of gateways) await gateway.close();
-  await world.clock.advance(200_000);
+  world.clock.advance(200_000);
   await world.sweeps.callIn();
   await world.sweeps.buryDead();
   await world.stream.sink();
@@ -130,7 +130,7 @@ describe('a worker that dies', () => {
   it('between closing a pot in Valkey and in the book: the next request gets a new one', async () => {
     const orgId = await world.organisation(300n);
     const gateway = world.gateway();
-    await world.clock.advance(61_000);
+    world.clock.advance(61_000);
     // So that the fault does not hit what other tests left open.
     await world.sweeps.callIn();
     const got = await reserved(gateway, orgId, 40n);
@@ -260,7 +260,7 @@ describe('closing', () => {
     const [one, two] = [world.gateway(), world.gateway()];
     await one.use(await reserved(one, orgId, 20n), 20n);
     const pending = await reserved(two, orgId, 30n);
-    await world.clock.advance(100_000);
+    world.clock.advance(100_000);
     await world.sweeps.callIn();
     expect(await states(orgId)).toEqual(['closing']);
     // What nobody had reserved is free at once; the rest stays.
@@ -341,7 +341,7 @@ describe('a gateway that dies', () => {
     // Its usage is in the stream, and it dies before it settles.
     world.stream.publishUsage(usageOf(charged, 15n));
     await reserved(living, orgId, 5n);
-    await world.clock.advance(121_000);
+    world.clock.advance(121_000);
     await world.query(`update pot_gateways set last_seen_at = now() + interval '1 day'
       where gateway_id in (select gateway_id from pot_lease_gateways
           where org_id = '${toUuid(orgId)}' and gateway_id <> '${charged.gatewayId}')`);
@@ -364,7 +364,7 @@ describe('a gateway that dies', () => {
     const orgId = await world.organisation(100n);
     const gateway = world.gateway();
     const first = await reserved(gateway, orgId, 1n);
-    await world.clock.advance(300_000);
+    world.clock.advance(300_000);
     await world.sweeps.buryDead();
     await world.stream.sink();
     await gateway.clock.advance(26_000);

@@ -9,7 +9,7 @@ beforeAll(async () => {
   world = await createPotWorld();
 });
 afterAll(() => world[Symbol.asyncDispose]());
-beforeEach(() => world.resetClock());
+beforeEach(() => world.clock.reset());
 
 const stateOf = async (orgId: OrgId): Promise<unknown> => {
   const rows = await world.query(`select state from pot_leases where org_id = '${toUuid(orgId)}'`);
@@ -27,7 +27,7 @@ async function lend(): Promise<readonly [OrgId, OrgId]> {
   }
   await gateway.close();
   // Far beyond the lease: its end is counted by a clock that goes on while the test runs.
-  await world.clock.advance(600_000);
+  world.clock.advance(600_000);
   return [bad, good];
 }
 
@@ -64,7 +64,7 @@ describe(poisonedLoop('give up silent gateways'), () => {
       if ('refused' in got) expect.fail(got.refused);
     }
     await gateway.idle();
-    await world.clock.advance(600_000);
+    world.clock.advance(600_000);
     const published: OrgId[] = [];
     const sweeps = createPotSweeps({
       db: databaseAt(world.db, world.clock),
@@ -95,7 +95,7 @@ describe(poisonedLoop('settle ended gateways'), () => {
     }
     await Promise.all([dying.idle(), living.idle()]);
     const dead = gatewayId.split('.')[0] ?? '';
-    await world.clock.advance(600_000);
+    world.clock.advance(600_000);
     await world.query(
       `update pot_gateways set last_seen_at = now() + interval '1 day' where gateway_id not like '${dead}%'`,
     );

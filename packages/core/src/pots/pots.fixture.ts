@@ -6,12 +6,14 @@ import { createLogger } from '@millrace/platform/log';
 import { nanoUsd } from '@millrace/platform/money';
 import type { ValkeyClient } from '@millrace/platform/valkey';
 import {
+  clockAhead,
   createOrganisation,
   createTestDatabase,
   databaseAt,
   startValkeyServer,
   testIds,
   uniqueId,
+  type ClockAhead,
   type TestDatabase,
   type TestValkey,
   TEST_START_MS,
@@ -133,10 +135,8 @@ export interface PotWorld {
   readonly faults: ReturnType<typeof createFaults>;
   readonly stream: ReturnType<typeof createTestStream>;
   readonly service: PotService;
-  /** Moved by hand; sweeps go by it. */
-  readonly clock: SimulatedClock;
-  /** Brings the clock back to the present. */
-  resetClock(): void;
+  /** Sweeps go by it. */
+  readonly clock: ClockAhead;
   readonly sweeps: PotSweeps;
   /** Takes Valkey away from the gateways, or gives it back. */
   cutGateways(cut: boolean): void;
@@ -191,9 +191,7 @@ export async function createPotWorld(rules: LeaseRules = testRules): Promise<Pot
   const { db } = database;
   const log = createLogger({ name: 'pots', level: 'silent' });
   const faults = createFaults();
-  const clock = new SimulatedClock(systemClock.nowMs());
-  // The present, or later once a test has moved the clock: never before what other transactions have written.
-  const sweepTime = { nowMs: () => Math.max(clock.nowMs(), systemClock.nowMs()) };
+  const clock = clockAhead();
   const stream = createTestStream(db);
   const worker = (through: ValkeyClient = valkey.client): PotService =>
     createPotService({
@@ -206,7 +204,7 @@ export async function createPotWorld(rules: LeaseRules = testRules): Promise<Pot
     });
   const service = worker();
   const sweeps = createPotSweeps({
-    db: faults.db(databaseAt(db, sweepTime)),
+    db: faults.db(databaseAt(db, clock)),
     log,
     cell: 1,
     service,
@@ -264,7 +262,6 @@ export async function createPotWorld(rules: LeaseRules = testRules): Promise<Pot
     stream,
     service,
     clock,
-    resetClock: () => clock.stepWallClock(systemClock.nowMs() - clock.nowMs()),
     sweeps,
     cutGateways: (cut) => void (isCut = cut),
     worker,

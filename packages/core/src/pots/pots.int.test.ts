@@ -19,7 +19,7 @@ beforeAll(async () => {
   world = await createPotWorld();
 });
 afterAll(() => world[Symbol.asyncDispose]());
-beforeEach(() => world.resetClock());
+beforeEach(() => world.clock.reset());
 
 async function reserved(gateway: Gateway, orgId: OrgId, amount: bigint): Promise<Reservation> {
   const got = await gateway.reserve(askFor(orgId, amount));
@@ -39,7 +39,7 @@ const leases = (orgId: OrgId) =>
 /** Everything ends, is worked through and closes. */
 async function wind(gateway: Gateway): Promise<void> {
   await gateway.close();
-  await world.clock.advance(61_000);
+  world.clock.advance(61_000);
   await world.sweeps.callIn();
   await world.stream.sink();
   await world.sweeps.closePassed();
