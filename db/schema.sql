@@ -218,8 +218,10 @@ begin
   if days not between 1 and 60 or abs(first_day - current_date) > 400 then
     raise exception 'no partitions for % days from %', days, first_day using errcode = 'invalid_parameter_value';
   end if;
-  -- One at a time: two workers would otherwise fail on each other's tables.
-  perform pg_advisory_xact_lock(hashtextextended('make_usage_partitions', 0));
+  -- Two workers at once would fail on each other's tables.
+  if not pg_try_advisory_xact_lock(hashtextextended('make_usage_partitions', 0)) then
+    return 0;
+  end if;
   for offset_days in 0 .. days - 1 loop
     day := first_day + offset_days;
     from_id := first_id_of_day(day);

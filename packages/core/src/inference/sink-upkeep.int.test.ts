@@ -38,6 +38,20 @@ async function partitionOf(id: ReturnType<typeof idAt>): Promise<string> {
 }
 
 describe('the days of usage', () => {
+  it('are left to the worker that is already making them', async () => {
+    const other = await database.connect();
+    try {
+      await other.query(`begin; select pg_advisory_xact_lock(hashtextextended('make_usage_partitions', 0))`);
+      // Far from the days of the other tests.
+      const clock = new SimulatedClock(nowMs + 100 * dayMs);
+      await keepUsageTables(databaseAt(database.db, clock));
+      const [made] = await query(`select to_regclass('usage_charges_${dayOf(clock.nowMs())}')::text as name`);
+      expect(made).toEqual({ name: null });
+    } finally {
+      await other.end();
+    }
+  });
+
   it('are made ahead, once, by several workers at once, and take in what came before them', async () => {
     const orgId = await createOrganisation(database.db);
     const [early, next] = [idAt(nowMs), idAt(nowMs + dayMs)];

@@ -9,7 +9,7 @@ const daysAhead = 9;
 const checkpointDays = 30;
 const batch = 1_000;
 
-/** Makes the partitions of the coming days and forgets what no request needs. Any number of workers may do it at once. */
+/** Makes the partitions of the coming days and forgets what no request needs. Any number of workers may try at once; one makes the partitions. */
 export async function keepUsageTables(db: Db): Promise<'busy' | 'idle'> {
   await makePartitions(db, new Date(db.clock.nowMs() - dayMs), daysAhead);
   const forgotten = await db.transaction({ name: 'forget checkpoints', isolation: 'read committed' }, (tx) =>

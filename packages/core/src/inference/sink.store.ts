@@ -42,7 +42,7 @@ export async function putAside(
   `.execute(tx.kysely);
 }
 
-/** Makes the daily partitions that are missing, from this day on. Answers how many there were. */
+/** Makes the daily partitions that are missing, from this day on, unless another worker is at it. Answers how many it made. */
 export async function makePartitions(db: Db, firstDay: Date, days: number): Promise<number> {
   const { rows } = await sql<{ made: number }>`
     select make_usage_partitions(${firstDay.toISOString().slice(0, 10)}::date, ${days}) as made
