@@ -3,19 +3,22 @@ import {
   eventually,
   createTestDatabase,
   appendTestEvent,
+  testClock,
   testIds,
   type TestDatabase,
   poisonedLoop,
   poisonRows,
+  type ItemPoison,
   type Poison,
 } from '@millrace/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { shardOf } from '@millrace/platform/outbox';
+import { systemClock, type Timer } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { toUuid, type OrgId } from '@millrace/platform/ids';
 import { listEventsAfter, listUnpublished } from './events.store.ts';
-import { moveWaiting } from './mover.ts';
-import { moveEvents, noteRefusal, type LeaseProof } from './outbox.store.ts';
+import { createMover, type Mover } from './mover.ts';
+import { findWaiting, moveEvents, noteRefusal, type LeaseProof } from './outbox.store.ts';
 import { eventChannels } from './events.ts';
 import { publishWaiting } from './publisher.ts';
 import { createLeaseKeeper, type LeaseKeeper } from './relay-leases.ts';
@@ -51,6 +54,11 @@ function keeperOf(holder: string): LeaseKeeper {
 
 function proofOf(holder: string, keeper: LeaseKeeper): LeaseProof {
   return { holder, leases: [...keeper.held()] };
+}
+
+function moverOf(clock: Timer, batchSize = 100): Mover {
+  const log = { warn: () => undefined, error: () => undefined };
+  return createMover({ db: database.db, clock, log, batchSize, maxAttempts: 3 });
 }
 
 /** Every relay has been silent for too long. */
@@ -178,8 +186,7 @@ describe('an event that can never be stored', () => {
     test('is parked with its error after bounded attempts; its organisation goes on and others never wait', async () => {
       const keeper = keeperOf('mover');
       await keeper.keep();
-      const silent = { warn: () => undefined, error: () => undefined };
-      const options = { db: database.db, log: silent, batchSize: 100, maxAttempts: 3 };
+      const mover = moverOf(systemClock);
       const poisoned = testIds.next('org');
       const healthy = testIds.next('org');
       await write(poisoned, 'before');
@@ -188,8 +195,7 @@ describe('an event that can never be stored', () => {
       await write(healthy, 'unaffected');
 
       const moved = [];
-      for (let turn = 0; turn < 4; turn += 1)
-        moved.push(await moveWaiting(options, proofOf('mover', keeper)));
+      for (let turn = 0; turn < 4; turn += 1) moved.push(await mover.move(proofOf('mover', keeper)));
       expect(moved).toEqual([2, 0, 0, 1]);
       expect(await namesOf(healthy)).toEqual(['unaffected']);
       expect(await namesOf(poisoned)).toEqual(['before', 'after']);
@@ -202,7 +208,7 @@ describe('an event that can never be stored', () => {
 
       // An operator repairs the row and clears the mark: the event is processed like any other.
       await query('update outbox set parked_at = null, attempts = 0, payload = \'{"name":"mended"}\'');
-      expect(await moveWaiting(options, proofOf('mover', keeper))).toBe(1);
+      expect(await mover.move(proofOf('mover', keeper))).toBe(1);
       expect(await namesOf(poisoned)).toEqual(['before', 'after', 'mended']);
     });
 
@@ -211,9 +217,12 @@ describe('an event that can never be stored', () => {
       async (how) => {
         const keeper = keeperOf('mover');
         await keeper.keep();
-        const silent = { warn: () => undefined, error: () => undefined };
-        const options = { db: database.db, log: silent, batchSize: 100, maxAttempts: 3 };
-        const move = () => moveWaiting(options, proofOf('mover', keeper));
+        const clock = testClock();
+        const mover = moverOf(clock);
+        const move = async () => {
+          await clock.advance(1_000_000);
+          await mover.move(proofOf('mover', keeper));
+        };
         const [bad, good] = [testIds.next('org'), testIds.next('org')];
         const when = `new.org_id = '${toUuid(bad)}'`;
         const removeFault = await poisonRows(database, { table: 'events', when, how });
@@ -234,22 +243,46 @@ describe('an event that can never be stored', () => {
     test('whose write times out holds back no other organisation, however many events of its own wait', async () => {
       const keeper = keeperOf('mover');
       await keeper.keep();
-      const silent = { warn: () => undefined, error: () => undefined };
-      const options = { db: database.db, log: silent, batchSize: 5, maxAttempts: 3 };
+      const clock = testClock();
+      const mover = moverOf(clock, 5);
       const [bad, good] = [testIds.next('org'), testIds.next('org')];
       const when = `new.org_id = '${toUuid(bad)}'`;
       const removeFault = await poisonRows(database, { table: 'events', when, how: 'times out' });
       const names = Array.from({ length: 12 }, (_, nth) => `held ${nth}`);
       for (const name of names) await write(bad, name);
       for (const name of ['one', 'two']) await write(good, name);
-      await moveWaiting(options, proofOf('mover', keeper));
+      await mover.move(proofOf('mover', keeper));
       expect([await namesOf(bad), await namesOf(good)]).toEqual([[], ['one', 'two']]);
       await removeFault();
+      await clock.advance(1_000_000);
       await eventually({ what: 'all events to be moved' }, async () => {
-        await moveWaiting(options, proofOf('mover', keeper));
+        await mover.move(proofOf('mover', keeper));
         return (await namesOf(bad)).length === names.length;
       });
       expect(await namesOf(bad)).toEqual(names);
+    });
+
+    test('whose write times out is not waited for again until its next attempt is due', async () => {
+      const keeper = keeperOf('mover');
+      await keeper.keep();
+      const clock = testClock();
+      const mover = moverOf(clock);
+      const bad = Array.from({ length: 3 }, () => testIds.next('org'));
+      const good = testIds.next('org');
+      const when = `new.org_id in (${bad.map((orgId) => `'${toUuid(orgId)}'`).join()})`;
+      const removeFault = await poisonRows(database, { table: 'events', when, how: 'times out' });
+      for (const orgId of bad) await write(orgId, 'held');
+      await expect(mover.move(proofOf('mover', keeper))).rejects.toThrow('timeout');
+      expect(mover.postponed().toSorted()).toEqual(bad.toSorted());
+      // In one batch, which would fail if it touched a row of the others.
+      for (const name of ['one', 'two']) await write(good, name);
+      expect(await mover.move(proofOf('mover', keeper))).toBe(2);
+      expect(await findWaiting(database.db, [...bad.map(shardOf)], mover.postponed())).toMatchObject({
+        eventShards: [],
+      });
+      await removeFault();
+      await clock.advance(5_000);
+      expect(await mover.move(proofOf('mover', keeper))).toBe(3);
     });
   });
 
@@ -281,36 +314,43 @@ describe('a turn of the publisher', () => {
   });
 
   describe(poisonedLoop('publish events'), () => {
-    test('leaves the events of other organisations published', async () => {
-      await query('delete from events');
-      const [bad, good] = [testIds.next('org'), testIds.next('org')];
-      const keeper = keeperOf('publisher');
-      await keeper.keep();
-      for (const orgId of [bad, good]) await write(orgId, 'x');
-      await moveEvents(database.db, proofOf('publisher', keeper), { limitPerShard: 10 });
-      const channels = eventChannels();
-      const published: string[] = [];
-      const nats = {
-        publish: async (subject: string) => {
-          if (subject.includes(bad)) throw new Error('This event is too large.');
-          published.push(subject);
-        },
-      };
-      const { signal } = new AbortController();
-      const options = {
-        db: database.db,
-        nats: nats as never,
-        channels,
-        batchSize: 10,
-        publishTimeoutMs: 100,
-        signal,
-      };
-      const shards = keeper.held().map((lease) => lease.shard);
-      await expect(publishWaiting(options, shards)).rejects.toThrow('did not take 1 of 2');
-      expect(published).toHaveLength(1);
-      const left = await listUnpublished(database.db, shards, 10);
-      expect(left.map(({ orgId }) => orgId)).toEqual([bad]);
-    });
+    test.each<ItemPoison>(['throws', 'hangs'])(
+      'whose publication %s leaves other events published',
+      async (how) => {
+        await query('delete from events');
+        const [bad, good] = [testIds.next('org'), testIds.next('org')];
+        const keeper = keeperOf('publisher');
+        await keeper.keep();
+        for (const orgId of [bad, good]) await write(orgId, 'x');
+        await moveEvents(database.db, proofOf('publisher', keeper), { limitPerShard: 10 });
+        const channels = eventChannels();
+        const published: string[] = [];
+        const nats = {
+          publish: async (subject: string, _: unknown, { timeoutMs }: { timeoutMs: number }) => {
+            if (subject.includes(bad)) {
+              // The client gives up an answer that never comes.
+              if (how === 'hangs') await systemClock.sleep(timeoutMs);
+              throw new Error('This event was not published.');
+            }
+            published.push(subject);
+          },
+        };
+        const { signal } = new AbortController();
+        const options = {
+          db: database.db,
+          nats: nats as never,
+          channels,
+          batchSize: 10,
+          publishTimeoutMs: 100,
+          signal,
+        };
+        const shards = keeper.held().map((lease) => lease.shard);
+        await expect(publishWaiting(options, shards)).rejects.toThrow('did not take 1 of 2');
+        expect(published).toHaveLength(1);
+        const left = await listUnpublished(database.db, shards, 10);
+        expect(left.map(({ orgId }) => orgId)).toEqual([bad]);
+      },
+    );
   });
 
   test('leaves nothing on the signal of the relay, which outlives millions of turns', async () => {

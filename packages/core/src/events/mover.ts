@@ -1,3 +1,4 @@
+import type { Timer } from '@millrace/platform/clock';
 import { isStatementTimeout, type Db } from '@millrace/platform/db';
 import type { OrgId } from '@millrace/platform/ids';
 import type { Logger } from '@millrace/platform/log';
@@ -10,62 +11,97 @@ const parked = counter('millrace_relay_parked_total', 'Outbox rows given up on; 
 
 export interface MoverOptions {
   readonly db: Db;
+  readonly clock: Timer;
   readonly log: Pick<Logger, 'warn' | 'error'>;
   /** About how many events to move in one statement. */
   readonly batchSize: number;
   readonly maxAttempts: number;
 }
 
-/** Moves what waits in these shards. Answers how many events got their number. */
-export async function moveWaiting(options: MoverOptions, proof: LeaseProof): Promise<number> {
-  if (proof.leases.length === 0) return 0;
-  try {
-    const limitPerShard = groupsOf(options.batchSize, proof.leases.length);
-    const count = await moveEvents(options.db, proof, { limitPerShard });
-    moved.add(count);
-    return count;
-  } catch (error) {
-    if (!isRefusalOfData(error) && !isStatementTimeout(error)) throw error;
-    options.log.warn({ err: error }, 'a batch of events failed; trying them one by one');
-    return moveOneByOne(options, proof);
-  }
+export interface Mover {
+  /** Organisations whose last write timed out and whose next attempt is not due. */
+  postponed(): OrgId[];
+  /** Moves events that wait in these shards. Returns how many were numbered. */
+  move(proof: LeaseProof): Promise<number>;
 }
 
 /**
- * One event of the batch cannot be stored. Each is tried by itself; a refused one holds back its own organisation
- * for this turn, so that order is kept, and no other. After `maxAttempts` turns it is parked and the rest goes on. An
- * event whose write times out is held back but never parked: the cause is a lock or a slow database, not the event.
+ * An event that the database refuses is tried by itself, holds back its own organisation for this turn, so that order is kept,
+ * and is parked after `maxAttempts` turns. An event whose write times out is never parked: the cause is a lock or a slow
+ * database, not the event. Its organisation is postponed, so that the next batches do not wait for the same time-out.
  */
-async function moveOneByOne(options: MoverOptions, proof: LeaseProof): Promise<number> {
-  const heldBack = new Set<OrgId>();
-  let count = 0;
-  let timeouts = 0;
-  for (const { id, orgId } of await listWaitingEvents(options.db, proof, options.batchSize)) {
-    if (heldBack.has(orgId)) continue;
-    try {
-      count += await moveEvents(options.db, proof, { only: id });
-    } catch (error) {
-      if (isStatementTimeout(error)) {
-        timeouts += 1;
-        if (timeouts >= MOST_TIMEOUTS) throw error;
-        heldBack.add(orgId);
-        continue;
-      }
-      if (!isRefusalOfData(error)) throw error;
-      heldBack.add(orgId);
-      const refusal = { id, error: describe(error), retryInMs: 0, maxAttempts: options.maxAttempts };
-      const outcome = await noteRefusal(options.db, refusal);
-      if (!outcome.parked) continue;
-      parked.add(1, { kind: 'event' });
-      options.log.error({ outboxId: id, orgId, err: error }, 'an event cannot be stored and was parked');
-    }
+export function createMover(options: MoverOptions): Mover {
+  const { db, clock, log, batchSize, maxAttempts } = options;
+  const waits = new Map<OrgId, { readonly ms: number; readonly untilMs: number }>();
+
+  function postpone(orgId: OrgId): void {
+    const before = waits.get(orgId)?.ms;
+    const ms = before === undefined ? FIRST_WAIT_MS : Math.min(LONGEST_WAIT_MS, before * 2);
+    waits.set(orgId, { ms, untilMs: clock.monotonicMs() + ms });
   }
-  moved.add(count);
-  return count;
+
+  function postponed(): OrgId[] {
+    const nowMs = clock.monotonicMs();
+    // An organisation that has had no time-out for as long again begins anew.
+    for (const [orgId, wait] of waits) if (wait.untilMs + wait.ms <= nowMs) waits.delete(orgId);
+    return [...waits].filter(([, { untilMs }]) => untilMs > nowMs).map(([orgId]) => orgId);
+  }
+
+  async function moveOneByOne(proof: LeaseProof): Promise<number> {
+    const heldBack = new Set<OrgId>();
+    let count = 0;
+    let timeouts = 0;
+    for (const { id, orgId } of await listWaitingEvents(db, proof, {
+      limit: batchSize,
+      without: postponed(),
+    })) {
+      if (heldBack.has(orgId)) continue;
+      try {
+        count += await moveEvents(db, proof, { only: id });
+      } catch (error) {
+        if (!isRefusalOfData(error) && !isStatementTimeout(error)) throw error;
+        heldBack.add(orgId);
+        if (isStatementTimeout(error)) {
+          postpone(orgId);
+          timeouts += 1;
+          if (timeouts >= MOST_TIMEOUTS) throw error;
+          continue;
+        }
+        const refusal = { id, error: describe(error), retryInMs: 0, maxAttempts };
+        const outcome = await noteRefusal(db, refusal);
+        if (!outcome.parked) continue;
+        parked.add(1, { kind: 'event' });
+        log.error({ outboxId: id, orgId, err: error }, 'an event cannot be stored and was parked');
+      }
+    }
+    moved.add(count);
+    return count;
+  }
+
+  return {
+    postponed,
+    async move(proof) {
+      if (proof.leases.length === 0) return 0;
+      try {
+        const limitPerShard = groupsOf(batchSize, proof.leases.length);
+        const count = await moveEvents(db, proof, { limitPerShard, without: postponed() });
+        moved.add(count);
+        return count;
+      } catch (error) {
+        if (!isRefusalOfData(error) && !isStatementTimeout(error)) throw error;
+        log.warn({ err: error }, 'a batch of events failed; trying them one by one');
+        return moveOneByOne(proof);
+      }
+    },
+  };
 }
 
-/** If the writes of this many organisations time out in one turn, the database is slow, and the loop waits. */
+/** If the writes of this many organisations time out in one turn, the loop waits: the database may be slow. */
 const MOST_TIMEOUTS = 3;
+
+/** How long the events of an organisation wait after a time-out: as long as the time-out of locks, doubled each time. */
+const FIRST_WAIT_MS = 5_000;
+const LONGEST_WAIT_MS = 60_000;
 
 /** SQLSTATE classes that blame the row: data exception, integrity constraint, program limit. */
 const REFUSAL_CLASSES: ReadonlySet<string> = new Set(['22', '23', '54']);

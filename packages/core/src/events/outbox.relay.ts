@@ -9,7 +9,7 @@ import { gauge } from '@millrace/platform/telemetry';
 import { dispatchWaiting } from './dispatcher.ts';
 import type { EventChannels } from './events.ts';
 import { forgetDeadRelays } from './leases.store.ts';
-import { moveWaiting } from './mover.ts';
+import { createMover } from './mover.ts';
 import { findWaiting, measureOutbox, type LeaseProof } from './outbox.store.ts';
 import { publishWaiting } from './publisher.ts';
 import { createLeaseKeeper } from './relay-leases.ts';
@@ -108,16 +108,17 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
     const count = await publishWaiting({ ...tuning, db, nats, channels, signal }, shardsHeld());
     return count > 0 ? 'busy' : 'idle';
   });
+  const mover = createMover({ ...tuning, db, clock, log });
   let commandShards: readonly number[] = [];
   const dispatcher = loop('dispatch commands', tuning.dispatchIdleMs, async () => {
     const count = await dispatchWaiting({ ...tuning, db, clock, log, restate }, proofFor(commandShards));
     return count > 0 ? 'busy' : 'idle';
   });
   loop('move events', tuning.pollMs, async () => {
-    const waiting = await findWaiting(db, shardsHeld());
+    const waiting = await findWaiting(db, shardsHeld(), mover.postponed());
     commandShards = waiting.commandShards;
     if (commandShards.length > 0) dispatcher.wake();
-    const count = await moveWaiting({ ...tuning, db, log }, proofFor(waiting.eventShards));
+    const count = await mover.move(proofFor(waiting.eventShards));
     if (count === 0) return 'idle';
     publisher.wake();
     return 'busy';

@@ -33,12 +33,20 @@ export interface WaitingWork {
   readonly commandShards: readonly number[];
 }
 
-/** Which of these shards have anything waiting. A plain read: an idle relay must not write, not even a lock. */
-export async function findWaiting(db: Db, shards: readonly number[]): Promise<WaitingWork> {
+/**
+ * Which of these shards have anything waiting, events of some organisations not counted. A plain read: an idle relay must
+ * not write, not even a lock.
+ */
+export async function findWaiting(
+  db: Db,
+  shards: readonly number[],
+  without: readonly OrgId[],
+): Promise<WaitingWork> {
   const { rows } = await sql<{ shard: number; events: boolean; commands: boolean }>`
     select mine.shard,
            exists (select 1 from outbox waiting
-                    where waiting.shard = mine.shard and kind = 'event' and parked_at is null) as events,
+                    where waiting.shard = mine.shard and kind = 'event' and parked_at is null
+                      and org_id <> all(${without.map(toUuid)}::uuid[])) as events,
            exists (select 1 from outbox waiting
                     where waiting.shard = mine.shard and kind = 'command' and parked_at is null
                       and coalesce(next_attempt_at <= clock_timestamp(), true)) as commands
@@ -61,12 +69,15 @@ export async function findWaiting(db: Db, shards: readonly number[]): Promise<Wa
 export async function moveEvents(
   db: Db,
   proof: LeaseProof,
-  selection: { readonly limitPerShard: number } | { readonly only: EventId },
+  selection:
+    | { readonly limitPerShard: number; readonly without?: readonly OrgId[] }
+    | { readonly only: EventId },
 ): Promise<number> {
   const which =
     'only' in selection
       ? sql`and waiting.id = ${toUuid(selection.only)}`
-      : sql`order by waiting.seq limit ${selection.limitPerShard}`;
+      : sql`and waiting.org_id <> all(${(selection.without ?? []).map(toUuid)}::uuid[])
+             order by waiting.seq limit ${selection.limitPerShard}`;
   const { rows } = await sql<{ stored: bigint; removed: bigint }>`
     with held as (${heldShards(proof, sql`for share of lease`)}),
     batch as (
@@ -120,14 +131,15 @@ export async function moveEvents(
 export async function listWaitingEvents(
   db: Db,
   proof: LeaseProof,
-  limit: number,
+  { limit, without }: { readonly limit: number; readonly without: readonly OrgId[] },
 ): Promise<{ id: EventId; orgId: OrgId }[]> {
   const { rows } = await sql<{ id: string; org_id: string }>`
     with held as (${heldShards(proof, sql``)})
     select id, org_id
       from (select id, org_id, seq, row_number() over (partition by org_id order by seq) as nth
               from outbox
-             where kind = 'event' and parked_at is null and shard in (select shard from held)) as waiting
+             where kind = 'event' and parked_at is null and shard in (select shard from held)
+               and org_id <> all(${without.map(toUuid)}::uuid[])) as waiting
      order by nth, seq limit ${limit}
   `.execute(db.kysely);
   return rows.map((row) => ({ id: fromUuid('evt', row.id), orgId: fromUuid('org', row.org_id) }));
