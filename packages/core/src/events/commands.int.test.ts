@@ -1,7 +1,7 @@
 import { object, type ObjectContext } from '@restatedev/restate-sdk';
 import { systemClock } from '@millrace/platform/clock';
 import type { Envelope } from '@millrace/platform/envelope';
-import type { OrgId } from '@millrace/platform/ids';
+import { toUuid, type OrgId } from '@millrace/platform/ids';
 import { appendOutbox } from '@millrace/platform/outbox';
 import {
   createRestateEndpoint,
@@ -24,6 +24,8 @@ import {
   uniqueId,
   type TestDatabase,
   poisonedLoop,
+  poisonRows,
+  type Poison,
 } from '@millrace/testing';
 import type { NatsClient } from '@millrace/platform/nats';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -191,6 +193,24 @@ describe('a command', () => {
   });
 
   describe(poisonedLoop('dispatch commands'), () => {
+    test.each<Poison>(['throws', 'times out'])(
+      'whose refusal cannot be recorded, because the write %s, does not delay others',
+      async (how) => {
+        const [bad, good] = [testIds.next('org'), testIds.next('org')];
+        const key = uniqueId();
+        const when = `new.org_id = '${toUuid(bad)}' and new.attempts > 0`;
+        const removeFault = await poisonRows(database, { table: 'outbox', when, how });
+        await command(bad, key, 'never', `${service}_absent`);
+        for (const payload of ['one', 'two']) await command(good, key, payload);
+        const relay = await startTestRelay(ingress);
+        await eventually({ what: 'the healthy calls' }, () => payloadsOf(key).length === 2);
+        await removeFault();
+        await eventually({ what: 'the other parked' }, async () => (await waiting()).parked === 1);
+        await relay.stop();
+        expect(payloadsOf(key)).toEqual(['one', 'two']);
+      },
+    );
+
     test('to a service that does not exist is parked after bounded attempts, while others go on', async () => {
       const orgId = testIds.next('org');
       const key = uniqueId();

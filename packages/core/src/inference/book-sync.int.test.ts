@@ -17,7 +17,9 @@ import {
   type TestDatabase,
   startStopwatch,
   stretchedMs,
+  poisonedCall,
   poisonedLoop,
+  type ItemPoison,
 } from '@millrace/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { createBudget } from '../ledger/index.ts';
@@ -336,6 +338,26 @@ describe('a row that cannot be read', () => {
         .toMatchObject({ refusedFor: 'API_KEY_REVOKED' });
       expect(await readModel(name)).toBeNull();
     });
+
+    it.each<ItemPoison>(['throws', 'hangs'])(
+      'whose write to the broker %s delays no other entry',
+      async (how) => {
+        const name = `maker/unwritten-${tenant.orgId}`;
+        const hanging = Promise.withResolvers<never>();
+        const write: Bucket['write'] = (key, value, revision) => {
+          if (key !== bookKeys.model(name)) return bucket.write(key, value, revision);
+          return how === 'hangs' ? hanging.promise : poisonedCall('throws');
+        };
+        const poisoned = createBookSync({ ...options(), nats: { bucket: () => ({ ...bucket, write }) } });
+        await inTransaction((tx) => createModel(tx, cause, { ...chat, name }));
+        const key = await newKey();
+        const flushed = poisoned.flush();
+        await expect.poll(() => readKey(key)).toMatchObject({ refusedFor: null });
+        expect(await readModel(name)).toBeNull();
+        if (how === 'hangs') hanging.reject(new Error('The write was given up.'));
+        await flushed;
+      },
+    );
 
     it('holds up no other entry, in a flush and in a comparison', async () => {
       const name = `maker/broken-${tenant.orgId}`;

@@ -1,5 +1,14 @@
 import { toUuid, type OrgId } from '@millrace/platform/ids';
-import { databaseAt, poisonedLoop, poisonRows, testLog } from '@millrace/testing';
+import {
+  databaseAt,
+  eventually,
+  poisonedCall,
+  poisonedLoop,
+  poisonRows,
+  testLog,
+  type ItemPoison,
+  type Poison,
+} from '@millrace/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { askFor, createPotWorld, testRules, type PotWorld } from './pots.fixture.ts';
 import { createPotSweeps } from './pots.sweeps.ts';
@@ -32,10 +41,10 @@ async function lend(): Promise<readonly [OrgId, OrgId]> {
 }
 
 describe(poisonedLoop('call in leases of pots'), () => {
-  it('leaves the leases of other organisations called in', async () => {
+  it.each<Poison>(['throws', 'times out'])('whose write %s leaves other leases called in', async (how) => {
     const [bad, good] = await lend();
     const when = `new.org_id = '${toUuid(bad)}'`;
-    const removeFault = await poisonRows(world.database, { table: 'pot_leases', when });
+    const removeFault = await poisonRows(world.database, { table: 'pot_leases', when, how });
     await world.sweeps.callIn();
     expect([await stateOf(bad), await stateOf(good)]).toEqual([['open'], ['closing']]);
     await removeFault();
@@ -43,12 +52,12 @@ describe(poisonedLoop('call in leases of pots'), () => {
 });
 
 describe(poisonedLoop('close leases of pots'), () => {
-  it('leaves the leases of other organisations closed', async () => {
+  it.each<Poison>(['throws', 'times out'])('whose write %s leaves other leases closed', async (how) => {
     const [bad, good] = await lend();
     await world.sweeps.callIn();
     await world.stream.sink();
     const when = `new.org_id = '${toUuid(bad)}' and new.state = 'closed'`;
-    const removeFault = await poisonRows(world.database, { table: 'pot_leases', when });
+    const removeFault = await poisonRows(world.database, { table: 'pot_leases', when, how });
     await world.sweeps.closePassed();
     expect([await stateOf(bad), await stateOf(good)]).toEqual([['closing'], ['closed']]);
     await removeFault();
@@ -56,7 +65,7 @@ describe(poisonedLoop('close leases of pots'), () => {
 });
 
 describe(poisonedLoop('give up silent gateways'), () => {
-  it('whose end cannot be published does not keep the ends of others back', async () => {
+  it.each<ItemPoison>(['throws', 'hangs'])('whose publication %s does not delay other ends', async (how) => {
     const gateway = world.gateway();
     const [bad, good] = [await world.organisation(1_000n), await world.organisation(1_000n)];
     for (const orgId of [bad, good]) {
@@ -66,6 +75,7 @@ describe(poisonedLoop('give up silent gateways'), () => {
     await gateway.idle();
     world.clock.advance(600_000);
     const published: OrgId[] = [];
+    const hanging = Promise.withResolvers<never>();
     const sweeps = createPotSweeps({
       db: databaseAt(world.db, world.clock),
       log: testLog(),
@@ -73,17 +83,20 @@ describe(poisonedLoop('give up silent gateways'), () => {
       service: world.service,
       rules: testRules,
       publishEnd: async ({ orgId }) => {
-        if (orgId === bad) throw new Error('This end cannot be published.');
+        if (orgId === bad) await (how === 'throws' ? poisonedCall(how) : hanging.promise);
         published.push(orgId);
       },
     });
-    await sweeps.buryDead();
-    expect(published).toContain(good);
+    const swept = sweeps.buryDead();
+    await eventually({ what: 'the other end is published' }, () => published.includes(good));
+    expect(published).not.toContain(bad);
+    if (how === 'hangs') hanging.reject(new Error('The call was given up.'));
+    await swept;
   });
 });
 
 describe(poisonedLoop('settle ended gateways'), () => {
-  it('whose rows cannot be written does not keep the reservations of others', async () => {
+  it.each<Poison>(['throws', 'times out'])('whose write %s keeps no reservations of others', async (how) => {
     const [dying, living] = [world.gateway(), world.gateway()];
     const [bad, good] = [await world.organisation(1_000n), await world.organisation(1_000n)];
     let gatewayId = '';
@@ -102,7 +115,7 @@ describe(poisonedLoop('settle ended gateways'), () => {
     await world.sweeps.buryDead();
     await world.stream.sink();
     const when = `new.org_id = '${toUuid(bad)}' and new.settled_at is not null`;
-    const removeFault = await poisonRows(world.database, { table: 'pot_lease_gateways', when });
+    const removeFault = await poisonRows(world.database, { table: 'pot_lease_gateways', when, how });
     await world.sweeps.settleDead();
     await removeFault();
     const settled = async (orgId: OrgId): Promise<number> => {
@@ -116,14 +129,15 @@ describe(poisonedLoop('settle ended gateways'), () => {
 });
 
 describe(poisonedLoop('tend leases'), () => {
-  it('whose worker never answers does not keep the leases of others from being prolonged', async () => {
+  it.each<ItemPoison>(['throws', 'hangs'])('whose worker %s does not delay other leases', async (how) => {
     const [bad, good] = [await world.organisation(1_000n), await world.organisation(1_000n)];
     const asked: OrgId[] = [];
     let isStuck = false;
     const gateway = world.gateway({
       ledger: (request) => {
         asked.push(request.orgId);
-        return isStuck && request.orgId === bad ? new Promise(() => undefined) : world.service.lease(request);
+        const isPoisoned = isStuck && request.orgId === bad;
+        return isPoisoned ? poisonedCall(how === 'hangs' ? how : 'throws') : world.service.lease(request);
       },
     });
     for (const orgId of [bad, good]) {

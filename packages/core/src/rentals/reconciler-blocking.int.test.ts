@@ -1,6 +1,6 @@
 import { systemClock } from '@millrace/platform/clock';
 import { toUuid, type ClusterId } from '@millrace/platform/ids';
-import { testIds, poisonedLoop } from '@millrace/testing';
+import { poisonedCall, poisonedLoop, testIds, type ItemPoison } from '@millrace/testing';
 import { Client } from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, it, describe } from 'vitest';
 import { withDriver } from './drive.fixture.ts';
@@ -89,48 +89,51 @@ async function running(reconciler: RentalReconciler, work: () => Promise<void>):
 }
 
 describe(poisonedLoop('remove orphaned machines'), () => {
-  it('a cluster that hangs on the removal of orphans and sends hints does not delay another cluster', async () => {
-    const tenant = await world.tenant();
-    const { live, test } = world.engines;
-    let removals = 0;
-    const hostile = withDriver(world, (driver) =>
-      driver === live.driver
-        ? {
-            listOwned: async () => ({
-              machines: ['orphan-1', 'orphan-2'].map((externalId) => ({
-                externalId,
-                orgId: tenant.orgId,
-                nodeName: 'node-1',
-                power: 'on' as const,
-                detail: null,
-                gpuPciAddresses: [],
-                privateIps: [],
-                address: null,
-                ports: [],
-                sshUser: 'ubuntu',
-                labels: {},
-                createdAt: new Date(0),
-              })),
-              unseen: [],
-            }),
-            cutAccess: async () => undefined,
-            terminate: () => {
-              removals += 1;
-              return hang();
-            },
-          }
-        : {},
-    );
-    const reconciler = reconcilerOf(world, { drivers: hostile.drivers });
-    await running(reconciler, async () => {
-      await passRunning(90, () => reconciler.hint(live.clusterId));
-      expect(removals).toBeGreaterThan(0);
-      const before = removals;
-      const gap = await longestGapMs(test.clusterId, 60, () => reconciler.hint(live.clusterId));
-      expect(gap).toBeLessThanOrEqual(20 * SECOND_MS);
-      expect(removals - before).toBeLessThanOrEqual(6);
-    });
-  });
+  it.each<ItemPoison>(['throws', 'hangs'])(
+    'a cluster whose removal of orphans %s and that sends hints delays no other',
+    async (how) => {
+      const tenant = await world.tenant();
+      const { live, test } = world.engines;
+      let removals = 0;
+      const hostile = withDriver(world, (driver) =>
+        driver === live.driver
+          ? {
+              listOwned: async () => ({
+                machines: ['orphan-1', 'orphan-2'].map((externalId) => ({
+                  externalId,
+                  orgId: tenant.orgId,
+                  nodeName: 'node-1',
+                  power: 'on' as const,
+                  detail: null,
+                  gpuPciAddresses: [],
+                  privateIps: [],
+                  address: null,
+                  ports: [],
+                  sshUser: 'ubuntu',
+                  labels: {},
+                  createdAt: new Date(0),
+                })),
+                unseen: [],
+              }),
+              cutAccess: async () => undefined,
+              terminate: () => {
+                removals += 1;
+                return how === 'hangs' ? hang() : poisonedCall('throws');
+              },
+            }
+          : {},
+      );
+      const reconciler = reconcilerOf(world, { drivers: hostile.drivers });
+      await running(reconciler, async () => {
+        await passRunning(90, () => reconciler.hint(live.clusterId));
+        expect(removals).toBeGreaterThan(0);
+        const before = removals;
+        const gap = await longestGapMs(test.clusterId, 60, () => reconciler.hint(live.clusterId));
+        expect(gap).toBeLessThanOrEqual(20 * SECOND_MS);
+        expect(removals - before).toBeLessThanOrEqual(6);
+      });
+    },
+  );
 });
 
 it('250 clusters that hang do not delay a cluster that answers, and are all compared without a gap', async () => {

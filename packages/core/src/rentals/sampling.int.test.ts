@@ -104,12 +104,14 @@ describe('sampling', () => {
   });
 
   describe(poisonedLoop('sample machines'), () => {
-    it('gives up with an engine that never answers, and goes on with the others', async () => {
+    it.each<ItemPoison>(['throws', 'hangs'])('whose engine %s does not delay the others', async (how) => {
       await plantRunning(world, tenant, { monitoring: true });
       const other = await plantRunning(world, tenant, { monitoring: true, mode: 'test' });
       const stuck = partsOf(() => ({}));
       const drivers: SamplingParts['drivers'] = (clusterId) =>
-        clusterId === world.engines.live.clusterId ? new Promise(() => undefined) : stuck.drivers(clusterId);
+        clusterId === world.engines.live.clusterId
+          ? poisonedCall(how === 'hangs' ? how : 'throws')
+          : stuck.drivers(clusterId);
       await sample({ ...stuck, drivers, policy: shortPolicy });
       expect((await taken()).map((row) => row.rental_id)).toEqual([toUuid(other.id)]);
     });

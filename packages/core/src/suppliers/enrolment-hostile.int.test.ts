@@ -27,6 +27,7 @@ import {
   type TestCertificate,
   type TestDatabase,
   poisonedLoop,
+  type ItemPoison,
 } from '@millrace/testing';
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -323,25 +324,35 @@ it('a daemon at an address of our inside is never connected to', async () => {
   expect(refused.stage).toBe('refused');
 });
 
+/** Leaves nothing of the supplier for the sweeps of other tests. */
+async function refuseAll(orgId: OrgId): Promise<void> {
+  await sql`update supplier_machines set stage = 'refused', next_try_at = null, deadline_at = null, trust_token = null
+    where org_id = ${toUuid(orgId)}`.execute(db.kysely);
+}
+
 describe(poisonedLoop('enrol machines'), () => {
-  it('a supplier whose daemons do not answer does not delay other suppliers', async () => {
-    // Long enough for an honest daemon on a slow machine; the silent ones are waited for at the end.
-    useTimeLimits({ hurry: 2, readTimeoutMs: 60_000 });
-    const [hostileOrg, honestOrg] = [await newSupplier(), await newSupplier()];
-    const token = await newToken(hostileOrg);
-    for (let index = 0; index < 6; index += 1) {
-      const daemon = await newDaemon();
-      daemon.lie = unusableWays.silence;
-      await joinWith(daemon, token);
-    }
-    const few = new EnrolmentSweep(parts, { slots: 4, perSupplier: 2 });
-    const honest = await joinWith(await newDaemon(), await newToken(honestOrg));
-    // The first enrolments are processed first, and still leave slots for others.
-    expect(await few.sweep()).toBe(3);
-    await few.sweep();
-    await expect.poll(async () => (await now(honest)).stage).toBe('inspecting');
-    await few.settled();
-  });
+  it.each<ItemPoison>(['throws', 'hangs'])(
+    'a supplier whose daemon %s delays no other supplier',
+    async (how) => {
+      // Long enough for an honest daemon on a slow machine; the silent ones are waited for at the end.
+      useTimeLimits({ hurry: 2, readTimeoutMs: 60_000 });
+      const [hostileOrg, honestOrg] = [await newSupplier(), await newSupplier()];
+      const token = await newToken(hostileOrg);
+      for (let index = 0; index < 6; index += 1) {
+        const daemon = await newDaemon();
+        daemon.lie = how === 'hangs' ? unusableWays.silence : unusableWays['a connection that breaks'];
+        await joinWith(daemon, token);
+      }
+      const few = new EnrolmentSweep(parts, { slots: 4, perSupplier: 2 });
+      const honest = await joinWith(await newDaemon(), await newToken(honestOrg));
+      // The first enrolments are processed first, and still leave slots for others.
+      expect(await few.sweep()).toBe(3);
+      await few.sweep();
+      await expect.poll(async () => (await now(honest)).stage).toBe('inspecting');
+      await few.settled();
+      await refuseAll(hostileOrg);
+    },
+  );
 });
 
 it('a supplier has at most so many machines that are joining, however many ask at once', async () => {
@@ -365,8 +376,7 @@ it('a supplier has at most so many machines that are joining, however many ask a
     outcome.status === 'rejected' ? [outcome.reason as unknown] : [],
   );
   for (const reason of refused) expect(reason).toMatchObject({ reason: 'MACHINE_LIMIT_REACHED' });
-  await sql`update supplier_machines set stage = 'refused', next_try_at = null, deadline_at = null, trust_token = null
-    where org_id = ${toUuid(orgId)}`.execute(db.kysely);
+  await refuseAll(orgId);
 });
 
 it('a daemon that strangers named first joins with its owner: an address and a certificate are no secrets', async () => {

@@ -1,5 +1,6 @@
 import { toUuid, type OrgId } from '@millrace/platform/ids';
-import { eventually, hybridClock, testLog, type ReceivedDelivery, poisonedLoop } from '@millrace/testing';
+import { eventually, hybridClock, poisonedLoop, poisonRows, testLog } from '@millrace/testing';
+import type { ItemPoison, Poison, ReceivedDelivery } from '@millrace/testing';
 import { sql } from 'kysely';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -57,25 +58,13 @@ describe('a delivery', () => {
   });
 
   describe(poisonedLoop('reseal webhooks'), () => {
-    it('leaves the secrets of other webhooks sealed with the new key', async () => {
+    it.each<Poison>(['throws', 'times out'])('whose write %s leaves other secrets resealed', async (how) => {
+      const { webhook: bad } = await newHook();
       await newHook();
-      await newHook();
-      let writes = 0;
-      const db = {
-        ...world.db,
-        get kysely() {
-          return world.db.kysely;
-        },
-        transaction: (...args: Parameters<typeof world.db.transaction>) => {
-          writes += 1;
-          return writes === 1
-            ? Promise.reject(new Error('This secret cannot be written.'))
-            : world.db.transaction(...args);
-        },
-      } as typeof world.db;
-      const resealed = await resealWebhooks(db, world.nextSealer, testLog());
-      expect(resealed).toBe(writes - 1);
-      expect(resealed).toBeGreaterThan(0);
+      const when = `new.id = '${toUuid(bad.id)}'`;
+      const removeFault = await poisonRows(world.database, { table: 'webhooks', when, how });
+      expect(await resealWebhooks(world.db, world.nextSealer, testLog())).toBeGreaterThan(0);
+      await removeFault();
       expect(await resealWebhooks(world.db, world.nextSealer, testLog())).toBe(1);
     });
   });
@@ -239,6 +228,24 @@ describe('an attempt to an address that is changed before the receiver answers',
 
 describe('a receiver that is slow', () => {
   describe(poisonedLoop('claim webhooks'), () => {
+    it.each<ItemPoison>(['throws', 'hangs'])(
+      'whose receiver %s does not delay other webhooks',
+      async (how) => {
+        const { receiver } = await newHook();
+        const neighbour = await world.newOrganisation();
+        const { receiver: quick } = await newHook({}, neighbour);
+        receiver.answer = (_delivery, response) => {
+          if (how === 'throws') response.destroy();
+          return undefined;
+        };
+        world.deliverer();
+        await world.publish(orgId, ['a']);
+        await eventually({ what: 'the bad receiver is asked' }, () => receiver.received.length > 0);
+        await world.publish(neighbour, ['b', 'c']);
+        await eventually({ what: 'the neighbour has its own' }, () => quick.received.length === 2);
+      },
+    );
+
     it('does not delay other webhooks or its own other deliveries, and is given up at the deadline', async () => {
       const { receiver, webhook } = await newHook();
       const neighbour = await world.newOrganisation();

@@ -17,6 +17,7 @@ import {
   testClock,
   uniqueId,
   type TestCertificate,
+  type TestDatabase,
   type WebhookReceiver,
 } from '@millrace/testing';
 import { sql } from 'kysely';
@@ -48,6 +49,7 @@ export interface PlantedWebhook {
 }
 
 export interface WebhookWorld {
+  readonly database: TestDatabase;
   readonly db: Db;
   readonly clock: SimulatedClock;
   readonly sealer: Sealer;
@@ -124,6 +126,7 @@ export async function openWebhookWorld(): Promise<WebhookWorld> {
   };
 
   return {
+    database,
     db,
     clock,
     sealer,
