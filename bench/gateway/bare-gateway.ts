@@ -6,7 +6,7 @@ import { Pool, type Dispatcher } from 'undici';
  * backpressure and nothing else. Started with its port and the address behind it.
  */
 const [port = '', upstream = ''] = process.argv.slice(2);
-const pool = new Pool(upstream, { connections: 2_000, pipelining: 1 });
+const pool = new Pool(upstream, { allowH2: false, connections: 2_000, pipelining: 1 });
 
 function relay(to: ServerResponse): Dispatcher.DispatchHandler {
   return {

@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:https';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { SimulatedClock, systemClock } from '@millrace/platform/clock';
-import { makeCertificate, testIds, type TestCertificate } from '@millrace/testing';
+import { makeCertificate, startProtocolRecorder, testIds, type TestCertificate } from '@millrace/testing';
 import { afterAll, afterEach, beforeAll, expect, it, test } from 'vitest';
 import { createAgentBackend } from './agent-backend.ts';
 import type { VolumeBackend } from './backend.ts';
@@ -151,4 +151,18 @@ test('the mock says yes, refuses what every backend refuses, and forgets what is
   await mock.removeSnapshot('vol-1', 'snap-1', never);
   await mock.remove('vol-1', never);
   expect(await mock.list(never)).toEqual([]);
+});
+
+test('offers a storage node HTTP/1.1 alone', async () => {
+  const node = await startProtocolRecorder();
+  const tls = {
+    clientCertificate: worker.certificate,
+    clientKey: worker.key,
+    serverCertificate: node.certificate.certificate,
+  };
+  const backend = createAgentBackend({ endpoint: node.url, tls, clock: systemClock });
+  opened.push(backend);
+  await expect(backend.list(never)).rejects.toThrow();
+  expect(await node.offered).toEqual(['http/1.1']);
+  node.close();
 });

@@ -138,6 +138,8 @@ export function createAgentBackend(reach: AgentReach): VolumeBackend {
 function openPool({ endpoint, tls }: AgentReach): Pool {
   const expected = fingerprintOf(tls.serverCertificate);
   return new Pool(new URL(endpoint).origin, {
+    // No HTTP/2: undici and Node never return from sending if the server dies with requests under way.
+    allowH2: false,
     connections: 16,
     connect: {
       timeout: connectMs,

@@ -66,6 +66,7 @@ export {
   type PlanNode,
   type SentStatement,
 } from './plans.ts';
+export { startProtocolRecorder, type ProtocolRecorder } from './offered-protocols.ts';
 export { freePort, freePortRow, freePorts } from './ports.ts';
 export {
   startCommand,

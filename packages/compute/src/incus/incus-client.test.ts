@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { SimulatedClock, systemClock, type Clock } from '@millrace/platform/clock';
+import { makeCertificate, startProtocolRecorder } from '@millrace/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import type { DriverErrorKind } from '../driver-error.ts';
@@ -173,4 +174,18 @@ it('no daemon at all is unavailable, for looks and deeds alike', async () => {
   expect(await kindOf(client.find(question, z.unknown(), never))).toBe('unavailable');
   expect(await kindOf(client.write(deed, never))).toBe('unavailable');
   await client.close();
+});
+
+it('offers a daemon HTTP/1.1 alone', async () => {
+  const [recorder, worker] = [await startProtocolRecorder(), await makeCertificate('worker')];
+  const tls = {
+    clientCertificate: worker.certificate,
+    clientKey: worker.key,
+    serverCertificate: recorder.certificate.certificate,
+  };
+  const client = new IncusClient({ endpoints: [recorder.url], tls }, systemClock, { operationMs: 30_000 });
+  await expect(client.read(question, z.unknown(), never)).rejects.toThrow();
+  expect(await recorder.offered).toEqual(['http/1.1']);
+  await client.close();
+  recorder.close();
 });

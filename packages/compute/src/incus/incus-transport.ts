@@ -118,6 +118,8 @@ export class IncusTransport {
     this.#pools = this.#bases.map(
       (base) =>
         new Pool(base, {
+          // No HTTP/2: undici and Node never return from sending if the server dies with requests under way.
+          allowH2: false,
           connections: connectionsEach,
           connect: { ...connect, timeout: connectMs },
           // Deadlines come from our own clock, for the whole exchange and not for a pause in it.

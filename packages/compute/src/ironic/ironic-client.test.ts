@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { SimulatedClock, systemClock, type Clock } from '@millrace/platform/clock';
+import { startProtocolRecorder } from '@millrace/testing';
 import { expect, it, onTestFinished } from 'vitest';
 import type { DriverErrorKind } from '../driver-error.ts';
 import { IronicClient } from './ironic-client.ts';
@@ -141,4 +142,19 @@ it('one that is not there is unavailable, and so is every call after close', asy
   expect(await kindOf(client.findNode(uuid, never))).toBe('unavailable');
   await client.close();
   expect(await kindOf(client.findNode(uuid, never))).toBe('unavailable');
+});
+
+it('offers Ironic HTTP/1.1 alone', async () => {
+  const ironic = await startProtocolRecorder();
+  const reach = {
+    endpoint: ironic.url,
+    username: 'u',
+    password: 'p',
+    serverCertificate: ironic.certificate.certificate,
+  };
+  const client = new IronicClient(reach, systemClock);
+  await expect(client.findNode(uuid, never)).rejects.toThrow();
+  expect(await ironic.offered).toEqual(['http/1.1']);
+  await client.close();
+  ironic.close();
 });

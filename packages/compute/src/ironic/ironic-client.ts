@@ -80,6 +80,8 @@ export class IronicClient {
     this.#basePath = pathname.replace(/(?<!\/)\/+$/, '').replace(/\/v1$/, '');
     this.#authorization = `Basic ${Buffer.from(`${reach.username}:${reach.password}`).toString('base64')}`;
     this.#pool = new Pool(origin, {
+      // No HTTP/2: undici and Node never return from sending if the server dies with requests under way.
+      allowH2: false,
       connections,
       connect: {
         timeout: connectMs,

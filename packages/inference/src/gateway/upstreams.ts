@@ -74,6 +74,8 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
     }
     const url = new URL(address);
     const pool = new Pool(url.origin, {
+      // No HTTP/2: undici and Node never return from sending if the server dies with requests under way.
+      allowH2: false,
       connections: options.connectionsPerEngine,
       pipelining: 1,
       keepAliveTimeout: options.keepAliveMs,

@@ -1,5 +1,6 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { startProtocolRecorder } from '@millrace/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createProber, healthPath, isWell } from './probe.ts';
 import { deploymentEntry } from './routing.fixture.ts';
@@ -29,6 +30,14 @@ afterEach(() => {
 });
 
 describe('a prober', () => {
+  it('offers an engine HTTP/1.1 alone', async () => {
+    const engine = await startProtocolRecorder();
+    const entry = deploymentEntry('dep_a', { address: engine.url });
+    await expect(prober().ask(entry, '/metrics', AbortSignal.timeout(60_000))).rejects.toThrow();
+    expect(await engine.offered).toEqual(['http/1.1']);
+    engine.close();
+  });
+
   it('asks below the address of the deployment, with its key', async () => {
     const address = await serve((request, response) => {
       response.end(`${request.url} ${request.headers.authorization}`);

@@ -26,7 +26,8 @@ const MAX_ANSWER_BYTES = 2_000_000;
 
 /** Connections of its own: a probe that waits behind requests would measure the gateway. */
 export function createProber(): Prober {
-  const agent = new Agent({ connections: 1, pipelining: 1, keepAliveTimeout: 10_000 });
+  // No HTTP/2: undici and Node never return from sending if the server dies with requests under way.
+  const agent = new Agent({ allowH2: false, connections: 1, pipelining: 1, keepAliveTimeout: 10_000 });
   return {
     ask: async (entry, path, signal) => {
       const headers = entry.apiKey === null ? {} : { authorization: `Bearer ${entry.apiKey}` };

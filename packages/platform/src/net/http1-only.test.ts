@@ -1,0 +1,18 @@
+import { readFileSync } from 'node:fs';
+import { glob } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+
+const root = fileURLToPath(new URL('../../../../', import.meta.url));
+
+it('no client of undici speaks HTTP/2, in which a server that dies can block the process for ever', async () => {
+  const counts: Record<string, readonly [clients: number, restricted: number]> = {};
+  for await (const file of glob('{packages,apps}/*/src/**/*.ts', { cwd: root })) {
+    const text = readFileSync(`${root}${file}`, 'utf8');
+    if (!text.includes("from 'undici'")) continue;
+    const clients = text.match(/new (?:Pool|Agent|Client)\(/g)?.length ?? 0;
+    if (clients > 0) counts[file] = [clients, text.match(/\ballowH2: false\b/g)?.length ?? 0];
+  }
+  expect(Object.keys(counts).length).toBeGreaterThan(4);
+  for (const [file, [clients, restricted]] of Object.entries(counts)) expect(restricted, file).toBe(clients);
+});
