@@ -377,22 +377,6 @@ describe('a machine that lets us in before its engine has ended its start', () =
     expect((await world.engines.live.driver.describe(await machineOf(rental), never))?.power).toBe('on');
   });
 
-  it('fails and costs nothing if its engine reports again and again that the start failed', async () => {
-    const { wrapped, run } = starting((driver) => ({
-      describe: async (machine, signal) => {
-        const view = await driver.describe(machine, signal);
-        return view === null ? null : { ...view, power: 'error' };
-      },
-    }));
-    const rental = await run();
-    const startedMs = world.clock.nowMs();
-    const failed = await driveUntil(wrapped, rental, { until: 'Failed' });
-    expect(world.clock.nowMs() - startedMs).toBeGreaterThan(60 * SECOND_MS);
-    expect(failed.statusReason).toBe('The host could not start the machine to the end.');
-    const ended = await driveUntil(wrapped, failed, { until: 'Terminated' });
-    expect(await world.paid(ended.orgId, causeOfRental(ended))).toBe(0n);
-  });
-
   it('fails and costs nothing if its host cannot start it', async () => {
     const { wrapped, run } = starting(() => ({
       start: async () => {

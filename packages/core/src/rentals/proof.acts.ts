@@ -30,8 +30,6 @@ interface Proof {
 /** Most machines are up within so many looks; those that take longer are looked at less often. */
 const FIRST_LOOKS = 3;
 const QUICK_LOOKS = 40;
-/** How often an engine must report a failed start before the rental is ended: over a minute. An engine that restarts may report it too. */
-const FAILED_LOOKS = 10;
 /** After this many failed checks of a machine that is on, its ports are opened again. */
 const REOPEN_EVERY = 20;
 
@@ -175,8 +173,7 @@ export async function settleMachine(
     seen = await askEngine(parts, view.rental, options, (end) => see(driver, machine, end));
   } catch (error) {
     const failure = failureOf(error);
-    const isFailed = error instanceof NotUsable && error.isFinal && machine.tries >= FAILED_LOOKS;
-    if (!failure.isFinal && !isFailed) return tryLater(parts, machine, failure);
+    if (!failure.isFinal) return tryLater(parts, machine, failure);
     parts.log.warn(
       { rentalId: view.rental.id, externalId: machine.externalId, err: error },
       'a start came to nothing',
