@@ -19,10 +19,9 @@ export interface Judgement {
 const unsettled = `
   select coalesce(string_agg(concat_ws(' ', wire_id, status, task, expires_at), ', ' order by wire_id), '') as list from rentals
    where status <> 'Terminated' and (status <> 'Running' or task is not null or expires_at is not null)`;
-/** A machine whose start its engine has not ended may still be lost and paid back. */
 const undone = `
-  select coalesce(string_agg(concat_ws(' ', external_id, state, tries), ', ' order by external_id), '') as list from rental_machines
-   where state not in ('open', 'gone') or (state = 'open' and starting)`;
+  select coalesce(string_agg(concat_ws(' ', external_id, state), ', ' order by external_id), '') as list from rental_machines
+   where state not in ('open', 'gone')`;
 
 /** Returns how long it took until all rentals were at rest; null if some are not and nothing changed for `stuckAfterMs`. */
 export async function waitForRest(stack: CoreStack, stuckAfterMs: number): Promise<number | null> {
