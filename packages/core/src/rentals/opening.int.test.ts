@@ -368,6 +368,21 @@ describe('a machine that lets us in before its engine has ended its start', () =
     expect(machine.privateIp).not.toBeNull();
   });
 
+  it('is handed over only after the deploy has ended if it is a whole node', async () => {
+    let reports = 0;
+    const wrapped = withDriver(world, (driver) => ({
+      can: { ...driver.can, sharesNodes: false },
+      describe: async (machine, signal) => {
+        const view = await driver.describe(machine, signal);
+        reports += 1;
+        return view === null || reports > 3 ? view : { ...view, power: 'changing' };
+      },
+    }));
+    const rental = await driveUntil(wrapped, await rent(await world.tenant(), null), { until: 'Running' });
+    expect(reports).toBeGreaterThan(3);
+    expect(await machineOf(rental)).toMatchObject({ starting: false });
+  });
+
   it('is started once more if that came to nothing', async () => {
     const { wrapped, run } = starting(() => ({}));
     const rental = await run();

@@ -108,6 +108,8 @@ async function prove(
     const isFinal = look.gpuCount > sold || machine.tries >= parts.policy.gpuLooks;
     throw new NotUsable(`The machine has ${look.gpuCount} GPUs where ${sold} were sold.`, isFinal);
   }
+  // The deploy of a whole node may still fail although its system has booted. The tenant gets the node after the deploy.
+  if (power !== 'on' && !driver.can.sharesNodes) throw new NotUsable('The deploy has not ended yet.', false);
   const privateIp = privateIps[0] ?? null;
   return { address, sshUser, privateIp, hostKey: look.hostKey, starting: power !== 'on' };
 }
