@@ -169,6 +169,22 @@ describe('a deed', () => {
   });
 });
 
+it('reads and begins other operations while 300 operations are waited for', async () => {
+  const abort = new AbortController();
+  const { client, asked } = await daemon((request, response) => {
+    if (request.url?.includes('/wait') === true) return;
+    if (request.method === 'POST') response.end(JSON.stringify({ type: 'async', operation, metadata: {} }));
+    else response.end(sync({ name: 'x' }));
+  });
+  const waits = Array.from({ length: 300 }, () => client.waitFor(operation, 'wait', abort.signal));
+  const ended = Promise.allSettled(waits);
+  while (asked.length < 300) await new Promise((resolve) => setImmediate(resolve));
+  expect(await client.read(question, z.object({ name: z.string() }), never)).toEqual({ name: 'x' });
+  expect(await client.begin(deed, never)).toMatchObject({ path: operation });
+  abort.abort();
+  expect((await ended).map(({ status }) => status)).not.toContain('fulfilled');
+});
+
 it('no daemon at all is unavailable, for looks and deeds alike', async () => {
   const client = new IncusClient({ socketPath: '/no/such/socket' }, systemClock);
   expect(await kindOf(client.find(question, z.unknown(), never))).toBe('unavailable');

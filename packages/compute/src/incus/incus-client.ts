@@ -153,7 +153,14 @@ export class IncusClient {
 
   async #waitOnce(target: string, what: string, signal: AbortSignal): Promise<Operation> {
     const received = await this.#transport.exchange(
-      { ...bounds.read, timeoutMs: waitSliceMs + bounds.read.timeoutMs, what, method: 'GET', path: target },
+      {
+        ...bounds.read,
+        timeoutMs: waitSliceMs + bounds.read.timeoutMs,
+        isLongPoll: true,
+        what,
+        method: 'GET',
+        path: target,
+      },
       signal,
     );
     let metadata: unknown;

@@ -36,6 +36,8 @@ export interface Exchange {
   readonly body?: string | Buffer;
   readonly timeoutMs: number;
   readonly maxBytes: number;
+  /** The daemon answers only when something has ended: such requests must not use up the connections of the others. */
+  readonly isLongPoll?: boolean;
 }
 
 export interface Received {
@@ -45,7 +47,8 @@ export interface Received {
 }
 
 const connectMs = 3_000;
-const connectionsEach = 16;
+/** To each endpoint. Requests beyond these wait. A connection carries one request at a time. */
+const maxConnections = 64;
 
 /** Codes of failures that happen before a byte of the request is sent: even a write may go elsewhere then. */
 const unsent: ReadonlySet<string> = new Set([
@@ -100,6 +103,8 @@ function pin(serverCertificate: string): PinnedOptions['checkServerIdentity'] {
 export class IncusTransport {
   readonly #bases: readonly string[];
   readonly #pools: readonly Pool[];
+  /** As many connections as there are operations under way, which the callers bound. */
+  readonly #longPollPools: readonly Pool[];
   readonly #socketBases: readonly string[];
   readonly #socketOptions: ClientOptions;
   readonly #clock: Clock;
@@ -115,18 +120,21 @@ export class IncusTransport {
     this.#bases =
       'socketPath' in reach ? ['http://incus'] : reach.endpoints.map((url) => new URL(url).origin);
     if (this.#bases.length === 0) throw new TypeError('An Incus cluster has at least one endpoint.');
-    this.#pools = this.#bases.map(
-      (base) =>
-        new Pool(base, {
-          // No HTTP/2: undici and Node never return from sending if the server dies with requests under way.
-          allowH2: false,
-          connections: connectionsEach,
-          connect: { ...connect, timeout: connectMs },
-          // Deadlines come from our own clock, for the whole exchange and not for a pause in it.
-          headersTimeout: 0,
-          bodyTimeout: 0,
-        }),
-    );
+    const open = (connections: number | null): Pool[] =>
+      this.#bases.map(
+        (base) =>
+          new Pool(base, {
+            // No HTTP/2: undici and Node never return from sending if the server dies with requests under way.
+            allowH2: false,
+            connections,
+            connect: { ...connect, timeout: connectMs },
+            // Deadlines come from our own clock, for the whole exchange and not for a pause in it.
+            headersTimeout: 0,
+            bodyTimeout: 0,
+          }),
+      );
+    this.#pools = open(maxConnections);
+    this.#longPollPools = open(null);
     // A socket is named in the address of a websocket, not in its options.
     this.#socketBases =
       'socketPath' in reach
@@ -198,7 +206,7 @@ export class IncusTransport {
 
   async close(): Promise<void> {
     this.#closing.abort(new Error('the driver was closed'));
-    await Promise.all(this.#pools.map((pool) => pool.destroy()));
+    await Promise.all([...this.#pools, ...this.#longPollPools].map((pool) => pool.destroy()));
   }
 
   /** Sockets look names up through the guard; of addresses nobody would ask it. */
@@ -216,7 +224,7 @@ export class IncusTransport {
   }
 
   async #ask(index: number, request: Exchange, signal: AbortSignal): Promise<Received> {
-    const pool = this.#pools[index];
+    const pool = (request.isLongPoll === true ? this.#longPollPools : this.#pools)[index];
     if (pool === undefined) throw new Error('There is no such endpoint.');
     const late = new AbortController();
     const cancel = this.#clock.after(request.timeoutMs, () =>

@@ -48,6 +48,23 @@ describe('a prober', () => {
     expect(answer).toEqual({ status: 200, text: '/engines/1/metrics Bearer sesame' });
   });
 
+  it('does not wait behind a deployment of the same origin that hangs', async () => {
+    const address = await serve((request, response) => {
+      if (request.url === '/b/health') response.end('well');
+    });
+    const { ask } = prober();
+    const stop = new AbortController();
+    const hanging = ask(deploymentEntry('dep_a', { address: `${address}/a` }), '/health', stop.signal);
+    const answer = await ask(
+      deploymentEntry('dep_b', { address: `${address}/b` }),
+      '/health',
+      AbortSignal.timeout(60_000),
+    );
+    expect(answer).toEqual({ status: 200, text: 'well' });
+    stop.abort();
+    await expect(hanging).rejects.toThrow();
+  });
+
   it('rejects when nobody listens, when it is told to stop, and when an answer does not end', async () => {
     const { ask } = prober();
     const nobody = deploymentEntry('dep_a', { address: 'http://127.0.0.1:9' });

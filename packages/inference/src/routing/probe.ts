@@ -1,5 +1,5 @@
 import type { DeploymentEntry, EngineKind } from '@millrace/core/inference';
-import { Agent, request } from 'undici';
+import { Agent } from 'undici';
 
 /** How engines are asked how they are. */
 
@@ -24,15 +24,21 @@ export const METRICS_PATH = '/metrics';
 
 const MAX_ANSWER_BYTES = 2_000_000;
 
-/** Connections of its own: a probe that waits behind requests would measure the gateway. */
+/**
+ * Connections of its own: a probe that waits behind requests would measure the gateway. Their number is not limited,
+ * so that no probe waits behind that of another deployment with the same origin.
+ */
 export function createProber(): Prober {
   // No HTTP/2: undici and Node never return from sending if the server dies with requests under way.
-  const agent = new Agent({ allowH2: false, connections: 1, pipelining: 1, keepAliveTimeout: 10_000 });
+  const agent = new Agent({ allowH2: false, pipelining: 1, keepAliveTimeout: 10_000 });
   return {
     ask: async (entry, path, signal) => {
       const headers = entry.apiKey === null ? {} : { authorization: `Bearer ${entry.apiKey}` };
-      const answer = await request(`${entry.address.replace(/(?<!\/)\/+$/, '')}${path}`, {
-        dispatcher: agent,
+      const url = new URL(`${entry.address.replace(/(?<!\/)\/+$/, '')}${path}`);
+      const answer = await agent.request({
+        origin: url.origin,
+        path: `${url.pathname}${url.search}`,
+        method: 'GET',
         headers,
         signal,
       });
