@@ -23,6 +23,7 @@ import {
   testNames,
   uniqueId,
   type TestDatabase,
+  appendTestEvent,
   poisonedLoop,
   poisonRows,
   type Poison,
@@ -118,11 +119,12 @@ function command(orgId: OrgId, key: string, payload: unknown, to = service): Pro
 
 const payloadsOf = (key: string) => received.filter((call) => call.key === key).map((call) => call.payload);
 
-async function waiting(): Promise<{ waiting: number; parked: number }> {
+async function waiting(orgId: OrgId): Promise<{ waiting: number; parked: number }> {
   const client = await database.connect();
   const { rows } = await client.query(
     `select count(*) filter (where parked_at is null)::int as waiting,
-            count(*) filter (where parked_at is not null)::int as parked from outbox`,
+            count(*) filter (where parked_at is not null)::int as parked from outbox where org_id = $1`,
+    [toUuid(orgId)],
   );
   await client.end();
   return rows[0];
@@ -163,7 +165,7 @@ describe('a command', () => {
     };
     for (const payload of ['a', 'b', 'c']) await command(orgId, key, payload);
     const relay = await startTestRelay(dyingIngress);
-    await eventually({ what: 'an empty outbox' }, async () => (await waiting()).waiting === 0);
+    await eventually({ what: 'an empty outbox' }, async () => (await waiting(orgId)).waiting === 0);
     await relay.stop();
     await eventually({ what: 'the last call' }, () => payloadsOf(key).includes('c'));
     expect(deaths).toBe(3);
@@ -185,7 +187,7 @@ describe('a command', () => {
     const relay = await startTestRelay(weather, 2);
     await command(orgId, key, 'patient');
     await eventually({ what: 'more attempts than a refused command gets' }, () => tried > 3);
-    expect(await waiting()).toEqual({ waiting: 1, parked: 0 });
+    expect(await waiting(orgId)).toEqual({ waiting: 1, parked: 0 });
     outage = false;
     await eventually({ what: 'the call' }, () => payloadsOf(key).length === 1);
     await relay.stop();
@@ -205,11 +207,34 @@ describe('a command', () => {
         const relay = await startTestRelay(ingress);
         await eventually({ what: 'the healthy calls' }, () => payloadsOf(key).length === 2);
         await removeFault();
-        await eventually({ what: 'the other parked' }, async () => (await waiting()).parked === 1);
+        await eventually({ what: 'the other parked' }, async () => (await waiting(bad)).parked === 1);
         await relay.stop();
         expect(payloadsOf(key)).toEqual(['one', 'two']);
       },
     );
+
+    test('is dispatched while events wait for a lock of the database', async () => {
+      const [orgId, key] = [testIds.next('org'), uniqueId()];
+      const locker = await database.connect();
+      await locker.query('begin');
+      await locker.query('lock table events in share mode');
+      const relay = await startTestRelay(ingress);
+      await database.db.transaction({ name: 'event', isolation: 'read committed' }, (tx) =>
+        appendTestEvent(tx, orgId, { name: 'waits' }),
+      );
+      const waits = async (): Promise<unknown[]> => {
+        const text = `select pid, waitstart::text from pg_locks where relation = 'events'::regclass and waitstart is not null`;
+        return (await locker.query(text)).rows;
+      };
+      await eventually({ what: 'the mover to wait for the lock' }, async () => (await waits()).length > 0);
+      const before = await waits();
+      await command(orgId, key, 'sent');
+      await eventually({ what: 'the call' }, () => payloadsOf(key).length === 1);
+      expect(await waits()).toEqual(before);
+      await locker.query('rollback');
+      await locker.end();
+      await relay.stop();
+    });
 
     test('to a service that does not exist is parked after bounded attempts, while others go on', async () => {
       const orgId = testIds.next('org');
@@ -218,7 +243,7 @@ describe('a command', () => {
       await command(orgId, key, 'fine');
       const relay = await startTestRelay(ingress);
       await eventually({ what: 'the healthy call' }, () => payloadsOf(key).length === 1);
-      await eventually({ what: 'the other parked' }, async () => (await waiting()).parked === 1);
+      await eventually({ what: 'the other parked' }, async () => (await waiting(orgId)).parked === 1);
       await relay.stop();
       expect(payloadsOf(key)).toEqual(['fine']);
     });

@@ -286,6 +286,30 @@ describe('an event that can never be stored', () => {
     });
   });
 
+  test('the wait of an organisation doubles although each attempt takes as long as the first wait', async () => {
+    const keeper = keeperOf('mover');
+    await keeper.keep();
+    let nowMs = 0;
+    const clock: Timer = {
+      sleep: () => expect.fail('The mover never sleeps.'),
+      after: () => expect.fail('The mover sets no timer.'),
+      monotonicMs: () => {
+        nowMs += 5_000;
+        return nowMs;
+      },
+    };
+    const mover = moverOf(clock);
+    const bad = testIds.next('org');
+    const when = `new.org_id = '${toUuid(bad)}'`;
+    const removeFault = await poisonRows(database, { table: 'events', when, how: 'times out' });
+    await write(bad, 'held');
+    await mover.move(proofOf('mover', keeper));
+    await mover.move(proofOf('mover', keeper));
+    expect(mover.postponed()).toEqual([bad]);
+    expect(mover.postponed()).toEqual([]);
+    await removeFault();
+  });
+
   test('a refusal of a row that is already gone changes nothing', async () => {
     const refusal = { id: testIds.next('evt'), error: 'x', retryInMs: 0, maxAttempts: 1 };
     expect(await noteRefusal(database.db, refusal)).toEqual({ parked: false });
@@ -325,14 +349,16 @@ describe('a turn of the publisher', () => {
         await moveEvents(database.db, proofOf('publisher', keeper), { limitPerShard: 10 });
         const channels = eventChannels();
         const published: string[] = [];
+        const others = Promise.withResolvers<void>();
         const nats = {
-          publish: async (subject: string, _: unknown, { timeoutMs }: { timeoutMs: number }) => {
+          publish: async (subject: string) => {
             if (subject.includes(bad)) {
-              // The client gives up an answer that never comes.
-              if (how === 'hangs') await systemClock.sleep(timeoutMs);
+              // It ends only after the other event was published.
+              if (how === 'hangs') await others.promise;
               throw new Error('This event was not published.');
             }
             published.push(subject);
+            others.resolve();
           },
         };
         const { signal } = new AbortController();

@@ -42,8 +42,8 @@ export function createMover(options: MoverOptions): Mover {
 
   function postponed(): OrgId[] {
     const nowMs = clock.monotonicMs();
-    // An organisation that has had no time-out for as long again begins anew.
-    for (const [orgId, wait] of waits) if (wait.untilMs + wait.ms <= nowMs) waits.delete(orgId);
+    // The next attempt may itself take until the time-out, so the wait is remembered for longer than that.
+    for (const [orgId, wait] of waits) if (wait.untilMs + LONGEST_WAIT_MS <= nowMs) waits.delete(orgId);
     return [...waits].filter(([, { untilMs }]) => untilMs > nowMs).map(([orgId]) => orgId);
   }
 
@@ -96,7 +96,7 @@ export function createMover(options: MoverOptions): Mover {
   };
 }
 
-/** If the writes of this many organisations time out in one turn, the loop waits: the database may be slow. */
+/** If the writes of this many organisations time out one by one, the turn ends: the database may be slow. */
 const MOST_TIMEOUTS = 3;
 
 /** How long the events of an organisation wait after a time-out: as long as the time-out of locks, doubled each time. */

@@ -10,7 +10,7 @@ import { dispatchWaiting } from './dispatcher.ts';
 import type { EventChannels } from './events.ts';
 import { forgetDeadRelays } from './leases.store.ts';
 import { createMover } from './mover.ts';
-import { findWaiting, measureOutbox, type LeaseProof } from './outbox.store.ts';
+import { findWaiting, measureOutbox, type LeaseProof, type WaitingWork } from './outbox.store.ts';
 import { publishWaiting } from './publisher.ts';
 import { createLeaseKeeper } from './relay-leases.ts';
 
@@ -109,16 +109,26 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
     return count > 0 ? 'busy' : 'idle';
   });
   const mover = createMover({ ...tuning, db, clock, log });
-  let commandShards: readonly number[] = [];
+  let found: { readonly atMs: number; readonly commandShards: readonly number[] } = {
+    atMs: Number.NEGATIVE_INFINITY,
+    commandShards: [],
+  };
+  const findShards = async (): Promise<WaitingWork> => {
+    const waiting = await findWaiting(db, shardsHeld(), mover.postponed());
+    found = { atMs: clock.monotonicMs(), commandShards: waiting.commandShards };
+    return waiting;
+  };
   const dispatcher = loop('dispatch commands', tuning.dispatchIdleMs, async () => {
+    // The mover finds commands too, but while the database makes it wait, commands must not wait with it.
+    const isRecent = found.atMs + tuning.dispatchIdleMs > clock.monotonicMs();
+    const { commandShards } = isRecent ? found : await findShards();
     const count = await dispatchWaiting({ ...tuning, db, clock, log, restate }, proofFor(commandShards));
     return count > 0 ? 'busy' : 'idle';
   });
   loop('move events', tuning.pollMs, async () => {
-    const waiting = await findWaiting(db, shardsHeld(), mover.postponed());
-    commandShards = waiting.commandShards;
+    const { eventShards, commandShards } = await findShards();
     if (commandShards.length > 0) dispatcher.wake();
-    const count = await mover.move(proofFor(waiting.eventShards));
+    const count = await mover.move(proofFor(eventShards));
     if (count === 0) return 'idle';
     publisher.wake();
     return 'busy';
