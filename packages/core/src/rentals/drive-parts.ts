@@ -105,12 +105,12 @@ export async function tryLater(
   parts: DriveParts,
   machine: RentalMachine,
   failure: Failure,
-  options: { readonly afterMs?: number } = {},
+  options: { readonly afterMs?: number; readonly isCounted?: boolean } = {},
 ): Promise<void> {
   await parts.db.transaction({ name: 'try machine later', isolation: 'read committed' }, async (tx) => {
     const now = tx.clock.now();
     await saveMachine(tx, machine, {
-      tries: machine.tries + 1,
+      tries: options.isCounted === false ? machine.tries : machine.tries + 1,
       nextTryAt:
         options.afterMs === undefined
           ? retryAt(now, machine.tries, parts.policy)

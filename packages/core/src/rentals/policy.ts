@@ -39,7 +39,6 @@ export interface RentalPolicy {
   /** The longest that one call to an engine may take. */
   readonly createTimeoutMs: number;
   readonly callTimeoutMs: number;
-  readonly loginTimeoutMs: number;
   /** A stop, start or reboot that takes longer has failed. */
   readonly powerMs: number;
   /** What a machine is given to obey before it is forced. */
@@ -77,7 +76,6 @@ export const defaultPolicy: RentalPolicy = {
   cutWithinMs: 5_000,
   createTimeoutMs: 120_000,
   callTimeoutMs: 30_000,
-  loginTimeoutMs: 10_000,
   powerMs: 5 * 60_000,
   graceMs: 20_000,
   checkUpMs: 60 * 60_000,

@@ -40,8 +40,16 @@ class Refused extends NotUsable {
   }
 }
 
+/** Such checks are not counted: the machine could not be checked at all. */
+class DeployRunning extends NotUsable {
+  constructor() {
+    super('The deploy has not ended yet.', false);
+  }
+}
+
 function nextLookMs(machine: RentalMachine, why: NotUsable, policy: RentalPolicy): number {
   if (why instanceof Refused) return policy.refusedMs;
+  if (why instanceof DeployRunning) return policy.firstRetryMs;
   return machine.tries < QUICK_LOOKS ? policy.pollMs : policy.firstRetryMs;
 }
 
@@ -59,7 +67,8 @@ export async function proveMachine(
   } catch (error) {
     if (error instanceof NotUsable && !error.isFinal) {
       const afterMs = nextLookMs(machine, error, parts.policy);
-      return tryLater(parts, machine, failureOf(error), { afterMs });
+      const isCounted = !(error instanceof DeployRunning);
+      return tryLater(parts, machine, failureOf(error), { afterMs, isCounted });
     }
     const why = error instanceof NotUsable ? error.message : 'The machine could not be proven usable.';
     return failed(parts, view, machine, error, why);
@@ -88,6 +97,8 @@ async function prove(
     throw new NotUsable('It cannot be proven: it has no key or no port.', true);
   }
   const { address, privateIps, sshUser, power } = await see(driver, machine, signal);
+  // Until the deploy of a whole node has ended, its installer may answer at the address, and the deploy may still fail.
+  if (power !== 'on' && !driver.can.sharesNodes) throw new DeployRunning();
   if (address === null) throw new NotUsable('The machine has no address yet.', false);
   // The platform put this key into the machine: any other belongs to someone who answers in its place.
   const hostKey = machine.hostKey ?? key.hostKey?.fingerprint;
@@ -108,8 +119,6 @@ async function prove(
     const isFinal = look.gpuCount > sold || machine.tries >= parts.policy.gpuLooks;
     throw new NotUsable(`The machine has ${look.gpuCount} GPUs where ${sold} were sold.`, isFinal);
   }
-  // The deploy of a whole node may still fail although its system has booted. The tenant gets the node after the deploy.
-  if (power !== 'on' && !driver.can.sharesNodes) throw new NotUsable('The deploy has not ended yet.', false);
   const privateIp = privateIps[0] ?? null;
   return { address, sshUser, privateIp, hostKey: look.hostKey, starting: power !== 'on' };
 }
