@@ -79,7 +79,7 @@ export interface UsageWorld {
   readonly valkey: TestValkey;
   readonly nats: NatsClient;
   readonly stream: string;
-  /** Moved by hand; sweeps go by it. */
+  /** Runs on, and can be set ahead; sweeps go by it. */
   readonly clock: ClockAhead;
   readonly service: PotService;
   readonly sweeps: PotSweeps;

@@ -238,7 +238,8 @@ describe('a receiver that is slow', () => {
           if (how === 'throws') response.destroy();
           return undefined;
         };
-        world.deliverer();
+        // Longer than the test waits for the neighbour.
+        world.deliverer({ post: world.post({ timeoutMs: 600_000 }) });
         await world.publish(orgId, ['a']);
         await eventually({ what: 'the bad receiver is asked' }, () => receiver.received.length > 0);
         await world.publish(neighbour, ['b', 'c']);
