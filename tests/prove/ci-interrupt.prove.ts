@@ -81,12 +81,12 @@ async function interrupt(
   clone: string,
   { step, skip }: (typeof stages)[number],
   signal: (typeof signals)[number],
-): Promise<{ readonly reached: boolean; readonly tookMs: number }> {
+): Promise<{ readonly reached: boolean; readonly tookMs: number; readonly said: string }> {
   const env = { ...process.env, MILLRACE_CI_SKIP: skip.join(',') };
   const child = spawn('bash', ['.ci/run'], { cwd: clone, env, stdio: ['ignore', 'pipe', 'ignore'] });
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
+  let said = '';
   const begun = new Promise<boolean>((resolve) => {
-    let said = '';
     child.stdout.on('data', (part: Buffer) => {
       said += part.toString();
       if (new RegExp(`^ *\\d+ s  ${step}: [^o]`, 'm').test(said)) resolve(true);
@@ -98,7 +98,7 @@ async function interrupt(
   const sentMs = performance.now();
   child.kill(signal);
   await ended;
-  return { reached, tookMs: Math.round(performance.now() - sentMs) };
+  return { reached, tookMs: Math.round(performance.now() - sentMs), said };
 }
 
 async function prove({ note }: ProofRun) {
@@ -112,12 +112,15 @@ async function prove({ note }: ProofRun) {
     for (const stage of stages) {
       const signal = signals[turn++ % signals.length] ?? 'SIGINT';
       const before = await look(clone);
-      const { reached, tookMs } = await interrupt(clone, stage, signal);
+      const { reached, tookMs, said } = await interrupt(clone, stage, signal);
       const left = leftBehind(before, await look(clone));
       figures[`interrupted in ${stage.step} by ${signal}: left behind`] = left.length;
       figures[`interrupted in ${stage.step} by ${signal}: ms until it had ended`] = tookMs;
       note(`${stage.step}: ${left.length} left behind, ended ${tookMs} ms after ${signal}`);
-      if (!reached) failures.push(`The run ended before its step ${stage.step}.`);
+      if (!reached) {
+        const end = lines(said).slice(-20).join('\n    ');
+        failures.push(`The run ended before its step ${stage.step}. The end of its output:\n    ${end}`);
+      }
       failures.push(...left.map((trace) => `After ${signal} in ${stage.step}: ${trace}`));
     }
   } finally {
