@@ -33,7 +33,7 @@ const lines = (text: string): string[] => text.split('\n').filter((line) => line
 
 async function foldersIn(...parents: readonly string[]): Promise<string[]> {
   const all = await Promise.all(
-    parents.map(async (parent) => (await readdir(parent)).map((name) => join(parent, name))),
+    parents.map(async (parent) => (await readdir(parent).catch(() => [])).map((name) => join(parent, name))),
   );
   return all.flat();
 }
@@ -64,7 +64,7 @@ async function look(clone: string): Promise<Traces> {
     networkNamespaces: lines(namespaces.stdout),
     links: lines(links.stdout),
     loopDevices: lines(loops.stdout),
-    folders: await foldersIn('/tmp', '/var/tmp', '/dev/shm'),
+    folders: await foldersIn('/tmp', '/var/tmp', '/dev/shm', '/var/lib/millrace'),
     processes: await processesOf(clone),
   };
 }
