@@ -21,7 +21,7 @@ export const packages: Packages = {
 export function insistOnMachine(): void {
   insistOn({
     '/usr/bin/apt-get': 'Debian 12',
-    '/usr/bin/ironic': '`npm run services -- up --install ironic`',
+    '/usr/lib/python3/dist-packages/ironic': '`npm run services -- up --install ironic`',
     '/usr/bin/unshare': 'the package util-linux',
     '/usr/bin/setpriv': 'the package util-linux',
   });
