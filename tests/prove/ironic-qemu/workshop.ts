@@ -22,6 +22,8 @@ export function insistOnMachine(): void {
   insistOn({
     '/usr/bin/apt-get': 'Debian 12',
     '/usr/lib/python3/dist-packages/ironic': '`npm run services -- up --install ironic`',
+    // Ironic converts a tenant's image with it.
+    '/usr/bin/qemu-img': 'the package qemu-utils',
     '/usr/bin/unshare': 'the package util-linux',
     '/usr/bin/setpriv': 'the package util-linux',
   });
