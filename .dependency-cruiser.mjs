@@ -1,8 +1,8 @@
 // How dependency-cruiser reads the tree; the rules themselves are in tools/lint/src/boundaries.ts.
 import { boundaries } from './tools/lint/src/boundaries.ts';
-import { teachVisitorUsing } from './tools/lint/src/swc-visitor.ts';
+import { addUsingSupport } from './tools/lint/src/swc-visitor.ts';
 
-teachVisitorUsing();
+addUsingSupport();
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 export default {

@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config';
-import { EnginesAmongOthers } from './tools/dev/test-order.ts';
+import { InterleavedSequencer } from './tools/dev/test-order.ts';
 
 // Four projects: `unit` needs nothing but Node, and `int` needs the real engines, which its global setup brings up with the
 // services tool: CI runs these two. What takes too long for every run is run by hand for each change that concerns it: `browser`,
@@ -16,7 +16,7 @@ export default defineConfig({
     maxWorkers: 2,
     isolate: false,
     expect: { poll: { timeout: 60_000 } },
-    sequence: { sequencer: EnginesAmongOthers },
+    sequence: { sequencer: InterleavedSequencer },
     projects: [
       {
         test: {

@@ -11,7 +11,7 @@ import {
 } from '@millrace/testing';
 import { seedOrganisation, startApiFixture } from '../apps/api/src/fixture.ts';
 import { createCaller } from './api/http.ts';
-import { fewestStatementsOf, statementsOf } from './api/statements.ts';
+import { minStatementCount, recordStatements } from './api/statements.ts';
 
 const CONCURRENCY = 16;
 
@@ -38,17 +38,17 @@ async function countStatements(): Promise<Record<string, number>> {
   const create = { method: 'POST', path: '/v2/api-keys', key, body } as const;
   const again = (nth: number) => ({ ...create, headers: { 'idempotency-key': `again-${nth}` } });
   const readMe = () => fixture.call({ method: 'GET', path: '/v2/me', key });
-  const first = (await statementsOf(readMe)).length;
-  const me = await fewestStatementsOf(readMe);
+  const first = (await recordStatements(readMe)).length;
+  const me = await minStatementCount(readMe);
   return {
     'key not known yet': first - me,
     'GET /v2/me': me,
-    'GET /v2/api-keys': await fewestStatementsOf(() =>
+    'GET /v2/api-keys': await minStatementCount(() =>
       fixture.call({ method: 'GET', path: '/v2/api-keys', key }),
     ),
-    'POST /v2/api-keys': await fewestStatementsOf(() => fixture.call(create)),
-    'POST /v2/api-keys, with an Idempotency-Key': await fewestStatementsOf((nth) => fixture.call(again(nth))),
-    'POST /v2/api-keys, replayed': await fewestStatementsOf(() => fixture.call(again(0))),
+    'POST /v2/api-keys': await minStatementCount(() => fixture.call(create)),
+    'POST /v2/api-keys, with an Idempotency-Key': await minStatementCount((nth) => fixture.call(again(nth))),
+    'POST /v2/api-keys, replayed': await minStatementCount(() => fixture.call(again(0))),
   };
 }
 

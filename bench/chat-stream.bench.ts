@@ -2,9 +2,9 @@ import type { HeapProfiler } from 'node:inspector';
 import { Session } from 'node:inspector/promises';
 import { atMost, defineBench, type BenchReport } from '@millrace/kits';
 import { contract } from '@millrace/contract';
-import type { AnswerFacts } from '../packages/inference/src/adapters/adapter.ts';
-import { dialects } from '../packages/inference/src/adapters/chat-adapter.ts';
-import { chatForm } from '../packages/inference/src/adapters/chat-form.ts';
+import type { AnswerContext } from '../packages/inference/src/adapters/adapter.ts';
+import { textDialects } from '../packages/inference/src/adapters/chat-adapter.ts';
+import { chatAnswerFormat } from '../packages/inference/src/adapters/chat-form.ts';
 import { EventStream } from '../packages/inference/src/adapters/chat-stream.ts';
 import { createChatReader } from '../packages/inference/src/wire/chat.ts';
 
@@ -37,7 +37,7 @@ const stream: readonly Buffer[] = [
   Buffer.from('data: [DONE]\n\n'),
 ];
 
-const facts: AnswerFacts = {
+const facts: AnswerContext = {
   requestId: 'req_01jd0000000000000000000000',
   model: 'acme/chat',
   createdSeconds: 1_794_749_711,
@@ -50,12 +50,12 @@ const { request } = createChatReader(contract.schemas.chatRequest)({
   stream: true,
   messages: [{ role: 'user', content: 'Hi' }],
 });
-const tell = (shortcuts: boolean): number => {
+const rewriteStream = (shortcuts: boolean): number => {
   let bytes = 0;
   for (let turn = 0; turn < STREAMS; turn += 1) {
     const told = new EventStream({
-      form: chatForm(request),
-      dialect: dialects['llama.cpp'],
+      form: chatAnswerFormat(request),
+      dialect: textDialects['llama.cpp'],
       wish: { choices: 1, choicesPerPrompt: 1, includeUsage: false },
       facts,
       shortcuts,
@@ -98,8 +98,11 @@ async function allocatedBytes(work: () => void): Promise<number> {
 
 /** Bytes and allocations, which do not depend on the machine's speed. */
 async function counts(): Promise<BenchReport> {
-  const [bytes, bytesByJson] = [tell(true), tell(false)];
-  const [ours, json] = [await allocatedBytes(() => tell(true)), await allocatedBytes(() => tell(false))];
+  const [bytes, bytesByJson] = [rewriteStream(true), rewriteStream(false)];
+  const [ours, json] = [
+    await allocatedBytes(() => rewriteStream(true)),
+    await allocatedBytes(() => rewriteStream(false)),
+  ];
   const perEvent = (allocated: number): number => Math.round(allocated / STREAMS / EVENTS);
   return {
     figures: {
@@ -123,8 +126,8 @@ export const bench = defineBench({
     const sides = await measure(
       {
         'bare copy': async () => copy(),
-        'every event through JSON': async () => tell(false),
-        Millrace: async () => tell(true),
+        'every event through JSON': async () => rewriteStream(false),
+        Millrace: async () => rewriteStream(true),
       },
       { concurrency: 1, rounds: 5, roundMs: 1_000 },
     );

@@ -10,7 +10,7 @@ import {
 import { atLeast, atMost, defineBench } from '@millrace/kits';
 import { systemClock } from '@millrace/platform/clock';
 import type { OrgId } from '@millrace/platform/ids';
-import { groupsOf, perSecond, share } from '@millrace/platform/money';
+import { floorDivide, perSecond, ratio } from '@millrace/platform/money';
 import type { NatsClient } from '@millrace/platform/nats';
 import { createRestateIngress } from '@millrace/platform/restate';
 import { ensureUp } from '@millrace/services';
@@ -28,7 +28,7 @@ import {
 
 const BACKLOG = 20_000;
 const ORGANISATIONS = 50;
-const BARE_MESSAGES = 5_000;
+const BASELINE_MESSAGES = 5_000;
 const IN_FLIGHT = 500;
 const MESSAGE_BYTES = 500;
 /**
@@ -55,7 +55,7 @@ async function createCommitToStream(database: TestDatabase, feed: Feed): Promise
 }
 
 /** One row of the same size in a table that nobody watches: what PostgreSQL takes for it by itself. */
-async function createBareTransaction(database: TestDatabase): Promise<() => Promise<void>> {
+async function createBaselineTransaction(database: TestDatabase): Promise<() => Promise<void>> {
   const client = await database.connect();
   await client.query(
     'create table bench_rows (id bigint generated always as identity primary key, payload jsonb)',
@@ -80,7 +80,7 @@ const envelope = {
  * The hops of an event without our code: a commit that notifies, another commit by the listener, a publish to JetStream, and
  * the message at a follower, which then reads a row.
  */
-async function createBareHops(
+async function createBaselineHops(
   database: TestDatabase,
   nats: NatsClient,
   channels: EventChannels,
@@ -126,13 +126,13 @@ async function fillOutbox(database: TestDatabase, count: number): Promise<void> 
      select overlay(gen_random_uuid()::text placing '7' from 15 for 1)::uuid, kind, cell, shard, org_id, mode, type, resource_kind, resource_id, payload, actor,
             schema_version, occurred_at
        from outbox cross join generate_series(2, $1)`,
-    [groupsOf(count, ORGANISATIONS)],
+    [floorDivide(count, ORGANISATIONS)],
   );
   await client.end();
 }
 
 /** The same messages straight to JetStream, as many under way at once as the relay has: what the engine can do. */
-async function publishBare(nats: NatsClient, channels: EventChannels, count: number): Promise<number> {
+async function publishBaseline(nats: NatsClient, channels: EventChannels, count: number): Promise<number> {
   const startedMs = systemClock.monotonicMs();
   for (let sent = 0; sent < count; sent += IN_FLIGHT) {
     await Promise.all(
@@ -186,21 +186,21 @@ export const bench = defineBench({
       );
       const publishedMs = systemClock.monotonicMs() - startedMs;
       const publishedPerSecond = Math.round(perSecond(unpublished, publishedMs - movedMs));
-      const bareMs = await publishBare(nats, channels, BARE_MESSAGES);
+      const bareMs = await publishBaseline(nats, channels, BASELINE_MESSAGES);
       note(
         `backlog of ${BACKLOG}: moved in ${Math.round(movedMs)} ms, published in ${Math.round(publishedMs)} ms`,
       );
 
       const sides = await measure(
         {
-          'bare transaction': await createBareTransaction(database),
-          'bare hops': await createBareHops(database, nats, channels),
+          'bare transaction': await createBaselineTransaction(database),
+          'bare hops': await createBaselineHops(database, nats, channels),
           'commit to stream': await createCommitToStream(database, feed),
         },
         { concurrency: 1 },
       );
       await relay.stop();
-      const barePerSecond = Math.round(perSecond(BARE_MESSAGES, bareMs));
+      const barePerSecond = Math.round(perSecond(BASELINE_MESSAGES, bareMs));
       const movingMs = Math.max(0, sides['commit to stream'].p50Ms - defaultRelayTuning.pollMs);
       const addedMs = Math.round(
         Math.max(0, sides['commit to stream'].p50Ms - sides['bare transaction'].p50Ms),
@@ -217,17 +217,17 @@ export const bench = defineBench({
           atMost(
             'commit to stream without the pause of the relay, times the bare hops',
             COMMIT_TO_STREAM_TIMES,
-            Number(share(movingMs, sides['bare hops'].p50Ms).toFixed(2)),
+            Number(ratio(movingMs, sides['bare hops'].p50Ms).toFixed(2)),
           ),
           atLeast(
             'events moved, as a share of bare JetStream',
             0.3,
-            share(perSecond(BACKLOG, movedMs), barePerSecond),
+            ratio(perSecond(BACKLOG, movedMs), barePerSecond),
           ),
           atLeast(
             'events published, as a share of bare JetStream',
             0.3,
-            share(publishedPerSecond, barePerSecond),
+            ratio(publishedPerSecond, barePerSecond),
           ),
         ],
       };

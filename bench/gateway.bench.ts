@@ -8,23 +8,23 @@ import {
   type CountRun,
   type Measure,
 } from '@millrace/kits';
-import { holdStreams } from './gateway/hold.ts';
+import { measureOpenStreams } from './gateway/hold.ts';
 import { startMillrace } from './gateway/millrace.ts';
 import { createRawClient, type RawClient } from './gateway/raw-client.ts';
-import { startBare, startPortkey, startUpstreamDouble, type Gateway } from './gateway/sides.ts';
+import { startBaseline, startPortkey, startUpstreamDouble, type Gateway } from './gateway/sides.ts';
 
 /** What is asked of the double behind: JSON at once, or chunks so many milliseconds apart. */
-interface Wish {
+interface LoadShape {
   readonly stream: boolean;
   readonly paceMs: number;
   readonly chunks: number;
 }
 
-const json: Wish = { stream: false, paceMs: 0, chunks: 0 };
+const json: LoadShape = { stream: false, paceMs: 0, chunks: 0 };
 /** As tokens come: each by itself. */
-const paced: Wish = { stream: true, paceMs: 2, chunks: 64 };
+const paced: LoadShape = { stream: true, paceMs: 2, chunks: 64 };
 /** As fast as the double can, so that many arrive together. */
-const rushed: Wish = { stream: true, paceMs: 0, chunks: 64 };
+const unpaced: LoadShape = { stream: true, paceMs: 0, chunks: 64 };
 
 type Name = 'direct' | 'bare' | 'Millrace' | 'Portkey';
 type Gateways = Readonly<Record<Name, Gateway>>;
@@ -38,7 +38,7 @@ const byName = <T>(make: (name: Name) => T): Record<Name, T> => ({
   Portkey: make('Portkey'),
 });
 
-function clientOf({ url, headers, model }: Gateway, { stream, paceMs, chunks }: Wish): RawClient {
+function clientOf({ url, headers, model }: Gateway, { stream, paceMs, chunks }: LoadShape): RawClient {
   const body = {
     model,
     messages: [
@@ -56,7 +56,7 @@ function clientOf({ url, headers, model }: Gateway, { stream, paceMs, chunks }: 
 }
 
 /** Fewer bytes than this are no answer: half a stream must not count as a fast one. */
-const leastBytes = ({ stream, chunks }: Wish): number => (stream ? chunks * 150 : 300);
+const leastBytes = ({ stream, chunks }: LoadShape): number => (stream ? chunks * 150 : 300);
 
 /** Until a process has compiled what it runs, it costs several times what it will cost for the rest of its life. */
 const WARM_UP_MS = 12_000;
@@ -69,7 +69,7 @@ async function warmUp(call: () => Promise<void>, concurrency: number): Promise<v
   await Promise.all(Array.from({ length: concurrency }, lane));
 }
 
-async function compare(run: BenchRun, gateways: Gateways, wish: Wish, concurrency: number) {
+async function compare(run: BenchRun, gateways: Gateways, wish: LoadShape, concurrency: number) {
   const firstMs = byName<number[]>(() => []);
   const clients = byName((name) => clientOf(gateways[name], wish));
   let refused = 0;
@@ -159,7 +159,7 @@ export const bench = defineBench({
   counts,
   async run(run) {
     await using direct = await startUpstreamDouble();
-    await using bare = await startBare(direct);
+    await using bare = await startBaseline(direct);
     await using portkey = await startPortkey(direct);
     await using millrace = await startMillrace(direct);
     const gateways: Gateways = { direct, bare, Millrace: millrace, Portkey: portkey };
@@ -167,10 +167,10 @@ export const bench = defineBench({
 
     const whole = await compare(run, gateways, json, 64);
     const stream = await compare(run, gateways, paced, 32);
-    const rush = await compare(run, gateways, rushed, 16);
+    const rush = await compare(run, gateways, unpaced, 16);
     const alone = await compare(run, gateways, paced, 1);
     const first = byName((name) => middle(alone.firstMs[name]));
-    const held = await holdStreams(run, millrace, (chunks) =>
+    const held = await measureOpenStreams(run, millrace, (chunks) =>
       clientOf(millrace, { stream: true, paceMs: 100, chunks }),
     );
     return {

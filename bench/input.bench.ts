@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { atMost, defineBench, type Bar, type BenchReport } from '@millrace/kits';
+import { atMost, defineBench, type BenchAssertion, type BenchReport } from '@millrace/kits';
 import { systemClock } from '@millrace/platform/clock';
 import { acceptedEncodings } from '../apps/api/src/console.ts';
 import { imageOperations } from '../packages/inference/src/wire/image.ts';
-import { holdsMoreValuesThan } from '../packages/inference/src/wire/json-values.ts';
-import { startBare, startUpstreamDouble } from './gateway/sides.ts';
+import { hasMoreValuesThan } from '../packages/inference/src/wire/json-values.ts';
+import { startBaseline, startUpstreamDouble } from './gateway/sides.ts';
 import { openInferenceStack } from '../tests/stack/inference-stack.ts';
 import { seedInferenceTenant } from '../tests/stack/inference-tenant.ts';
 
@@ -24,7 +24,7 @@ const before = {
   encodings: (text: string): readonly string[] => text.split(/\s*;\s*/),
 };
 /** The old expression takes minutes for the whole body, so it gets a part of it. */
-const BEFORE_SHARE = 32;
+const OLD_PATTERN_INPUT_SHARE = 32;
 
 /** Processor time of this thread, the shortest of some rounds: other load on the machine does not count. */
 function shortestMs(rounds: number, work: () => unknown): number {
@@ -42,7 +42,7 @@ const { generateImage } = imageOperations({ clock: systemClock, randomSeed: () =
 
 /** All that a gateway does with the body in one turn of its event loop: count its values, parse it, judge it. */
 function readImageRequest(bytes: Buffer): void {
-  holdsMoreValuesThan(20_000, bytes);
+  hasMoreValuesThan(20_000, bytes);
   try {
     generateImage.read(JSON.parse(bytes.toString('utf8')));
   } catch {
@@ -55,14 +55,14 @@ function blocks(): BenchReport {
   const room = BODY_BYTES - JSON.stringify(fill).length;
   const sampler = tag.repeat(Math.floor(room / tag.length));
   const body = Buffer.from(JSON.stringify({ ...fill, sampler }));
-  const part = sampler.slice(0, Math.floor(sampler.length / BEFORE_SHARE));
+  const part = sampler.slice(0, Math.floor(sampler.length / OLD_PATTERN_INPUT_SHARE));
   const figures = {
     imageBodyBeforeOneOf32Ms: shortestMs(1, () => before.removeOptions(part)),
     imageBodyMs: shortestMs(25, () => readImageRequest(body)),
     acceptEncodingBeforeMs: shortestMs(3, () => before.encodings(header)),
     acceptEncodingMs: shortestMs(9, () => acceptedEncodings(header)),
   };
-  const bars: Bar[] = [
+  const bars: BenchAssertion[] = [
     atMost(
       'image body of 4 MiB, as a share of the old time for 128 KiB',
       0.1,
@@ -80,7 +80,7 @@ function blocks(): BenchReport {
 const UPLOADS = 2_000;
 const PIECES = 16;
 const PIECE = Buffer.alloc(16 * 1024, 0x20);
-const MOST_MIB = 100;
+const MAX_MIB = 100;
 
 function residentMib(pid: number): number {
   const [, kib = '0'] = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
@@ -125,9 +125,9 @@ async function upload({ port, key, pid }: { port: number; key: string; pid: numb
 }
 
 /** A server that reads bodies without limits, as gateways did before. */
-async function uploadToBare(): Promise<Uploaded> {
+async function uploadToBaseline(): Promise<Uploaded> {
   await using upstream = await startUpstreamDouble();
-  await using bare = await startBare(upstream);
+  await using bare = await startBaseline(upstream);
   return await upload({ port: Number(new URL(bare.url).port), key: 'none', pid: bare.pid });
 }
 
@@ -153,7 +153,7 @@ async function uploadToGateway(): Promise<Uploaded> {
 }
 
 async function uploads(): Promise<BenchReport> {
-  const bare = await uploadToBare();
+  const bare = await uploadToBaseline();
   const gateway = await uploadToGateway();
   return {
     figures: {
@@ -163,7 +163,7 @@ async function uploads(): Promise<BenchReport> {
       gatewayRefused: gateway.refused,
     },
     bars: [
-      atMost(`MiB that ${UPLOADS} slow uploads with a test key add to a gateway`, MOST_MIB, gateway.grewMib),
+      atMost(`MiB that ${UPLOADS} slow uploads with a test key add to a gateway`, MAX_MIB, gateway.grewMib),
     ],
   };
 }

@@ -1,12 +1,12 @@
 import { applyLedger, type LedgerCommand } from '@millrace/core/ledger';
 import { atLeast, atMost, defineBench, type BenchReport, type CountRun } from '@millrace/kits';
 import { toUuid, type OrgId } from '@millrace/platform/ids';
-import { nanoUsd, negateUsd, share } from '@millrace/platform/money';
+import { nanoUsd, negateUsd, ratio } from '@millrace/platform/money';
 import { ensureUp } from '@millrace/services';
 import { createOrganisation, createTestDatabase, testIds, type TestDatabase } from '@millrace/testing';
 import { createRandom } from '@millrace/testing/random';
 import { Pool } from 'pg';
-import { statementsOf } from './api/statements.ts';
+import { recordStatements } from './api/statements.ts';
 
 const ACCOUNTS = 1_000;
 const BATCH = 500;
@@ -65,7 +65,7 @@ async function apply(database: TestDatabase, commands: readonly LedgerCommand[])
 }
 
 /** The same rows and indexes without anything that makes them a ledger: no constraint, trigger, balance or look-up. */
-const bareTables = `
+const baselineTables = `
   create table bare_transfers as select * from ledger_transfers where false;
   alter table bare_transfers add primary key (id);
   create index on bare_transfers (org_id, idempotency_key);
@@ -78,7 +78,7 @@ const bareTables = `
 const literal = (values: readonly (string | bigint | null)[]): string =>
   `{${values.map((value) => value ?? 'NULL').join(',')}}`;
 
-const bareStatement = `
+const baselineStatement = `
   with moved as (
     insert into bare_transfers (id, org_id, mode, kind, idempotency_key, cause_kind, cause_id, amount_nano_usd,
                                 balance_after_nano_usd, hold_id, reverses, key_id, description, usage, occurred_at)
@@ -90,12 +90,12 @@ const bareStatement = `
   select * from unnest($12::uuid[], $13::uuid[], $14::bigint[], $14::bigint[], $14::bigint[])`;
 
 /** One batch of transfers with two entries each, by `unnest`, in one statement of its own. */
-async function writeBare(client: Pool, accounts: readonly string[]): Promise<void> {
+async function writeBaseline(client: Pool, accounts: readonly string[]): Promise<void> {
   const ids = accounts.map(() => testIds.nextUuid());
   const repeat = (text: string): string[] => accounts.map(() => text);
   const amounts = accounts.map(() => negateUsd(CHARGE));
   const other = testIds.nextUuid();
-  await client.query(bareStatement, [
+  await client.query(baselineStatement, [
     literal(ids),
     literal(accounts),
     repeat('live'),
@@ -162,7 +162,7 @@ async function counts({ note }: CountRun): Promise<BenchReport> {
   for (let made = 0; made < 20; made += 1) orgIds.push(await createOrganisation(database.db));
   await apply(database, orgIds.map(fund));
   const count = async (commands: readonly LedgerCommand[]): Promise<number> =>
-    (await statementsOf(() => apply(database, commands))).length;
+    (await recordStatements(() => apply(database, commands))).length;
   const one = await count([charge(pickFrom(orgIds))]);
   const batch = await count(times(BATCH, () => charge(pickFrom(orgIds))));
   const held = await count([hold(pickFrom(orgIds))]);
@@ -190,7 +190,7 @@ export const bench = defineBench({
     await ensureUp(['postgres']);
     await using database = await createTestDatabase({ isSynced: true, poolSize: HOLDERS });
     const client = await database.connect();
-    await client.query(bareTables);
+    await client.query(baselineTables);
     await client.end();
     const pool = new Pool({ connectionString: database.url, max: HOLDERS });
     pool.on('error', () => undefined);
@@ -209,7 +209,7 @@ export const bench = defineBench({
       const batches = await measure(
         {
           'bare rows': () =>
-            writeBare(
+            writeBaseline(
               pool,
               times(BATCH, () => pickFrom(accounts)),
             ),
@@ -259,12 +259,12 @@ export const bench = defineBench({
           'transfers a second on one account': hotRate,
         },
         bars: [
-          atLeast('share of bare over 1000 accounts', 0.4, share(spread, bareRate)),
-          atLeast('share of bare on one hot account', 0.3, share(hotRate, bareRate)),
+          atLeast('share of bare over 1000 accounts', 0.4, ratio(spread, bareRate)),
+          atLeast('share of bare on one hot account', 0.3, ratio(hotRate, bareRate)),
           atMost(
             'hold p99 under load against a bare update',
             5,
-            share(singles.hold.p99Ms, singles['bare update'].p99Ms),
+            ratio(singles.hold.p99Ms, singles['bare update'].p99Ms),
           ),
         ],
       };

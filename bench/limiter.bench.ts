@@ -9,7 +9,7 @@ import { createClient } from '@redis/client';
 import type { RedisClientType } from '@redis/client';
 
 // The least that counting can do in one script call: for each counter read it, write it, set when it ends.
-const bareCounters = `
+const baselineCounters = `
 for _, key in ipairs(KEYS) do
   local used = tonumber(redis.call('HGET', key, 'used') or '0')
   redis.call('HSET', key, 'used', used + 1)
@@ -18,11 +18,11 @@ end
 return 1`;
 
 const organisations = 1000;
-const limitBeyondReach = 1_000_000_000;
+const UNREACHABLE_LIMIT = 1_000_000_000;
 
 /** What the api asks for each request: the address, the key and the organisation, in one call. */
 function policiesOf(organisation: string): RatePolicy[] {
-  const budget = { limit: limitBeyondReach, windowMs: 60_000 };
+  const budget = { limit: UNREACHABLE_LIMIT, windowMs: 60_000 };
   return [
     { name: 'address', scope: 'ip', subject: '192.0.2.0/24', ...budget },
     { name: 'key', scope: 'key', subject: `key-of-${organisation}`, ...budget },
@@ -94,7 +94,7 @@ export const bench = defineBench({
     try {
       const info = await bare.info('server');
       pinServer(Number(/process_id:(\d+)/.exec(info)?.[1]));
-      const sha = await bare.scriptLoad(bareCounters);
+      const sha = await bare.scriptLoad(baselineCounters);
       const limiter = createLimiter({ valkey, log });
       let turn = 0;
       let uncounted = 0;

@@ -17,7 +17,7 @@ import {
 } from '@millrace/testing';
 import { createRandom } from '@millrace/testing/random';
 import { createListingCaller, type Caller } from './listing/caller.ts';
-import { plantMarket, regions, type PlantedMarket } from './listing/plant.ts';
+import { insertMarket, regions, type InsertedMarket } from './listing/plant.ts';
 import { measureSales } from './listing/sales.ts';
 
 const MACHINES = 100_000;
@@ -31,10 +31,10 @@ const UPDATE_SHARE_OF_FILLING = 0.15;
 
 const random = createRandom(3);
 
-async function setUp(run: BenchRun, database: TestDatabase): Promise<PlantedMarket> {
+async function setUp(run: BenchRun, database: TestDatabase): Promise<InsertedMarket> {
   const startedMs = systemClock.monotonicMs();
   const machines = run.quick ? QUICK_MACHINES : MACHINES;
-  const market = await plantMarket(database, { machines, suppliers: SUPPLIERS });
+  const market = await insertMarket(database, { machines, suppliers: SUPPLIERS });
   const client = await database.connect();
   await client.query('truncate listing_changes');
   await client.query('vacuum analyze');
@@ -45,7 +45,7 @@ async function setUp(run: BenchRun, database: TestDatabase): Promise<PlantedMark
 }
 
 /** Until the list is there, in milliseconds from now. */
-async function filled(caller: Caller): Promise<number> {
+async function waitUntilListed(caller: Caller): Promise<number> {
   const startedMs = systemClock.monotonicMs();
   for (;;) {
     const there = await caller.ask({}).then(
@@ -58,7 +58,7 @@ async function filled(caller: Caller): Promise<number> {
 }
 
 /** What people ask a marketplace for. Each is another one every time. */
-function questions(market: PlantedMarket): Readonly<Record<string, () => unknown>> {
+function queryMix(market: InsertedMarket): Readonly<Record<string, () => unknown>> {
   const models = ['H100', 'H200', 'B200', 'A100', 'L40S', 'RTX 4090'];
   const price = { field: 'pricing.price.amount', dir: 'asc' };
   return {
@@ -88,7 +88,11 @@ function questions(market: PlantedMarket): Readonly<Record<string, () => unknown
 }
 
 /** From the commit that changes one machine in a hundred until the whole list says so of all of them. */
-async function measureUpdate(database: TestDatabase, market: PlantedMarket, caller: Caller): Promise<number> {
+async function measureUpdate(
+  database: TestDatabase,
+  market: InsertedMarket,
+  caller: Caller,
+): Promise<number> {
   const before = await caller.ask({});
   const nodes = random.shuffle(market.nodeIds).slice(0, market.nodeIds.length * UPDATED_SHARE);
   const price = random.int(5_001, 9_999);
@@ -125,13 +129,13 @@ const PACKED_BYTES_A_MACHINE = 160;
 async function counts(): Promise<BenchReport> {
   await ensureUp(['postgres', 'valkey', 'nats']);
   await using database = await createTestDatabase({ statementTimeoutMs: 300_000 });
-  await plantMarket(database, { machines: COUNTED_MACHINES, suppliers: 10 });
+  await insertMarket(database, { machines: COUNTED_MACHINES, suppliers: 10 });
   // A slow machine polls many times until the list is there, and the rate limit must not refuse it.
   const env = { MILLRACE_RATE_LIMIT_ANONYMOUS_RPM: '1000000' };
   await using api = await startApiProcess({ database, names: testNames(), env });
   const caller = createListingCaller(api.url, 1);
   try {
-    await filled(caller);
+    await waitUntilListed(caller);
     const { body } = await caller.read({});
     const [plain, packed] = [gunzipSync(body).length / COUNTED_MACHINES, body.length / COUNTED_MACHINES];
     return {
@@ -165,7 +169,7 @@ export const bench = defineBench({
     const market = await setUp(run, database);
     await using api = await startApiProcess({ database, names, env });
     const ours = createListingCaller(api.url, CLIENTS);
-    const filledMs = await filled(ours);
+    const filledMs = await waitUntilListed(ours);
     const whole = await ours.read({});
     const plain = gunzipSync(whole.body).length;
     const folder = await mkdtemp(join(tmpdir(), 'listing-'));
@@ -192,7 +196,7 @@ export const bench = defineBench({
         { unchanged: () => ours.ask({}, etag) },
         { concurrency: CLIENTS },
       );
-      const asked = Object.entries(questions(market)).map(
+      const asked = Object.entries(queryMix(market)).map(
         ([name, question]) => [name, () => ours.ask(question())] as const,
       );
       const filtered = await run.measure(Object.fromEntries(asked), { concurrency: 1 });
@@ -250,7 +254,7 @@ export const bench = defineBench({
 async function memoryOfEmpty(database: TestDatabase, env: Record<string, string>): Promise<number> {
   await using api = await startApiProcess({ database, names: testNames(), env });
   const caller = createListingCaller(api.url, 1);
-  await filled(caller);
+  await waitUntilListed(caller);
   caller.close();
   return residentMib(api.pid);
 }

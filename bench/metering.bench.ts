@@ -2,12 +2,12 @@ import { sweepMeters } from '@millrace/core/metering';
 import { atMost, defineBench, type BenchReport, type CountRun } from '@millrace/kits';
 import { systemClock } from '@millrace/platform/clock';
 import { createLogger } from '@millrace/platform/log';
-import { groupsOf, share, splitBy } from '@millrace/platform/money';
+import { floorDivide, ratio, divideWithRemainder } from '@millrace/platform/money';
 import { outboxShards } from '@millrace/platform/outbox';
 import { ensureUp } from '@millrace/services';
-import { createTestDatabase, databaseAt, type TestDatabase } from '@millrace/testing';
+import { createTestDatabase, databaseWithClock, type TestDatabase } from '@millrace/testing';
 import type { Client } from 'pg';
-import { statementsOf } from './api/statements.ts';
+import { recordStatements } from './api/statements.ts';
 
 const METERS = 1_000_000;
 const METERS_IN_QUICK = 60_000;
@@ -28,7 +28,7 @@ const uuid = (space: number, number: string): string =>
  * the hour after it and the margin. A dollar an hour; every organisation has money for a month.
  */
 function setUp(meters: number): readonly string[] {
-  const organisations = groupsOf(meters, METERS_PER_ORGANISATION);
+  const organisations = floorDivide(meters, METERS_PER_ORGANISATION);
   const rate = '1000000000::bigint';
   const held = '1250000000::bigint';
   return [
@@ -91,9 +91,9 @@ async function counts({ note }: CountRun): Promise<BenchReport> {
     const now = new Date(systemClock.nowMs() - HOUR_MS);
     await fill(database, client, meters, now);
     await client.end();
-    const statements = await statementsOf(async () => {
-      const { posted } = await sweepMeters(databaseAt(database.db, now), { shards: allShards, log });
-      missed += Math.max(0, splitBy(meters, MINUTES)[0] - posted);
+    const statements = await recordStatements(async () => {
+      const { posted } = await sweepMeters(databaseWithClock(database.db, now), { shards: allShards, log });
+      missed += Math.max(0, divideWithRemainder(meters, MINUTES)[0] - posted);
     });
     figures[`statements of a sweep over ${meters} meters`] = statements.length;
     note(`${meters} meters: ${statements.length} statements`);
@@ -139,15 +139,15 @@ export const bench = defineBench({
       const now = new Date(startMs + round * 60_000);
       sweepMs.push(
         await timed(async () => {
-          const report = await sweepMeters(databaseAt(database.db, now), { shards: allShards, log });
+          const report = await sweepMeters(databaseWithClock(database.db, now), { shards: allShards, log });
           posted += report.posted;
           wallets = report.wallets;
         }),
       );
     }
     await client.end();
-    const times = Number(share(middle(sweepMs), middle(bareMs)).toFixed(2));
-    const expected = groupsOf(meters, MINUTES);
+    const times = Number(ratio(middle(sweepMs), middle(bareMs)).toFixed(2));
+    const expected = floorDivide(meters, MINUTES);
     note(`a round posts ${expected} meters and looks at ${wallets} wallets; rounds: ${ROUNDS}`);
     note(`bare, ms: ${bareMs.map(Math.round).join(' ')}; sweep, ms: ${sweepMs.map(Math.round).join(' ')}`);
     return {
@@ -163,7 +163,7 @@ export const bench = defineBench({
         atMost(
           'meters not posted that were due',
           0,
-          Math.max(0, ROUNDS * splitBy(meters, MINUTES)[0] - posted),
+          Math.max(0, ROUNDS * divideWithRemainder(meters, MINUTES)[0] - posted),
         ),
       ],
     };

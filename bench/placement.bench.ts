@@ -1,5 +1,12 @@
-import { place, releaseAllocation, type Placement, type PlacementWish } from '@millrace/core/fleet';
-import { atMost, defineBench, type Bar, type BenchReport, type BenchRun, type Measure } from '@millrace/kits';
+import { place, releaseAllocation, type Placement, type PlacementRequest } from '@millrace/core/fleet';
+import {
+  atMost,
+  defineBench,
+  type BenchAssertion,
+  type BenchReport,
+  type BenchRun,
+  type Measure,
+} from '@millrace/kits';
 import { systemClock } from '@millrace/platform/clock';
 import { postgresConfig } from '@millrace/platform/config';
 import { createDb, type Db } from '@millrace/platform/db';
@@ -11,13 +18,13 @@ import {
   createOrganisation,
   createTestDatabase,
   longDbTimeouts,
-  plantFleet,
+  insertFleet,
   testIds,
   type TestDatabase,
 } from '@millrace/testing';
 import { createRandom } from '@millrace/testing/random';
 import { Pool } from 'pg';
-import { statementsOf } from './api/statements.ts';
+import { recordStatements } from './api/statements.ts';
 
 const CLIENTS = 32;
 /** What a process of the product has unless its operator says otherwise. Callers wait in turn for one. */
@@ -27,15 +34,15 @@ const NODES_IN_CLUSTER = 1_000;
 const FABRIC_SIZE = 32;
 const ORGANISATIONS = 100;
 /** The size that the bar is for, and those that show how the cost grows. */
-const BAR_NODES = 10_000;
-const SIZES = [1_000, BAR_NODES, 100_000];
+const ASSERTED_NODES = 10_000;
+const SIZES = [1_000, ASSERTED_NODES, 100_000];
 const QUICK_SIZES = [1_000];
 /**
  * The bar is for a caller in a process of the product, whose connections are fewer than its callers: it is the time from
  * the call to the commit, the wait for a connection included. It is so many times what a bare insert takes, by the same
  * number of connections or by one for each client, whichever is less.
  */
-const BAR_TIMES = 5;
+const MAX_TIMES_BASELINE = 5;
 /** A gang also locks its nodes and checks that they share a fabric. */
 const PLACE_STATEMENTS = 4;
 const GANG_STATEMENTS = 7;
@@ -43,7 +50,7 @@ const GANG_STATEMENTS = 7;
 const random = createRandom(1);
 
 /** A fleet of which 70 % is sold, each machine with a port: most nodes whole, some in part, as best fit leaves them. */
-const sellMost = `
+const sellMostGpus = `
   with numbered as (
     select node_id, row_number() over (order by node_id) % 20 as place from node_capacity),
   chosen as (
@@ -61,12 +68,12 @@ const sellMost = `
     join lateral (select id from gpus where gpus.node_id = chosen.node_id order by pci_address limit chosen.gpus) as gpu on true`;
 
 const REGION = 'bench-1';
-const bareTable = `
+const baselineTable = `
   create table bare_rows (id uuid primary key, org_id uuid not null, node_id uuid not null, created_at timestamptz not null);
   create index on bare_rows (node_id)`;
 
 /** One way to reach the fleet: so many connections for our code, and as many for the bare driver. */
-interface Stage {
+interface FleetConnections {
   readonly db: Db;
   readonly pool: Pool;
   readonly orgIds: readonly OrgId[];
@@ -74,7 +81,11 @@ interface Stage {
   readonly placeMs: number[];
 }
 
-function openStage(database: TestDatabase, orgIds: readonly OrgId[], connections: number): Stage {
+function openFleetConnections(
+  database: TestDatabase,
+  orgIds: readonly OrgId[],
+  connections: number,
+): FleetConnections {
   const pool = new Pool({ connectionString: database.url, max: connections });
   pool.on('error', () => undefined);
   const db = createDb({
@@ -88,18 +99,18 @@ function openStage(database: TestDatabase, orgIds: readonly OrgId[], connections
   return { db, pool, orgIds, placeMs: [] };
 }
 
-async function closeStage({ db, pool }: Stage): Promise<void> {
+async function closeFleetConnections({ db, pool }: FleetConnections): Promise<void> {
   await db.close();
   await pool.end();
 }
 
 /** What one side has sold, oldest first, and how much of it is kept. */
-interface Kept {
+interface SoldAllocations {
   readonly most: number;
   readonly live: { readonly orgId: OrgId; readonly placement: Placement }[];
 }
 
-function wishOf(stage: Stage, fields: Partial<PlacementWish>): PlacementWish {
+function placementRequest(stage: FleetConnections, fields: Partial<PlacementRequest>): PlacementRequest {
   return {
     orgId: random.pick(stage.orgIds),
     externalId: testIds.nextUuid(),
@@ -122,7 +133,7 @@ function wishOf(stage: Stage, fields: Partial<PlacementWish>): PlacementWish {
 
 async function setUp(database: TestDatabase, nodes: number): Promise<void> {
   for (let planted = 0; planted < nodes; planted += NODES_IN_CLUSTER) {
-    await plantFleet(database.db, {
+    await insertFleet(database.db, {
       nodes: Math.min(NODES_IN_CLUSTER, nodes - planted),
       region: REGION,
       fabricSize: FABRIC_SIZE,
@@ -135,8 +146,8 @@ async function setUp(database: TestDatabase, nodes: number): Promise<void> {
     .query<{ id: string }>('select id from organisations limit 1')
     .then(({ rows }) => rows);
   if (org === undefined) throw new Error('There are organisations.');
-  await client.query(sellMost, [org.id, REGION]);
-  await client.query(bareTable);
+  await client.query(sellMostGpus, [org.id, REGION]);
+  await client.query(baselineTable);
   await client.query('vacuum analyze');
   await client.query('checkpoint');
   await client.end();
@@ -145,10 +156,14 @@ async function setUp(database: TestDatabase, nodes: number): Promise<void> {
 const committed = { name: 'place', isolation: 'read committed' } as const;
 
 /** Places, and gives back what was placed longest ago once enough is sold: only the placing is timed. */
-async function placeAndRelease(stage: Stage, kept: Kept, fields: Partial<PlacementWish>): Promise<void> {
+async function placeAndRelease(
+  stage: FleetConnections,
+  kept: SoldAllocations,
+  fields: Partial<PlacementRequest>,
+): Promise<void> {
   const { db, placeMs } = stage;
   const { live, most } = kept;
-  const wish = wishOf(stage, fields);
+  const wish = placementRequest(stage, fields);
   const startedMs = systemClock.monotonicMs();
   const placement = await db.transaction(committed, (tx) => place(tx, wish));
   placeMs.push(systemClock.monotonicMs() - startedMs);
@@ -160,9 +175,12 @@ async function placeAndRelease(stage: Stage, kept: Kept, fields: Partial<Placeme
   );
 }
 
-async function refused(stage: Stage, fields: Partial<PlacementWish>): Promise<void> {
+async function placeExpectingRefusal(
+  stage: FleetConnections,
+  fields: Partial<PlacementRequest>,
+): Promise<void> {
   const outcome = await stage.db
-    .transaction(committed, (tx) => place(tx, wishOf(stage, fields)))
+    .transaction(committed, (tx) => place(tx, placementRequest(stage, fields)))
     .then(
       () => 'placed',
       (error: unknown) => (isFault(error) ? error.reason : String(error)),
@@ -170,7 +188,7 @@ async function refused(stage: Stage, fields: Partial<PlacementWish>): Promise<vo
   if (outcome !== 'INSUFFICIENT_CAPACITY') throw new Error(`Expected a refusal and got ${outcome}.`);
 }
 
-async function bareInsert({ pool }: Stage): Promise<void> {
+async function insertBaseline({ pool }: FleetConnections): Promise<void> {
   const client = await pool.connect();
   try {
     await client.query('begin');
@@ -201,12 +219,18 @@ const quantile = (values: readonly number[], part: number): number => {
 };
 
 /** Both sides in both ways, round by round in turn, so that whatever disturbs the machine disturbs them alike. */
-async function measureCrowd(run: BenchRun, wide: Stage, pooled: Stage, kept: Kept): Promise<Figures> {
-  const placing = (stage: Stage) => () => placeAndRelease(stage, kept, { gpusPerNode: random.pick(sizes) });
+async function measureConcurrent(
+  run: BenchRun,
+  wide: FleetConnections,
+  pooled: FleetConnections,
+  kept: SoldAllocations,
+): Promise<Figures> {
+  const placing = (stage: FleetConnections) => () =>
+    placeAndRelease(stage, kept, { gpusPerNode: random.pick(sizes) });
   const sides = {
-    [`bare insert, ${CLIENTS} connections`]: () => bareInsert(wide),
+    [`bare insert, ${CLIENTS} connections`]: () => insertBaseline(wide),
     [`place, then release, ${CLIENTS} connections`]: placing(wide),
-    [`bare insert, pool of ${POOL_SIZE}`]: () => bareInsert(pooled),
+    [`bare insert, pool of ${POOL_SIZE}`]: () => insertBaseline(pooled),
     [`place, then release, pool of ${POOL_SIZE}`]: placing(pooled),
   };
   await run.measure(sides, { concurrency: CLIENTS, rounds: 1 });
@@ -237,45 +261,45 @@ async function measureSize(run: BenchRun, nodes: number): Promise<Figures> {
   await setUp(database, nodes);
   run.note(`${nodes} nodes planted in ${Math.round(systemClock.monotonicMs() - startedMs)} ms`);
 
-  const wide = openStage(database, orgIds, CLIENTS);
-  const pooled = openStage(database, orgIds, POOL_SIZE);
-  const machines: Kept = { most: 4 * CLIENTS, live: [] };
-  const gangs: Kept = { most: 8, live: [] };
+  const wide = openFleetConnections(database, orgIds, CLIENTS);
+  const pooled = openFleetConnections(database, orgIds, POOL_SIZE);
+  const machines: SoldAllocations = { most: 4 * CLIENTS, live: [] };
+  const gangs: SoldAllocations = { most: 8, live: [] };
   try {
-    const crowd = await measureCrowd(run, wide, pooled, machines);
+    const crowd = await measureConcurrent(run, wide, pooled, machines);
     const others = await run.measure(
       {
-        'bare insert, one client': () => bareInsert(pooled),
+        'bare insert, one client': () => insertBaseline(pooled),
         'place, then release, one client': () =>
           placeAndRelease(pooled, machines, { gpusPerNode: random.pick(sizes) }),
         'gang of 4, then release': () =>
           placeAndRelease(pooled, gangs, { gpusPerNode: 8, nodeCount: 4, ports: [] }),
-        'refused: nothing of this kind': () => refused(pooled, { gpuType: 'b200' }),
-        'refused: too many GPUs': () => refused(pooled, { gpusPerNode: 9 }),
-        'refused: CUDA too old': () => refused(pooled, { cuda: 1_300 }),
+        'refused: nothing of this kind': () => placeExpectingRefusal(pooled, { gpuType: 'b200' }),
+        'refused: too many GPUs': () => placeExpectingRefusal(pooled, { gpusPerNode: 9 }),
+        'refused: CUDA too old': () => placeExpectingRefusal(pooled, { cuda: 1_300 }),
         'refused gang, every fabric looked at': () =>
-          refused(pooled, { gpusPerNode: 8, nodeCount: FABRIC_SIZE + 1, ports: [] }),
+          placeExpectingRefusal(pooled, { gpusPerNode: 8, nodeCount: FABRIC_SIZE + 1, ports: [] }),
       },
       { concurrency: 1, rounds: 2 },
     );
     return { ...crowd, figures: { ...crowd.figures, ...others } };
   } finally {
-    await closeStage(wide);
-    await closeStage(pooled);
+    await closeFleetConnections(wide);
+    await closeFleetConnections(pooled);
   }
 }
 
 /** Statements of a placement, which must not grow with the fleet. */
 async function counts(): Promise<BenchReport> {
   await ensureUp(['postgres']);
-  const bars: Bar[] = [];
+  const bars: BenchAssertion[] = [];
   for (const nodes of [50, 500]) {
     await using database = await createTestDatabase();
     const orgIds = [await createOrganisation(database.db)];
     await setUp(database, nodes);
-    const stage = openStage(database, orgIds, 1);
-    const count = async (fields: Partial<PlacementWish>): Promise<number> =>
-      (await statementsOf(() => placeAndRelease(stage, { most: 100, live: [] }, fields))).length;
+    const stage = openFleetConnections(database, orgIds, 1);
+    const count = async (fields: Partial<PlacementRequest>): Promise<number> =>
+      (await recordStatements(() => placeAndRelease(stage, { most: 100, live: [] }, fields))).length;
     try {
       const gang = { gpusPerNode: 8, nodeCount: 4, ports: [] };
       bars.push(
@@ -283,7 +307,7 @@ async function counts(): Promise<BenchReport> {
         atMost(`${nodes} nodes: statements of a gang of 4`, GANG_STATEMENTS, await count(gang)),
       );
     } finally {
-      await closeStage(stage);
+      await closeFleetConnections(stage);
     }
   }
   return { figures: Object.fromEntries(bars.map(({ name, value }) => [name, value])), bars };
@@ -303,8 +327,10 @@ export const bench = defineBench({
       const name = (what: string): string => `${nodes} nodes: ${what}`;
       for (const [side, measure] of Object.entries(measured.figures)) figures[name(side)] = measure;
       const times = Number((measured.placeP99Ms / measured.bareP99Ms).toFixed(2));
-      if (nodes === BAR_NODES || run.quick)
-        bars.push(atMost(name(`place p99, pool of ${POOL_SIZE}, times a bare insert`), BAR_TIMES, times));
+      if (nodes === ASSERTED_NODES || run.quick)
+        bars.push(
+          atMost(name(`place p99, pool of ${POOL_SIZE}, times a bare insert`), MAX_TIMES_BASELINE, times),
+        );
     }
     return { figures, bars };
   },

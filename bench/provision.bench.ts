@@ -1,15 +1,15 @@
-import { loginAndCount, newProofKey } from '@millrace/compute/proof';
+import { loginAndCountGpus, newReadinessKey } from '@millrace/compute/proof';
 import { atMost, defineBench, type BenchRun } from '@millrace/kits';
 import { systemClock } from '@millrace/platform/clock';
 import { GPU_TYPE, openRentalStack, REGION, type RentalStack } from '../tests/stack/rental-stack.ts';
-import { plantPrice, rentalPath, seedTenant, type StackTenant } from '../tests/stack/tenant.ts';
-import { connectBareIncus, type BareIncus } from './provision/bare-incus.ts';
+import { insertPrice, rentalPath, seedTenant, type StackTenant } from '../tests/stack/tenant.ts';
+import { connectBaselineIncus, type BaselineIncus } from './provision/bare-incus.ts';
 
 const ROUNDS = 15;
 const QUICK_ROUNDS = 2;
-const BAR_TIMES = 1.25;
+const MAX_TIMES_BASELINE = 1.25;
 const POLL_MS = 20;
-const PATIENCE_MS = 60_000;
+const TIMEOUT_MS = 60_000;
 /** Above the ports that rentals are given. */
 const FIRST_BARE_PORT = 35_000;
 
@@ -18,28 +18,28 @@ const quantile = (values: readonly number[], part: number): number => {
   return Math.round(sorted[Math.floor(sorted.length * part)] ?? 0);
 };
 
-interface Sides {
+interface Variants {
   readonly stack: RentalStack;
-  readonly bare: BareIncus;
+  readonly bare: BaselineIncus;
   readonly tenant: StackTenant;
 }
 
 /** From the order to the moment at which the tenant reads Running, which is after a proof with two logins. */
-async function ofMillrace({ tenant }: Sides): Promise<number> {
+async function provisionWithMillrace({ tenant }: Variants): Promise<number> {
   const beganMs = systemClock.monotonicMs();
   const wish = { gpuCount: 1, gpuType: GPU_TYPE, region: REGION };
   const made = await tenant.call('POST', '/v2/on-demand/virtual-machine-rentals', { body: wish });
   if (made.status !== 200) throw new Error(`It was refused: ${JSON.stringify(made.json)}`);
   const { id } = made.json as { id: number };
-  await until(tenant, id, 'Running');
+  await waitForStatus(tenant, id, 'Running');
   const tookMs = systemClock.monotonicMs() - beganMs;
   await tenant.call('POST', '/v2/on-demand/virtual-machine-rentals/terminate', { body: { rentalId: id } });
-  await until(tenant, id, 'Terminated');
+  await waitForStatus(tenant, id, 'Terminated');
   return tookMs;
 }
 
-async function until(tenant: StackTenant, id: number, status: string): Promise<void> {
-  const endMs = systemClock.monotonicMs() + PATIENCE_MS;
+async function waitForStatus(tenant: StackTenant, id: number, status: string): Promise<void> {
+  const endMs = systemClock.monotonicMs() + TIMEOUT_MS;
   while (systemClock.monotonicMs() < endMs) {
     const answer = await tenant.call('GET', rentalPath(id));
     const rental = answer.json as { readonly status: string };
@@ -47,15 +47,15 @@ async function until(tenant: StackTenant, id: number, status: string): Promise<v
     if (rental.status === 'Failed') throw new Error(JSON.stringify(rental));
     await systemClock.sleep(POLL_MS);
   }
-  throw new Error(`Rental ${id} is not ${status} after ${PATIENCE_MS} ms.`);
+  throw new Error(`Rental ${id} is not ${status} after ${TIMEOUT_MS} ms.`);
 }
 
 /** The same machine by hand: create, key, start, and the same login until it lets us in. */
-async function ofBareIncus({ stack, bare }: Sides, nth: number): Promise<number> {
+async function provisionWithBaseline({ stack, bare }: Variants, nth: number): Promise<number> {
   const member = stack.incus.members[nth % stack.incus.members.length];
   if (member === undefined) throw new Error('The cluster has no members.');
-  const { privateKey, publicKey } = newProofKey();
-  const inventory = await stack.engine.readInventory(AbortSignal.timeout(PATIENCE_MS));
+  const { privateKey, publicKey } = newReadinessKey();
+  const inventory = await stack.engine.readInventory(AbortSignal.timeout(TIMEOUT_MS));
   const gpus = inventory.nodes.find(({ name }) => name === member.name)?.hardware?.gpus ?? [];
   const machine = {
     name: `bare-${nth}`,
@@ -70,9 +70,9 @@ async function ofBareIncus({ stack, bare }: Sides, nth: number): Promise<number>
   await bare.create(machine);
   const target = { host: machine.address, port: machine.port, user: 'root', privateKey, hostKey: null };
   for (;;) {
-    const look = await loginAndCount(target, AbortSignal.timeout(PATIENCE_MS));
+    const look = await loginAndCountGpus(target, AbortSignal.timeout(TIMEOUT_MS));
     if (look.outcome === 'in') break;
-    if (systemClock.monotonicMs() - beganMs > PATIENCE_MS) throw new Error(look.detail);
+    if (systemClock.monotonicMs() - beganMs > TIMEOUT_MS) throw new Error(look.detail);
     await systemClock.sleep(POLL_MS);
   }
   const tookMs = systemClock.monotonicMs() - beganMs;
@@ -80,14 +80,15 @@ async function ofBareIncus({ stack, bare }: Sides, nth: number): Promise<number>
   return tookMs;
 }
 
-async function measure(run: BenchRun, sides: Sides): Promise<{ millrace: number[]; bare: number[] }> {
+async function measure(run: BenchRun, sides: Variants): Promise<{ millrace: number[]; bare: number[] }> {
   const [millrace, bare]: [number[], number[]] = [[], []];
   // The first of each unpacks the image and compiles the code.
-  await ofMillrace(sides);
-  for (let nth = 0; nth < sides.stack.incus.members.length; nth += 1) await ofBareIncus(sides, 1_000 + nth);
+  await provisionWithMillrace(sides);
+  for (let nth = 0; nth < sides.stack.incus.members.length; nth += 1)
+    await provisionWithBaseline(sides, 1_000 + nth);
   for (let nth = 0; nth < (run.quick ? QUICK_ROUNDS : ROUNDS); nth += 1) {
-    bare.push(await ofBareIncus(sides, nth));
-    millrace.push(await ofMillrace(sides));
+    bare.push(await provisionWithBaseline(sides, nth));
+    millrace.push(await provisionWithMillrace(sides));
   }
   return { millrace, bare };
 }
@@ -99,9 +100,9 @@ export const bench = defineBench({
   counts: null,
   async run(run) {
     const stack = await openRentalStack();
-    const bare = connectBareIncus(stack.incus);
+    const bare = connectBaselineIncus(stack.incus);
     try {
-      await plantPrice(stack);
+      await insertPrice(stack);
       const sides = { stack, bare, tenant: await seedTenant(stack, 1_000) };
       const took = await measure(run, sides);
       const [ours, theirs] = [quantile(took.millrace, 0.5), quantile(took.bare, 0.5)];
@@ -112,7 +113,7 @@ export const bench = defineBench({
           'bare Incus and a login, p50 ms': theirs,
           'bare Incus and a login, slowest ms': quantile(took.bare, 0.99),
         },
-        bars: [atMost('POST to Running, p50 ms', Math.round(theirs * BAR_TIMES), ours)],
+        bars: [atMost('POST to Running, p50 ms', Math.round(theirs * MAX_TIMES_BASELINE), ours)],
       };
     } finally {
       bare.close();

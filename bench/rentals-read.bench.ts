@@ -12,17 +12,17 @@ import { ensureUp } from '@millrace/services';
 import {
   createTenant,
   createTestDatabase,
-  plantFleet,
-  plantRentals,
+  insertFleet,
+  insertRentals,
   startApiProcess,
   testNames,
-  type PlantedRental,
+  type InsertedRental,
   type TestDatabase,
 } from '@millrace/testing';
 import { createRandom } from '@millrace/testing/random';
 import { Pool } from 'pg';
 import { seedOrganisation, startApiFixture, type SeededOrganisation } from '../apps/api/src/fixture.ts';
-import { fewestStatementsOf } from './api/statements.ts';
+import { minStatementCount } from './api/statements.ts';
 
 /** Live rentals of one organisation, and of the others around it. */
 const OWN = 10_000;
@@ -30,32 +30,32 @@ const OTHERS = 90_000;
 const ORGANISATIONS = 90;
 const QUICK_PART = 10;
 const PAGE = 100;
-const CROWD = 8;
+const CONCURRENCY = 8;
 /** A page is read with as many statements as one rental is, however long it is. */
 const STATEMENTS = 7;
 
 const list = '/v2/on-demand/virtual-machine-rentals';
 const random = createRandom(1);
 
-interface Stage {
+interface ReadSetup {
   readonly database: TestDatabase;
   readonly reader: SeededOrganisation;
-  readonly rentals: readonly PlantedRental[];
+  readonly rentals: readonly InsertedRental[];
 }
 
-async function setUp(run: BenchRun, database: TestDatabase): Promise<Stage> {
+async function setUp(run: BenchRun, database: TestDatabase): Promise<ReadSetup> {
   const { db } = database;
   const part = run.quick ? QUICK_PART : 1;
   const startedMs = systemClock.monotonicMs();
-  const fleet = await plantFleet(db, { nodes: 500 });
+  const fleet = await insertFleet(db, { nodes: 500 });
   for (let made = 0; made < ORGANISATIONS / part; made += 1) {
     const { orgId, ownerId: userId } = await createTenant(db);
-    await plantRentals(db, { ...fleet, orgId, userId, live: OTHERS / ORGANISATIONS, brief: true });
+    await insertRentals(db, { ...fleet, orgId, userId, live: OTHERS / ORGANISATIONS, brief: true });
   }
   const reader = await seedOrganisation(db);
   const { id: orgId } = reader.organisation;
   const userId = ownerOf(reader);
-  const rentals = await plantRentals(db, { ...fleet, orgId, userId, live: OWN / part, ended: OWN / part });
+  const rentals = await insertRentals(db, { ...fleet, orgId, userId, live: OWN / part, ended: OWN / part });
   const client = await database.connect();
   await client.query('vacuum analyze');
   await client.query('checkpoint');
@@ -73,9 +73,9 @@ function ownerOf({ owner }: Pick<SeededOrganisation, 'owner'>): UserId {
 /** How many statements a request sends once its key is known. */
 async function countStatements(): Promise<Record<string, number>> {
   await using fixture = await startApiFixture();
-  const fleet = await plantFleet(fixture.db, { nodes: 1 });
+  const fleet = await insertFleet(fixture.db, { nodes: 1 });
   const { organisation, owner } = await seedOrganisation(fixture.db);
-  const planted = await plantRentals(fixture.db, {
+  const planted = await insertRentals(fixture.db, {
     ...fleet,
     orgId: organisation.id,
     userId: ownerOf({ owner }),
@@ -83,7 +83,7 @@ async function countStatements(): Promise<Record<string, number>> {
   });
   const { key } = owner;
   const count = (path: string): Promise<number> =>
-    fewestStatementsOf(() => fixture.call({ method: 'GET', path, key }));
+    minStatementCount(() => fixture.call({ method: 'GET', path, key }));
   return {
     'list, page of 100': await count(`${list}?limit=${PAGE}`),
     'list, page of 1': await count(`${list}?limit=1`),
@@ -92,12 +92,12 @@ async function countStatements(): Promise<Record<string, number>> {
 }
 
 /** The same rows by the bare driver: the rental's own, without what belongs to it. */
-const barePage = {
+const baselinePage = {
   name: 'bare-page',
   text: `select * from rentals where org_id = $1 and mode = 'live' and kind = 'virtual-machine' and status = 'Running'
             and status <> 'Terminated' order by id desc limit $2`,
 };
-const bareOne = { name: 'bare-one', text: 'select * from rentals where wire_id = $1' };
+const baselineOne = { name: 'bare-one', text: 'select * from rentals where wire_id = $1' };
 
 async function get(url: string, key: string): Promise<{ readonly nextCursor?: string | null }> {
   const answer = await fetch(url, { headers: { authorization: `Bearer ${key}` } });
@@ -141,24 +141,24 @@ export const bench = defineBench({
     };
     await using api = await startApiProcess({ database, names: testNames(), env });
     run.pinServer(api.pid);
-    const pool = new Pool({ connectionString: database.url, max: CROWD });
+    const pool = new Pool({ connectionString: database.url, max: CONCURRENCY });
     pool.on('error', () => undefined);
     const org = toUuid(reader.organisation.id);
     const { key } = reader.owner;
     const sides = {
-      'bare select of 100': () => pool.query({ ...barePage, values: [org, PAGE] }),
+      'bare select of 100': () => pool.query({ ...baselinePage, values: [org, PAGE] }),
       'list, page of 100': () => get(`${api.url}${list}?limit=${PAGE}`, key),
-      'bare select of one': () => pool.query({ ...bareOne, values: [random.pick(rentals).wireId] }),
+      'bare select of one': () => pool.query({ ...baselineOne, values: [random.pick(rentals).wireId] }),
       'one rental': () => get(`${api.url}/v2/on-demand/rentals/${random.pick(rentals).wireId}`, key),
     };
     try {
       const alone = await run.measure(sides, { concurrency: 1 });
-      const crowd = await run.measure(sides, { concurrency: CROWD });
+      const crowd = await run.measure(sides, { concurrency: CONCURRENCY });
       const { all } = await run.measure({ all: () => walk(api.url, key) }, { concurrency: 1, rounds: 5 });
       return {
         figures: {
           ...prefixed('1 client: ', alone),
-          ...prefixed(`${CROWD} clients: `, crowd),
+          ...prefixed(`${CONCURRENCY} clients: `, crowd),
           [`all ${rentals.length} by pages of ${PAGE}`]: all,
           ...counted.figures,
         },

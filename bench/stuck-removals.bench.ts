@@ -6,8 +6,8 @@ import { ensureUp } from '@millrace/services';
 import {
   createTenant,
   createTestDatabase,
-  plantFleet,
-  plantRentals,
+  insertFleet,
+  insertRentals,
   startWorkerProcess,
   testNames,
   type TestDatabase,
@@ -20,7 +20,7 @@ const WINDOW_MS = 120_000;
 const QUICK_WINDOW_MS = 20_000;
 /** The first seconds of a worker compile its code and connect it. */
 const WARM_UP_MS = 15_000;
-const BAR_PERCENT = 5;
+const MAX_CORE_PERCENT = 5;
 /** Linux counts the CPU time of processes in hundredths of a second. */
 const MS_PER_TICK = 10;
 
@@ -40,7 +40,7 @@ async function corePercent(worker: WorkerProcess, windowMs: number): Promise<num
 }
 
 /** As the rows are after hours of silence: each removal has failed often, and its next try is somewhere within the hour. */
-async function plantStuck(database: TestDatabase, clusterId: ClusterId): Promise<void> {
+async function insertStuckRentals(database: TestDatabase, clusterId: ClusterId): Promise<void> {
   const client = await database.connect();
   await client.query(
     `update rentals set status = 'Terminating', task = 'release', task_deadline_at = created_at, end_accepted_at = created_at,
@@ -59,7 +59,7 @@ async function plantStuck(database: TestDatabase, clusterId: ClusterId): Promise
   await client.end();
 }
 
-async function triesOf(database: TestDatabase): Promise<number> {
+async function attemptCount(database: TestDatabase): Promise<number> {
   const client = await database.connect();
   const { rows } = await client.query<{ tries: string }>('select sum(tries) as tries from rental_machines');
   await client.end();
@@ -71,7 +71,7 @@ async function measure(run: BenchRun): Promise<{ idle: number; stuck: number; ro
   const windowMs = run.quick ? QUICK_WINDOW_MS : WINDOW_MS;
   const database = await createTestDatabase();
   try {
-    const fleet = await plantFleet(database.db, { nodes: 130, driver: 'incus' });
+    const fleet = await insertFleet(database.db, { nodes: 130, driver: 'incus' });
     const client = await database.connect();
     // Nothing listens there.
     await client.query(
@@ -82,12 +82,12 @@ async function measure(run: BenchRun): Promise<{ idle: number; stuck: number; ro
     await systemClock.sleep(WARM_UP_MS);
     const idle = await corePercent(worker, windowMs);
     const { orgId, ownerId: userId } = await createTenant(database.db);
-    await plantRentals(database.db, { ...fleet, orgId, userId, live: REMOVALS, brief: true });
-    await plantStuck(database, fleet.clusterId);
+    await insertRentals(database.db, { ...fleet, orgId, userId, live: REMOVALS, brief: true });
+    await insertStuckRentals(database, fleet.clusterId);
     await systemClock.sleep(WARM_UP_MS);
-    const before = await triesOf(database);
+    const before = await attemptCount(database);
     const stuck = await corePercent(worker, windowMs);
-    return { idle, stuck, rounds: (await triesOf(database)) - before };
+    return { idle, stuck, rounds: (await attemptCount(database)) - before };
   } finally {
     await database.drop();
   }
@@ -107,7 +107,7 @@ export const bench = defineBench({
         'stuck removals alone, % of a core': cost,
         'removals tried in the window': rounds,
       },
-      bars: [atMost('stuck removals alone, % of a core', BAR_PERCENT, cost)],
+      bars: [atMost('stuck removals alone, % of a core', MAX_CORE_PERCENT, cost)],
     };
   },
 });

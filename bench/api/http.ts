@@ -1,6 +1,6 @@
 import { Agent, request } from 'node:http';
 
-export interface Ask {
+export interface RequestOptions {
   readonly method?: 'GET' | 'POST';
   readonly key?: string;
   readonly body?: unknown;
@@ -10,7 +10,7 @@ export interface Ask {
 /** Sends requests over connections that stay open, and throws for any status but the expected one. */
 export function createCaller(baseUrl: string, connections: number) {
   const agent = new Agent({ keepAlive: true, maxSockets: connections });
-  const call = (path: string, expected: number, ask: Ask = {}): Promise<void> =>
+  const call = (path: string, expected: number, ask: RequestOptions = {}): Promise<void> =>
     new Promise((resolve, reject) => {
       const outgoing = request(`${baseUrl}${path}`, {
         agent,

@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 
 /** The SQL that `work` sends. The driver sends one statement at a time, so each of them is one round trip. */
-export async function statementsOf(work: () => Promise<unknown>): Promise<readonly string[]> {
+export async function recordStatements(work: () => Promise<unknown>): Promise<readonly string[]> {
   const sent: string[] = [];
   const original = Client.prototype.query;
   const record = function (this: Client, ...args: unknown[]): unknown {
@@ -18,19 +18,19 @@ export async function statementsOf(work: () => Promise<unknown>): Promise<readon
   return sent;
 }
 
-const TRIES = 9;
+const ATTEMPTS = 9;
 
 /**
  * How many statements a request sends while its key is cached: the fewest of several attempts, since on a slow machine the key
  * may have to be read again in between. Refused requests do not count, since they may send fewer statements.
  */
-export async function fewestStatementsOf(
+export async function minStatementCount(
   request: (attempt: number) => Promise<{ readonly status: number }>,
 ): Promise<number> {
   let fewest = Infinity;
-  for (let attempt = 0; attempt < TRIES; attempt += 1) {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     let isAnswered = false;
-    const statements = await statementsOf(async () => {
+    const statements = await recordStatements(async () => {
       isAnswered = (await request(attempt)).status < 300;
     });
     if (isAnswered) fewest = Math.min(fewest, statements.length);

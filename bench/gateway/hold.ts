@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { atMost, type Bar, type BenchRun } from '@millrace/kits';
-import type { RawClient, Seen } from './raw-client.ts';
+import { atMost, type BenchAssertion, type BenchRun } from '@millrace/kits';
+import type { RawClient, RawResponse } from './raw-client.ts';
 import type { Gateway } from './sides.ts';
 
 /** Many streams at once, each slow as a real one: what they cost in memory, and that it does not grow. */
@@ -11,9 +11,9 @@ const STREAMS = 1_000;
 const STEP = 50;
 const STEP_MS = 100;
 
-export interface Held {
+export interface OpenStreamsReport {
   readonly figures: Readonly<Record<string, number>>;
-  readonly bars: readonly Bar[];
+  readonly bars: readonly BenchAssertion[];
 }
 
 function residentMib(pid: number): number {
@@ -25,15 +25,15 @@ const middle = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 
 /** `clientOf` gives a client whose streams have so many chunks, 100 ms apart. */
-export async function holdStreams(
+export async function measureOpenStreams(
   run: BenchRun,
   gateway: Gateway,
   clientOf: (chunks: number) => RawClient,
-): Promise<Held> {
+): Promise<OpenStreamsReport> {
   const seconds = run.quick ? 6 : 40;
   const idle = residentMib(gateway.pid);
   const client = clientOf(seconds * 10);
-  const streams: Promise<Seen>[] = [];
+  const streams: Promise<RawResponse>[] = [];
   while (streams.length < STREAMS) {
     for (let nth = 0; nth < STEP; nth += 1) streams.push(client.ask());
     await sleep(STEP_MS);

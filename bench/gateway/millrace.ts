@@ -6,12 +6,12 @@ import {
   seedInferenceTenant,
   seedOperator,
 } from '../../tests/stack/inference-tenant.ts';
-import { MODEL, type Gateway, type Started } from './sides.ts';
+import { MODEL, type Gateway, type StartedGateway } from './sides.ts';
 
 const PRICES = { prompt_token: 1_000, cached_prompt_token: 100, completion_token: 5_000 };
 const BALANCE_NANO_USD = 1_000_000_000_000_000n;
 
-export interface StartedMillrace extends Started {
+export interface StartedMillrace extends StartedGateway {
   /** Scripts that the Valkey of the credit leases has run so far, by its own count. */
   scriptCalls(): Promise<number>;
 }

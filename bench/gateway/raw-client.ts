@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 
 /** One answer as a client saw it. */
-export interface Seen {
+export interface RawResponse {
   readonly status: number;
   /** From sending to the first byte of the body. */
   readonly firstMs: number;
@@ -11,7 +11,7 @@ export interface Seen {
 }
 
 export interface RawClient {
-  ask(): Promise<Seen>;
+  ask(): Promise<RawResponse>;
   close(): void;
 }
 
@@ -46,7 +46,7 @@ export function createRawClient(request: RawRequest): RawClient {
     all.add(connection);
     return connection;
   };
-  const exchange = async (connection: Connection): Promise<Seen> => {
+  const exchange = async (connection: Connection): Promise<RawResponse> => {
     const seen = await connection.exchange(bytes);
     if (connection.isOpen()) idle.push(connection);
     return seen;
@@ -75,7 +75,7 @@ export function createRawClient(request: RawRequest): RawClient {
 }
 
 interface Connection {
-  exchange(bytes: Buffer): Promise<Seen>;
+  exchange(bytes: Buffer): Promise<RawResponse>;
   isOpen(): boolean;
   close(): void;
 }
@@ -83,7 +83,7 @@ interface Connection {
 /** What is being waited for: the head first, then so many bytes or the last chunk. */
 interface Pending {
   readonly startedMs: number;
-  readonly resolve: (seen: Seen) => void;
+  readonly resolve: (seen: RawResponse) => void;
   readonly reject: (error: Error) => void;
   head: Buffer | null;
   status: number;

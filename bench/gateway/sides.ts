@@ -12,13 +12,13 @@ export interface Gateway {
   readonly model: string;
 }
 
-export interface Started extends Gateway {
+export interface StartedGateway extends Gateway {
   /** What its processes have said: for a failure. */
   output(): string;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-function started(process: TestProcess, gateway: Omit<Gateway, 'pid' | 'name'>): Started {
+function started(process: TestProcess, gateway: Omit<Gateway, 'pid' | 'name'>): StartedGateway {
   const { name, pid } = process;
   return { name, pid, ...gateway, output: process.output, [Symbol.asyncDispose]: () => process.crash() };
 }
@@ -26,7 +26,7 @@ function started(process: TestProcess, gateway: Omit<Gateway, 'pid' | 'name'>): 
 export const MODEL = 'double';
 
 /** A double of an engine: nothing of what is measured happens in it. */
-export async function startUpstreamDouble(): Promise<Started> {
+export async function startUpstreamDouble(): Promise<StartedGateway> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const process = await startProcess({
@@ -39,7 +39,7 @@ export async function startUpstreamDouble(): Promise<Started> {
   return started(process, { url, headers: {}, model: MODEL });
 }
 
-export async function startBare(upstream: Gateway): Promise<Started> {
+export async function startBaseline(upstream: Gateway): Promise<StartedGateway> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const process = await startProcess({
@@ -53,7 +53,7 @@ export async function startBare(upstream: Gateway): Promise<Started> {
 }
 
 /** Portkey's open-source gateway as it comes, told where to go by its headers. */
-export async function startPortkey(upstream: Gateway): Promise<Started> {
+export async function startPortkey(upstream: Gateway): Promise<StartedGateway> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const require = createRequire(import.meta.url);

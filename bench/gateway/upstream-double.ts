@@ -39,16 +39,16 @@ const whole = (body: string, type = 'application/json'): Buffer =>
   );
 
 /** One event as one chunk of HTTP, so that each is a write of its own. */
-const framed = (event: string): Buffer => {
+const toChunk = (event: string): Buffer => {
   const text = `data: ${event}\n\n`;
   return Buffer.from(`${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`);
 };
 
-type Dialect = 'plain' | 'asked' | 'counting';
+type StreamFormat = 'plain' | 'asked' | 'counting';
 const written = new Map<string, readonly Buffer[]>();
 
 /** A stream of so many chunks with something in them, between the head and the end. */
-function streamOf(dialect: Dialect, chunks: number): readonly Buffer[] {
+function streamOf(dialect: StreamFormat, chunks: number): readonly Buffer[] {
   const name = `${dialect} ${chunks}`;
   const found = written.get(name);
   if (found !== undefined) return found;
@@ -67,7 +67,7 @@ function streamOf(dialect: Dialect, chunks: number): readonly Buffer[] {
     chunk({}, 'stop', chunks),
     ...(dialect === 'plain' ? [] : [JSON.stringify(last)]),
     '[DONE]',
-  ].map(framed);
+  ].map(toChunk);
   written.set(name, frames);
   return frames;
 }
@@ -82,7 +82,7 @@ const answers = {
   metrics: whole('vllm:num_requests_running 0\nvllm:num_requests_waiting 0\n', 'text/plain'),
 };
 
-function play(socket: Socket, frames: readonly Buffer[], paceMs: number): void {
+function writeFrames(socket: Socket, frames: readonly Buffer[], paceMs: number): void {
   socket.write(head);
   let next = 0;
   const step = (): void => {
@@ -97,7 +97,7 @@ function play(socket: Socket, frames: readonly Buffer[], paceMs: number): void {
   step();
 }
 
-function dialectOf(body: Buffer): Dialect {
+function dialectOf(body: Buffer): StreamFormat {
   if (body.includes('"continuous_usage_stats":true')) return 'counting';
   return body.includes('"include_usage":true') ? 'asked' : 'plain';
 }
@@ -113,7 +113,7 @@ function answer(socket: Socket, line: string, body: Buffer): void {
     return;
   }
   const chunks = Number(/chunks=(\d+)/.exec(text)?.[1] ?? 64);
-  play(socket, streamOf(dialectOf(body), chunks), Number(/pace=(\d+)/.exec(text)?.[1] ?? 0));
+  writeFrames(socket, streamOf(dialectOf(body), chunks), Number(/pace=(\d+)/.exec(text)?.[1] ?? 0));
 }
 
 function serve(socket: Socket): void {

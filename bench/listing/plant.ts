@@ -1,5 +1,5 @@
 import { toUuid, type NodeId, type OrgId, type SupplierId } from '@millrace/platform/ids';
-import { createTenant, plantSupplier, testIds, type TestDatabase } from '@millrace/testing';
+import { createTenant, insertSupplier, testIds, type TestDatabase } from '@millrace/testing';
 import { createRandom } from '@millrace/testing/random';
 import type { Client } from 'pg';
 
@@ -29,9 +29,9 @@ const cpus = [
   'Intel(R) Xeon(R) Platinum 8480+',
 ];
 const PROVIDER = 'bench-marketplace';
-const AT_ONCE = 2_500;
+const CHUNK_SIZE = 2_500;
 
-export interface PlantedMarket {
+export interface InsertedMarket {
   readonly nodeIds: readonly NodeId[];
   readonly supplierIds: readonly SupplierId[];
 }
@@ -42,10 +42,10 @@ interface Supplier {
   readonly token: string;
 }
 
-export async function plantMarket(
+export async function insertMarket(
   database: TestDatabase,
   options: { readonly machines: number; readonly suppliers: number },
-): Promise<PlantedMarket> {
+): Promise<InsertedMarket> {
   const random = createRandom(2);
   const at = new Date();
   const client = await database.connect();
@@ -56,11 +56,12 @@ export async function plantMarket(
   await client.query(sql`insert into provider_regions (provider_id, region, custom_ports, updated_at)
     select ${PROVIDER}, region, true, ${at} from unnest(${[...regions]}::text[]) as named (region)`);
   const suppliers: Supplier[] = [];
-  for (let made = 0; made < options.suppliers; made += 1) suppliers.push(await plantOne(database, client));
+  for (let made = 0; made < options.suppliers; made += 1)
+    suppliers.push(await insertListedSupplier(database, client));
   const tenant = await createTenant(database.db);
   const nodeIds: NodeId[] = [];
-  for (let planted = 0; planted < options.machines; planted += AT_ONCE) {
-    const machines = Array.from({ length: Math.min(AT_ONCE, options.machines - planted) }, () => {
+  for (let planted = 0; planted < options.machines; planted += CHUNK_SIZE) {
+    const machines = Array.from({ length: Math.min(CHUNK_SIZE, options.machines - planted) }, () => {
       const kind = random.pick(models);
       const gpus = random.pick([1, 2, 4, 8]);
       return {
@@ -88,9 +89,9 @@ export async function plantMarket(
   return { nodeIds, supplierIds: suppliers.map(({ id }) => id) };
 }
 
-async function plantOne({ db }: TestDatabase, client: Client): Promise<Supplier> {
+async function insertListedSupplier({ db }: TestDatabase, client: Client): Promise<Supplier> {
   const { orgId, ownerId } = await createTenant(db);
-  const id = await plantSupplier(db, { orgId });
+  const id = await insertSupplier(db, { orgId });
   const token = toUuid(testIds.next('jtk'));
   await client.query(sql`
     insert into supplier_join_tokens (id, supplier_id, org_id, description, cluster_name, region, max_machines, secret_hash,

@@ -1,6 +1,6 @@
 import { place, releaseAllocation } from '@millrace/core/fleet';
-import { atMost, type Bar, type BenchRun } from '@millrace/kits';
-import { createOrganisation, createTestDatabase, plantFleet, testIds } from '@millrace/testing';
+import { atMost, type BenchAssertion, type BenchRun } from '@millrace/kits';
+import { createOrganisation, createTestDatabase, insertFleet, testIds } from '@millrace/testing';
 
 const NODES = 1_000;
 const REGION = 'bench-sales';
@@ -8,13 +8,13 @@ const SALES_IN_TURN = 200;
 const TURNS = 20;
 const QUICK_TURNS = 2;
 /** What the listing may add to the sale of a machine that is not on it. */
-const MOST_TIMES = 1.03;
+const MAX_SLOWDOWN = 1.03;
 
 const committed = { name: 'sell', isolation: 'read committed' } as const;
 
 export interface Sales {
   readonly figures: Readonly<Record<string, number>>;
-  readonly bars: readonly Bar[];
+  readonly bars: readonly BenchAssertion[];
 }
 
 /**
@@ -26,7 +26,7 @@ export async function measureSales(run: BenchRun): Promise<Sales> {
   await using database = await createTestDatabase({ isSynced: true, poolSize: 1 });
   const { db } = database;
   const orgId = await createOrganisation(db);
-  await plantFleet(db, { nodes: NODES, region: REGION, watchedAt: new Date(Date.now() + 3_600_000) });
+  await insertFleet(db, { nodes: NODES, region: REGION, watchedAt: new Date(Date.now() + 3_600_000) });
   const client = await database.connect();
   await client.query('vacuum analyze');
   const sell = async (): Promise<number> => {
@@ -74,7 +74,7 @@ export async function measureSales(run: BenchRun): Promise<Sales> {
     bars: [
       atMost(
         'a sale elsewhere, times one without the listing',
-        MOST_TIMES,
+        MAX_SLOWDOWN,
         Math.round((withListing / without) * 1000) / 1000,
       ),
     ],

@@ -4,7 +4,7 @@ import type { IncusClusterEndpoints } from '@millrace/services';
 
 /** A machine on Incus as somebody makes it by hand: four calls, and nothing that Millrace adds. */
 
-export interface BareMachine {
+export interface BaselineMachine {
   readonly name: string;
   readonly member: string;
   readonly address: string;
@@ -13,16 +13,16 @@ export interface BareMachine {
   readonly publicKey: string;
 }
 
-export interface BareIncus {
+export interface BaselineIncus {
   /** Made, keyed and started: the engine says that it runs. */
-  create(machine: BareMachine): Promise<void>;
+  create(machine: BaselineMachine): Promise<void>;
   remove(name: string): Promise<void>;
   close(): void;
 }
 
 const CALL_TIMEOUT_MS = 60_000;
 
-export function connectBareIncus(cluster: IncusClusterEndpoints): BareIncus {
+export function connectBaselineIncus(cluster: IncusClusterEndpoints): BaselineIncus {
   const [entry] = cluster.members;
   if (entry === undefined) throw new Error('The cluster has no members.');
   const agent = new Agent({

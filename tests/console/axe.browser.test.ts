@@ -3,9 +3,15 @@ import { createRequire } from 'node:module';
 import type { AxeResults } from 'axe-core';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { narrow, openBrowser, wide, type ColorScheme, type TestBrowser } from './browser.ts';
+import {
+  mobileViewport,
+  openBrowser,
+  desktopViewport,
+  type ColorScheme,
+  type TestBrowser,
+} from './browser.ts';
 import { openConsoleStack, type ConsoleStack } from './console-stack.ts';
-import { addressOf, nameOf, openTab, settled } from './look.ts';
+import { pagePath, pageName, openTab, waitUntilLoaded } from './look.ts';
 import { pages, type ConsolePage } from './pages.ts';
 import { seedConsole, type Seeded } from './seed.ts';
 
@@ -29,11 +35,11 @@ async function troublesOf(page: Page, scheme: ColorScheme): Promise<readonly str
 }
 
 async function pixelsBeyond(page: Page): Promise<readonly string[]> {
-  await page.setViewportSize(narrow);
+  await page.setViewportSize(mobileViewport);
   const beyond = await page.evaluate<number>(
     'document.documentElement.scrollWidth - document.documentElement.clientWidth',
   );
-  await page.setViewportSize(wide);
+  await page.setViewportSize(desktopViewport);
   return beyond > 0 ? [`${String(beyond)} pixels beyond the right edge at 360`] : [];
 }
 
@@ -60,11 +66,11 @@ test.each([...tabs])(
     await openTab(
       browser,
       { stack, seeded, page: first },
-      { viewport: wide },
+      { viewport: desktopViewport },
       async ({ page: tab, goto }) => {
         const open = async (page: ConsolePage): Promise<void> => {
-          await goto(addressOf(page, seeded));
-          await settled(tab);
+          await goto(pagePath(page, seeded));
+          await waitUntilLoaded(tab);
           await page.prepare?.(tab);
           // By the debugger, which the policy of the page does not concern.
           await tab.evaluate(axe);
@@ -81,7 +87,7 @@ test.each([...tabs])(
           }
           const troubles = [...light, ...dark, ...(await pixelsBeyond(tab))];
           await tab.emulateMedia({ colorScheme: 'light' });
-          if (troubles.length > 0) found[nameOf(page)] = troubles;
+          if (troubles.length > 0) found[pageName(page)] = troubles;
         }
       },
     );

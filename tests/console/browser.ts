@@ -11,36 +11,36 @@ import { expect } from 'vitest';
 
 export type ColorScheme = 'light' | 'dark';
 
-export const wide = { width: 1280, height: 800 } as const;
+export const desktopViewport = { width: 1280, height: 800 } as const;
 /** The narrowest screen that everything has to fit on. */
-export const narrow = { width: 360, height: 740 } as const;
+export const mobileViewport = { width: 360, height: 740 } as const;
 
-export interface VisitOptions {
+export interface TabOptions {
   /** Where the api is that serves the console. */
   readonly url: string;
   readonly colorScheme?: ColorScheme;
   readonly viewport?: { readonly width: number; readonly height: number };
   /** A session that was begun before: what `Visit.session()` gave. */
-  readonly session?: Session;
+  readonly session?: StorageState;
   /** What may go wrong: troubles that match are no failure. */
   readonly expected?: readonly RegExp[];
 }
 
-export type Session = Awaited<ReturnType<BrowserContext['storageState']>>;
+export type StorageState = Awaited<ReturnType<BrowserContext['storageState']>>;
 
-export interface Visit {
+export interface TabSession {
   readonly page: Page;
   readonly context: BrowserContext;
   /** From now on, a trouble that matches is no failure. */
   expect(trouble: RegExp): void;
   /** Opens a page of the console, by its path below /console. */
   goto(path: string): Promise<void>;
-  session(): Promise<Session>;
+  session(): Promise<StorageState>;
 }
 
 export interface TestBrowser extends AsyncDisposable {
   /** Opens a tab with cookies of its own, and closes it afterwards. What failed is kept in `.millrace/console-failures`. */
-  visit<T>(options: VisitOptions, act: (visit: Visit) => Promise<T>): Promise<T>;
+  visit<T>(options: TabOptions, act: (visit: TabSession) => Promise<T>): Promise<T>;
 }
 
 const root = path.join(import.meta.dirname, '..', '..');
@@ -61,7 +61,7 @@ const flags = [
 const ACTION_TIMEOUT_MS = 60_000;
 
 /** Where somebody may come from: as far as limits go, a machine of its own. */
-export function someAddress(): string {
+export function randomClientIp(): string {
   return `10.${randomInt(256)}.${randomInt(256)}.${randomInt(1, 255)}`;
 }
 
@@ -79,13 +79,13 @@ export async function openBrowser(): Promise<TestBrowser> {
 
 async function visit<T>(
   browser: Browser,
-  options: VisitOptions,
-  act: (visit: Visit) => Promise<T>,
+  options: TabOptions,
+  act: (visit: TabSession) => Promise<T>,
 ): Promise<T> {
   const context = await browser.newContext({
     baseURL: options.url,
     colorScheme: options.colorScheme ?? 'light',
-    viewport: options.viewport ?? wide,
+    viewport: options.viewport ?? desktopViewport,
     reducedMotion: 'reduce',
     locale: 'en-GB',
     timezoneId: 'UTC',
@@ -93,7 +93,7 @@ async function visit<T>(
   });
   context.setDefaultTimeout(ACTION_TIMEOUT_MS);
   // Tries to sign in are counted by address. Only these name one: a gateway, which is of another origin, allows pages no such header.
-  const address = someAddress();
+  const address = randomClientIp();
   await context.route(`${options.url}/auth/**`, (route) =>
     route.continue({ headers: { ...route.request().headers(), 'x-forwarded-for': address } }),
   );

@@ -1,10 +1,10 @@
 import { buildConsole } from '@millrace/console-tools';
 import { startSmtpServer, type TestSmtp } from '@millrace/testing';
 import { openMockStack, type MockStack } from '../stack/mock-stack.ts';
-import type { Place } from './person.ts';
+import type { AccountDeps } from './person.ts';
 
 /** The mock stack with the console, and a real SMTP server that keeps the letters. */
-export interface ConsoleStack extends MockStack, Place {
+export interface ConsoleStack extends MockStack, AccountDeps {
   readonly smtp: TestSmtp;
 }
 
@@ -12,7 +12,7 @@ export async function openConsoleStack(options: { readonly gateway?: boolean } =
   buildConsole();
   const smtp = await startSmtpServer();
   // The tests plant invoices, statements and machines for which no money was moved.
-  const stack = await openMockStack({ ...options, env: peopleEnv(smtp), books: 'planted' });
+  const stack = await openMockStack({ ...options, env: accountsEnv(smtp), books: 'planted' });
   return {
     ...stack,
     db: stack.database.db,
@@ -25,7 +25,7 @@ export async function openConsoleStack(options: { readonly gateway?: boolean } =
 }
 
 /** With this, people sign up and get mail. */
-export function peopleEnv(smtp: TestSmtp): Readonly<Record<string, string>> {
+export function accountsEnv(smtp: TestSmtp): Readonly<Record<string, string>> {
   return {
     // All people of these tests come from one address.
     MILLRACE_SIGN_IN_ADDRESS_TRIES: '1000000',

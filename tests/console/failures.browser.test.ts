@@ -1,10 +1,10 @@
-import { newProofKey } from '@millrace/compute/proof';
-import { startStopwatch, stretchedMs } from '@millrace/testing';
+import { newReadinessKey } from '@millrace/compute/proof';
+import { startStopwatch, scaledLimitMs } from '@millrace/testing';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openBrowser, type TestBrowser, type Visit } from './browser.ts';
+import { openBrowser, type TestBrowser, type TabSession } from './browser.ts';
 import { openConsoleStack, type ConsoleStack } from './console-stack.ts';
-import { inMode, newOwner, type Owner } from './person.ts';
+import { withMode, createOwner, type Owner } from './person.ts';
 
 // What people see when something goes wrong, each by the tag that docs/guides/console.md tells them to type.
 
@@ -13,8 +13,8 @@ let browser: TestBrowser;
 let owner: Owner;
 beforeAll(async () => {
   [stack, browser] = await Promise.all([openConsoleStack({ gateway: false }), openBrowser()]);
-  owner = await newOwner(stack);
-  await call('POST', '/v2/ssh-public-keys', { name: 'laptop', publicKey: newProofKey().publicKey });
+  owner = await createOwner(stack);
+  await call('POST', '/v2/ssh-public-keys', { name: 'laptop', publicKey: newReadinessKey().publicKey });
 }, 180_000);
 afterAll(async () => {
   await browser?.[Symbol.asyncDispose]();
@@ -34,13 +34,13 @@ async function call(method: string, path: string, body: object): Promise<Respons
 }
 
 /** A tab of the owner in test mode. */
-function visit<T>(act: (visit: Visit) => Promise<T>, expected: readonly RegExp[] = []): Promise<T> {
-  const session = inMode(owner.session, stack.apiUrl, owner.orgId, 'test');
+function visit<T>(act: (visit: TabSession) => Promise<T>, expected: readonly RegExp[] = []): Promise<T> {
+  const session = withMode(owner.session, stack.apiUrl, owner.orgId, 'test');
   return browser.visit({ url: stack.apiUrl, session, expected }, act);
 }
 
 /** Fills the form for one GPU with these tags, and sends it. */
-async function order({ page, goto }: Visit, name: string, tags: readonly string[]): Promise<void> {
+async function order({ page, goto }: TabSession, name: string, tags: readonly string[]): Promise<void> {
   await goto('/rent?gpu=h100&count=1');
   await page.getByLabel('Name', { exact: true }).fill(name);
   await page.getByText('More: image, idle rule, ports, tags, user data').click();
@@ -143,6 +143,6 @@ test('what another did is on the screen within two seconds, and nobody reloads',
     const stopwatch = startStopwatch();
     await state.getByText(/Terminating:|Terminated:/).waitFor();
     const shownMs = await stopwatch.elapsedMs();
-    expect(shownMs, `the call took ${Math.round(answered - before)} ms`).toBeLessThan(stretchedMs(2_000));
+    expect(shownMs, `the call took ${Math.round(answered - before)} ms`).toBeLessThan(scaledLimitMs(2_000));
   });
 }, 120_000);

@@ -1,4 +1,4 @@
-import { keyIsRefused, loginAndCount, newProofKey, type SshTarget } from '@millrace/compute/proof';
+import { isKeyRejected, loginAndCountGpus, newReadinessKey, type SshTarget } from '@millrace/compute/proof';
 import { findingsOf, runAudit } from '@millrace/core/auditor';
 import { fromUuid, type OrgId } from '@millrace/platform/ids';
 import { nanoUsd } from '@millrace/platform/money';
@@ -7,11 +7,11 @@ import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { buildConsole } from '@millrace/console-tools';
 import { GPU_TYPE, openRentalStack, REGION, type RentalStack } from '../stack/rental-stack.ts';
-import { giveMoney, GPU_HOUR, plantPrice } from '../stack/tenant.ts';
-import { openBrowser, type TestBrowser, type Visit } from './browser.ts';
-import { peopleEnv } from './console-stack.ts';
-import { signedOut } from './look.ts';
-import { linkFor } from './person.ts';
+import { grantCredit, GPU_HOUR, insertPrice } from '../stack/tenant.ts';
+import { openBrowser, type TestBrowser, type TabSession } from './browser.ts';
+import { accountsEnv } from './console-stack.ts';
+import { signedOutError } from './look.ts';
+import { emailLink } from './person.ts';
 
 // A person who has never been here, from the catalog to the receipt, on machines of a real Incus cluster. Everything is found as a
 // person finds it: by its role and its name.
@@ -22,8 +22,8 @@ let browser: TestBrowser;
 beforeAll(async () => {
   buildConsole();
   smtp = await startSmtpServer();
-  [stack, browser] = await Promise.all([openRentalStack({ env: peopleEnv(smtp) }), openBrowser()]);
-  await plantPrice(stack);
+  [stack, browser] = await Promise.all([openRentalStack({ env: accountsEnv(smtp) }), openBrowser()]);
+  await insertPrice(stack);
 });
 afterAll(async () => {
   await browser?.[Symbol.asyncDispose]();
@@ -44,14 +44,14 @@ async function nanoIn(place: Locator): Promise<bigint> {
 const offerIn = (page: Page): Locator =>
   page.getByRole('link', { name: `Rent 1 × ${GPU_TYPE.toUpperCase()} in ${REGION}` }).first();
 
-async function signUp({ page }: Visit): Promise<void> {
+async function signUp({ page }: TabSession): Promise<void> {
   await page.getByRole('main').getByRole('link', { name: 'Sign up' }).click();
   await page.getByLabel('Your name').fill('Ada Miller');
   await page.getByLabel('Email').fill(email);
   await page.getByLabel('Password').fill(password);
   await page.getByRole('button', { name: 'Sign up' }).click();
   await page.getByRole('heading', { name: 'Look into your mail' }).waitFor();
-  await page.goto(await linkFor(smtp, email, /verify-email/));
+  await page.goto(await emailLink(smtp, email, /verify-email/));
   await page.getByRole('link', { name: 'Sign in' }).click();
   await page.getByLabel('Email').fill(email);
   await page.getByLabel('Password').fill(password);
@@ -61,7 +61,7 @@ async function signUp({ page }: Visit): Promise<void> {
   await page.getByRole('button', { name: 'Account and organisation: Quiet River' }).waitFor();
 }
 
-async function addSshKey({ page }: Visit, publicKey: string): Promise<void> {
+async function addSshKey({ page }: TabSession, publicKey: string): Promise<void> {
   await page.getByRole('link', { name: 'SSH keys' }).click();
   await page.getByLabel('Public key', { exact: true }).fill(publicKey);
   await page.getByLabel('Name', { exact: true }).fill('laptop');
@@ -94,8 +94,8 @@ async function entranceIn(page: Page): Promise<Omit<SshTarget, 'privateKey'>> {
 }
 
 test('a person signs up, rents, logs in, ends it, and every page shows the price that the ledger charges, to the nano', async () => {
-  const { privateKey, publicKey } = newProofKey();
-  await browser.visit({ url: stack.apiUrl, expected: [signedOut] }, async (visit) => {
+  const { privateKey, publicKey } = newReadinessKey();
+  await browser.visit({ url: stack.apiUrl, expected: [signedOutError] }, async (visit) => {
     const { page } = visit;
     await visit.goto('/');
     const onCard = await nanoIn(offerIn(page));
@@ -106,7 +106,7 @@ test('a person signs up, rents, logs in, ends it, and every page shows the price
     await page.getByRole('link', { name: 'Balance' }).click();
     await page.getByRole('heading', { level: 1 }).waitFor();
     const granted = nanoUsd(100_000_000_000n);
-    await giveMoney(stack.database.db, await organisation(), granted);
+    await grantCredit(stack.database.db, await organisation(), granted);
     // Nobody reloads the page.
     await page.getByText('$100.00').first().waitFor();
 
@@ -127,13 +127,13 @@ test('a person signs up, rents, logs in, ends it, and every page shows the price
     expect(await nanoIn(price), 'on the page of the rental').toBe(onCard);
 
     const target = { ...(await entranceIn(page)), privateKey };
-    expect(await loginAndCount(target, never)).toMatchObject({ outcome: 'in', gpuCount: 1 });
+    expect(await loginAndCountGpus(target, never)).toMatchObject({ outcome: 'in', gpuCount: 1 });
 
     await page.getByRole('button', { name: 'Terminate' }).click();
     const dialog = page.getByRole('alertdialog', { name: 'Terminate first?' });
     await dialog.getByRole('button', { name: 'Terminate' }).click();
     await state.getByText('Terminated:').waitFor({ timeout: 180_000 });
-    expect(await keyIsRefused(target, never)).toBe('unreachable');
+    expect(await isKeyRejected(target, never)).toBe('unreachable');
     const receipt = await nanoIn(
       page.getByRole('heading', { name: 'Receipt' }).locator('xpath=ancestor::section'),
     );

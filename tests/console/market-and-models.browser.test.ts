@@ -1,11 +1,11 @@
-import { newProofKey } from '@millrace/compute/proof';
+import { newReadinessKey } from '@millrace/compute/proof';
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { MOCK_MODEL } from '../stack/mock-stack.ts';
-import { openBrowser, type TestBrowser, type Visit } from './browser.ts';
+import { openBrowser, type TestBrowser, type TabSession } from './browser.ts';
 import { openConsoleStack, type ConsoleStack } from './console-stack.ts';
-import { signedOut } from './look.ts';
-import { inMode, newOwner, type Owner } from './person.ts';
+import { signedOutError } from './look.ts';
+import { withMode, createOwner, type Owner } from './person.ts';
 
 // Models and the marketplace as people use them: the playground asks a real gateway from a real browser, across origins.
 
@@ -17,10 +17,10 @@ beforeAll(async () => {
   stack = await openConsoleStack();
   [browser, owner] = await Promise.all([
     openBrowser(),
-    newOwner(stack, { organisation: 'Quiet River Labs' }),
+    createOwner(stack, { organisation: 'Quiet River Labs' }),
   ]);
   key = await owner.key('test');
-  await call('POST', '/v2/ssh-public-keys', { name: 'laptop', publicKey: newProofKey().publicKey });
+  await call('POST', '/v2/ssh-public-keys', { name: 'laptop', publicKey: newReadinessKey().publicKey });
 }, 300_000);
 afterAll(async () => {
   await browser?.[Symbol.asyncDispose]();
@@ -39,9 +39,9 @@ async function call(method: string, path: string, body?: object): Promise<any> {
   return JSON.parse(text);
 }
 
-const inTestMode = <T>(act: (visit: Visit) => Promise<T>): Promise<T> =>
+const inTestMode = <T>(act: (visit: TabSession) => Promise<T>): Promise<T> =>
   browser.visit(
-    { url: stack.apiUrl, session: inMode(owner.session, stack.apiUrl, owner.orgId, 'test') },
+    { url: stack.apiUrl, session: withMode(owner.session, stack.apiUrl, owner.orgId, 'test') },
     act,
   );
 
@@ -97,7 +97,7 @@ test('a model answers in the browser, with a key of an hour that is made once fo
   }));
 
 test('models and their prices are for everybody to see; who wants to try one signs in', () =>
-  browser.visit({ url: stack.apiUrl, expected: [signedOut] }, async ({ page, goto }) => {
+  browser.visit({ url: stack.apiUrl, expected: [signedOutError] }, async ({ page, goto }) => {
     await goto('/models');
     await page.getByRole('table', { name: 'Models and their prices' }).waitFor();
     await page.getByRole('link', { name: `Try it: ${MOCK_MODEL}` }).click();

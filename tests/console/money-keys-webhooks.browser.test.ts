@@ -1,13 +1,13 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { newProofKey } from '@millrace/compute/proof';
-import { plantInvoice } from '@millrace/testing';
+import { newReadinessKey } from '@millrace/compute/proof';
+import { insertInvoice } from '@millrace/testing';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { charge, credit, usd } from '../../apps/api/src/money.fixture.ts';
-import { openBrowser, type TestBrowser, type Visit } from './browser.ts';
+import { openBrowser, type TestBrowser, type TabSession } from './browser.ts';
 import { openConsoleStack, type ConsoleStack } from './console-stack.ts';
-import { settled } from './look.ts';
-import { inMode, newOwner, type Owner } from './person.ts';
+import { waitUntilLoaded } from './look.ts';
+import { withMode, createOwner, type Owner } from './person.ts';
 
 // What people do with money, keys and webhooks, by the names that they see, in a real browser against the real service.
 
@@ -18,23 +18,23 @@ let invoiceId: string;
 beforeAll(async () => {
   stack = await openConsoleStack({ gateway: false });
   browser = await openBrowser();
-  owner = await newOwner(stack, { organisation: 'Quiet River Labs' });
+  owner = await createOwner(stack, { organisation: 'Quiet River Labs' });
   await credit(stack, owner.orgId, { amount: usd(100) });
   await charge(stack, owner.orgId, { amount: usd(2.490000001), cause: { kind: 'rental', id: '1042' } });
   await charge(stack, owner.orgId, { amount: usd(0.25), cause: { kind: 'volume', id: '7' } });
-  invoiceId = await plantInvoice(stack.db, owner.orgId);
+  invoiceId = await insertInvoice(stack.db, owner.orgId);
 }, 240_000);
 afterAll(async () => {
   await browser?.[Symbol.asyncDispose]();
   await stack?.[Symbol.asyncDispose]();
 }, 60_000);
 
-const inside = (path: string, act: (visit: Visit) => Promise<void>, expected: readonly RegExp[] = []) =>
+const inside = (path: string, act: (visit: TabSession) => Promise<void>, expected: readonly RegExp[] = []) =>
   browser.visit(
-    { url: stack.apiUrl, session: inMode(owner.session, stack.apiUrl, owner.orgId, 'live'), expected },
+    { url: stack.apiUrl, session: withMode(owner.session, stack.apiUrl, owner.orgId, 'live'), expected },
     async (visit) => {
       await visit.goto(path);
-      await settled(visit.page);
+      await waitUntilLoaded(visit.page);
       await act(visit);
     },
   );
@@ -74,7 +74,7 @@ test('the ledger leads to causes, keeps its filters in the address, and is expor
     await expect.poll(() => table.getByRole('row').count()).toBe(2);
     expect(page.url()).toContain('causeKind=rental');
     await page.reload();
-    await settled(page);
+    await waitUntilLoaded(page);
     await expect.poll(() => table.getByRole('row').count()).toBe(2);
     const line = table.getByRole('row').nth(1);
     expect(await line.innerText()).toContain('-$2.490000001');
@@ -172,9 +172,9 @@ test('a private SSH key never leaves the page; a public one gets its comment as 
     await page.getByRole('textbox', { name: 'Name' }).fill('mistake');
     await page.getByRole('textbox', { name: 'Name' }).press('Enter');
     expect(sent).toEqual([]);
-    const { publicKey } = newProofKey();
+    const { publicKey } = newReadinessKey();
     await page.reload();
-    await settled(page);
+    await waitUntilLoaded(page);
     await field.fill(`${publicKey.trim().split(' ').slice(0, 2).join(' ')} ada@laptop`);
     await page.getByRole('button', { name: 'Add key' }).click();
     const row = page.getByRole('row').filter({ hasText: 'ada@laptop' });

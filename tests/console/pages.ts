@@ -21,7 +21,7 @@ export interface ConsolePage {
 }
 
 /** Opens the dialog behind a button. */
-const press =
+const pressButton =
   (name: string) =>
   async (page: Page): Promise<void> => {
     await page.getByRole('button', { name }).first().click();
@@ -69,11 +69,11 @@ export const pages: readonly ConsolePage[] = [
     route: '/rentals/$rentalId',
     mode: 'test',
     at: rental('train'),
-    prepare: press('Stop'),
+    prepare: pressButton('Stop'),
     as: 'rental-stop',
   },
   { route: '/volumes', mode: 'test' },
-  { route: '/volumes', mode: 'test', prepare: press('Create a volume'), as: 'volume-create' },
+  { route: '/volumes', mode: 'test', prepare: pressButton('Create a volume'), as: 'volume-create' },
   {
     route: '/volumes/$volumeId',
     mode: 'test',
@@ -98,14 +98,14 @@ export const pages: readonly ConsolePage[] = [
   { route: '/money' },
   { route: '/ledger' },
   { route: '/budgets' },
-  { route: '/budgets', prepare: press('New budget'), as: 'budget-create' },
+  { route: '/budgets', prepare: pressButton('New budget'), as: 'budget-create' },
   { route: '/invoices' },
   { route: '/invoices/$invoiceId', at: ({ invoiceId }) => `/invoices/${invoiceId}`, as: 'invoice' },
   { route: '/keys' },
-  { route: '/keys', prepare: press('New API key'), as: 'key-create' },
+  { route: '/keys', prepare: pressButton('New API key'), as: 'key-create' },
   { route: '/ssh-keys' },
   { route: '/webhooks' },
-  { route: '/webhooks', prepare: press('New webhook'), as: 'webhook-create' },
+  { route: '/webhooks', prepare: pressButton('New webhook'), as: 'webhook-create' },
   { route: '/webhooks/$webhookId', at: ({ webhookId }) => `/webhooks/${webhookId}`, as: 'webhook' },
   { route: '/team' },
   { route: '/audit' },
@@ -115,7 +115,7 @@ export const pages: readonly ConsolePage[] = [
   {
     route: '/supplier',
     at: () => '/supplier?tab=join',
-    prepare: press('Let a host join'),
+    prepare: pressButton('Let a host join'),
     as: 'supplier-token',
   },
   {
@@ -136,7 +136,7 @@ export const pages: readonly ConsolePage[] = [
   {
     route: '/operator/nodes/$nodeId',
     at: ({ nodeId }) => `/operator/nodes/${nodeId}`,
-    prepare: press('Drain'),
+    prepare: pressButton('Drain'),
     as: 'operator-drain',
   },
   { route: '/operator/maintenance' },
@@ -153,7 +153,7 @@ export const pages: readonly ConsolePage[] = [
   {
     route: '/operator/organisations/$organisationId',
     at: ({ organisationId }) => `/operator/organisations/${organisationId}`,
-    prepare: press('Correct'),
+    prepare: pressButton('Correct'),
     as: 'operator-correct',
   },
   {
@@ -161,7 +161,7 @@ export const pages: readonly ConsolePage[] = [
     at: ({ organisationId }) => `/operator/organisations/${organisationId}?tab=members`,
     as: 'operator-members',
   },
-  { route: '/operator/prices', prepare: press('Set a price'), as: 'operator-set-price' },
+  { route: '/operator/prices', prepare: pressButton('Set a price'), as: 'operator-set-price' },
   { route: '/operator/suppliers' },
   { route: '/operator/suppliers', at: () => '/operator/suppliers?tab=machines', as: 'operator-machines' },
   { route: '/operator/models' },

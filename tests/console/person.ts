@@ -3,18 +3,18 @@ import {
   addMember,
   ensureUser,
   grantPlatformRole,
-  issueFullKey,
+  issueUnrestrictedKey,
   markSupplier,
-  systemCause,
+  systemAuditContext,
   type KeyMode,
 } from '@millrace/core/identity';
 import { parseId, type OrgId } from '@millrace/platform/ids';
 import { eventually, uniqueId, type TestSmtp } from '@millrace/testing';
-import { someAddress, type Session } from './browser.ts';
+import { randomClientIp, type StorageState } from './browser.ts';
 
 /** People with accounts, made over HTTP as the console makes them, without the clicks. */
 
-export interface Place {
+export interface AccountDeps {
   readonly apiUrl: string;
   readonly db: Db;
   readonly smtp: TestSmtp;
@@ -25,7 +25,7 @@ export interface Person {
   readonly email: string;
   readonly password: string;
   /** For a tab that is signed in from the start. */
-  readonly session: Session;
+  readonly session: StorageState;
 }
 
 export interface Owner extends Person {
@@ -37,7 +37,7 @@ export interface Owner extends Person {
 const password = 'a mill by the quiet river';
 
 /** The link in the newest letter to this mailbox that leads to such a path. */
-export async function linkFor(smtp: TestSmtp, email: string, path: RegExp): Promise<string> {
+export async function emailLink(smtp: TestSmtp, email: string, path: RegExp): Promise<string> {
   return eventually({ what: `a letter to ${email}`, timeoutMs: 20_000 }, async () => {
     const letters = smtp.letters.filter(({ to }) => to.includes(email)).toReversed();
     const links = letters.flatMap(({ body }) => body.match(/https?:\/\/[^\s"'<>]+/g) ?? []);
@@ -46,18 +46,18 @@ export async function linkFor(smtp: TestSmtp, email: string, path: RegExp): Prom
 }
 
 /** Somebody with a mailbox that is confirmed, signed in, who belongs nowhere yet. */
-export async function newPerson(place: Place, name = 'Ada Miller'): Promise<Person> {
+export async function createPerson(place: AccountDeps, name = 'Ada Miller'): Promise<Person> {
   const email = `${name.split(' ', 1)[0]?.toLowerCase()}-${uniqueId()}@example.com`;
   await post(place, '/auth/sign-up/email', { name, email, password, callbackURL: '/console/verified' });
-  const confirmed = await fetch(await linkFor(place.smtp, email, /verify-email/), { redirect: 'manual' });
+  const confirmed = await fetch(await emailLink(place.smtp, email, /verify-email/), { redirect: 'manual' });
   if (confirmed.status >= 400) throw new Error(`The mailbox was not confirmed: ${await confirmed.text()}`);
   const signedIn = await post(place, '/auth/sign-in/email', { email, password });
-  return { name, email, password, session: sessionOf(place.apiUrl, signedIn.headers.getSetCookie()) };
+  return { name, email, password, session: toStorageState(place.apiUrl, signedIn.headers.getSetCookie()) };
 }
 
 /** The same with an organisation of their own. */
-export async function newOwner(
-  place: Place,
+export async function createOwner(
+  place: AccountDeps,
   options: {
     readonly name?: string;
     readonly organisation?: string;
@@ -65,7 +65,7 @@ export async function newOwner(
     readonly supplies?: boolean;
   } = {},
 ): Promise<Owner> {
-  const person = await newPerson(place, options.name);
+  const person = await createPerson(place, options.name);
   const cookie = person.session.cookies.map(({ name, value }) => `${name}=${value}`).join('; ');
   const name = options.organisation ?? 'Quiet River';
   const made = await post(place, '/v2/organisations', { name }, { cookie });
@@ -85,27 +85,27 @@ export async function newOwner(
     key: (mode) =>
       db.transaction({ name: 'seed key', isolation: committed }, async (tx) => {
         const user = await ensureUser(tx, { email: person.email });
-        const cause = systemCause('test', mode);
-        const { text } = await issueFullKey(tx, cause, { orgId, user, mode, name: 'seeded' });
+        const cause = systemAuditContext('test', mode);
+        const { text } = await issueUnrestrictedKey(tx, cause, { orgId, user, mode, name: 'seeded' });
         return text;
       }),
   };
 }
 
-export async function addColleague(place: Place, owner: Owner, email: string): Promise<void> {
+export async function addColleague(place: AccountDeps, owner: Owner, email: string): Promise<void> {
   await place.db.transaction({ name: 'seed member', isolation: 'read committed' }, (tx) =>
-    addMember(tx, systemCause('test', 'live'), owner.orgId, { email, role: 'member' }),
+    addMember(tx, systemAuditContext('test', 'live'), owner.orgId, { email, role: 'member' }),
   );
 }
 
 /** In the mode in which a tab begins. */
-export function inMode(session: Session, url: string, orgId: OrgId, mode: KeyMode): Session {
+export function withMode(session: StorageState, url: string, orgId: OrgId, mode: KeyMode): StorageState {
   const value = JSON.stringify({ organisationId: orgId, mode });
   return { ...session, origins: [{ origin: url, localStorage: [{ name: 'millrace.place', value }] }] };
 }
 
 async function post(
-  place: Place,
+  place: AccountDeps,
   path: string,
   body: object,
   headers: Readonly<Record<string, string>> = {},
@@ -115,7 +115,7 @@ async function post(
     headers: {
       'content-type': 'application/json',
       origin: place.apiUrl,
-      'x-forwarded-for': someAddress(),
+      'x-forwarded-for': randomClientIp(),
       ...headers,
     },
     body: JSON.stringify(body),
@@ -124,7 +124,7 @@ async function post(
   return response;
 }
 
-function sessionOf(url: string, setCookies: readonly string[]): Session {
+function toStorageState(url: string, setCookies: readonly string[]): StorageState {
   const cookies = setCookies.map((line) => {
     const [pair = ''] = line.split(';', 1);
     const at = pair.indexOf('=');

@@ -1,10 +1,14 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
-import { shellQuoted, snippetsOf, type CodeWish } from '../../apps/console/src/features/playground/code.ts';
+import {
+  shellQuoted,
+  buildSnippets,
+  type SnippetRequest,
+} from '../../apps/console/src/features/playground/code.ts';
 
 const places = { apiUrl: 'https://api.example.com', inferenceUrl: 'https://models.example.com' };
 const nasty = `It's "quoted" $HOME \`id\` \\n\nnext 'line' — 水`;
-const wishes: readonly CodeWish[] = [
+const wishes: readonly SnippetRequest[] = [
   {
     kind: 'chat',
     model: 'acme/chat',
@@ -18,12 +22,12 @@ const wishes: readonly CodeWish[] = [
   { kind: 'image', model: 'acme/image', prompt: nasty, size: '512x512', n: 2, steps: 30, seed: 7 },
   { kind: 'speech', model: 'acme/speech', input: nasty, voice: 'alloy', speed: 1.5 },
 ];
-const codeOf = (wish: CodeWish, id: string): string =>
-  snippetsOf(wish, places).find((snippet) => snippet.id === id)?.code ?? '';
+const codeOf = (wish: SnippetRequest, id: string): string =>
+  buildSnippets(wish, places).find((snippet) => snippet.id === id)?.code ?? '';
 
 describe.each(wishes.map((wish) => [wish.kind, wish] as const))('code for %s', (_, wish) => {
   test('names the model, and takes the key from the environment', () => {
-    for (const { id, code } of snippetsOf(wish, places)) {
+    for (const { id, code } of buildSnippets(wish, places)) {
       expect(code, id).toContain(wish.model);
       if (id !== 'cli') expect(code, id).toContain('MILLRACE_API_KEY');
       if (id !== 'cli') expect(code, id).toContain('https://models.example.com');
@@ -59,7 +63,11 @@ describe.each(wishes.map((wish) => [wish.kind, wish] as const))('code for %s', (
 });
 
 test('Python writes texts and lists as JSON does, and true in its own way', () => {
-  const wish: CodeWish = { kind: 'chat', model: 'm', messages: [{ role: 'user', content: 'It\'s\n"so"' }] };
+  const wish: SnippetRequest = {
+    kind: 'chat',
+    model: 'm',
+    messages: [{ role: 'user', content: 'It\'s\n"so"' }],
+  };
   expect(codeOf(wish, 'python')).toBe(String.raw`import os
 
 from openai import OpenAI
@@ -86,7 +94,7 @@ for chunk in stream:
 });
 
 test('what was left to the model is not in the code', () => {
-  const plain: CodeWish = { kind: 'chat', model: 'm', messages: [{ role: 'user', content: 'Hi' }] };
+  const plain: SnippetRequest = { kind: 'chat', model: 'm', messages: [{ role: 'user', content: 'Hi' }] };
   expect(codeOf(plain, 'curl')).not.toMatch(/temperature|max_tokens/);
   expect(codeOf(plain, 'cli')).toBe('millrace chat Hi --model m');
 });

@@ -1,29 +1,29 @@
-import { newProofKey } from '@millrace/compute/proof';
+import { newReadinessKey } from '@millrace/compute/proof';
 import { eventually } from '@millrace/testing';
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startCuttingProxy, type CuttingProxy } from '../stack/cutting-proxy.ts';
+import { startResponseDroppingProxy, type ResponseDroppingProxy } from '../stack/cutting-proxy.ts';
 import { MOCK_REGION } from '../stack/mock-stack.ts';
-import { openBrowser, type TestBrowser, type Visit } from './browser.ts';
+import { openBrowser, type TestBrowser, type TabSession } from './browser.ts';
 import { openConsoleStack, type ConsoleStack } from './console-stack.ts';
-import { inMode, newOwner, type Owner } from './person.ts';
+import { withMode, createOwner, type Owner } from './person.ts';
 
 // Rentals and volumes as people use them, and the feed that keeps pages live, through a proxy that can cut it.
 
 let stack: ConsoleStack;
 let browser: TestBrowser;
-let proxy: CuttingProxy;
+let proxy: ResponseDroppingProxy;
 let owner: Owner;
 let key: string;
 beforeAll(async () => {
   stack = await openConsoleStack({ gateway: false });
   [browser, proxy, owner] = await Promise.all([
     openBrowser(),
-    startCuttingProxy(stack.apiUrl),
-    newOwner(stack, { organisation: 'Quiet River Labs' }),
+    startResponseDroppingProxy(stack.apiUrl),
+    createOwner(stack, { organisation: 'Quiet River Labs' }),
   ]);
   key = await owner.key('test');
-  await call('POST', '/v2/ssh-public-keys', { name: 'laptop', publicKey: newProofKey().publicKey });
+  await call('POST', '/v2/ssh-public-keys', { name: 'laptop', publicKey: newReadinessKey().publicKey });
 }, 300_000);
 afterAll(async () => {
   await browser?.[Symbol.asyncDispose]();
@@ -61,15 +61,15 @@ const terminate = (rentalId: number) => call('POST', `${rentals}/terminate`, { r
 /** Through the proxy one only looks: the service takes changes from pages of its own address alone. */
 const inside = <T>(
   path: string,
-  act: (visit: Visit) => Promise<T>,
+  act: (visit: TabSession) => Promise<T>,
   { url } = { url: stack.apiUrl } as { readonly url: string },
 ) =>
-  browser.visit({ url, session: inMode(owner.session, url, owner.orgId, 'test') }, async (visit) => {
+  browser.visit({ url, session: withMode(owner.session, url, owner.orgId, 'test') }, async (visit) => {
     await visit.goto(path);
     return act(visit);
   });
 
-const watching = <T>(path: string, act: (visit: Visit) => Promise<T>) => inside(path, act, proxy);
+const watching = <T>(path: string, act: (visit: TabSession) => Promise<T>) => inside(path, act, proxy);
 
 const stateOf = (page: Page): Locator => page.getByRole('region', { name: 'State' });
 const feeds = () => proxy.seen.filter(({ path }) => path.startsWith('/v2/events'));

@@ -1,12 +1,12 @@
-import { newProofKey } from '@millrace/compute/proof';
-import { plantFleet } from '@millrace/testing';
+import { newReadinessKey } from '@millrace/compute/proof';
+import { insertFleet } from '@millrace/testing';
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { MOCK_REGION } from '../stack/mock-stack.ts';
-import { openBrowser, wide, type Session, type TestBrowser } from './browser.ts';
+import { openBrowser, desktopViewport, type StorageState, type TestBrowser } from './browser.ts';
 import { openConsoleStack, type ConsoleStack } from './console-stack.ts';
-import { settled, signedOut } from './look.ts';
-import { inMode, newOwner, type Owner } from './person.ts';
+import { waitUntilLoaded, signedOutError } from './look.ts';
+import { withMode, createOwner, type Owner } from './person.ts';
 
 // The catalog and the page that rents from it, as a person uses them.
 
@@ -18,8 +18,8 @@ let browser: TestBrowser;
 let owner: Owner;
 beforeAll(async () => {
   [stack, browser] = await Promise.all([openConsoleStack({ gateway: false }), openBrowser()]);
-  owner = await newOwner(stack, { isOperator: true });
-  await plantFleet(stack.db, { nodes: 2 });
+  owner = await createOwner(stack, { isOperator: true });
+  await insertFleet(stack.db, { nodes: 2 });
   await call('live', 'POST', '/v2/admin/prices', {
     subject: { kind: 'gpu', gpuType: 'h100', machineType: 'virtual-machine', region: null },
     unit: 'gpu_hour',
@@ -42,7 +42,7 @@ async function call(mode: 'live' | 'test', method: string, path: string, body?: 
   return response;
 }
 
-const tab = (mode: 'live' | 'test'): Session => inMode(owner.session, stack.apiUrl, owner.orgId, mode);
+const tab = (mode: 'live' | 'test'): StorageState => withMode(owner.session, stack.apiUrl, owner.orgId, mode);
 
 /** The exact amount in it, in nano-USD. */
 const nanoIn = (place: Locator): Promise<string | null> =>
@@ -53,62 +53,71 @@ const tileOf = (page: Page, count: number): Locator =>
 
 test('the price of a card is that of the review, to the nano, and a filter survives a reload', async () => {
   await browser.visit(
-    { url: stack.apiUrl, viewport: wide, expected: [signedOut] },
+    { url: stack.apiUrl, viewport: desktopViewport, expected: [signedOutError] },
     async ({ page, goto }) => {
       await goto('/');
-      await settled(page);
+      await waitUntilLoaded(page);
       await page.getByLabel('GPUs in it').selectOption('2');
       await page.waitForURL(/count=2/);
       await page.reload();
-      await settled(page);
+      await waitUntilLoaded(page);
       expect(await tileOf(page, 1).count()).toBe(0);
       expect(await nanoIn(tileOf(page, 2))).toBe(String(2n * BigInt(GPU_HOUR)));
       await page.getByText(/as of \d+ s ago/).waitFor();
     },
   );
-  await browser.visit({ url: stack.apiUrl, viewport: wide, session: tab('live') }, async ({ page, goto }) => {
-    await goto('/?gpu=h100');
-    await settled(page);
-    const card = await nanoIn(tileOf(page, 2));
-    await tileOf(page, 2).click();
-    const summary = page.getByRole('complementary', { name: 'Summary' });
-    await summary.getByText('Needed to begin').waitFor();
-    expect(await nanoIn(summary)).toBe(card);
-    expect(card).toBe(String(2n * BigInt(GPU_HOUR)));
-  });
+  await browser.visit(
+    { url: stack.apiUrl, viewport: desktopViewport, session: tab('live') },
+    async ({ page, goto }) => {
+      await goto('/?gpu=h100');
+      await waitUntilLoaded(page);
+      const card = await nanoIn(tileOf(page, 2));
+      await tileOf(page, 2).click();
+      const summary = page.getByRole('complementary', { name: 'Summary' });
+      await summary.getByText('Needed to begin').waitFor();
+      expect(await nanoIn(summary)).toBe(card);
+      expect(card).toBe(String(2n * BigInt(GPU_HOUR)));
+    },
+  );
 });
 
 test('without a key and without money Create is off, and says both', async () => {
-  await browser.visit({ url: stack.apiUrl, viewport: wide, session: tab('live') }, async ({ page, goto }) => {
-    await goto('/rent?gpu=h100&type=virtual-machine&count=1&region=us-central-1&network=ethernet');
-    const summary = page.getByRole('complementary', { name: 'Summary' });
-    const item = (text: string): Locator => summary.getByRole('listitem').filter({ hasText: text });
-    await item('must be available to begin with').waitFor();
-    await item('Choose at least one SSH key').waitFor();
-    const create = summary.getByRole('button', { name: 'Create the machine' });
-    expect(await create.getAttribute('aria-disabled')).toBe('true');
-    await summary.getByRole('link', { name: 'Top up' }).waitFor();
-  });
+  await browser.visit(
+    { url: stack.apiUrl, viewport: desktopViewport, session: tab('live') },
+    async ({ page, goto }) => {
+      await goto('/rent?gpu=h100&type=virtual-machine&count=1&region=us-central-1&network=ethernet');
+      const summary = page.getByRole('complementary', { name: 'Summary' });
+      const item = (text: string): Locator => summary.getByRole('listitem').filter({ hasText: text });
+      await item('must be available to begin with').waitFor();
+      await item('Choose at least one SSH key').waitFor();
+      const create = summary.getByRole('button', { name: 'Create the machine' });
+      expect(await create.getAttribute('aria-disabled')).toBe('true');
+      await summary.getByRole('link', { name: 'Top up' }).waitFor();
+    },
+  );
 });
 
 test('a key is added on the way, pressing twice makes one rental, and its page is there at once', async () => {
-  await browser.visit({ url: stack.apiUrl, viewport: wide, session: tab('test') }, async ({ page, goto }) => {
-    await goto(`/rent?gpu=h100&type=virtual-machine&count=1&region=${MOCK_REGION}&network=ethernet`);
-    await page.getByLabel('Public key').fill(newProofKey().publicKey);
-    await page.getByRole('button', { name: 'Add this key' }).click();
-    const name = await page.getByRole('textbox', { name: 'Name', exact: true }).inputValue();
-    const command = await page.getByRole('region', { name: 'equivalent command' }).innerText();
-    expect(command).toContain(`--count 1 --region ${MOCK_REGION} --network ethernet --name ${name}`);
-    const summary = page.getByRole('complementary', { name: 'Summary' });
-    const create = summary.getByRole('button', { name: 'Create the machine', disabled: false });
-    await create.waitFor();
-    await create.dblclick();
-    await page.waitForURL(/\/rentals\/\d+/);
-    await page.getByRole('heading', { level: 1, name }).waitFor();
-    const answer = await call('test', 'GET', rentals);
-    const { items } = (await answer.json()) as { readonly items: readonly { readonly name: string }[] };
-    expect(items.map((rental) => rental.name)).toEqual([name]);
-  });
+  await browser.visit(
+    { url: stack.apiUrl, viewport: desktopViewport, session: tab('test') },
+    async ({ page, goto }) => {
+      await goto(`/rent?gpu=h100&type=virtual-machine&count=1&region=${MOCK_REGION}&network=ethernet`);
+      await page.getByLabel('Public key').fill(newReadinessKey().publicKey);
+      await page.getByRole('button', { name: 'Add this key' }).click();
+      const name = await page.getByRole('textbox', { name: 'Name', exact: true }).inputValue();
+      const command = await page.getByRole('region', { name: 'equivalent command' }).innerText();
+      expect(command).toContain(`--count 1 --region ${MOCK_REGION} --network ethernet --name ${name}`);
+      const summary = page.getByRole('complementary', { name: 'Summary' });
+      const create = summary.getByRole('button', { name: 'Create the machine', disabled: false });
+      await create.waitFor();
+      await create.dblclick();
+      await page.waitForURL(/\/rentals\/\d+/);
+      await page.getByRole('heading', { level: 1, name }).waitFor();
+      const answer = await call('test', 'GET', rentals);
+      const { items } = (await answer.json()) as { readonly items: readonly { readonly name: string }[] };
+      expect(items.map((rental) => rental.name)).toEqual([name]);
+    },
+  );
 });
 
 test('what is sold out stays visible, says why, and can be asked for', async () => {
@@ -118,48 +127,54 @@ test('what is sold out stays visible, says why, and can be asked for', async () 
     last = (await call('test', 'POST', rentals, order)).status;
   }
   expect(last).toBe(400);
-  await browser.visit({ url: stack.apiUrl, viewport: wide, session: tab('test') }, async ({ page, goto }) => {
-    await goto('/?gpu=b200&count=8');
-    await settled(page);
-    await page
-      .getByRole('button', { name: /None free: what to do/ })
-      .first()
-      .click();
-    const dialog = page.getByRole('dialog');
-    await dialog.getByText('Enough is known to come free').waitFor();
-    await dialog.getByRole('heading', { name: 'What you could have now instead' }).waitFor();
-    await dialog.getByRole('button', { name: 'Request a reservation' }).click();
-    await dialog.getByText('Reservation request for 8 GPUs received').waitFor();
-  });
+  await browser.visit(
+    { url: stack.apiUrl, viewport: desktopViewport, session: tab('test') },
+    async ({ page, goto }) => {
+      await goto('/?gpu=b200&count=8');
+      await waitUntilLoaded(page);
+      await page
+        .getByRole('button', { name: /None free: what to do/ })
+        .first()
+        .click();
+      const dialog = page.getByRole('dialog');
+      await dialog.getByText('Enough is known to come free').waitFor();
+      await dialog.getByRole('heading', { name: 'What you could have now instead' }).waitFor();
+      await dialog.getByRole('button', { name: 'Request a reservation' }).click();
+      await dialog.getByText('Reservation request for 8 GPUs received').waitFor();
+    },
+  );
 });
 
 test('an idle rule is offered only where the service accepts one, and the page says why it is not', async () => {
-  await browser.visit({ url: stack.apiUrl, viewport: wide, session: tab('live') }, async ({ page, goto }) => {
-    let isAccepted = true;
-    await page.route('**/on-demand/quote', async (route) => {
-      const response = await route.fetch();
-      const quote = (await response.json()) as object;
-      await route.fulfill({ response, json: { ...quote, idleRules: isAccepted } });
-    });
-    await goto('/rent?gpu=h100&type=virtual-machine&count=1&region=us-central-1&network=ethernet');
-    const summary = page.getByRole('complementary', { name: 'Summary' });
-    await summary.getByText('Needed to begin').waitFor();
-    await page.getByText('More: image, idle rule').click();
-    const idleAfter = page.getByLabel('When it has idled for');
-    await idleAfter.fill('30m');
-    isAccepted = false;
-    await page.getByLabel('Time to live').fill('8h');
-    await page.getByText('these machines do not report how busy their GPUs are').waitFor();
-    await summary.getByRole('listitem').filter({ hasText: 'Idle: Not available here' }).waitFor();
-    await idleAfter.fill('');
-    await idleAfter.waitFor({ state: 'detached' });
-  });
+  await browser.visit(
+    { url: stack.apiUrl, viewport: desktopViewport, session: tab('live') },
+    async ({ page, goto }) => {
+      let isAccepted = true;
+      await page.route('**/on-demand/quote', async (route) => {
+        const response = await route.fetch();
+        const quote = (await response.json()) as object;
+        await route.fulfill({ response, json: { ...quote, idleRules: isAccepted } });
+      });
+      await goto('/rent?gpu=h100&type=virtual-machine&count=1&region=us-central-1&network=ethernet');
+      const summary = page.getByRole('complementary', { name: 'Summary' });
+      await summary.getByText('Needed to begin').waitFor();
+      await page.getByText('More: image, idle rule').click();
+      const idleAfter = page.getByLabel('When it has idled for');
+      await idleAfter.fill('30m');
+      isAccepted = false;
+      await page.getByLabel('Time to live').fill('8h');
+      await page.getByText('these machines do not report how busy their GPUs are').waitFor();
+      await summary.getByRole('listitem').filter({ hasText: 'Idle: Not available here' }).waitFor();
+      await idleAfter.fill('');
+      await idleAfter.waitFor({ state: 'detached' });
+    },
+  );
 });
 
 test('an operator writes off a volume by its number, and sees the refusal of a number that no volume has', async () => {
   const notFound = /POST \S+\/v2\/admin\/volumes\/\d+\/write-off 404/;
   await browser.visit(
-    { url: stack.apiUrl, viewport: wide, session: tab('live'), expected: [notFound] },
+    { url: stack.apiUrl, viewport: desktopViewport, session: tab('live'), expected: [notFound] },
     async ({ page, goto }) => {
       await goto('/operator/rentals?tab=volumes');
       const open = page.getByRole('button', { name: 'Write off' });

@@ -1,18 +1,18 @@
-import { newProofKey } from '@millrace/compute/proof';
+import { newReadinessKey } from '@millrace/compute/proof';
 import {
   eventually,
-  plantAuditReport,
-  plantFleet,
-  plantInvoice,
-  plantMarketplaceProvider,
-  plantStatement,
-  plantSupplierMachine,
+  insertAuditReport,
+  insertFleet,
+  insertInvoice,
+  insertMarketplaceProvider,
+  insertStatement,
+  insertSupplierMachine,
   startWebhookReceiver,
   type WebhookReceiver,
 } from '@millrace/testing';
 import { MOCK_MODEL, MOCK_REGION } from '../stack/mock-stack.ts';
 import type { ConsoleStack } from './console-stack.ts';
-import { addColleague, newOwner, newPerson, type Owner, type Person } from './person.ts';
+import { addColleague, createOwner, createPerson, type Owner, type Person } from './person.ts';
 
 /**
  * An organisation to look at: something of everything, made over the API where the API can make it in a test's time, and planted where
@@ -44,7 +44,7 @@ export interface Seeded extends AsyncDisposable {
 type Json = any;
 type Call = (method: string, path: string, body?: object) => Promise<Json>;
 
-function callerOf(apiUrl: string, key: string): Call {
+function createCaller(apiUrl: string, key: string): Call {
   return async (method, path, body) => {
     const answer = await fetch(apiUrl + path, {
       method,
@@ -61,9 +61,13 @@ const rentals = '/v2/on-demand/virtual-machine-rentals';
 const HOUR_USD = '2000000000';
 
 export async function seedConsole(stack: ConsoleStack): Promise<Seeded> {
-  const owner = await newOwner(stack, { organisation: 'Quiet River Labs', isOperator: true, supplies: true });
-  const test = callerOf(stack.apiUrl, await owner.key('test'));
-  const live = callerOf(stack.apiUrl, await owner.key('live'));
+  const owner = await createOwner(stack, {
+    organisation: 'Quiet River Labs',
+    isOperator: true,
+    supplies: true,
+  });
+  const test = createCaller(stack.apiUrl, await owner.key('test'));
+  const live = createCaller(stack.apiUrl, await owner.key('live'));
   const receiver = await startWebhookReceiver();
   const money = await seedMoney(live, owner);
   const fleet = await seedFleet(stack, live, owner);
@@ -73,7 +77,7 @@ export async function seedConsole(stack: ConsoleStack): Promise<Seeded> {
   const requestId = await askModel(stack, test);
   return {
     owner,
-    newcomer: await newPerson(stack, 'Grace Newcomer'),
+    newcomer: await createPerson(stack, 'Grace Newcomer'),
     organisationId: owner.orgId,
     requestId,
     ...machines,
@@ -82,16 +86,16 @@ export async function seedConsole(stack: ConsoleStack): Promise<Seeded> {
     ...fleet,
     ...people,
     webhookId: await seedWebhook(live, receiver),
-    invoiceId: await plantInvoice(stack.db, owner.orgId),
-    statementId: await plantStatement(stack.db, owner.orgId),
-    reportId: await plantAuditReport(stack.db, owner.orgId),
+    invoiceId: await insertInvoice(stack.db, owner.orgId),
+    statementId: await insertStatement(stack.db, owner.orgId),
+    reportId: await insertAuditReport(stack.db, owner.orgId),
     [Symbol.asyncDispose]: () => receiver[Symbol.asyncDispose](),
   };
 }
 
 /** Rentals in the states that people meet, and what hangs on one of them. */
 async function seedMachines(call: Call): Promise<Pick<Seeded, 'rentals' | 'volumeId'>> {
-  const { publicKey } = newProofKey();
+  const { publicKey } = newReadinessKey();
   await call('POST', '/v2/ssh-public-keys', { name: 'laptop', publicKey });
   const rent = async (name: string, more: object = {}): Promise<number> => {
     const wish = { region: MOCK_REGION, gpuType: 'h100', gpuCount: 1, name, ...more };
@@ -107,7 +111,7 @@ async function seedMachines(call: Call): Promise<Pick<Seeded, 'rentals' | 'volum
     rent('old'),
     rent('warming', fault('slow-boot', { 'millrace.fault.after_ms': '3600000' })),
   ]);
-  await Promise.all([train, paused, old].map((id) => until(call, id, 'Running')));
+  await Promise.all([train, paused, old].map((id) => waitForStatus(call, id, 'Running')));
   const end = { rentalId: old, reason: 'done' };
   await Promise.all([
     call('POST', `/v2/on-demand/rentals/${paused}/stop`, { release: true }),
@@ -119,7 +123,7 @@ async function seedMachines(call: Call): Promise<Pick<Seeded, 'rentals' | 'volum
     name: 'datasets',
     sizeInGb: 512,
   });
-  await Promise.all([until(call, old, 'Terminated'), until(call, paused, 'off')]);
+  await Promise.all([waitForStatus(call, old, 'Terminated'), waitForStatus(call, paused, 'off')]);
   return { rentals: { train, paused, broken, old, warming }, volumeId: volume.storageVolumeId as number };
 }
 
@@ -137,7 +141,7 @@ async function seedInstance(call: Call): Promise<Pick<Seeded, 'nodeName' | 'inst
   return { nodeName: machine.id, instanceName };
 }
 
-async function until(call: Call, id: number, status: string): Promise<void> {
+async function waitForStatus(call: Call, id: number, status: string): Promise<void> {
   await eventually({ what: `rental ${id} to be ${status}`, timeoutMs: 60_000 }, async () => {
     const rental = await call('GET', `/v2/on-demand/rentals/${id}`);
     return rental.status === status || rental.power === status;
@@ -164,14 +168,14 @@ async function seedFleet(
   call: Call,
   { orgId }: Owner,
 ): Promise<Pick<Seeded, 'machineId' | 'nodeId'>> {
-  await plantMarketplaceProvider(stack.db);
-  const { nodeId: machineId } = await plantSupplierMachine(stack.db, {
+  await insertMarketplaceProvider(stack.db);
+  const { nodeId: machineId } = await insertSupplierMachine(stack.db, {
     orgId,
     provider: 'marketplace',
     region: 'us-central-1',
     pricePerGpuHourNanoUsd: 1_900_000_000n,
   });
-  const { nodeIds } = await plantFleet(stack.db, { nodes: 2 });
+  const { nodeIds } = await insertFleet(stack.db, { nodes: 2 });
   for (const gpuType of ['h100', 'h200', 'b200']) {
     await call('POST', '/v2/admin/prices', {
       subject: { kind: 'gpu', gpuType, machineType: 'virtual-machine', region: null },

@@ -1,9 +1,9 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { ensureTemplate } from '@millrace/testing';
-import { narrow, openBrowser, wide } from './browser.ts';
+import { mobileViewport, openBrowser, desktopViewport } from './browser.ts';
 import { openConsoleStack } from './console-stack.ts';
-import { lookAt, nameOf } from './look.ts';
+import { openPage, pageName } from './look.ts';
 import { pages } from './pages.ts';
 import { seedConsole } from './seed.ts';
 
@@ -26,10 +26,10 @@ await using seeded = await seedConsole(stack);
 await using browser = await openBrowser();
 let failed = 0;
 for (const page of wanted) {
-  for (const [width, viewport] of [['1280', wide] as const, ['360', narrow] as const]) {
-    const file = (scheme: string): string => path.join(folder, `${nameOf(page)}-${scheme}-${width}.png`);
+  for (const [width, viewport] of [['1280', desktopViewport] as const, ['360', mobileViewport] as const]) {
+    const file = (scheme: string): string => path.join(folder, `${pageName(page)}-${scheme}-${width}.png`);
     try {
-      await lookAt(browser, { stack, seeded, page }, { viewport }, async ({ page: tab }) => {
+      await openPage(browser, { stack, seeded, page }, { viewport }, async ({ page: tab }) => {
         await tab.screenshot({ path: file('light'), fullPage: true });
         await tab.emulateMedia({ colorScheme: 'dark' });
         await tab.screenshot({ path: file('dark'), fullPage: true });
@@ -37,11 +37,11 @@ for (const page of wanted) {
     } catch (error) {
       failed += 1;
       process.stderr.write(
-        `${nameOf(page)} at ${width}: ${error instanceof Error ? error.message : String(error)}\n`,
+        `${pageName(page)} at ${width}: ${error instanceof Error ? error.message : String(error)}\n`,
       );
     }
   }
-  process.stdout.write(`${nameOf(page)}\n`);
+  process.stdout.write(`${pageName(page)}\n`);
 }
 process.stdout.write(`Pictures of ${String(wanted.length)} pages are in ${folder}.\n`);
 process.exitCode = failed === 0 ? 0 : 1;

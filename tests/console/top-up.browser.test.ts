@@ -9,9 +9,9 @@ import {
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openMockStack, type MockStack } from '../stack/mock-stack.ts';
 import { openBrowser, type TestBrowser } from './browser.ts';
-import { peopleEnv } from './console-stack.ts';
-import { settled } from './look.ts';
-import { inMode, newOwner, type Owner } from './person.ts';
+import { accountsEnv } from './console-stack.ts';
+import { waitUntilLoaded } from './look.ts';
+import { withMode, createOwner, type Owner } from './person.ts';
 
 // Adding money by card, with a double of Stripe: from the amount to the page to pay on, and back to a balance that has it.
 
@@ -26,7 +26,7 @@ beforeAll(async () => {
   stack = await openMockStack({
     gateway: false,
     env: {
-      ...peopleEnv(smtp),
+      ...accountsEnv(smtp),
       MILLRACE_STRIPE_SECRET_KEY: stripe.settings.secretKey,
       MILLRACE_STRIPE_WEBHOOK_SECRET: stripe.settings.webhookSecret,
       MILLRACE_STRIPE_API_URL: stripe.settings.apiUrl,
@@ -34,7 +34,7 @@ beforeAll(async () => {
     },
   });
   browser = await openBrowser();
-  owner = await newOwner({ apiUrl: stack.apiUrl, db: stack.database.db, smtp });
+  owner = await createOwner({ apiUrl: stack.apiUrl, db: stack.database.db, smtp });
 }, 240_000);
 afterAll(async () => {
   await browser?.[Symbol.asyncDispose]();
@@ -44,13 +44,13 @@ afterAll(async () => {
 }, 60_000);
 
 test('an amount is paid on the page of the provider, and coming back proves nothing until it is confirmed', async () => {
-  const session = inMode(owner.session, stack.apiUrl, owner.orgId, 'live');
+  const session = withMode(owner.session, stack.apiUrl, owner.orgId, 'live');
   await browser.visit({ url: stack.apiUrl, session }, async ({ page, context, goto }) => {
     await context.route('https://checkout.example.com/**', (route) =>
       route.fulfill({ contentType: 'text/html', body: '<h1>Pay here</h1>' }),
     );
     await goto('/money');
-    await settled(page);
+    await waitUntilLoaded(page);
     const amount = page.getByRole('textbox', { name: 'Amount in US dollars' });
     await amount.fill('4.99');
     await amount.press('Enter');
@@ -64,7 +64,7 @@ test('an amount is paid on the page of the provider, and coming back proves noth
     expect(checkout.amount_total).toBe(2_550);
 
     await goto('/money?back=paid');
-    await settled(page);
+    await waitUntilLoaded(page);
     const main = page.getByRole('main');
     await expect
       .poll(() => main.innerText(), { timeout: 10_000 })

@@ -10,23 +10,23 @@ import {
 } from '@millrace/contract';
 import { testIds } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { CallAnswer, SeededOrganisation } from '../../apps/api/src/fixture.ts';
+import type { CallResponse, SeededOrganisation } from '../../apps/api/src/fixture.ts';
 import type { SignedIn } from '../../apps/api/src/people.fixture.ts';
-import { personRows, somePerson, type PersonRow } from './access.persons.rows.ts';
+import { personRows, createSignedInPerson, type PersonRow } from './access.persons.rows.ts';
 import { accessRows, type AccessRow } from './access.rows.ts';
-import { call, startWorld, type Input, type World } from './world.ts';
+import { callOperation, startHarness, type CallInput, type Harness } from './world.ts';
 
 // What people who are signed in may do, over every operation of the contract and every role. Its rows are those of
 // access.int.test.ts: an operation that has one there is judged here as well.
 
 const roles: readonly Role[] = roleNames;
-let world: World;
+let world: Harness;
 let persons: ReadonlyMap<Role, SignedIn>;
 let owners: { readonly acme: SignedIn; readonly other: SignedIn; readonly operator: SignedIn };
 let stranger: SignedIn;
 
 beforeAll(async () => {
-  world = await startWorld();
+  world = await startHarness();
   const { fixture, acme, other, operator } = world;
   const made = new Map<Role, SignedIn>();
   for (const role of roles) made.set(role, await fixture.signInAs((await acme.addPerson(role)).userId));
@@ -59,19 +59,19 @@ function rowOf({ id }: Operation): PersonRow {
 }
 
 /** Any value for each path parameter: enough for calls that must be refused before anyone looks. */
-const placeholders = (operation: Operation): Input => ({
+const placeholders = (operation: Operation): CallInput => ({
   params: Object.fromEntries([...operation.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => [name, '1'])),
   ...(operation.method === 'POST' ? { body: {} } : {}),
 });
 
 const callAs = (
   operation: Operation,
-  input: Input,
+  input: CallInput,
   headers: Readonly<Record<string, string>>,
-): Promise<CallAnswer> =>
-  call(world, operation, { ...input, headers: { ...input.headers, ...headers } }, undefined);
+): Promise<CallResponse> =>
+  callOperation(world, operation, { ...input, headers: { ...input.headers, ...headers } }, undefined);
 
-const outcome = ({ status, json }: CallAnswer) => [status, json?.reason];
+const outcome = ({ status, json }: CallResponse) => [status, json?.reason];
 
 function personOf(role: Role): SignedIn {
   const person = persons.get(role);
@@ -150,14 +150,14 @@ describe.each(ofOrganisations.map((operation) => [operation.id, operation] as co
 describe.each(ofPeople.map((operation) => [operation.id, operation] as const))('%s', (_, operation) => {
   test('it takes people and no keys', async () => {
     const input = placeholders(operation);
-    const byKey = await call(world, operation, input, world.acme.owner.key);
+    const byKey = await callOperation(world, operation, input, world.acme.owner.key);
     expect(outcome(byKey)).toEqual([403, 'PERSON_REQUIRED']);
-    expect(outcome(await call(world, operation, input, undefined))).toEqual([401, 'SESSION_ENDED']);
+    expect(outcome(await callOperation(world, operation, input, undefined))).toEqual([401, 'SESSION_ENDED']);
   });
 
   test('a person succeeds, in no organisation, by the cookie and by the token', async () => {
     for (const how of ['headers', 'bearer'] as const) {
-      const person = await somePerson(world);
+      const person = await createSignedInPerson(world);
       const answer = await callAs(
         operation,
         await rowOf(operation).own(world, person),
@@ -174,7 +174,7 @@ describe.each(ofPeople.map((operation) => [operation.id, operation] as const))('
       expect(names, 'ids in a path need others').toEqual([]);
       return;
     }
-    const [mine, theirs] = [await somePerson(world), await somePerson(world)];
+    const [mine, theirs] = [await createSignedInPerson(world), await createSignedInPerson(world)];
     const foreign = await callAs(operation, await own(world, theirs), mine.session.headers());
     const absent = await callAs(operation, others.absent, mine.session.headers());
     expect(outcome(absent)).toEqual([404, operation.notFoundReason]);
@@ -196,6 +196,6 @@ test('every operation of a person has a row', () => {
 });
 
 /** What a caller can compare, less what differs on every call. */
-function less({ status, text, json }: CallAnswer): unknown {
+function less({ status, text, json }: CallResponse): unknown {
   return { status, body: text.replace(String(json.requestId ?? json.request_id), 'req') };
 }

@@ -1,26 +1,26 @@
 import { contract, type OperationId } from '@millrace/contract';
-import { applyLedger, requireDone } from '@millrace/core/ledger';
+import { applyLedger, requireLedgerSuccess } from '@millrace/core/ledger';
 import type { Tx } from '@millrace/platform/db';
 import { nanoUsd } from '@millrace/platform/money';
 import { testIds, uniqueId } from '@millrace/testing';
 import type { SeededOrganisation } from '../../apps/api/src/fixture.ts';
 import type { AccessRow } from './access.rows.ts';
-import { call, type Input, type World } from './world.ts';
+import { callOperation, type CallInput, type Harness } from './world.ts';
 
 /** The rows of balance, ledger, usage, limits, budgets and the operator's money tools. */
 
-const nothing = async (): Promise<Input> => ({});
+const noInput = async (): Promise<CallInput> => ({});
 const { operations } = contract;
 const newBudget = { name: 'monthly', period: 'month', limitNanoUsd: '5000000000' };
 
 export const billingAccessRows: Partial<Record<OperationId, AccessRow>> = {
-  getCurrentBalance: { own: nothing, others: 'none' },
-  listPurchaseHistory: { own: nothing, others: 'none' },
-  getBalance: { own: nothing, others: 'none' },
-  listLedgerEntries: { own: nothing, others: 'none' },
-  getUsage: { own: nothing, others: 'none' },
-  getLimits: { own: nothing, others: 'none' },
-  listBudgets: { own: nothing, others: 'none' },
+  getCurrentBalance: { own: noInput, others: 'none' },
+  listPurchaseHistory: { own: noInput, others: 'none' },
+  getBalance: { own: noInput, others: 'none' },
+  listLedgerEntries: { own: noInput, others: 'none' },
+  getUsage: { own: noInput, others: 'none' },
+  getLimits: { own: noInput, others: 'none' },
+  listBudgets: { own: noInput, others: 'none' },
   createBudget: {
     own: async ({ acme }) => ({ body: { ...newBudget, keyId: acme.owner.keyId } }),
     others: {
@@ -30,15 +30,15 @@ export const billingAccessRows: Partial<Record<OperationId, AccessRow>> = {
   },
   updateBudget: budgetRow({ body: { name: 'renamed' } }),
   deleteBudget: budgetRow({}),
-  adminGrant: toolRow({ amountNanoUsd: '1000000000', reason: 'welcome' }),
-  adminAdjust: toolRow({ amountNanoUsd: '1000000000', reason: 'correction' }),
-  adminSetOverdraft: toolRow({ maxOverdraftNanoUsd: '1000000000', reason: 'contract' }),
-  adminUnfreeze: toolRow({ reason: 'settled' }),
+  adminGrant: moneyActionRow({ amountNanoUsd: '1000000000', reason: 'welcome' }),
+  adminAdjust: moneyActionRow({ amountNanoUsd: '1000000000', reason: 'correction' }),
+  adminSetOverdraft: moneyActionRow({ maxOverdraftNanoUsd: '1000000000', reason: 'contract' }),
+  adminUnfreeze: moneyActionRow({ reason: 'settled' }),
   adminRefund: {
     caller: 'operator',
     own: async (world) => ({
       params: { organisationId: world.other.organisation.id },
-      body: { transferId: await chargeOf(world, world.other), reason: 'goodwill' },
+      body: { transferId: await insertCharge(world, world.other), reason: 'goodwill' },
     }),
     others: {
       absent: {
@@ -51,7 +51,7 @@ export const billingAccessRows: Partial<Record<OperationId, AccessRow>> = {
   adminReverse: {
     caller: 'operator',
     own: async (world) => ({
-      params: { transferId: await chargeOf(world, world.other) },
+      params: { transferId: await insertCharge(world, world.other) },
       body: { reason: 'mistake' },
     }),
     others: {
@@ -59,14 +59,14 @@ export const billingAccessRows: Partial<Record<OperationId, AccessRow>> = {
       foreign: 'operators see all',
     },
   },
-  adminGetBalance: toolRow(),
-  adminListTransfers: { caller: 'operator', own: nothing, others: 'none' },
+  adminGetBalance: moneyActionRow(),
+  adminListTransfers: { caller: 'operator', own: noInput, others: 'none' },
 };
 
-function budgetRow(input: Input): AccessRow {
-  const at = (budgetId: string): Input => ({ ...input, params: { budgetId } });
-  const budgetOf = async (world: World, who: SeededOrganisation): Promise<Input> => {
-    const made = await call(world, operations.createBudget, { body: newBudget }, who.owner.key);
+function budgetRow(input: CallInput): AccessRow {
+  const at = (budgetId: string): CallInput => ({ ...input, params: { budgetId } });
+  const budgetOf = async (world: Harness, who: SeededOrganisation): Promise<CallInput> => {
+    const made = await callOperation(world, operations.createBudget, { body: newBudget }, who.owner.key);
     return at(made.json.id as string);
   };
   return {
@@ -78,7 +78,7 @@ function budgetRow(input: Input): AccessRow {
   };
 }
 
-function toolRow(asked?: object): AccessRow {
+function moneyActionRow(asked?: object): AccessRow {
   const body = asked === undefined ? {} : { body: asked };
   return {
     caller: 'operator',
@@ -91,7 +91,7 @@ function toolRow(asked?: object): AccessRow {
 }
 
 /** A charge that the organisation has paid. */
-export async function chargeOf(world: World, who: SeededOrganisation): Promise<string> {
+export async function insertCharge(world: Harness, who: SeededOrganisation): Promise<string> {
   const orgId = who.organisation.id;
   const amount = nanoUsd(1_000_000_000n);
   const base = { orgId, mode: 'live', amount, description: 'for a test' } as const;
@@ -115,7 +115,7 @@ export async function chargeOf(world: World, who: SeededOrganisation): Promise<s
         whenShort: 'refuse',
       },
     ]);
-    return requireDone(results[1]).transferId;
+    return requireLedgerSuccess(results[1]).transferId;
   };
   const id = await world.fixture.db.transaction({ name: 'charge', isolation: 'read committed' }, work);
   if (id === null) throw new Error('nothing was charged');

@@ -1,12 +1,12 @@
 import { contract, type OperationId } from '@millrace/contract';
 import { testIds, uniqueId } from '@millrace/testing';
 import type { AccessRow } from './access.rows.ts';
-import { call, type Input, type World } from './world.ts';
+import { callOperation, type CallInput, type Harness } from './world.ts';
 
 /** The rows of what operators do with models and deployments. Each stands on a model of its own. */
 
 const { operations } = contract;
-const nothing = async (): Promise<Input> => ({});
+const noInput = async (): Promise<CallInput> => ({});
 
 const modelChange = { enabled: false, reason: 'no engine for it' };
 
@@ -17,35 +17,40 @@ const newDeployment = (model: string) => ({
 });
 
 export const catalogAccessRows: Partial<Record<OperationId, AccessRow>> = {
-  adminListModels: { caller: 'operator', own: nothing, others: 'none' },
+  adminListModels: { caller: 'operator', own: noInput, others: 'none' },
   adminCreateModel: { caller: 'operator', own: async () => ({ body: newModel() }), others: 'none' },
   adminUpdateModel: {
     caller: 'operator',
-    own: async (world) => ({ params: { name: await plantModel(world) }, body: modelChange }),
+    own: async (world) => ({ params: { name: await insertModel(world) }, body: modelChange }),
     others: { absent: { params: { name: 'maker/nobody' }, body: modelChange }, foreign: 'operators see all' },
   },
-  adminListDeployments: { caller: 'operator', own: nothing, others: 'none' },
+  adminListDeployments: { caller: 'operator', own: noInput, others: 'none' },
   adminCreateDeployment: {
     caller: 'operator',
-    own: async (world) => ({ body: newDeployment(await plantModel(world)) }),
+    own: async (world) => ({ body: newDeployment(await insertModel(world)) }),
     others: { absent: { body: newDeployment('maker/nobody') }, foreign: 'operators see all' },
   },
   adminUpdateDeployment: deploymentRow({ body: { weight: 7 } }),
   adminDeleteDeployment: deploymentRow({}),
 };
 
-async function plantModel(world: World): Promise<string> {
-  const made = await call(world, operations.adminCreateModel, { body: newModel() }, world.operator.owner.key);
+async function insertModel(world: Harness): Promise<string> {
+  const made = await callOperation(
+    world,
+    operations.adminCreateModel,
+    { body: newModel() },
+    world.operator.owner.key,
+  );
   return made.json.name as string;
 }
 
-function deploymentRow(input: Input): AccessRow {
+function deploymentRow(input: CallInput): AccessRow {
   return {
     caller: 'operator',
     own: async (world) => {
-      const body = newDeployment(await plantModel(world));
+      const body = newDeployment(await insertModel(world));
       const { key } = world.operator.owner;
-      const made = await call(world, operations.adminCreateDeployment, { body }, key);
+      const made = await callOperation(world, operations.adminCreateDeployment, { body }, key);
       return { ...input, params: { deploymentId: made.json.id as string } };
     },
     others: {

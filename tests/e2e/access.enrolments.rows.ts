@@ -1,31 +1,31 @@
 import type { OperationId } from '@millrace/contract';
-import { makeCertificate, plantSupplier, plantSupplierMachine, testIds, uniqueId } from '@millrace/testing';
+import { makeCertificate, insertSupplier, insertSupplierMachine, testIds, uniqueId } from '@millrace/testing';
 import type { SeededOrganisation } from '../../apps/api/src/fixture.ts';
 import type { AccessRow } from './access.rows.ts';
-import { joinTokenOf } from './access.suppliers.rows.ts';
-import type { Input, World } from './world.ts';
+import { createJoinToken } from './access.suppliers.rows.ts';
+import type { CallInput, Harness } from './world.ts';
 
 /** The rows of how machines join, and of what is told about them afterwards. */
 
 export const enrolmentAccessRows: Partial<Record<OperationId, AccessRow>> = {
   supplierStartEnrolment: {
     own: async (world) => ({
-      body: { ...(await newDaemon()), token: (await joinTokenOf(world, world.acme)).token },
+      body: { ...(await newDaemonInput()), token: (await createJoinToken(world, world.acme)).token },
     }),
     others: 'none',
   },
-  supplierListEnrolments: { own: async (world) => enrolmentOf(world, world.acme), others: 'none' },
+  supplierListEnrolments: { own: async (world) => createEnrolment(world, world.acme), others: 'none' },
   supplierGetEnrolment: {
-    own: (world) => enrolmentOf(world, world.acme),
+    own: (world) => createEnrolment(world, world.acme),
     others: {
       absent: { params: { enrolmentId: testIds.next('enr') } },
-      foreign: (world) => enrolmentOf(world, world.other),
+      foreign: (world) => createEnrolment(world, world.other),
     },
   },
 };
 
 /** What a host says of its daemon: an address, its certificate, and a token that names the certificate. */
-export async function newDaemon() {
+export async function newDaemonInput() {
   const name = `host-${uniqueId()}`;
   const { certificate, fingerprint } = await makeCertificate(name);
   const token = { client_name: 'millrace', fingerprint, addresses: ['203.0.113.7:8443'], secret: uniqueId() };
@@ -37,9 +37,9 @@ export async function newDaemon() {
   };
 }
 
-async function enrolmentOf({ fixture: { db } }: World, who: SeededOrganisation): Promise<Input> {
+async function createEnrolment({ fixture: { db } }: Harness, who: SeededOrganisation): Promise<CallInput> {
   const orgId = who.organisation.id;
-  await plantSupplier(db, { orgId });
-  const { machineId } = await plantSupplierMachine(db, { orgId });
+  await insertSupplier(db, { orgId });
+  const { machineId } = await insertSupplierMachine(db, { orgId });
   return { params: { enrolmentId: machineId } };
 }

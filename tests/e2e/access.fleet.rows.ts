@@ -1,44 +1,44 @@
 import { contract, type OperationId } from '@millrace/contract';
 import { toUuid, type NodeId } from '@millrace/platform/ids';
-import { plantFleet, testIds, uniqueId } from '@millrace/testing';
+import { insertFleet, testIds, uniqueId } from '@millrace/testing';
 import type { AccessRow } from './access.rows.ts';
-import { call, type Input, type World } from './world.ts';
+import { callOperation, type CallInput, type Harness } from './world.ts';
 
 /** The rows of what operators do with the fleet. Each stands on a cluster of its own. */
 
 const { operations } = contract;
-const nothing = async (): Promise<Input> => ({});
+const noInput = async (): Promise<CallInput> => ({});
 const DAY_MS = 86_400_000;
 
 const gpuMark = { faulty: true, reason: 'row remapping failed' };
 
-/** The provider that `plantFleet` makes. */
-export const plantedProvider = { id: 'provider-v1', region: 'us-central-1' } as const;
+/** The provider that `insertFleet` makes. */
+export const insertedProvider = { id: 'provider-v1', region: 'us-central-1' } as const;
 
 export const fleetAccessRows: Partial<Record<OperationId, AccessRow>> = {
-  listRentalOptions: { own: nothing, others: 'none' },
-  listReserveOptions: { own: nothing, others: 'none' },
+  listRentalOptions: { own: noInput, others: 'none' },
+  listReserveOptions: { own: noInput, others: 'none' },
   explainPlacement: {
     own: async () => ({ body: { rentalType: 'virtual-machine', gpuCount: 1 } }),
     others: 'none',
   },
-  adminListProviders: { caller: 'operator', own: nothing, others: 'none' },
+  adminListProviders: { caller: 'operator', own: noInput, others: 'none' },
   adminUpdateProvider: {
     caller: 'operator',
     own: async (world) => {
-      await plantNode(world);
-      return { params: { providerId: plantedProvider.id }, body: { enabled: true, reason: 'open again' } };
+      await insertNode(world);
+      return { params: { providerId: insertedProvider.id }, body: { enabled: true, reason: 'open again' } };
     },
     others: {
       absent: { params: { providerId: 'nobody' }, body: { enabled: true, reason: 'open again' } },
       foreign: 'operators see all',
     },
   },
-  adminListClusters: { caller: 'operator', own: nothing, others: 'none' },
+  adminListClusters: { caller: 'operator', own: noInput, others: 'none' },
   adminCreateCluster: {
     caller: 'operator',
     own: async (world) => {
-      await plantNode(world);
+      await insertNode(world);
       return { body: newCluster() };
     },
     others: {
@@ -49,12 +49,12 @@ export const fleetAccessRows: Partial<Record<OperationId, AccessRow>> = {
   adminRemoveCluster: {
     caller: 'operator',
     own: async ({ fixture }) => {
-      const { clusterId } = await plantFleet(fixture.db, { nodes: 1 });
+      const { clusterId } = await insertFleet(fixture.db, { nodes: 1 });
       return { params: { clusterId } };
     },
     others: { absent: { params: { clusterId: testIds.next('cls') } }, foreign: 'operators see all' },
   },
-  adminListNodes: { caller: 'operator', own: nothing, others: 'none' },
+  adminListNodes: { caller: 'operator', own: noInput, others: 'none' },
   adminGetNode: nodeRow({}),
   adminListNodeTransitions: nodeRow({}),
   adminDrainNode: nodeRow({ body: { reason: 'to be moved' } }),
@@ -62,14 +62,14 @@ export const fleetAccessRows: Partial<Record<OperationId, AccessRow>> = {
   adminQuarantineNode: nodeRow({ body: { reason: 'looks odd' } }),
   adminRemoveNode: nodeRow({}, async (world, nodeId) => {
     const input = { params: { nodeId }, body: { reason: 'scrapped' } };
-    await call(world, operations.adminDrainNode, input, world.operator.owner.key);
+    await callOperation(world, operations.adminDrainNode, input, world.operator.owner.key);
   }),
-  adminWriteOffNode: nodeRow({ body: { reason: 'never came back', hostIsOff: true } }, loseNode),
+  adminWriteOffNode: nodeRow({ body: { reason: 'never came back', hostIsOff: true } }, makeNodeUnreachable),
   adminMarkGpu: {
     caller: 'operator',
     own: async (world) => {
-      const nodeId = await plantNode(world);
-      const node = await call(
+      const nodeId = await insertNode(world);
+      const node = await callOperation(
         world,
         operations.adminGetNode,
         { params: { nodeId } },
@@ -82,17 +82,17 @@ export const fleetAccessRows: Partial<Record<OperationId, AccessRow>> = {
       foreign: 'operators see all',
     },
   },
-  adminListMaintenanceWindows: { caller: 'operator', own: nothing, others: 'none' },
+  adminListMaintenanceWindows: { caller: 'operator', own: noInput, others: 'none' },
   adminCreateMaintenanceWindow: {
     caller: 'operator',
-    own: async (world) => ({ body: newWindow(await plantNode(world)) }),
+    own: async (world) => ({ body: newWindow(await insertNode(world)) }),
     others: { absent: { body: newWindow(testIds.next('nod')) }, foreign: 'operators see all' },
   },
   adminCancelMaintenanceWindow: {
     caller: 'operator',
     own: async (world) => {
-      const body = newWindow(await plantNode(world));
-      const made = await call(
+      const body = newWindow(await insertNode(world));
+      const made = await callOperation(
         world,
         operations.adminCreateMaintenanceWindow,
         { body },
@@ -105,7 +105,7 @@ export const fleetAccessRows: Partial<Record<OperationId, AccessRow>> = {
 };
 
 export function newCluster() {
-  const { id: providerId, region } = plantedProvider;
+  const { id: providerId, region } = insertedProvider;
   return { name: `c${uniqueId()}`, providerId, region, driver: 'mock', endpoint: 'mock:' };
 }
 
@@ -115,14 +115,14 @@ export function newWindow(...nodeIds: readonly string[]) {
   return { nodeIds, startsAt, endsAt, summary: 'new firmware' };
 }
 
-async function plantNode({ fixture }: World): Promise<string> {
-  const [nodeId] = (await plantFleet(fixture.db, { nodes: 1 })).nodeIds;
+async function insertNode({ fixture }: Harness): Promise<string> {
+  const [nodeId] = (await insertFleet(fixture.db, { nodes: 1 })).nodeIds;
   if (nodeId === undefined) throw new Error('no node was planted');
   return nodeId;
 }
 
 /** The node does not answer from now on. */
-export async function loseNode(world: World, nodeId: string): Promise<void> {
+export async function makeNodeUnreachable(world: Harness, nodeId: string): Promise<void> {
   const id = toUuid(nodeId as NodeId);
   const client = await world.fixture.database.connect();
   await client.query(`update nodes set status = 'node_offline', back_to = 'node_ready' where id = $1`, [id]);
@@ -131,13 +131,13 @@ export async function loseNode(world: World, nodeId: string): Promise<void> {
 }
 
 function nodeRow(
-  input: Input,
-  prepare: (world: World, nodeId: string) => Promise<void> = async () => {},
+  input: CallInput,
+  prepare: (world: Harness, nodeId: string) => Promise<void> = async () => {},
 ): AccessRow {
   return {
     caller: 'operator',
     own: async (world) => {
-      const nodeId = await plantNode(world);
+      const nodeId = await insertNode(world);
       await prepare(world, nodeId);
       return { ...input, params: { nodeId } };
     },

@@ -7,17 +7,17 @@ import {
   type Operation,
 } from '@millrace/contract';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { CallAnswer } from '../../apps/api/src/fixture.ts';
+import type { CallResponse } from '../../apps/api/src/fixture.ts';
 import { accessRows, type AccessRow } from './access.rows.ts';
-import { call, keyWithout, startWorld, type Input, type World } from './world.ts';
+import { callOperation, keyWithout, startHarness, type CallInput, type Harness } from './world.ts';
 
 // Who may do what, over every operation of the contract. If you are here because an operation has no row: you
 // have added one. Do not list it as an exception; write its row in access.rows.ts, so that strangers stay out.
 
-let world: World;
+let world: Harness;
 
 beforeAll(async () => {
-  world = await startWorld();
+  world = await startHarness();
 });
 afterAll(async () => {
   await world.fixture[Symbol.asyncDispose]();
@@ -38,7 +38,7 @@ const rowOf = ({ id }: Operation): AccessRow => {
 const callerOf = (row: AccessRow) => (row.caller === 'operator' ? world.operator : world.acme);
 
 /** Any value for each path parameter: enough for calls that must be refused before anyone looks. */
-const placeholders = (operation: Operation): Input => ({
+const placeholders = (operation: Operation): CallInput => ({
   params: Object.fromEntries([...operation.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => [name, '1'])),
   ...(operation.method === 'POST' ? { body: {} } : {}),
 });
@@ -58,19 +58,19 @@ test('every served operation has a row, and no row is left of one that is gone',
 describe.each(takingKeys.map((operation) => [operation.id, operation] as const))('%s', (_, operation) => {
   test('its owner succeeds: the control without which the refusals prove nothing', async () => {
     const row = rowOf(operation);
-    const answer = await call(world, operation, await row.own(world), callerOf(row).owner.key);
+    const answer = await callOperation(world, operation, await row.own(world), callerOf(row).owner.key);
     expect([answer.status, answer.text]).toEqual([operation.response.status, answer.text]);
   });
 
   test('without a key it answers 401, on every path it has', async () => {
     if (operation.auth === 'none') {
       // Open to everyone by design: then it must really need no key.
-      const answer = await call(world, operation, await rowOf(operation).own(world), undefined);
+      const answer = await callOperation(world, operation, await rowOf(operation).own(world), undefined);
       expect(answer.status).toBe(operation.response.status);
       return;
     }
     for (const path of [operation.path, ...(operation.aliases ?? [])]) {
-      const answer = await call(world, operation, placeholders(operation), undefined, path);
+      const answer = await callOperation(world, operation, placeholders(operation), undefined, path);
       expect([answer.status, answer.json.reason]).toEqual([401, 'MISSING_API_KEY']);
     }
   });
@@ -79,15 +79,15 @@ describe.each(takingKeys.map((operation) => [operation.id, operation] as const))
     const row = rowOf(operation);
     if (operation.scope === null) {
       // Open to every key by design: then a key with a single unrelated scope must be enough.
-      const answer = await call(world, operation, await row.own(world), await poorKey());
+      const answer = await callOperation(world, operation, await row.own(world), await poorKey());
       expect(answer.status).toBe(operation.response.status);
       return;
     }
     const input = await row.own(world);
     const poorer = await keyWithout(world, callerOf(row), operation.scope);
-    const refused = await call(world, operation, input, poorer);
+    const refused = await callOperation(world, operation, input, poorer);
     expect([refused.status, refused.json.reason]).toEqual([403, 'INSUFFICIENT_SCOPE']);
-    const control = await call(world, operation, input, callerOf(row).owner.key);
+    const control = await callOperation(world, operation, input, callerOf(row).owner.key);
     expect(control.status).toBe(operation.response.status);
   });
 
@@ -99,7 +99,7 @@ describe.each(takingKeys.map((operation) => [operation.id, operation] as const))
       return;
     }
     const key = callerOf(row).owner.key;
-    const absent = await call(world, operation, row.others.absent, key);
+    const absent = await callOperation(world, operation, row.others.absent, key);
     const reason = operation.notFoundReason;
     if (reason === undefined) throw new Error(`${operation.id} does not say what an absent id answers`);
     const { status, interfaceStatus } = errorRegistry[reason];
@@ -109,9 +109,9 @@ describe.each(takingKeys.map((operation) => [operation.id, operation] as const))
     expect([absent.status, absent.json.reason]).toEqual([expected, reason]);
     if (row.others.foreign === 'operators see all') return;
     const input = await row.others.foreign(world);
-    const foreign = await call(world, operation, input, key);
+    const foreign = await callOperation(world, operation, input, key);
     expect(visible(foreign)).toEqual(visible(absent));
-    const control = await call(world, operation, input, world.other.owner.key);
+    const control = await callOperation(world, operation, input, world.other.owner.key);
     expect([control.status, control.text]).toEqual([operation.response.status, control.text]);
   });
 });
@@ -119,10 +119,10 @@ describe.each(takingKeys.map((operation) => [operation.id, operation] as const))
 test('operations that are not built yet keep the door all the same', async () => {
   for (const operation of pending.filter(({ auth }) => auth === 'key')) {
     const input = placeholders(operation);
-    const none = await call(world, operation, input, undefined);
+    const none = await callOperation(world, operation, input, undefined);
     expect(none.status, operation.id).toBe(401);
     if (operation.scope === null) continue;
-    const refused = await call(world, operation, input, await poorKey());
+    const refused = await callOperation(world, operation, input, await poorKey());
     expect(refused.status, operation.id).toBe(403);
   }
 });
@@ -133,14 +133,14 @@ let poorKeyMade: Promise<string> | undefined;
 function poorKey(): Promise<string> {
   poorKeyMade ??= (async () => {
     const body = { name: 'almost nothing', scopes: ['ssh-keys:read'] };
-    const made = await call(world, contract.operations.createApiKey, { body }, world.acme.owner.key);
+    const made = await callOperation(world, contract.operations.createApiKey, { body }, world.acme.owner.key);
     return made.json.key as string;
   })();
   return poorKeyMade;
 }
 
 /** All that a caller can compare: the status, the body and the headers, less what differs on every call. */
-function visible(answer: CallAnswer): unknown {
+function visible(answer: CallResponse): unknown {
   const always = new Set(['date', 'x-request-id', 'ratelimit', 'x-ratelimit-remaining-requests']);
   const headers = Object.entries(answer.headers).filter(
     ([name]) => !always.has(name) && !name.startsWith('x-ratelimit-reset'),

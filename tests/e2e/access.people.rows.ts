@@ -2,28 +2,28 @@ import { contract, type OperationId } from '@millrace/contract';
 import { testIds, uniqueId } from '@millrace/testing';
 import type { SeededOrganisation } from '../../apps/api/src/fixture.ts';
 import type { AccessRow } from './access.rows.ts';
-import { call, type Input, type World } from './world.ts';
+import { callOperation, type CallInput, type Harness } from './world.ts';
 
 /** The rows of invitations, as organisations make them. */
 
 const { operations } = contract;
 const newInvitation = () => ({ email: `guest-${uniqueId()}@example.com`, role: 'member' });
 
-export const peopleAccessRows: Partial<Record<OperationId, AccessRow>> = {
+export const invitationAccessRows: Partial<Record<OperationId, AccessRow>> = {
   listInvitations: invitationsRow(() => ({})),
   inviteMember: invitationsRow(() => ({ body: newInvitation() })),
   cancelInvitation: {
-    own: (world) => invitationOf(world, world.acme),
+    own: (world) => createInvitation(world, world.acme),
     others: {
       // Another organisation in the path is as absent as an invitation that never was.
       absent: { params: { organisationId: testIds.next('org'), invitationId: testIds.next('inv') } },
-      foreign: (world) => invitationOf(world, world.other),
+      foreign: (world) => createInvitation(world, world.other),
     },
   },
 };
 
-function invitationsRow(input: () => Input): AccessRow {
-  const of = (organisationId: string): Input => ({ ...input(), params: { organisationId } });
+function invitationsRow(input: () => CallInput): AccessRow {
+  const of = (organisationId: string): CallInput => ({ ...input(), params: { organisationId } });
   return {
     own: async ({ acme }) => of(acme.organisation.id),
     others: {
@@ -33,8 +33,13 @@ function invitationsRow(input: () => Input): AccessRow {
   };
 }
 
-async function invitationOf(world: World, who: SeededOrganisation): Promise<Input> {
+async function createInvitation(world: Harness, who: SeededOrganisation): Promise<CallInput> {
   const params = { organisationId: who.organisation.id };
-  const made = await call(world, operations.inviteMember, { params, body: newInvitation() }, who.owner.key);
+  const made = await callOperation(
+    world,
+    operations.inviteMember,
+    { params, body: newInvitation() },
+    who.owner.key,
+  );
   return { params: { ...params, invitationId: made.json.id as string } };
 }

@@ -3,22 +3,22 @@ import { ensureUser } from '@millrace/core/identity';
 import { toUuid } from '@millrace/platform/ids';
 import { testIds, uniqueId } from '@millrace/testing';
 import type { SignedIn } from '../../apps/api/src/people.fixture.ts';
-import { call, type Input, type World } from './world.ts';
+import { callOperation, type CallInput, type Harness } from './world.ts';
 
 /** Somebody who is signed in and belongs to no organisation yet. */
-export interface SomePerson {
+export interface SignedInPerson {
   readonly email: string;
   readonly session: SignedIn;
 }
 
 /** One row per operation of a person, as access.rows.ts has one per operation of an organisation. */
 export interface PersonRow {
-  readonly own: (world: World, person: SomePerson) => Promise<Input>;
+  readonly own: (world: Harness, person: SignedInPerson) => Promise<CallInput>;
   /** `none`: the operation names nothing that could be someone else's. */
-  readonly others: 'none' | { readonly absent: Input };
+  readonly others: 'none' | { readonly absent: CallInput };
 }
 
-const nothing = async (): Promise<Input> => ({});
+const nothing = async (): Promise<CallInput> => ({});
 
 /** The world has no mail, so an answer needs the secret of the invitation's link. */
 const secretIn = (link: unknown): string => new URL(String(link)).hash.slice('#invitation='.length);
@@ -27,7 +27,12 @@ const invitationRow: PersonRow = {
   own: async (world, { email }) => {
     const params = { organisationId: world.acme.organisation.id };
     const body = { email, role: 'member' };
-    const made = await call(world, contract.operations.inviteMember, { params, body }, world.acme.owner.key);
+    const made = await callOperation(
+      world,
+      contract.operations.inviteMember,
+      { params, body },
+      world.acme.owner.key,
+    );
     if (made.status !== 201) throw new Error(`The person was not invited: ${made.text}`);
     return {
       params: { invitationId: made.json.id as string },
@@ -50,7 +55,7 @@ export const personRows: Partial<Record<OperationId, PersonRow>> = {
   },
 };
 
-export async function somePerson({ fixture }: World): Promise<SomePerson> {
+export async function createSignedInPerson({ fixture }: Harness): Promise<SignedInPerson> {
   const { db } = fixture;
   const email = `person-${uniqueId()}@example.com`;
   const user = await db.transaction({ name: 'seed person', isolation: 'read committed' }, (tx) =>

@@ -1,18 +1,18 @@
 import { contract, type OperationId } from '@millrace/contract';
-import { plantFleet, testIds, uniqueId } from '@millrace/testing';
+import { insertFleet, testIds, uniqueId } from '@millrace/testing';
 import type { SeededOrganisation } from '../../apps/api/src/fixture.ts';
 import type { AccessRow } from './access.rows.ts';
-import { call, newSshPublicKey, type Input, type World } from './world.ts';
+import { callOperation, newSshPublicKey, type CallInput, type Harness } from './world.ts';
 
 /** The rows of rentals. Each stands on a host of its own, and on money of its own. */
 
 const { operations } = contract;
-const nothing = async (): Promise<Input> => ({});
+const noInput = async (): Promise<CallInput> => ({});
 
 export const rentalAccessRows: Partial<Record<OperationId, AccessRow>> = {
   createVirtualMachineRental: {
     own: async (world) => {
-      await readyToRent(world, world.acme);
+      await prepareToRent(world, world.acme);
       return { body: { gpuCount: 1 } };
     },
     others: 'none',
@@ -24,18 +24,18 @@ export const rentalAccessRows: Partial<Record<OperationId, AccessRow>> = {
     },
     others: 'none',
   },
-  listBareMetalRentals: { own: nothing, others: 'none' },
+  listBareMetalRentals: { own: noInput, others: 'none' },
   terminateBareMetalRental: {
-    own: async (world) => terminationOf(await metalOf(world, world.acme)),
+    own: async (world) => terminationInput(await createAcceptedBareMetal(world, world.acme)),
     others: {
-      absent: terminationOf(2_147_483_647),
-      foreign: async (world) => terminationOf(await metalOf(world, world.other)),
+      absent: terminationInput(2_147_483_647),
+      foreign: async (world) => terminationInput(await createAcceptedBareMetal(world, world.other)),
     },
   },
   adminCreatePrivateCloudRental: {
     caller: 'operator',
     own: async (world) => {
-      await plantPrivateCloudProvider(world);
+      await insertPrivateCloudProvider(world);
       return { body: newPrivateCloud(world.other.organisation.id) };
     },
     others: {
@@ -44,31 +44,31 @@ export const rentalAccessRows: Partial<Record<OperationId, AccessRow>> = {
     },
   },
   requestReservation: { own: async () => ({ body: { gpuCount: 512 } }), others: 'none' },
-  listVirtualMachineRentals: { own: nothing, others: 'none' },
-  listRentals: { own: nothing, others: 'none' },
-  listRentalHistory: { own: nothing, others: 'none' },
-  getRental: rentalRow(rentalOf),
-  updateRental: rentalRow(rentalOf, { body: { name: 'renamed' } }),
-  listRentalEvents: rentalRow(rentalOf),
-  getRentalCost: rentalRow(rentalOf),
-  getRentalMetrics: rentalRow(rentalOf),
-  getRentalConsole: rentalRow(goneRentalOf),
+  listVirtualMachineRentals: { own: noInput, others: 'none' },
+  listRentals: { own: noInput, others: 'none' },
+  listRentalHistory: { own: noInput, others: 'none' },
+  getRental: rentalRow(createAcceptedRental),
+  updateRental: rentalRow(createAcceptedRental, { body: { name: 'renamed' } }),
+  listRentalEvents: rentalRow(createAcceptedRental),
+  getRentalCost: rentalRow(createAcceptedRental),
+  getRentalMetrics: rentalRow(createAcceptedRental),
+  getRentalConsole: rentalRow(createRentalWithoutMachine),
   terminateVirtualMachineRental: {
-    own: async (world) => terminationOf(await rentalOf(world, world.acme)),
+    own: async (world) => terminationInput(await createAcceptedRental(world, world.acme)),
     others: {
-      absent: terminationOf(2_147_483_647),
-      foreign: async (world) => terminationOf(await rentalOf(world, world.other)),
+      absent: terminationInput(2_147_483_647),
+      foreign: async (world) => terminationInput(await createAcceptedRental(world, world.other)),
     },
   },
-  startRental: rentalRow(runningRentalOf),
-  stopRental: rentalRow(runningRentalOf, { body: { release: true } }),
-  rebootRental: rentalRow(runningRentalOf, { body: { force: true } }),
-  extendRental: rentalRow(briefRentalOf, { body: { ttlSeconds: 3_600 } }),
-  adminListRentals: { caller: 'operator', own: nothing, others: 'none' },
+  startRental: rentalRow(createRunningRental),
+  stopRental: rentalRow(createRunningRental, { body: { release: true } }),
+  rebootRental: rentalRow(createRunningRental, { body: { force: true } }),
+  extendRental: rentalRow(createRentalWithTtl, { body: { ttlSeconds: 3_600 } }),
+  adminListRentals: { caller: 'operator', own: noInput, others: 'none' },
   adminTerminateRental: {
     caller: 'operator',
     own: async (world) => ({
-      params: { rentalId: String(await rentalOf(world, world.other)) },
+      params: { rentalId: String(await createAcceptedRental(world, world.other)) },
       body: { reason: 'abuse' },
     }),
     others: {
@@ -78,31 +78,31 @@ export const rentalAccessRows: Partial<Record<OperationId, AccessRow>> = {
   },
   adminWriteOffRental: {
     caller: 'operator',
-    own: async (world) => writeOffOf(await lostRentalOf(world, world.other)),
-    others: { absent: writeOffOf(2_147_483_647), foreign: 'operators see all' },
+    own: async (world) => writeOffInput(await createUnreachableRental(world, world.other)),
+    others: { absent: writeOffInput(2_147_483_647), foreign: 'operators see all' },
   },
-  adminListReservationRequests: { caller: 'operator', own: nothing, others: 'none' },
+  adminListReservationRequests: { caller: 'operator', own: noInput, others: 'none' },
 };
 
 /** What is asked of one rental by its id; the rental is made by `make`. */
 function rentalRow(
-  make: (world: World, who: SeededOrganisation) => Promise<number>,
-  input: Input = {},
+  make: (world: Harness, who: SeededOrganisation) => Promise<number>,
+  input: CallInput = {},
 ): AccessRow {
-  const of = (rentalId: number): Input => ({ ...input, params: { rentalId: String(rentalId) } });
+  const of = (rentalId: number): CallInput => ({ ...input, params: { rentalId: String(rentalId) } });
   return {
     own: async (world) => of(await make(world, world.acme)),
     others: { absent: of(2_147_483_647), foreign: async (world) => of(await make(world, world.other)) },
   };
 }
 
-function writeOffOf(rentalId: number): Input {
+function writeOffInput(rentalId: number): CallInput {
   return { params: { rentalId: String(rentalId) }, body: { reason: 'never came back', hostIsOff: true } };
 }
 
 /** One whose node does not answer. */
-export async function lostRentalOf(world: World, who: SeededOrganisation): Promise<number> {
-  const rentalId = await rentalOf(world, who);
+export async function createUnreachableRental(world: Harness, who: SeededOrganisation): Promise<number> {
+  const rentalId = await createAcceptedRental(world, who);
   const client = await world.fixture.database.connect();
   const onNode = `= (select node_id from rental_machines as machine join rentals on rentals.id = machine.rental_id
                       where rentals.wire_id = $1)`;
@@ -114,14 +114,14 @@ export async function lostRentalOf(world: World, who: SeededOrganisation): Promi
   return rentalId;
 }
 
-function terminationOf(rentalId: number): Input {
+function terminationInput(rentalId: number): CallInput {
   return { body: { rentalId, reason: 'done' } };
 }
 
 /** One that is up, as far as its rows tell. */
-export async function runningRentalOf(world: World, who: SeededOrganisation): Promise<number> {
-  const rentalId = await rentalOf(world, who);
-  await onRental(
+export async function createRunningRental(world: Harness, who: SeededOrganisation): Promise<number> {
+  const rentalId = await createAcceptedRental(world, who);
+  await updateRentalRow(
     world,
     rentalId,
     `status = 'Running', task = null, task_deadline_at = null, power = 'on', started_at = now()`,
@@ -130,21 +130,21 @@ export async function runningRentalOf(world: World, who: SeededOrganisation): Pr
 }
 
 /** One with a time to live. */
-export async function briefRentalOf(world: World, who: SeededOrganisation): Promise<number> {
-  const rentalId = await rentalOf(world, who);
-  await onRental(world, rentalId, `expires_at = now() + interval '1 day'`);
+export async function createRentalWithTtl(world: Harness, who: SeededOrganisation): Promise<number> {
+  const rentalId = await createAcceptedRental(world, who);
+  await updateRentalRow(world, rentalId, `expires_at = now() + interval '1 day'`);
   return rentalId;
 }
 
-async function onRental(world: World, rentalId: number, changes: string): Promise<void> {
+async function updateRentalRow(world: Harness, rentalId: number, changes: string): Promise<void> {
   const client = await world.fixture.database.connect();
   await client.query(`update rentals set ${changes} where wire_id = $1`, [rentalId]);
   await client.end();
 }
 
 /** One whose machine is gone, so that nobody has to be asked about it. */
-export async function goneRentalOf(world: World, who: SeededOrganisation): Promise<number> {
-  const rentalId = await rentalOf(world, who);
+export async function createRentalWithoutMachine(world: Harness, who: SeededOrganisation): Promise<number> {
+  const rentalId = await createAcceptedRental(world, who);
   const client = await world.fixture.database.connect();
   await client.query(
     `update rental_machines set state = 'gone', absent_seen = 2, gone_at = now(), doomed_at = now()
@@ -155,7 +155,9 @@ export async function goneRentalOf(world: World, who: SeededOrganisation): Promi
   return rentalId;
 }
 
-export const metalOrder = { body: { gpuCount: 8, networkType: 'ethernet' } } as const satisfies Input;
+export const bareMetalRequest = {
+  body: { gpuCount: 8, networkType: 'ethernet' },
+} as const satisfies CallInput;
 
 /** What an operator says when it hands a private cloud over. */
 export function newPrivateCloud(organisationId: string) {
@@ -171,7 +173,7 @@ export function newPrivateCloud(organisationId: string) {
 }
 
 /** What a worker writes of the settings of an installation that has private clouds. */
-export async function plantPrivateCloudProvider(world: World): Promise<void> {
+export async function insertPrivateCloudProvider(world: Harness): Promise<void> {
   const client = await world.fixture.database.connect();
   await client.query(
     `insert into providers (id, variant, driver, mode, updated_at)
@@ -183,38 +185,42 @@ export async function plantPrivateCloudProvider(world: World): Promise<void> {
 type MachineType = 'virtual-machine' | 'bare-metal';
 
 /** All that a small order needs: a host, a price, money, and a key to log in with. */
-export async function readyToRent(
-  world: World,
+export async function prepareToRent(
+  world: Harness,
   who: SeededOrganisation,
   machineType: MachineType = 'virtual-machine',
 ): Promise<void> {
-  await plantFleet(world.fixture.db, { nodes: 1, offer: machineType });
+  await insertFleet(world.fixture.db, { nodes: 1, offer: machineType });
   await ensurePrice(world, machineType);
   const operator = world.operator.owner.key;
   const grant = { amountNanoUsd: '100000000000', reason: 'to rent with' };
   const params = { organisationId: who.organisation.id };
-  await made(call(world, operations.adminGrant, { params, body: grant }, operator));
+  await requireCreated(callOperation(world, operations.adminGrant, { params, body: grant }, operator));
   const ssh = { name: `laptop ${uniqueId()}`, publicKey: newSshPublicKey() };
-  await made(call(world, operations.createSshPublicKey, { body: ssh }, who.owner.key));
+  await requireCreated(callOperation(world, operations.createSshPublicKey, { body: ssh }, who.owner.key));
 }
 
 /** A rental that was accepted, and that nobody works on. */
-export async function rentalOf(world: World, who: SeededOrganisation): Promise<number> {
-  await readyToRent(world, who);
+export async function createAcceptedRental(world: Harness, who: SeededOrganisation): Promise<number> {
+  await prepareToRent(world, who);
   const body = { gpuCount: 1 };
-  const { json } = await made(call(world, operations.createVirtualMachineRental, { body }, who.owner.key));
+  const { json } = await requireCreated(
+    callOperation(world, operations.createVirtualMachineRental, { body }, who.owner.key),
+  );
   return json.id as number;
 }
 
 /** The same of bare metal. */
-export async function metalOf(world: World, who: SeededOrganisation): Promise<number> {
-  await readyToRent(world, who, 'bare-metal');
-  const { json } = await made(call(world, operations.createBareMetalRental, metalOrder, who.owner.key));
+export async function createAcceptedBareMetal(world: Harness, who: SeededOrganisation): Promise<number> {
+  await prepareToRent(world, who, 'bare-metal');
+  const { json } = await requireCreated(
+    callOperation(world, operations.createBareMetalRental, bareMetalRequest, who.owner.key),
+  );
   return json.id as number;
 }
 
 /** One price for all tests of a world: the second from the same instant is refused. */
-async function ensurePrice(world: World, machineType: MachineType = 'virtual-machine'): Promise<void> {
+async function ensurePrice(world: Harness, machineType: MachineType = 'virtual-machine'): Promise<void> {
   const body = {
     organisationId: null,
     subject: {
@@ -229,11 +235,11 @@ async function ensurePrice(world: World, machineType: MachineType = 'virtual-mac
     validFrom: '2026-01-01T00:00:00.000Z',
     reason: 'list price',
   };
-  const answer = await call(world, operations.adminCreatePrice, { body }, world.operator.owner.key);
+  const answer = await callOperation(world, operations.adminCreatePrice, { body }, world.operator.owner.key);
   if (answer.status !== 201 && answer.json?.reason !== 'PRICE_EXISTS') throw new Error(answer.text);
 }
 
-async function made(work: ReturnType<typeof call>): ReturnType<typeof call> {
+async function requireCreated(work: ReturnType<typeof callOperation>): ReturnType<typeof callOperation> {
   const answer = await work;
   if (answer.status >= 300) throw new Error(answer.text);
   return answer;

@@ -7,14 +7,14 @@ import { enrolmentAccessRows } from './access.enrolments.rows.ts';
 import { fleetAccessRows } from './access.fleet.rows.ts';
 import { instanceAccessRows } from './access.instances.rows.ts';
 import { invoiceAccessRows } from './access.invoices.rows.ts';
-import { peopleAccessRows } from './access.people.rows.ts';
+import { invitationAccessRows } from './access.people.rows.ts';
 import { rentalAccessRows } from './access.rentals.rows.ts';
 import { supplierMoneyAccessRows } from './access.supplier-money.rows.ts';
 import { supplierAccessRows } from './access.suppliers.rows.ts';
 import { usageAccessRows } from './access.usage.rows.ts';
 import { volumeAccessRows } from './access.volumes.rows.ts';
 import { webhookAccessRows } from './access.webhooks.rows.ts';
-import { call, newSshPublicKey, type Input, type World } from './world.ts';
+import { callOperation, newSshPublicKey, type CallInput, type Harness } from './world.ts';
 
 /**
  * One row per served operation: how its owner calls it with success, and the same call with an id that
@@ -24,18 +24,18 @@ export interface AccessRow {
   /** Whose key succeeds; `acme` unless said. */
   readonly caller?: 'operator';
   /** Makes whatever the call needs, so that each row stands alone. */
-  readonly own: (world: World) => Promise<Input>;
+  readonly own: (world: Harness) => Promise<CallInput>;
   /** `none`: the operation names nothing that could be someone else's. */
   readonly others: 'none' | ForeignIds;
 }
 
 interface ForeignIds {
-  readonly absent: Input;
+  readonly absent: CallInput;
   /** `operators see all`: only absent ids can be refused. */
-  readonly foreign: ((world: World) => Promise<Input>) | 'operators see all';
+  readonly foreign: ((world: Harness) => Promise<CallInput>) | 'operators see all';
 }
 
-const nothing = async (): Promise<Input> => ({});
+const noInput = async (): Promise<CallInput> => ({});
 const { operations } = contract;
 
 const newEntitlement = { maxDiscountPercentage: 10, reason: 'framework contract' };
@@ -47,17 +47,17 @@ export const accessRows: Partial<Record<OperationId, AccessRow>> = {
   ...fleetAccessRows,
   ...instanceAccessRows,
   ...invoiceAccessRows,
-  ...peopleAccessRows,
+  ...invitationAccessRows,
   ...rentalAccessRows,
   ...supplierAccessRows,
   ...supplierMoneyAccessRows,
   ...usageAccessRows,
   ...volumeAccessRows,
   ...webhookAccessRows,
-  getOpenapi: { own: nothing, others: 'none' },
+  getOpenapi: { own: noInput, others: 'none' },
   getOpenDocument: { own: async () => ({ params: { file: 'v2.json' } }), others: 'none' },
-  getCatalog: { own: nothing, others: 'none' },
-  getInstallation: { own: nothing, others: 'none' },
+  getCatalog: { own: noInput, others: 'none' },
+  getInstallation: { own: noInput, others: 'none' },
   listMarketplaceMachines: {
     own: async ({ fixture }) => {
       while ((await fixture.api.listing.step()) === 'busy');
@@ -65,13 +65,13 @@ export const accessRows: Partial<Record<OperationId, AccessRow>> = {
     },
     others: 'none',
   },
-  getMe: { own: nothing, others: 'none' },
-  getNoticePreferences: { own: nothing, others: 'none' },
+  getMe: { own: noInput, others: 'none' },
+  getNoticePreferences: { own: noInput, others: 'none' },
   updateNoticePreferences: {
     own: async () => ({ body: { preferences: { keys: false, balance: null } } }),
     others: 'none',
   },
-  listOrganisations: { own: nothing, others: 'none' },
+  listOrganisations: { own: noInput, others: 'none' },
   getOrganisation: organisationRow({}),
   updateOrganisation: organisationRow({ body: { name: 'Renamed' } }),
   listMembers: organisationRow({}),
@@ -81,7 +81,7 @@ export const accessRows: Partial<Record<OperationId, AccessRow>> = {
     own: async () => ({ body: { name: 'ci', scopes: ['events:read'] } }),
     others: 'none',
   },
-  listApiKeys: { own: nothing, others: 'none' },
+  listApiKeys: { own: noInput, others: 'none' },
   getApiKey: keyRow({}),
   revokeApiKey: keyRow({}),
   rotateApiKey: keyRow({ body: { overlapSeconds: 60 } }),
@@ -89,39 +89,39 @@ export const accessRows: Partial<Record<OperationId, AccessRow>> = {
     own: async () => ({ body: { name: 'laptop', publicKey: newSshPublicKey() } }),
     others: 'none',
   },
-  listSshPublicKeys: { own: nothing, others: 'none' },
+  listSshPublicKeys: { own: noInput, others: 'none' },
   deleteSshPublicKey: {
-    own: (world) => sshKeyOf(world, world.acme),
+    own: (world) => createSshKey(world, world.acme),
     others: {
       absent: { params: { sshKeyId: testIds.next('ssh') } },
-      foreign: (world) => sshKeyOf(world, world.other),
+      foreign: (world) => createSshKey(world, world.other),
     },
   },
-  listAuditLog: { own: nothing, others: 'none' },
-  listEvents: { own: nothing, others: 'none' },
+  listAuditLog: { own: noInput, others: 'none' },
+  listEvents: { own: noInput, others: 'none' },
   getOperation: {
-    own: async (world) => ({ params: { operationId: (await operationOf(world, world.acme)).id } }),
+    own: async (world) => ({ params: { operationId: (await createOperation(world, world.acme)).id } }),
     others: {
       absent: { params: { operationId: testIds.next('op') } },
-      foreign: async (world) => ({ params: { operationId: (await operationOf(world, world.other)).id } }),
+      foreign: async (world) => ({ params: { operationId: (await createOperation(world, world.other)).id } }),
     },
   },
   findOperation: {
-    own: async (world) => ({ query: { idempotencyKey: (await operationOf(world, world.acme)).key } }),
+    own: async (world) => ({ query: { idempotencyKey: (await createOperation(world, world.acme)).key } }),
     others: {
       absent: { query: { idempotencyKey: 'nobody-used-this' } },
       foreign: async (world) => ({
-        query: { idempotencyKey: (await operationOf(world, world.other)).key },
+        query: { idempotencyKey: (await createOperation(world, world.other)).key },
       }),
     },
   },
   createTopUp: { own: async () => ({ body: { amountCents: 500 } }), others: 'none' },
-  listTopUps: { own: nothing, others: 'none' },
+  listTopUps: { own: noInput, others: 'none' },
   getTopUp: {
-    own: (world) => topUpOf(world, world.acme),
+    own: (world) => startTopUp(world, world.acme),
     others: {
       absent: { params: { paymentId: testIds.next('pay') } },
-      foreign: (world) => topUpOf(world, world.other),
+      foreign: (world) => startTopUp(world, world.other),
     },
   },
   receiveStripeEvent: {
@@ -136,7 +136,7 @@ export const accessRows: Partial<Record<OperationId, AccessRow>> = {
     },
     others: 'none',
   },
-  adminListOrganisations: { caller: 'operator', own: nothing, others: 'none' },
+  adminListOrganisations: { caller: 'operator', own: noInput, others: 'none' },
   adminCreateOrganisation: {
     caller: 'operator',
     own: async () => ({ body: { name: 'New', owner: { email: `new-${uniqueId()}@example.com` } } }),
@@ -144,16 +144,21 @@ export const accessRows: Partial<Record<OperationId, AccessRow>> = {
   },
   adminGetOrganisation: adminRow(() => undefined),
   adminListMembers: adminRow(() => undefined),
-  adminListAuditLog: { caller: 'operator', own: nothing, others: 'none' },
+  adminListAuditLog: { caller: 'operator', own: noInput, others: 'none' },
   adminAddMember: adminRow(() => ({ email: `added-${uniqueId()}@example.com`, role: 'member' })),
   adminSuspendOrganisation: adminRow(() => ({ reason: 'unpaid' })),
   adminResumeOrganisation: adminRow(() => ({ reason: 'paid' })),
-  adminListPrices: { caller: 'operator', own: nothing, others: 'none' },
+  adminListPrices: { caller: 'operator', own: noInput, others: 'none' },
   adminCreatePrice: { caller: 'operator', own: async () => ({ body: newPrice() }), others: 'none' },
   adminEndPrice: {
     caller: 'operator',
     own: async (world) => {
-      const made = await call(world, operations.adminCreatePrice, { body: newPrice() }, operatorKey(world));
+      const made = await callOperation(
+        world,
+        operations.adminCreatePrice,
+        { body: newPrice() },
+        operatorKey(world),
+      );
       return { params: { priceId: made.json.id as string }, body: { reason: 'sold out' } };
     },
     others: {
@@ -161,7 +166,7 @@ export const accessRows: Partial<Record<OperationId, AccessRow>> = {
       foreign: 'operators see all',
     },
   },
-  adminListReserveOptions: { caller: 'operator', own: nothing, others: 'none' },
+  adminListReserveOptions: { caller: 'operator', own: noInput, others: 'none' },
   adminCreateReserveOption: {
     caller: 'operator',
     own: async () => ({
@@ -180,7 +185,7 @@ export const accessRows: Partial<Record<OperationId, AccessRow>> = {
   adminCreateEntitlement: adminRow(() => newEntitlement),
   adminRevokeEntitlement: {
     caller: 'operator',
-    own: (world) => entitlementOf(world, world.other),
+    own: (world) => createEntitlement(world, world.other),
     others: {
       absent: { params: { organisationId: testIds.next('org'), entitlementId: testIds.next('ent') } },
       foreign: 'operators see all',
@@ -188,8 +193,8 @@ export const accessRows: Partial<Record<OperationId, AccessRow>> = {
   },
 };
 
-function organisationRow(input: Input): AccessRow {
-  const at = (organisationId: string): Input => ({ ...input, params: { organisationId } });
+function organisationRow(input: CallInput): AccessRow {
+  const at = (organisationId: string): CallInput => ({ ...input, params: { organisationId } });
   return {
     own: async ({ acme }) => at(acme.organisation.id),
     others: {
@@ -200,12 +205,12 @@ function organisationRow(input: Input): AccessRow {
 }
 
 /** Foreign twice over: the other organisation, with a person who really is a member there. */
-function memberRow(input: Input): AccessRow {
-  const at = (organisationId: string, userId: string): Input => ({
+function memberRow(input: CallInput): AccessRow {
+  const at = (organisationId: string, userId: string): CallInput => ({
     ...input,
     params: { organisationId, userId },
   });
-  const memberOf = async (who: SeededOrganisation): Promise<Input> =>
+  const memberOf = async (who: SeededOrganisation): Promise<CallInput> =>
     at(who.organisation.id, (await who.addPerson('member')).userId);
   return {
     own: ({ acme }) => memberOf(acme),
@@ -216,8 +221,8 @@ function memberRow(input: Input): AccessRow {
   };
 }
 
-function keyRow(input: Input): AccessRow {
-  const at = (keyId: string): Input => ({ ...input, params: { keyId } });
+function keyRow(input: CallInput): AccessRow {
+  const at = (keyId: string): CallInput => ({ ...input, params: { keyId } });
   return {
     own: async ({ acme }) => at((await acme.ownerKey('live')).keyId),
     others: {
@@ -238,7 +243,7 @@ function adminRow(body: () => unknown): AccessRow {
   };
 }
 
-const operatorKey = (world: World): string => world.operator.owner.key;
+const operatorKey = (world: Harness): string => world.operator.owner.key;
 
 /** A region of its own each time: the price book refuses two prices for one thing from one instant. */
 function newPrice(): unknown {
@@ -251,26 +256,31 @@ function newPrice(): unknown {
   };
 }
 
-async function entitlementOf(world: World, who: SeededOrganisation): Promise<Input> {
+async function createEntitlement(world: Harness, who: SeededOrganisation): Promise<CallInput> {
   const params = { organisationId: who.organisation.id };
   const input = { params, body: newEntitlement };
-  const made = await call(world, operations.adminCreateEntitlement, input, operatorKey(world));
+  const made = await callOperation(world, operations.adminCreateEntitlement, input, operatorKey(world));
   return { params: { ...params, entitlementId: made.json.id as string } };
 }
 
-async function sshKeyOf(world: World, who: SeededOrganisation): Promise<Input> {
+async function createSshKey(world: Harness, who: SeededOrganisation): Promise<CallInput> {
   const body = { name: 'laptop', publicKey: newSshPublicKey() };
-  const made = await call(world, operations.createSshPublicKey, { body }, who.owner.key);
+  const made = await callOperation(world, operations.createSshPublicKey, { body }, who.owner.key);
   return { params: { sshKeyId: made.json.id as string } };
 }
 
-async function topUpOf(world: World, who: SeededOrganisation): Promise<Input> {
-  const made = await call(world, operations.createTopUp, { body: { amountCents: 500 } }, who.owner.key);
+async function startTopUp(world: Harness, who: SeededOrganisation): Promise<CallInput> {
+  const made = await callOperation(
+    world,
+    operations.createTopUp,
+    { body: { amountCents: 500 } },
+    who.owner.key,
+  );
   return { params: { paymentId: made.json.paymentId as string } };
 }
 
-async function operationOf(
-  world: World,
+async function createOperation(
+  world: Harness,
   who: SeededOrganisation,
 ): Promise<{ readonly id: string; readonly key: string }> {
   const key = `row-${uniqueId()}`;
@@ -278,6 +288,6 @@ async function operationOf(
     body: { name: 'by operation', scopes: ['events:read'] },
     headers: { 'idempotency-key': key },
   };
-  const made = await call(world, operations.createApiKey, input, who.owner.key);
+  const made = await callOperation(world, operations.createApiKey, input, who.owner.key);
   return { id: String(made.headers['operation-id']), key };
 }

@@ -1,61 +1,61 @@
 import { contract, type OperationId } from '@millrace/contract';
 import type { OrgId } from '@millrace/platform/ids';
-import { plantMarketplaceProvider, plantSupplier, plantSupplierMachine, testIds } from '@millrace/testing';
+import { insertMarketplaceProvider, insertSupplier, insertSupplierMachine, testIds } from '@millrace/testing';
 import type { SeededOrganisation } from '../../apps/api/src/fixture.ts';
 import type { AccessRow } from './access.rows.ts';
-import { call, type Input, type World } from './world.ts';
+import { callOperation, type CallInput, type Harness } from './world.ts';
 
 /** The rows of suppliers: their account, their machines and tokens, and the operator's word on them. */
 
 const { operations } = contract;
-const nothing = async (): Promise<Input> => ({});
-const judgement = { reason: 'looked at' };
-const approval = { ...judgement, feePercentage: 10 };
+const noInput = async (): Promise<CallInput> => ({});
+const reviewBody = { reason: 'looked at' };
+const approval = { ...reviewBody, feePercentage: 10 };
 
 export const supplierAccessRows: Partial<Record<OperationId, AccessRow>> = {
   supplierApply: {
     own: async (world) => {
-      await supplierOf(world, world.acme, 'rejected');
+      await ensureSupplier(world, world.acme, 'rejected');
       return { body: { name: 'Acme', about: 'We have GPUs.' } };
     },
     others: 'none',
   },
   supplierGetAccount: {
     own: async (world) => {
-      await supplierOf(world, world.acme);
+      await ensureSupplier(world, world.acme);
       return {};
     },
     others: 'none',
   },
-  supplierListMachines: { own: nothing, others: 'none' },
+  supplierListMachines: { own: noInput, others: 'none' },
   supplierGetMachine: machineRow({}),
   supplierGetMachineHistory: machineRow({}),
   supplierUpdateMachine: machineRow({ body: { listed: true, pricePerGpuHourNanoUsd: '1000000000' } }),
   supplierDrainMachine: machineRow({}),
   supplierResumeMachine: machineRow({}),
   supplierWithdrawMachine: machineRow({}),
-  supplierListJoinTokens: { own: nothing, others: 'none' },
+  supplierListJoinTokens: { own: noInput, others: 'none' },
   supplierCreateJoinToken: {
     own: async (world) => {
-      await supplierOf(world, world.acme);
-      await plantMarketplaceProvider(world.fixture.db);
+      await ensureSupplier(world, world.acme);
+      await insertMarketplaceProvider(world.fixture.db);
       return { body: newToken() };
     },
     others: 'none',
   },
   supplierRevokeJoinToken: {
-    own: (world) => tokenOf(world, world.acme),
+    own: (world) => joinTokenInput(world, world.acme),
     others: {
       absent: { params: { joinTokenId: testIds.next('jtk') } },
-      foreign: (world) => tokenOf(world, world.other),
+      foreign: (world) => joinTokenInput(world, world.other),
     },
   },
-  adminListSuppliers: { caller: 'operator', own: nothing, others: 'none' },
-  adminApproveSupplier: judgementRow(approval),
-  adminRejectSupplier: judgementRow(judgement),
-  adminListMachines: { caller: 'operator', own: nothing, others: 'none' },
-  adminApproveMachine: machineJudgementRow(),
-  adminRejectMachine: machineJudgementRow(),
+  adminListSuppliers: { caller: 'operator', own: noInput, others: 'none' },
+  adminApproveSupplier: supplierReviewRow(approval),
+  adminRejectSupplier: supplierReviewRow(reviewBody),
+  adminListMachines: { caller: 'operator', own: noInput, others: 'none' },
+  adminApproveMachine: machineReviewRow(),
+  adminRejectMachine: machineReviewRow(),
 };
 
 function newToken() {
@@ -66,20 +66,20 @@ function orgIdOf(who: SeededOrganisation): OrgId {
   return who.organisation.id;
 }
 
-function supplierOf({ fixture }: World, who: SeededOrganisation, status?: 'rejected') {
-  return plantSupplier(fixture.db, { orgId: orgIdOf(who), ...(status === undefined ? {} : { status }) });
+function ensureSupplier({ fixture }: Harness, who: SeededOrganisation, status?: 'rejected') {
+  return insertSupplier(fixture.db, { orgId: orgIdOf(who), ...(status === undefined ? {} : { status }) });
 }
 
-async function machineOf(world: World, who: SeededOrganisation): Promise<string> {
-  await supplierOf(world, who);
-  const { nodeId } = await plantSupplierMachine(world.fixture.db, { orgId: orgIdOf(who) });
+async function insertMachine(world: Harness, who: SeededOrganisation): Promise<string> {
+  await ensureSupplier(world, who);
+  const { nodeId } = await insertSupplierMachine(world.fixture.db, { orgId: orgIdOf(who) });
   return nodeId;
 }
 
-function machineRow(input: Input): AccessRow {
-  const of = async (world: World, who: SeededOrganisation) => ({
+function machineRow(input: CallInput): AccessRow {
+  const of = async (world: Harness, who: SeededOrganisation) => ({
     ...input,
-    params: { machineId: await machineOf(world, who) },
+    params: { machineId: await insertMachine(world, who) },
   });
   return {
     own: (world) => of(world, world.acme),
@@ -91,38 +91,43 @@ function machineRow(input: Input): AccessRow {
 }
 
 /** A token with which one machine can join. */
-export async function joinTokenOf(
-  world: World,
+export async function createJoinToken(
+  world: Harness,
   who: SeededOrganisation,
 ): Promise<{ readonly id: string; readonly token: string }> {
-  await supplierOf(world, who);
-  await plantMarketplaceProvider(world.fixture.db);
-  const made = await call(world, operations.supplierCreateJoinToken, { body: newToken() }, who.owner.key);
+  await ensureSupplier(world, who);
+  await insertMarketplaceProvider(world.fixture.db);
+  const made = await callOperation(
+    world,
+    operations.supplierCreateJoinToken,
+    { body: newToken() },
+    who.owner.key,
+  );
   if (made.status !== 201) throw new Error(`no join token: ${made.text}`);
   return made.json as { readonly id: string; readonly token: string };
 }
 
-async function tokenOf(world: World, who: SeededOrganisation): Promise<Input> {
-  return { params: { joinTokenId: (await joinTokenOf(world, who)).id } };
+async function joinTokenInput(world: Harness, who: SeededOrganisation): Promise<CallInput> {
+  return { params: { joinTokenId: (await createJoinToken(world, who)).id } };
 }
 
-function judgementRow(body: object): AccessRow {
+function supplierReviewRow(body: object): AccessRow {
   return {
     caller: 'operator',
-    own: async (world) => ({ params: { supplierId: await supplierOf(world, world.acme) }, body }),
+    own: async (world) => ({ params: { supplierId: await ensureSupplier(world, world.acme) }, body }),
     others: { absent: { params: { supplierId: testIds.next('sup') }, body }, foreign: 'operators see all' },
   };
 }
 
-function machineJudgementRow(): AccessRow {
+function machineReviewRow(): AccessRow {
   return {
     caller: 'operator',
     own: async (world) => ({
-      params: { machineId: await machineOf(world, world.acme) },
-      body: judgement,
+      params: { machineId: await insertMachine(world, world.acme) },
+      body: reviewBody,
     }),
     others: {
-      absent: { params: { machineId: testIds.next('nod') }, body: judgement },
+      absent: { params: { machineId: testIds.next('nod') }, body: reviewBody },
       foreign: 'operators see all',
     },
   };

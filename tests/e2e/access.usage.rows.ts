@@ -1,48 +1,51 @@
 import type { OperationId } from '@millrace/contract';
-import { plantRequest, testIds } from '@millrace/testing';
+import { insertRequest, testIds } from '@millrace/testing';
 import type { SeededOrganisation } from '../../apps/api/src/fixture.ts';
-import { batchNamed, plantBatch } from '../../apps/api/src/money.fixture.ts';
+import { batchIdOf, insertBatch } from '../../apps/api/src/money.fixture.ts';
 import type { AccessRow } from './access.rows.ts';
-import type { Input, World } from './world.ts';
+import type { CallInput, Harness } from './world.ts';
 
 /** The rows of single inference requests, each with a request of its own. */
 
 export const usageAccessRows: Partial<Record<OperationId, AccessRow>> = {
   // Leaves out what is foreign or absent instead of refusing it.
   getRequestCost: {
-    own: async (world) => ({ body: { requestIds: [await requestOf(world, world.acme)] } }),
+    own: async (world) => ({ body: { requestIds: [await insertUsageRequest(world, world.acme)] } }),
     others: 'none',
   },
   getRequestUsage: {
-    own: async (world) => toParams(await requestOf(world, world.acme)),
+    own: async (world) => requestInput(await insertUsageRequest(world, world.acme)),
     others: {
-      absent: toParams(testIds.next('req')),
-      foreign: async (world) => toParams(await requestOf(world, world.other)),
+      absent: requestInput(testIds.next('req')),
+      foreign: async (world) => requestInput(await insertUsageRequest(world, world.other)),
     },
   },
   listBatchRequests: {
-    own: async (world) => toBatch(await batchOf(world, world.acme)),
+    own: async (world) => batchInput(await insertBatchOf(world, world.acme)),
     others: {
-      absent: toBatch(testIds.next('bat')),
-      foreign: async (world) => toBatch(await batchOf(world, world.other)),
+      absent: batchInput(testIds.next('bat')),
+      foreign: async (world) => batchInput(await insertBatchOf(world, world.other)),
     },
   },
 };
 
-function toBatch(batchId: string): Input {
+function batchInput(batchId: string): CallInput {
   return { params: { batchId } };
 }
 
-export async function batchOf({ fixture }: World, { organisation }: SeededOrganisation): Promise<string> {
-  const [first] = await plantBatch(fixture.db, organisation.id, [7n]);
+export async function insertBatchOf(
+  { fixture }: Harness,
+  { organisation }: SeededOrganisation,
+): Promise<string> {
+  const [first] = await insertBatch(fixture.db, organisation.id, [7n]);
   if (first === undefined) throw new Error('No request was planted.');
-  return batchNamed(first);
+  return batchIdOf(first);
 }
 
-function toParams(requestId: string): Input {
+function requestInput(requestId: string): CallInput {
   return { params: { requestId } };
 }
 
-export function requestOf(world: World, { organisation }: SeededOrganisation): Promise<string> {
-  return plantRequest(world.fixture.db, { orgId: organisation.id });
+export function insertUsageRequest(world: Harness, { organisation }: SeededOrganisation): Promise<string> {
+  return insertRequest(world.fixture.db, { orgId: organisation.id });
 }

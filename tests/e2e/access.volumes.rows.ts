@@ -2,19 +2,19 @@ import { contract, type OperationId } from '@millrace/contract';
 import { testIds, uniqueId } from '@millrace/testing';
 import { toUuid } from '@millrace/platform/ids';
 import type { SeededOrganisation } from '../../apps/api/src/fixture.ts';
-import { metalOf, metalOrder, readyToRent } from './access.rentals.rows.ts';
+import { createAcceptedBareMetal, bareMetalRequest, prepareToRent } from './access.rentals.rows.ts';
 import type { AccessRow } from './access.rows.ts';
-import { plantedProvider } from './access.fleet.rows.ts';
-import { call, type Input, type World } from './world.ts';
+import { insertedProvider } from './access.fleet.rows.ts';
+import { callOperation, type CallInput, type Harness } from './world.ts';
 
 /** The rows of volumes. Nobody works on them here: what a worker would write is written past it. */
 
 const { operations } = contract;
-const nobodys = 2_147_483_647;
+const unusedVolumeId = 2_147_483_647;
 
 /** Labels are each one volume's. */
 export const newVolume = () => ({
-  region: plantedProvider.region,
+  region: insertedProvider.region,
   label: `data-${uniqueId()}`,
   sizeInGb: 256,
 });
@@ -22,64 +22,64 @@ export const newVolume = () => ({
 export const volumeAccessRows: Partial<Record<OperationId, AccessRow>> = {
   createStorageVolume: {
     own: async (world) => {
-      await readyToStore(world, world.acme);
-      const rentalId = await runningMetalOf(world, world.acme);
+      await prepareToStore(world, world.acme);
+      const rentalId = await createRunningBareMetal(world, world.acme);
       return { body: { ...newVolume(), rentalIds: [rentalId] } };
     },
     others: {
-      absent: { body: { ...newVolume(), rentalIds: [nobodys] } },
+      absent: { body: { ...newVolume(), rentalIds: [unusedVolumeId] } },
       foreign: async (world) => ({
-        body: { ...newVolume(), rentalIds: [await runningMetalOf(world, world.other)] },
+        body: { ...newVolume(), rentalIds: [await createRunningBareMetal(world, world.other)] },
       }),
     },
   },
   createBareMetalRental: {
-    own: (world) => metalWith(world, world.acme),
+    own: (world) => bareMetalWithVolume(world, world.acme),
     others: {
-      absent: metalOrderWith(nobodys),
-      foreign: (world) => metalWith(world, world.other),
+      absent: bareMetalRequestWith(unusedVolumeId),
+      foreign: (world) => bareMetalWithVolume(world, world.other),
     },
   },
   listStorageVolumes: { own: async () => ({}), others: 'none' },
   quoteStorageVolume: {
     own: async (world) => {
-      await readyToStore(world, world.acme);
-      return { query: { region: plantedProvider.region, sizeInGb: '512' } };
+      await prepareToStore(world, world.acme);
+      return { query: { region: insertedProvider.region, sizeInGb: '512' } };
     },
     others: 'none',
   },
   getStorageVolume: volumeRow(),
-  attachStorageVolume: linkRow(linkOf),
-  detachStorageVolume: linkRow(attachedOf),
+  attachStorageVolume: attachmentRow(createAttachable),
+  detachStorageVolume: attachmentRow(createAttached),
   updateStorageVolume: volumeRow({ body: { sizeInGb: 512 } }),
   deleteStorageVolume: volumeRow(),
   createStorageVolumeSnapshot: volumeRow({ body: {} }),
   listStorageVolumeSnapshots: volumeRow(),
   adminWriteOffVolume: {
     caller: 'operator',
-    own: async (world) => writeOffOf(await lostVolumeOf(world, world.other)),
-    others: { absent: writeOffOf(nobodys), foreign: 'operators see all' },
+    own: async (world) => writeOffInput(await createUnreachableVolume(world, world.other)),
+    others: { absent: writeOffInput(unusedVolumeId), foreign: 'operators see all' },
   },
   deleteStorageVolumeSnapshot: {
-    own: (world) => snapshotOf(world, world.acme),
+    own: (world) => createSnapshot(world, world.acme),
     others: {
-      absent: { params: { storageVolumeId: String(nobodys), snapshotId: testIds.next('snp') } },
-      foreign: (world) => snapshotOf(world, world.other),
+      absent: { params: { storageVolumeId: String(unusedVolumeId), snapshotId: testIds.next('snp') } },
+      foreign: (world) => createSnapshot(world, world.other),
     },
   },
   restoreStorageVolumeSnapshot: {
-    own: (world) => readySnapshotOf(world, world.acme),
+    own: (world) => createReadySnapshot(world, world.acme),
     others: {
       absent: {
-        params: { storageVolumeId: String(nobodys), snapshotId: testIds.next('snp') },
+        params: { storageVolumeId: String(unusedVolumeId), snapshotId: testIds.next('snp') },
         body: { into: 'same-volume' },
       },
-      foreign: (world) => readySnapshotOf(world, world.other),
+      foreign: (world) => createReadySnapshot(world, world.other),
     },
   },
 };
 
-function writeOffOf(storageVolumeId: number): Input {
+function writeOffInput(storageVolumeId: number): CallInput {
   return {
     params: { storageVolumeId: String(storageVolumeId) },
     body: { reason: 'never came back', hostIsOff: true },
@@ -87,105 +87,115 @@ function writeOffOf(storageVolumeId: number): Input {
 }
 
 /** One on a storage node of its own that does not answer. */
-export async function lostVolumeOf(world: World, who: SeededOrganisation): Promise<number> {
-  const volumeId = await volumeOf(world, who);
+export async function createUnreachableVolume(world: Harness, who: SeededOrganisation): Promise<number> {
+  const volumeId = await createActiveVolume(world, who);
   const nodeId = toUuid(testIds.next('stn'));
-  await past(
+  await runSql(
     world,
     `insert into storage_nodes (id, name, region, mode, kind, endpoint, settings, vip_first, vip_last, capacity_gb, status,
        status_since, next_look_at, created_at)
      values ($1, $2, $3, 'live', 'nfs', 'https://lost.example', '{}', '10.8.0.1', '10.8.255.254', 2000000000, 'silent',
        now(), now(), now())`,
-    [nodeId, `lost-${uniqueId()}`.toLowerCase(), plantedProvider.region],
+    [nodeId, `lost-${uniqueId()}`.toLowerCase(), insertedProvider.region],
   );
-  await past(world, 'update volumes set node_id = $1 where wire_id = $2', [nodeId, volumeId]);
+  await runSql(world, 'update volumes set node_id = $1 where wire_id = $2', [nodeId, volumeId]);
   return volumeId;
 }
 
-function metalOrderWith(id: number): Input {
-  return { body: { ...metalOrder.body, storageVolume: { isNew: false, id } } };
+function bareMetalRequestWith(id: number): CallInput {
+  return { body: { ...bareMetalRequest.body, storageVolume: { isNew: false, id } } };
 }
 
 /** An order of bare metal with a volume that is there, and a host for it. */
-async function metalWith(world: World, who: SeededOrganisation): Promise<Input> {
-  await readyToRent(world, who, 'bare-metal');
-  return metalOrderWith(await volumeOf(world, who));
+async function bareMetalWithVolume(world: Harness, who: SeededOrganisation): Promise<CallInput> {
+  await prepareToRent(world, who, 'bare-metal');
+  return bareMetalRequestWith(await createActiveVolume(world, who));
 }
 
 /** What is asked of a volume and a rental that could have it. */
-function linkRow(make: (world: World, who: SeededOrganisation) => Promise<Input>): AccessRow {
+function attachmentRow(make: (world: Harness, who: SeededOrganisation) => Promise<CallInput>): AccessRow {
   return {
     own: (world) => make(world, world.acme),
     others: {
-      absent: { body: { storageVolumeId: nobodys, rentalIds: [nobodys] } },
+      absent: { body: { storageVolumeId: unusedVolumeId, rentalIds: [unusedVolumeId] } },
       foreign: (world) => make(world, world.other),
     },
   };
 }
 
-async function linkOf(world: World, who: SeededOrganisation): Promise<Input> {
-  const storageVolumeId = await volumeOf(world, who);
-  return { body: { storageVolumeId, rentalIds: [await runningMetalOf(world, who)] } };
+async function createAttachable(world: Harness, who: SeededOrganisation): Promise<CallInput> {
+  const storageVolumeId = await createActiveVolume(world, who);
+  return { body: { storageVolumeId, rentalIds: [await createRunningBareMetal(world, who)] } };
 }
 
-async function attachedOf(world: World, who: SeededOrganisation): Promise<Input> {
-  const link = await linkOf(world, who);
-  const answer = await call(world, operations.attachStorageVolume, link, who.owner.key);
+async function createAttached(world: Harness, who: SeededOrganisation): Promise<CallInput> {
+  const link = await createAttachable(world, who);
+  const answer = await callOperation(world, operations.attachStorageVolume, link, who.owner.key);
   if (answer.status !== 200) throw new Error(answer.text);
   return link;
 }
 
-function volumeRow(input: Input = {}): AccessRow {
-  const of = (id: number): Input => ({ ...input, params: { storageVolumeId: String(id) } });
+function volumeRow(input: CallInput = {}): AccessRow {
+  const of = (id: number): CallInput => ({ ...input, params: { storageVolumeId: String(id) } });
   return {
-    own: async (world) => of(await volumeOf(world, world.acme)),
+    own: async (world) => of(await createActiveVolume(world, world.acme)),
     others: {
-      absent: of(nobodys),
-      foreign: async (world) => of(await volumeOf(world, world.other)),
+      absent: of(unusedVolumeId),
+      foreign: async (world) => of(await createActiveVolume(world, world.other)),
     },
   };
 }
 
-async function past(world: World, text: string, values: readonly unknown[] = []): Promise<void> {
+async function runSql(world: Harness, text: string, values: readonly unknown[] = []): Promise<void> {
   const client = await world.fixture.database.connect();
   await client.query(text, [...values]);
   await client.end();
 }
 
 /** A storage node that answered, a price for what it keeps, and money. */
-export async function readyToStore(world: World, who: SeededOrganisation): Promise<void> {
-  await past(
+export async function prepareToStore(world: Harness, who: SeededOrganisation): Promise<void> {
+  await runSql(
     world,
     `insert into storage_nodes (id, name, region, mode, kind, endpoint, settings, vip_first, vip_last, capacity_gb, status,
        status_since, seen_at, next_look_at, created_at)
      values ($1, 'planted', $2, 'live', 'nfs', 'https://planted.example', '{}', '10.8.0.1', '10.8.255.254', 2000000000,
        'connected', now(), now(), now(), now())
      on conflict (name) do nothing`,
-    [toUuid(testIds.next('stn')), plantedProvider.region],
+    [toUuid(testIds.next('stn')), insertedProvider.region],
   );
   const operator = world.operator.owner.key;
   const price = {
     organisationId: null,
-    subject: { kind: 'volume', region: plantedProvider.region },
+    subject: { kind: 'volume', region: insertedProvider.region },
     unit: 'gb_hour',
     priceNanoUsd: '137000',
     validFrom: '2026-01-01T00:00:00.000Z',
     reason: 'list price',
   };
-  await call(world, operations.adminCreatePrice, { body: price }, operator);
+  await callOperation(world, operations.adminCreatePrice, { body: price }, operator);
   const params = { organisationId: who.organisation.id };
   const grant = { amountNanoUsd: '100000000000', reason: 'to store with' };
-  const { status, text } = await call(world, operations.adminGrant, { params, body: grant }, operator);
+  const { status, text } = await callOperation(
+    world,
+    operations.adminGrant,
+    { params, body: grant },
+    operator,
+  );
   if (status !== 201) throw new Error(text);
 }
 
 /** One that is active, as far as its rows tell. */
-export async function volumeOf(world: World, who: SeededOrganisation): Promise<number> {
-  await readyToStore(world, who);
-  const made = await call(world, operations.createStorageVolume, { body: newVolume() }, who.owner.key);
+export async function createActiveVolume(world: Harness, who: SeededOrganisation): Promise<number> {
+  await prepareToStore(world, who);
+  const made = await callOperation(
+    world,
+    operations.createStorageVolume,
+    { body: newVolume() },
+    who.owner.key,
+  );
   if (made.status !== 200) throw new Error(made.text);
   const id = made.json.storageVolumeId as number;
-  await past(
+  await runSql(
     world,
     `update volumes set phase = 'live', status = 'active', started_at = now() where wire_id = $1`,
     [id],
@@ -194,9 +204,9 @@ export async function volumeOf(world: World, who: SeededOrganisation): Promise<n
 }
 
 /** Bare metal that is up, as far as its rows tell. */
-export async function runningMetalOf(world: World, who: SeededOrganisation): Promise<number> {
-  const rentalId = await metalOf(world, who);
-  await past(
+export async function createRunningBareMetal(world: Harness, who: SeededOrganisation): Promise<number> {
+  const rentalId = await createAcceptedBareMetal(world, who);
+  await runSql(
     world,
     `update rentals set status = 'Running', task = null, task_deadline_at = null, power = 'on', started_at = now()
       where wire_id = $1`,
@@ -205,17 +215,17 @@ export async function runningMetalOf(world: World, who: SeededOrganisation): Pro
   return rentalId;
 }
 
-async function snapshotOf(world: World, who: SeededOrganisation): Promise<Input> {
-  const params = { storageVolumeId: String(await volumeOf(world, who)) };
+async function createSnapshot(world: Harness, who: SeededOrganisation): Promise<CallInput> {
+  const params = { storageVolumeId: String(await createActiveVolume(world, who)) };
   const input = { params, body: {} };
-  const made = await call(world, operations.createStorageVolumeSnapshot, input, who.owner.key);
+  const made = await callOperation(world, operations.createStorageVolumeSnapshot, input, who.owner.key);
   if (made.status !== 202) throw new Error(made.text);
   return { params: { ...params, snapshotId: made.json.id as string } };
 }
 
-export async function readySnapshotOf(world: World, who: SeededOrganisation): Promise<Input> {
-  const input = await snapshotOf(world, who);
-  await past(
+export async function createReadySnapshot(world: Harness, who: SeededOrganisation): Promise<CallInput> {
+  const input = await createSnapshot(world, who);
+  await runSql(
     world,
     `update volume_snapshots set status = 'ready', ready_at = now() where status = 'creating'`,
   );

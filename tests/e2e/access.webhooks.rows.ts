@@ -3,7 +3,7 @@ import { toUuid } from '@millrace/platform/ids';
 import { testIds } from '@millrace/testing';
 import type { SeededOrganisation } from '../../apps/api/src/fixture.ts';
 import type { AccessRow } from './access.rows.ts';
-import { call, type Input, type World } from './world.ts';
+import { callOperation, type CallInput, type Harness } from './world.ts';
 
 /** The rows of webhooks. Nobody sends anything here: no worker is there. */
 
@@ -21,37 +21,37 @@ export const webhookAccessRows: Partial<Record<OperationId, AccessRow>> = {
   listWebhookDeliveries: webhookRow(),
   replayWebhook: webhookRow({ body: { after: 0 } }),
   replayWebhookDelivery: {
-    own: async (world) => ({ params: await deliveryOf(world, world.acme) }),
+    own: async (world) => ({ params: await createDelivery(world, world.acme) }),
     others: {
       absent: { params: { webhookId: testIds.next('whk'), deliveryId: testIds.next('dlv') } },
-      foreign: async (world) => ({ params: await deliveryOf(world, world.other) }),
+      foreign: async (world) => ({ params: await createDelivery(world, world.other) }),
     },
   },
 };
 
-function webhookRow(input: Input = {}): AccessRow {
-  const of = (webhookId: string): Input => ({ ...input, params: { webhookId } });
+function webhookRow(input: CallInput = {}): AccessRow {
+  const of = (webhookId: string): CallInput => ({ ...input, params: { webhookId } });
   return {
-    own: async (world) => of(await webhookOf(world, world.acme)),
+    own: async (world) => of(await createTestWebhook(world, world.acme)),
     others: {
       absent: of(testIds.next('whk')),
-      foreign: async (world) => of(await webhookOf(world, world.other)),
+      foreign: async (world) => of(await createTestWebhook(world, world.other)),
     },
   };
 }
 
-async function webhookOf(world: World, who: SeededOrganisation): Promise<string> {
-  const made = await call(world, operations.createWebhook, { body: newWebhook }, who.owner.key);
+async function createTestWebhook(world: Harness, who: SeededOrganisation): Promise<string> {
+  const made = await callOperation(world, operations.createWebhook, { body: newWebhook }, who.owner.key);
   if (made.status !== 201) throw new Error(made.text);
   return made.json.id;
 }
 
 /** An event is numbered, as a relay would do it, and so noted for the webhook. */
-export async function deliveryOf(
-  world: World,
+export async function createDelivery(
+  world: Harness,
   who: SeededOrganisation,
 ): Promise<{ readonly webhookId: string; readonly deliveryId: string }> {
-  const webhookId = await webhookOf(world, who);
+  const webhookId = await createTestWebhook(world, who);
   const client = await world.fixture.database.connect();
   await client.query(
     `with head as (
@@ -65,7 +65,7 @@ export async function deliveryOf(
   );
   await client.end();
   const params = { webhookId };
-  const { json } = await call(world, operations.listWebhookDeliveries, { params }, who.owner.key);
+  const { json } = await callOperation(world, operations.listWebhookDeliveries, { params }, who.owner.key);
   return { webhookId, deliveryId: json.items[0].id };
 }
 

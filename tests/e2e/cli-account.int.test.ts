@@ -4,7 +4,7 @@ import { seedOrganisation, startApiFixture, type ApiFixture } from '../../apps/a
 import { API_URL, runCli, type RunOptions, type RunResult } from '../../apps/cli/src/fixture.ts';
 import type { Command } from '../../apps/cli/src/frame/command.ts';
 import { manifest } from '../../apps/cli/src/manifest.generated.ts';
-import { checkBooks, closeAll } from '../stack/books.ts';
+import { auditLedger, closeAll } from '../stack/books.ts';
 
 /** Accounts and administration by the command line, against the real API. */
 
@@ -21,7 +21,7 @@ beforeAll(async () => {
   supplier = (await seedOrganisation(db, { supplies: true })).owner.key;
 });
 
-afterAll(() => closeAll([() => fixture[Symbol.asyncDispose](), () => checkBooks(fixture.db)]));
+afterAll(() => closeAll([() => fixture[Symbol.asyncDispose](), () => auditLedger(fixture.db)]));
 
 /** The API in this process, as a network would reach it. */
 const throughApi: typeof fetch = async (input, init) => {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { seedOrganisation, startApiFixture, type ApiFixture } from '../../apps/api/src/fixture.ts';
 import { fixturePublicUrl, type SignedIn } from '../../apps/api/src/people.fixture.ts';
 import { PROFILES_PATH, runCli } from '../../apps/cli/src/fixture.ts';
-import { checkBooks, closeAll } from '../stack/books.ts';
+import { auditLedger, closeAll } from '../stack/books.ts';
 
 /** `millrace login` against the real api: its sign-in, its sessions, its keys. */
 
@@ -13,7 +13,7 @@ beforeAll(async () => {
   const { host, port } = await fixture.api.server.listen({ host: '127.0.0.1', port: 0 });
   apiUrl = `http://${host}:${port}`;
 });
-afterAll(() => closeAll([() => fixture[Symbol.asyncDispose](), () => checkBooks(fixture.db)]));
+afterAll(() => closeAll([() => fixture[Symbol.asyncDispose](), () => auditLedger(fixture.db)]));
 
 /** What the page of the console does with the code that somebody enters. */
 async function answerCode(session: SignedIn, verb: 'approve' | 'deny', userCode: string): Promise<void> {

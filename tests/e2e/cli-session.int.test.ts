@@ -1,11 +1,11 @@
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { newProofKey } from '@millrace/compute/proof';
+import { newReadinessKey } from '@millrace/compute/proof';
 import {
   createTestDatabase,
   eventually,
-  plantFleet,
+  insertFleet,
   startApiProcess,
   startWorkerProcess,
   testIds,
@@ -43,7 +43,7 @@ function makeHome(): string {
   const home = mkdtempSync(join(tmpdir(), 'millrace-home-'));
   mkdirSync(join(home, '.ssh'), { mode: 0o700 });
   mkdirSync(join(home, 'bin'));
-  const { privateKey, publicKey } = newProofKey();
+  const { privateKey, publicKey } = newReadinessKey();
   writeFileSync(join(home, '.ssh/id_ed25519'), privateKey, { mode: 0o600 });
   writeFileSync(
     join(home, '.ssh/id_ed25519.pub'),
@@ -173,7 +173,7 @@ describe('somebody at a terminal', () => {
     expect(full).toMatchObject({ exitCode: 7 });
     expect(full.screen).toMatch(/Try: .*millrace rental create --gpu h100 --count \d/);
 
-    await plantFleet(scene.database.db, { nodes: 1, provider: 'provider-v1', region: 'us-central-1' });
+    await insertFleet(scene.database.db, { nodes: 1, provider: 'provider-v1', region: 'us-central-1' });
     const client = await scene.database.connect();
     await client.query(
       `insert into prices (id, subject_kind, gpu_type, machine_type, unit, price_nano_usd, valid_from, created_at)

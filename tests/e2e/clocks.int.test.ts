@@ -1,18 +1,18 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { withoutPlant, withoutSweep } from '../sim/clocks/coverage.ts';
+import { withoutTestData, withoutSweep } from '../sim/clocks/coverage.ts';
 import { loopsOfCode } from '../sim/clocks/loops.ts';
-import { auditFindings, changesAt, changesIfBroken, settle } from '../sim/clocks/run.ts';
+import { auditFindings, changesAt, changesIfBroken, sweepUntilStable } from '../sim/clocks/run.ts';
 import { sweeps } from '../sim/clocks/sweeps.ts';
-import { createClocksWorld, type ClocksWorld } from '../sim/clocks/world.ts';
+import { createClockHarness, type ClockHarness } from '../sim/clocks/world.ts';
 
 /** The world of `npm run sim -- clocks`: what a wrong clock does in it, and that the simulation would notice. */
 
 const HOUR_MS = 3_600_000;
-let world: ClocksWorld;
+let world: ClockHarness;
 
 beforeAll(async () => {
-  world = await createClocksWorld();
-  await settle(world);
+  world = await createClockHarness();
+  await sweepUntilStable(world);
 });
 afterAll(() => world.drop());
 
@@ -27,7 +27,7 @@ test('sweeps with a clock 25 hours ahead charge, end and delete nothing', async 
 });
 
 test('each sweep is noticed if it goes by the clock of its process', async () => {
-  const unnoticed = new Set(Object.keys(sweeps).filter((name) => !(name in withoutPlant)));
+  const unnoticed = new Set(Object.keys(sweeps).filter((name) => !(name in withoutTestData)));
   // The nearer offsets first: a clock that is 40 days ahead ends everything that the others could have ended.
   for (const offsetMs of [(2 / 3) * HOUR_MS, 25 * HOUR_MS, 40 * 24 * HOUR_MS]) {
     // Meters first, each time: the balances that they empty are what some of the others act on.

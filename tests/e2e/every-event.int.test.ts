@@ -1,12 +1,12 @@
 import { DriverError } from '@millrace/compute';
 import { eventEnvelope, eventTypeNames } from '@millrace/contract';
-import { grant } from '@millrace/core/billing';
+import { grantCredit } from '@millrace/core/billing';
 import { createFeed, ensureEventStream, eventChannels, startRelay } from '@millrace/core/events';
-import { listNodes, moveNode, sweepMaintenance } from '@millrace/core/fleet';
-import { createApiKeyService, systemCause } from '@millrace/core/identity';
+import { listNodes, transitionNode, sweepMaintenance } from '@millrace/core/fleet';
+import { createApiKeyService, systemAuditContext } from '@millrace/core/identity';
 import { makeDueInvoices } from '@millrace/core/invoices';
 import { createBudget } from '@millrace/core/ledger';
-import { burnOf } from '@millrace/core/metering';
+import { readBurnRate } from '@millrace/core/metering';
 import { systemClock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { fromUuid, toUuid, type OrgId } from '@millrace/platform/ids';
@@ -14,20 +14,27 @@ import type { NatsClient } from '@millrace/platform/nats';
 import { createRestateIngress } from '@millrace/platform/restate';
 import { connectTestNats, eventually, testEndpoints, testLog, testNames, uniqueId } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { toWire } from '../../packages/core/src/events/events.ts';
+import { toWireEvent } from '../../packages/core/src/events/events.ts';
 import { announceMaintenance } from '../../packages/core/src/fleet/maintenance.service.ts';
-import { driveIdle, driveUntil, withDriver } from '../../packages/core/src/rentals/drive.fixture.ts';
-import { bringUp, later, passUntil } from '../../packages/core/src/rentals/life.fixture.ts';
-import { terminateRental } from '../../packages/core/src/rentals/life.service.ts';
-import { pass, reconcilerOf } from '../../packages/core/src/rentals/reconciler.fixture.ts';
 import {
-  createRentalWorld,
+  reconcileToIdle,
+  reconcileUntil,
+  withDriver,
+} from '../../packages/core/src/rentals/drive.fixture.ts';
+import { startRunningRental, later, advanceUntil } from '../../packages/core/src/rentals/life.fixture.ts';
+import { terminateRental } from '../../packages/core/src/rentals/life.service.ts';
+import {
+  advanceComparing,
+  createInventoryReconciler,
+} from '../../packages/core/src/rentals/reconciler.fixture.ts';
+import {
+  createRentalHarness,
   DAY_MS,
   HOUR_MS,
   MINUTE_MS,
   SECOND_MS,
   usd,
-  type RentalWorld,
+  type RentalHarness,
   type Tenant,
 } from '../../packages/core/src/rentals/rental.fixture.ts';
 import type { Rental } from '../../packages/core/src/rentals/rental.ts';
@@ -36,8 +43,8 @@ import { attachVolume, detachVolume } from '../../packages/core/src/volumes/atta
 import { deleteVolume } from '../../packages/core/src/volumes/life.service.ts';
 import { restoreSnapshot } from '../../packages/core/src/volumes/snapshot-restore.service.ts';
 import { createSnapshot } from '../../packages/core/src/volumes/snapshots.service.ts';
-import { createVolumeWorld, type VolumeWorld } from '../../packages/core/src/volumes/world.fixture.ts';
-import { checkBooks, closeAll } from '../stack/books.ts';
+import { createVolumeHarness, type VolumeHarness } from '../../packages/core/src/volumes/world.fixture.ts';
+import { auditLedger, closeAll } from '../stack/books.ts';
 
 /**
  * Every type of event that the contract promises is published by something: things happen in worlds with real tables, the real
@@ -47,15 +54,15 @@ import { checkBooks, closeAll } from '../stack/books.ts';
 
 const names = testNames();
 const channels = eventChannels(names.natsPrefix);
-const cause = systemCause('test', 'live');
-let rentals: RentalWorld;
-let volumes: VolumeWorld;
+const cause = systemAuditContext('test', 'live');
+let rentals: RentalHarness;
+let volumes: VolumeHarness;
 let nats: NatsClient;
 
 beforeAll(async () => {
   [rentals, volumes, nats] = await Promise.all([
-    createRentalWorld({ lookEveryMs: 0 }),
-    createVolumeWorld(),
+    createRentalHarness({ lookEveryMs: 0 }),
+    createVolumeHarness(),
     connectTestNats(),
   ]);
   await ensureEventStream(nats, channels, { replicas: 1, maxAgeMs: HOUR_MS, maxBytes: 10_000_000 });
@@ -65,8 +72,8 @@ beforeAll(async () => {
 afterAll(() =>
   closeAll([
     () => Promise.all([rentals.drop(), volumes.drop(), nats.close()]),
-    () => checkBooks(volumes.db, { except: ['top_up_has_payment', 'thing_has_meter'] }),
-    () => checkBooks(rentals.db, { except: ['top_up_has_payment'] }),
+    () => auditLedger(volumes.db, { except: ['top_up_has_payment', 'thing_has_meter'] }),
+    () => auditLedger(rentals.db, { except: ['top_up_has_payment'] }),
   ]),
 );
 
@@ -79,50 +86,50 @@ const end = (tenant: Tenant, rental: Rental) =>
 async function terms(): Promise<void> {
   await rentals.offerTerm(1);
   const tenant = await rentals.tenant({ balanceUsd: 20_000 });
-  const rental = await bringUp(rentals, tenant, {
+  const rental = await startRunningRental(rentals, tenant, {
     termType: 'reserved',
     termPeriodDays: 1,
     convertToOnDemandOnExpiry: true,
   });
   const endsAt = later(rental.startedAt, DAY_MS);
-  await passUntil(rentals, rental, later(endsAt, -30 * MINUTE_MS));
-  await passUntil(rentals, rental, endsAt);
+  await advanceUntil(rentals, rental, later(endsAt, -30 * MINUTE_MS));
+  await advanceUntil(rentals, rental, endsAt);
   await end(tenant, rental);
-  await driveUntil(rentals, rental, { until: 'Terminated' });
+  await reconcileUntil(rentals, rental, { until: 'Terminated' });
   const broken = withDriver(rentals, () => ({
     create: () => Promise.reject(new DriverError('failed', 'no machine today')),
   }));
   for (const order of [rentals.rent(tenant, 'live'), rentals.rentInstance(tenant)]) {
-    await driveUntil(broken, await order, { until: 'Failed' });
+    await reconcileUntil(broken, await order, { until: 'Failed' });
   }
 }
 
 /** Engines that fall silent under a rental and an instance, whose time to live ends after they are back. */
 async function silence(): Promise<void> {
   const tenant = await rentals.tenant();
-  const reconciler = reconcilerOf(rentals);
+  const reconciler = createInventoryReconciler(rentals);
   await rentals.watch();
-  const instance = await driveUntil(rentals, await rentals.rentInstance(tenant, { ttlSeconds: 7_200 }), {
+  const instance = await reconcileUntil(rentals, await rentals.rentInstance(tenant, { ttlSeconds: 7_200 }), {
     until: 'Running',
   });
-  await bringUp(rentals, tenant);
+  await startRunningRental(rentals, tenant);
   const { live, market } = rentals.engines;
-  await pass(rentals, reconciler, 20 * SECOND_MS);
+  await advanceComparing(rentals, reconciler, 20 * SECOND_MS);
   for (const { controls } of [live, market]) controls.silenceEngine();
-  await pass(rentals, reconciler, 120 * SECOND_MS);
+  await advanceComparing(rentals, reconciler, 120 * SECOND_MS);
   for (const { controls } of [live, market]) controls.heal();
-  await pass(rentals, reconciler, 20 * SECOND_MS);
-  await passUntil(rentals, instance, later(instance.expiresAt, -30 * MINUTE_MS));
+  await advanceComparing(rentals, reconciler, 20 * SECOND_MS);
+  await advanceUntil(rentals, instance, later(instance.expiresAt, -30 * MINUTE_MS));
   await end(tenant, instance);
-  await driveUntil(rentals, instance, { until: 'Terminated' });
+  await reconcileUntil(rentals, instance, { until: 'Terminated' });
 }
 
 /** A wallet that runs out, a budget that is used up, and maintenance of the machine meanwhile. */
 async function hours(): Promise<void> {
   const poor = await rentals.tenant({ balanceUsd: 14 });
   const bounded = await rentals.tenant();
-  const rental = await bringUp(rentals, poor);
-  await bringUp(rentals, bounded);
+  const rental = await startRunningRental(rentals, poor);
+  await startRunningRental(rentals, bounded);
   await rentals.run((tx) =>
     createBudget(tx, {
       ...{ orgId: bounded.orgId, mode: 'live', name: 'all', keyIds: null, limit: usd(5), period: 'total' },
@@ -148,7 +155,7 @@ async function hours(): Promise<void> {
     await rentals.sweepMeters();
     await sweepMaintenance(rentals.db, { log: testLog() });
   }
-  await driveIdle(rentals, rental);
+  await reconcileToIdle(rentals, rental);
 }
 
 /** What people and operators do. */
@@ -158,7 +165,12 @@ async function acts(): Promise<void> {
   await rentals.run((tx) => keys.revoke(tx, tenant.call('live'), tenant.keys.test));
   await rentals.run((tx) => requestReservation(tx, tenant.call('live'), 512));
   await rentals.run((tx) =>
-    grant(tx, cause, tenant.orgId, { amount: usd(5), reason: 'welcome', actId: uniqueId(), burnOf }),
+    grantCredit(tx, cause, tenant.orgId, {
+      amount: usd(5),
+      reason: 'welcome',
+      actId: uniqueId(),
+      burnOf: readBurnRate,
+    }),
   );
 }
 
@@ -172,14 +184,14 @@ async function machines(): Promise<void> {
   const { id } = node ?? expect.fail('The market has no machine.');
   const actor = { kind: 'operator', id: 'somebody' } as const;
   for (const to of ['node_quarantined', 'node_ready', 'node_offline'] as const) {
-    await rentals.run((tx) => moveNode(tx, id, to, { reason: 'to be told', actor }));
+    await rentals.run((tx) => transitionNode(tx, id, to, { reason: 'to be told', actor }));
   }
 }
 
 /** A volume from its making to the invoice over it. */
 /** Restores a snapshot in place: once, and once more after the storage node has lost it. */
 async function restoreTwice(
-  tenant: Awaited<ReturnType<VolumeWorld['tenant']>>,
+  tenant: Awaited<ReturnType<VolumeHarness['tenant']>>,
   wireId: number,
 ): Promise<void> {
   const { id: snapshotId } = await volumes.run((tx) => createSnapshot(tx, tenant.call(), wireId, undefined));
@@ -238,7 +250,7 @@ async function feedOf(db: Db, rows: <Row>(text: string) => Promise<Row[]>): Prom
     const types: string[] = [];
     for (let after = 0; ;) {
       const { events, more } = await feed.page(orgId, { after, limit: 200, mode: 'live' });
-      types.push(...events.map((event) => eventEnvelope.parse(toWire(event)).type));
+      types.push(...events.map((event) => eventEnvelope.parse(toWireEvent(event)).type));
       after = events.at(-1)?.seq ?? after;
       if (!more) return types;
     }

@@ -1,6 +1,6 @@
-import { bookBucket, keepBook } from '@millrace/core/inference';
+import { keyFeedBucket, maintainKeyFeed } from '@millrace/core/inference';
 import { parseKey } from '@millrace/core/identity';
-import { openBook, type Book } from '@millrace/inference';
+import { openKeyFeed, type KeyFeed } from '@millrace/inference';
 import { SimulatedClock, systemClock, type Clock } from '@millrace/platform/clock';
 import { connectNats } from '@millrace/platform/nats';
 import { createSealer } from '@millrace/platform/secrets';
@@ -16,7 +16,7 @@ import {
   type ApiProcess,
   type TestDatabase,
   startStopwatch,
-  stretchedMs,
+  scaledLimitMs,
 } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { seedOrganisation, type SeededOrganisation } from '../../apps/api/src/fixture.ts';
@@ -40,7 +40,7 @@ beforeAll(async () => {
   acme = await seedOrganisation(database.db);
   const operator = await seedOrganisation(database.db, { platformRole: 'operator' });
   const nats = await connectNats({ servers: [server], name: 'worker', log });
-  const worker = keepBook({
+  const worker = maintainKeyFeed({
     ...{ db: database.db, nats, prefix: names.natsPrefix, sealer, clock: systemClock, log },
     ...{ rates: { organisationRpm: 60, fundedRpm: 600 }, replicas: 1, maxBytes: 8_388_608 },
   });
@@ -57,11 +57,11 @@ beforeAll(async () => {
     ...{ name: 'maker/chat', aliases: ['chat'], modality: 'chat', ownedBy: 'maker' },
   });
 });
-afterAll(() => dropBucket(bookBucket(names.natsPrefix)));
+afterAll(() => dropBucket(keyFeedBucket(names.natsPrefix)));
 
 async function open(clock: Clock, through: string = server) {
   const nats = await connectNats({ servers: [through], name: 'gateway', log, clock });
-  const book = await openBook({ nats, clock, log, prefix: names.natsPrefix });
+  const book = await openKeyFeed({ nats, clock, log, prefix: names.natsPrefix });
   const close = async (): Promise<void> => {
     await book.close();
     await nats.close();
@@ -69,7 +69,7 @@ async function open(clock: Clock, through: string = server) {
   return { book, close };
 }
 
-async function openForTest(clock: Clock = systemClock, through: string = server): Promise<Book> {
+async function openForTest(clock: Clock = systemClock, through: string = server): Promise<KeyFeed> {
   const { book, close } = await open(clock, through);
   onTestFinished(close);
   return book;
@@ -117,7 +117,7 @@ describe('with no worker alive', () => {
     await eventually({ what: 'the refusal', intervalMs: 5 }, async () => {
       return (await book.findKey(publicId))?.refusedFor === 'API_KEY_REVOKED';
     });
-    expect(await stopwatch.elapsedMs()).toBeLessThan(stretchedMs(1_000));
+    expect(await stopwatch.elapsedMs()).toBeLessThan(scaledLimitMs(1_000));
   });
 
   it('a key revoked by an api that died at its commit is refused within a second all the same', async () => {
@@ -134,7 +134,7 @@ describe('with no worker alive', () => {
     await eventually({ what: 'the refusal', intervalMs: 5 }, async () => {
       return (await book.findKey(publicId))?.refusedFor === 'API_KEY_REVOKED';
     });
-    expect(await stopwatch.elapsedMs()).toBeLessThan(stretchedMs(1_000));
+    expect(await stopwatch.elapsedMs()).toBeLessThan(scaledLimitMs(1_000));
   });
 });
 

@@ -7,7 +7,7 @@ import {
   CHAT_PRICES,
   seedInferenceTenant,
   seedOperator,
-  sellChat,
+  deployChatModel,
   type InferenceTenant,
 } from '../stack/inference-tenant.ts';
 
@@ -25,7 +25,7 @@ const ANSWER_MS = 400_000;
 let stack: InferenceStack;
 beforeAll(async () => {
   stack = await openInferenceStack({ gateways: 2, llamas: [{ parallel: 4 }] });
-  await sellChat(stack, await seedOperator(stack), MODEL);
+  await deployChatModel(stack, await seedOperator(stack), MODEL);
   await stack.startGateways();
 });
 afterAll(() => stack.close());

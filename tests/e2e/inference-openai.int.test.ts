@@ -1,16 +1,16 @@
 import { fileURLToPath } from 'node:url';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, onTestFailed, test } from 'vitest';
-import { eventually, startStopwatch, stretchedMs } from '@millrace/testing';
+import { eventually, startStopwatch, scaledLimitMs } from '@millrace/testing';
 import { openInferenceStack, type InferenceStack } from '../stack/inference-stack.ts';
 import {
   addDeployment,
   addModel,
   CHAT_PRICES,
-  clientOf,
+  openAiClient,
   seedInferenceTenant,
   seedOperator,
-  sellChat,
+  deployChatModel,
   type InferenceTenant,
 } from '../stack/inference-tenant.ts';
 
@@ -38,8 +38,8 @@ beforeAll(async () => {
   const operator = await seedOperator(stack);
   const [plain, withTools] = stack.llamas;
   if (plain === undefined || withTools === undefined) throw new Error('Two servers were asked for.');
-  await sellChat({ ...stack, llamas: [plain] }, operator, MODEL);
-  await sellChat({ ...stack, llamas: [withTools] }, operator, TOOLS_MODEL);
+  await deployChatModel({ ...stack, llamas: [plain] }, operator, MODEL);
+  await deployChatModel({ ...stack, llamas: [withTools] }, operator, TOOLS_MODEL);
   const { images, speech } = stack.endpoints;
   if (images === undefined || speech === undefined) throw new Error('Both media engines were asked for.');
   await addModel(operator, { name: 'toy-images', modality: 'image', prices: { image: 10_000_000 } });
@@ -252,7 +252,7 @@ describe('what a request cost', () => {
     const { id, usage } = await own.openai.chat.completions.create(ask('What is an H200?'));
     const stopwatch = startStopwatch();
     expect(await own.costOf(id)).toBe(priceOf(usage));
-    expect(await stopwatch.elapsedMs()).toBeLessThan(stretchedMs(1_000));
+    expect(await stopwatch.elapsedMs()).toBeLessThan(scaledLimitMs(1_000));
     expect((await own.balance()).balance).toBe(50_000_000n - BigInt(priceOf(usage)));
     // Nobody else's business, and not a word that it exists.
     const { json } = await tenant.call('POST', '/v2/usage/request-cost', { requestIds: [id] });
@@ -284,7 +284,7 @@ describe('refusals are the client’s own errors', () => {
   };
 
   test('a wrong key is 401, an unknown model 404, a parameter out of range 422, too long a prompt 400', async () => {
-    const stranger = clientOf(stack, tenant.key.replace(/.{8}$/, 'AAAAAAAA'));
+    const stranger = openAiClient(stack, tenant.key.replace(/.{8}$/, 'AAAAAAAA'));
     const unknown = await refused(stranger.chat.completions.create(ask('Hello!')));
     expect(unknown).toBeInstanceOf(OpenAI.AuthenticationError);
     const model = await refused(openai.chat.completions.create({ ...ask('Hello!'), model: 'nobody/knows' }));

@@ -1,8 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto';
-import type { ComputeDriver, MachineView, MachineWish } from '@millrace/compute';
+import type { ComputeDriver, MachineView, MachineSpec } from '@millrace/compute';
 import { newKeyPair } from '@millrace/compute/conformance/ssh';
 import { createIronicDriver } from '@millrace/compute/ironic';
-import { keyIsRefused, loginAndCount } from '@millrace/compute/proof';
+import { isKeyRejected, loginAndCountGpus } from '@millrace/compute/proof';
 import { systemClock } from '@millrace/platform/clock';
 import {
   enrolRedfish,
@@ -11,7 +11,7 @@ import {
   startBareMetalFarm,
   startIronic,
   testIds,
-  untilNode,
+  waitForNodeState,
   type BareMetalFarm,
   type EmulatedMachine,
   type MachineFaults,
@@ -92,7 +92,7 @@ function nodeAt(index: number): Node {
   return node;
 }
 
-async function wishFor({ uuid }: Node): Promise<MachineWish> {
+async function wishFor({ uuid }: Node): Promise<MachineSpec> {
   const { nodes: all } = await driver.readInventory(patience());
   const hardware = all.find(({ name }) => name === uuid)?.hardware;
   if (hardware == null) throw new Error('The node has no hardware.');
@@ -115,7 +115,7 @@ async function wishFor({ uuid }: Node): Promise<MachineWish> {
 }
 
 /** The machine once nothing is under way any more. */
-async function deployed(wish: MachineWish): Promise<MachineView> {
+async function deployed(wish: MachineSpec): Promise<MachineView> {
   await driver.create(wish, patience());
   return eventually({ what: 'the deploy to end', timeoutMs: 180_000, intervalMs: 1_000 }, async () => {
     const view = await driver.describe(wish, patience());
@@ -169,10 +169,10 @@ describe.concurrent('machines of a real Ironic', () => {
     const views = await Promise.all(wishes.map(deployed));
     for (const view of views) {
       expect(view).toMatchObject({ power: 'on', detail: null });
-      const look = await loginAndCount(targetOf(view), patience());
+      const look = await loginAndCountGpus(targetOf(view), patience());
       expect(look).toMatchObject({ outcome: 'in', gpuCount: 8 });
       const stranger = { ...targetOf(view), privateKey: newKeyPair().private };
-      expect(await keyIsRefused(stranger, patience())).toBe('refused');
+      expect(await isKeyRejected(stranger, patience())).toBe('refused');
     }
     const wipes = pair.map(({ machine }) => machine.wipes);
     await Promise.all(
@@ -184,7 +184,7 @@ describe.concurrent('machines of a real Ironic', () => {
     );
     for (const node of pair) await expectFree(node);
     expect(pair.map(({ machine }) => machine.wipes)).toEqual(wipes.map((count) => count + 1));
-    for (const view of views) expect(await keyIsRefused(targetOf(view), patience())).toBe('unreachable');
+    for (const view of views) expect(await isKeyRejected(targetOf(view), patience())).toBe('unreachable');
 
     const again = await wishFor(nodeAt(0));
     expect(await deployed(again)).toMatchObject({ power: 'on' });
@@ -223,7 +223,7 @@ describe.concurrent('machines of a real Ironic', () => {
     node.machine.break({ bmcDelayMs: 300 });
     const view = await deployed(wish);
     expect(view).toMatchObject({ power: 'on' });
-    expect(await loginAndCount(targetOf(view), patience())).toMatchObject({ outcome: 'in', gpuCount: 8 });
+    expect(await loginAndCountGpus(targetOf(view), patience())).toMatchObject({ outcome: 'in', gpuCount: 8 });
     node.machine.heal();
     await driver.terminate(wish, patience());
     await expectFree(node);
@@ -244,10 +244,10 @@ describe.concurrent('machines of a real Ironic', () => {
 
     node.machine.heal();
     await ironic.call('PUT', `/v1/nodes/${node.uuid}/states/provision`, { target: 'manage' });
-    await untilNode(ironic, node.uuid, ['manageable']);
+    await waitForNodeState(ironic, node.uuid, ['manageable']);
     await ironic.call('DELETE', `/v1/nodes/${node.uuid}/maintenance`);
     await ironic.call('PUT', `/v1/nodes/${node.uuid}/states/provision`, { target: 'provide' });
-    await untilNode(ironic, node.uuid, ['available']);
+    await waitForNodeState(ironic, node.uuid, ['available']);
     await driver.terminate(wish, patience());
     await expectFree(node);
   }, 400_000);

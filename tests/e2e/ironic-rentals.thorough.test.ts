@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createIronicDriver } from '@millrace/compute/ironic';
-import { keyIsRefused, loginAndCount } from '@millrace/compute/proof';
-import { moveNode } from '@millrace/core/fleet';
+import { isKeyRejected, loginAndCountGpus } from '@millrace/compute/proof';
+import { transitionNode } from '@millrace/core/fleet';
 import { systemClock } from '@millrace/platform/clock';
 import type { ProviderSetting } from '@millrace/platform/config';
 import { toUuid } from '@millrace/platform/ids';
@@ -10,19 +10,19 @@ import {
   readNode,
   startBareMetalFarm,
   startIronic,
-  untilNode,
+  waitForNodeState,
   type BareMetalFarm,
   type EmulatedMachine,
   type MachineFaults,
   type TestIronic,
 } from '@millrace/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { driveUntil } from '../../packages/core/src/rentals/drive.fixture.ts';
+import { reconcileUntil } from '../../packages/core/src/rentals/drive.fixture.ts';
 import { terminateRental } from '../../packages/core/src/rentals/life.service.ts';
 import { listMachines } from '../../packages/core/src/rentals/machines.store.ts';
 import {
-  createRentalWorld,
-  type RentalWorld,
+  createRentalHarness,
+  type RentalHarness,
   type Tenant,
 } from '../../packages/core/src/rentals/rental.fixture.ts';
 import { causeOfRental, type Rental, type RentalMachine } from '../../packages/core/src/rentals/rental.ts';
@@ -46,7 +46,7 @@ const never = new AbortController().signal;
 
 let ironic: TestIronic;
 let farm: BareMetalFarm;
-let world: RentalWorld;
+let world: RentalHarness;
 let tenant: Tenant;
 /** By the name that the engine, and so our inventory, has for it. */
 const machines = new Map<string, EmulatedMachine>();
@@ -92,7 +92,7 @@ beforeAll(async () => {
     }),
   );
   const more = [providerOf(ironic.url)];
-  world = await createRentalWorld({ lookEveryMs: 0, doors: false, more, connected: { ironic: driver } });
+  world = await createRentalHarness({ lookEveryMs: 0, doors: false, more, connected: { ironic: driver } });
 });
 
 afterAll(async () => {
@@ -127,7 +127,7 @@ const advance = async (ms: number): Promise<void> => {
 
 const order = () => world.rentMetal(tenant, { gpuCount: 16, region });
 const drive = (rental: Rental, until: Rental['status']) =>
-  driveUntil({ ...world, advance }, rental, { until, ...patiently });
+  reconcileUntil({ ...world, advance }, rental, { until, ...patiently });
 const end = (rental: Rental) =>
   world.run((tx) =>
     terminateRental(tx, tenant.orgId, rental.id, { reason: 'done', actor: tenant.call('live').cause.actor }),
@@ -166,7 +166,7 @@ async function expectNothingPaid(rental: Rental): Promise<void> {
 /** As an operator does who has repaired it. */
 async function putBack(machine: RentalMachine): Promise<void> {
   const actor = { kind: 'operator', id: tenant.userId } as const;
-  await world.run((tx) => moveNode(tx, machine.nodeId, 'node_ready', { reason: 'repaired', actor }));
+  await world.run((tx) => transitionNode(tx, machine.nodeId, 'node_ready', { reason: 'repaired', actor }));
   await world.watch();
 }
 
@@ -177,7 +177,7 @@ test('two nodes are rented, logged into by their tenant, terminated, wiped, and 
   for (const machine of pair) {
     // An address of its own: SSH is at its own port, and nothing was taken of a range.
     expect(machine.ports).toEqual([{ internalPort: 22, externalPort: 22, protocol: 'tcp' }]);
-    expect(await loginAndCount(targetOf(machine), never)).toMatchObject({ outcome: 'in', gpuCount: 8 });
+    expect(await loginAndCountGpus(targetOf(machine), never)).toMatchObject({ outcome: 'in', gpuCount: 8 });
   }
   expect(await world.rows('select 1 from allocated_ports where released_at is null')).toEqual([]);
   await world.advance(60_000);
@@ -185,7 +185,7 @@ test('two nodes are rented, logged into by their tenant, terminated, wiped, and 
   await drive(rental, 'Terminated');
   for (const machine of pair) {
     await expectWiped(machine);
-    expect(await keyIsRefused(targetOf(machine), never)).toBe('unreachable');
+    expect(await isKeyRejected(targetOf(machine), never)).toBe('unreachable');
   }
   expect(await world.paid(tenant.orgId, causeOfRental(rental))).toBe(finalCost);
 
@@ -212,7 +212,7 @@ test('of which one was given away at the engine behind our back: another pair, a
   // Nothing of it was touched.
   expect((await readNode(ironic, taken.nodeName)).instance_uuid).not.toBeNull();
   await ironic.call('DELETE', `/v1/allocations/${name}`);
-  await untilNode(ironic, taken.nodeName, ['available']);
+  await waitForNodeState(ironic, taken.nodeName, ['available']);
   await putBack(taken);
 });
 

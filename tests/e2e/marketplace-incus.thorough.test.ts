@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { findingsOf, runAudit } from '@millrace/core/auditor';
-import { eventually, fleetBreaks, type SupplierHost } from '@millrace/testing';
+import { eventually, fleetInvariantViolations, type SupplierHost } from '@millrace/testing';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { DOMAIN, openMarketplaceStack, REGION, type MarketplaceStack } from '../stack/marketplace-stack.ts';
 import {
@@ -221,7 +221,7 @@ test('two suppliers join with their own daemons, a tenant finds, rents, enters b
   expect(await earnedBy(north)).toBe(0n);
 
   const client = await stack.database.connect();
-  expect(await fleetBreaks(client)).toEqual([]);
+  expect(await fleetInvariantViolations(client)).toEqual([]);
   await client.end();
   const report = await runAudit(stack.database.db, { kind: 'full', whenBusy: 'unrecorded' });
   expect(report === null ? 'busy' : findingsOf(report, 'error')).toEqual([]);

@@ -1,17 +1,17 @@
-import { keyIsRefused, loginAndCount, type SshTarget } from '@millrace/compute/proof';
+import { isKeyRejected, loginAndCountGpus, type SshTarget } from '@millrace/compute/proof';
 import { findingsOf, runAudit } from '@millrace/core/auditor';
-import { eventually, fleetBreaks, startStopwatch, stretchedMs } from '@millrace/testing';
+import { eventually, fleetInvariantViolations, startStopwatch, scaledLimitMs } from '@millrace/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { stackSealer } from '../stack/core-stack.ts';
 import { GPU_TYPE, openRentalStack, REGION, type RentalStack } from '../stack/rental-stack.ts';
-import { plantPrice, rentalPath, seedTenant, type Answer, type StackTenant } from '../stack/tenant.ts';
+import { insertPrice, rentalPath, seedTenant, type Answer, type StackTenant } from '../stack/tenant.ts';
 
 // The whole product on a real Incus cluster, through its public face alone.
 
 let stack: RentalStack;
 beforeAll(async () => {
   stack = await openRentalStack();
-  await plantPrice(stack);
+  await insertPrice(stack);
 });
 afterAll(() => stack.close());
 
@@ -66,10 +66,10 @@ test('the key of the proof gets nobody in after Running, whichever account it tr
   const privateKey = await platformKeyOf(id);
   const target = entranceOf(await untilRunning(tenant, id));
   for (const user of [target.user, 'root']) {
-    expect(await keyIsRefused({ ...target, user, privateKey }, never)).toBe('refused');
+    expect(await isKeyRejected({ ...target, user, privateKey }, never)).toBe('refused');
   }
   const asTenant = { ...target, privateKey: tenant.privateKey };
-  expect(await loginAndCount(asTenant, never)).toMatchObject({ outcome: 'in', gpuCount: 1 });
+  expect(await loginAndCountGpus(asTenant, never)).toMatchObject({ outcome: 'in', gpuCount: 1 });
   await end(tenant, id);
 });
 
@@ -81,7 +81,7 @@ test('user data that shuts everybody out is started, and paid for from the momen
   expect(rental.startedAt).not.toBeNull();
   const target = { ...entranceOf(rental), privateKey: tenant.privateKey };
   await eventually({ what: 'nobody to get in', timeoutMs: 10_000 }, async () => {
-    return (await keyIsRefused(target, never)) === 'unreachable';
+    return (await isKeyRejected(target, never)) === 'unreachable';
   });
   const { json: receipt } = await end(tenant, id);
   expect(BigInt(receipt.finalCost.nanoUsd)).toBeGreaterThan(0n);
@@ -99,7 +99,7 @@ test('POST, Running, SSH with the tenant’s own key, list, events, cost, termin
     ['open', 'done'],
   ]);
   const target = { ...entranceOf(rental), privateKey: tenant.privateKey };
-  expect(await loginAndCount(target, never)).toMatchObject({ outcome: 'in', gpuCount: 2 });
+  expect(await loginAndCountGpus(target, never)).toMatchObject({ outcome: 'in', gpuCount: 2 });
 
   const list = await tenant.call('GET', '/v2/on-demand/virtual-machine-rentals');
   expect(list.json.items.map((item: { id: number }) => item.id)).toEqual([id]);
@@ -113,9 +113,9 @@ test('POST, Running, SSH with the tenant’s own key, list, events, cost, termin
   expect(ended).toMatchObject({ status: 200, json: { rentalId: id, status: 'Terminating' } });
   const stopwatch = startStopwatch();
   await eventually({ what: 'SSH to be cut', timeoutMs: 10_000 }, async () => {
-    return (await keyIsRefused(target, never)) === 'unreachable';
+    return (await isKeyRejected(target, never)) === 'unreachable';
   });
-  expect(await stopwatch.elapsedMs()).toBeLessThan(stretchedMs(5_000));
+  expect(await stopwatch.elapsedMs()).toBeLessThan(scaledLimitMs(5_000));
   await eventually(
     { what: 'Terminated', timeoutMs: 60_000 },
     async () => (await read()).json.status === 'Terminated',
@@ -136,7 +136,7 @@ test('POST, Running, SSH with the tenant’s own key, list, events, cost, termin
   expect(balance.json).toMatchObject({ balanceNanoUsd: String(100_000_000_000n - owed), heldNanoUsd: '0' });
 
   const client = await stack.database.connect();
-  expect(await fleetBreaks(client)).toEqual([]);
+  expect(await fleetInvariantViolations(client)).toEqual([]);
   await client.end();
   const report = await runAudit(stack.database.db, { kind: 'full', whenBusy: 'unrecorded' });
   expect(report === null ? 'busy' : findingsOf(report, 'error')).toEqual([]);

@@ -1,4 +1,4 @@
-import { keyIsRefused, loginAndCount, newProofKey } from '@millrace/compute/proof';
+import { isKeyRejected, loginAndCountGpus, newReadinessKey } from '@millrace/compute/proof';
 import {
   createTestDatabase,
   eventually,
@@ -88,7 +88,7 @@ interface Login {
 
 describe('a test key', () => {
   test('rents a machine, logs into it with its own key, sees what it does, and is rid of it within seconds', async () => {
-    const { privateKey, publicKey } = newProofKey();
+    const { privateKey, publicKey } = newReadinessKey();
     expect(await call('POST', '/v2/ssh-public-keys', { name: 'laptop', publicKey })).toMatchObject({
       status: 201,
     });
@@ -106,7 +106,7 @@ describe('a test key', () => {
     const [login] = running['ssh'] as readonly Login[];
     if (login === undefined) throw new Error('Nobody is told where to log in.');
     const target = { ...login, privateKey, hostKey: login.hostKeyFingerprint };
-    expect(await loginAndCount(target, never)).toMatchObject({ outcome: 'in', gpuCount: 2 });
+    expect(await loginAndCountGpus(target, never)).toMatchObject({ outcome: 'in', gpuCount: 2 });
 
     const console = await call('GET', `/v2/on-demand/rentals/${id}/console`);
     expect(console).toMatchObject({ status: 200, json: { rentalId: id, truncated: false } });
@@ -127,7 +127,7 @@ describe('a test key', () => {
     expect(ended, JSON.stringify(ended.json)).toMatchObject({ status: 200, json: { status: 'Terminating' } });
     expect(ended.json.finalCost).toMatchObject({ nanoUsd: '0' });
     await eventually({ what: 'the door to be shut', timeoutMs: 5_000 }, async () => {
-      return (await keyIsRefused(target, never)) === 'unreachable';
+      return (await isKeyRejected(target, never)) === 'unreachable';
     });
     await until(id, 'Terminated');
     const client = await scene.database.connect();
@@ -137,7 +137,7 @@ describe('a test key', () => {
   });
 
   test('finds a machine on the marketplace, rents it, gets in by the line that it is shown, and is rid of it', async () => {
-    const { privateKey, publicKey } = newProofKey();
+    const { privateKey, publicKey } = newReadinessKey();
     await call('POST', '/v2/ssh-public-keys', { name: 'market laptop', publicKey });
     const machine = await eventually({ what: 'a machine in the listing' }, async () => {
       const { json } = await call('POST', '/v1/marketplace', {
@@ -161,7 +161,7 @@ describe('a test key', () => {
     expect(online).toMatchObject({ end: null, portMappings: [{ protocol: 'tcp' }] });
     const [, user = '', host = '', port] = /^ssh (\S+)@(\S+) -p (\d+)$/.exec(online.sshCommand) ?? [];
     const target = { host, port: Number(port), user, privateKey, hostKey: null };
-    expect(await loginAndCount(target, never)).toMatchObject({ outcome: 'in', gpuCount: 3 });
+    expect(await loginAndCountGpus(target, never)).toMatchObject({ outcome: 'in', gpuCount: 3 });
     await eventually({ what: 'the listing to know', timeoutMs: 5_000 }, async () => {
       const { json } = await call('POST', '/v1/marketplace', { filters: { region, id: machine.id } });
       return json.instances[0]?.gpus_reserved === 3;
@@ -172,7 +172,7 @@ describe('a test key', () => {
       json: { status: 'success' },
     });
     await eventually({ what: 'the door to be shut', timeoutMs: 5_000 }, async () => {
-      return (await keyIsRefused(target, never)) === 'unreachable';
+      return (await isKeyRejected(target, never)) === 'unreachable';
     });
     const past = await eventually({ what: 'its history', timeoutMs: 30_000 }, async () => {
       const { json } = await call('GET', `${instances}/history`);
@@ -186,7 +186,7 @@ describe('a test key', () => {
   });
 
   test('is let into its machine by another worker when the one that served it is killed', async () => {
-    const { privateKey, publicKey } = newProofKey();
+    const { privateKey, publicKey } = newReadinessKey();
     await call('POST', '/v2/ssh-public-keys', { name: 'second laptop', publicKey });
     const made = await call('POST', rentals, { region, gpuCount: 1 });
     const running = await until(made.json.id as number, 'Running');
@@ -195,13 +195,13 @@ describe('a test key', () => {
     const target = { ...login, privateKey, hostKey: login.hostKeyFingerprint };
     process.kill(scene.worker.pid, 'SIGKILL');
     await scene.worker.exited;
-    expect(await keyIsRefused(target, never)).toBe('unreachable');
+    expect(await isKeyRejected(target, never)).toBe('unreachable');
     // At the same address: Restate may be in the middle of a call, and calls there again.
     const env = { ...scene.env, MILLRACE_RESTATE_ENDPOINT_PORT: String(scene.worker.endpointPort) };
     const { database } = scene;
     scene = { ...scene, worker: await startWorkerProcess({ database, names, env, name: 'heir' }) };
     await eventually({ what: 'the door to be open again', timeoutMs: 60_000 }, async () => {
-      return (await loginAndCount(target, never)).outcome === 'in';
+      return (await loginAndCountGpus(target, never)).outcome === 'in';
     });
     const rentalId = made.json.id as number;
     expect(await call('POST', `${rentals}/terminate`, { rentalId })).toMatchObject({ status: 200 });

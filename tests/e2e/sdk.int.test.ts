@@ -16,21 +16,21 @@ import {
 } from '@millrace/sdk';
 import { eventually } from '@millrace/testing';
 import { afterAll, beforeAll, expect, onTestFailed, test } from 'vitest';
-import { startCuttingProxy, type CuttingProxy } from '../stack/cutting-proxy.ts';
+import { startResponseDroppingProxy, type ResponseDroppingProxy } from '../stack/cutting-proxy.ts';
 import { MOCK_MODEL, MOCK_REGION, openMockStack, type MockStack } from '../stack/mock-stack.ts';
 import { newSshPublicKey } from './world.ts';
 
 /** The SDK against the whole product, through proxies that cut answers. */
 
 let stack: MockStack;
-let api: CuttingProxy;
-let gateway: CuttingProxy;
+let api: ResponseDroppingProxy;
+let gateway: ResponseDroppingProxy;
 let client: Millrace;
 
 beforeAll(async () => {
   stack = await openMockStack();
-  api = await startCuttingProxy(stack.apiUrl);
-  gateway = await startCuttingProxy(stack.gatewayUrl);
+  api = await startResponseDroppingProxy(stack.apiUrl);
+  gateway = await startResponseDroppingProxy(stack.gatewayUrl);
   client = new Millrace({ baseUrl: api.url, inferenceUrl: gateway.url, apiKey: stack.testKey });
   await eventually({ what: 'the model to be on offer' }, async () =>
     (await client.models.list()).items.some(({ id }) => id === MOCK_MODEL),

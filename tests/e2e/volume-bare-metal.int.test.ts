@@ -5,7 +5,7 @@ import { findingsOf, runAudit } from '@millrace/core/auditor';
 import { systemClock } from '@millrace/platform/clock';
 import { exportPath } from '@millrace/storage';
 import { isNfsError, Nfs41Client, type OpenFile } from '@millrace/storage/nfs41';
-import { eventually, fleetBreaks, startStorageNode, type StorageNode } from '@millrace/testing';
+import { eventually, fleetInvariantViolations, startStorageNode, type StorageNode } from '@millrace/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { METAL_REGION, NODE_GPUS, openMetalStack, type MetalStack } from '../stack/metal-stack.ts';
 import { seedOperator } from '../stack/supplier.ts';
@@ -285,7 +285,7 @@ async function expectPaid(
   expect(balance.balanceNanoUsd).toBe(String(BigInt(BALANCE_USD) * 1_000_000_000n - owed));
 
   const client = await stack.database.connect();
-  expect(await fleetBreaks(client)).toEqual([]);
+  expect(await fleetInvariantViolations(client)).toEqual([]);
   await client.end();
   const report = await runAudit(stack.database.db, { kind: 'full', whenBusy: 'unrecorded' });
   expect(report === null ? ['no audit'] : findingsOf(report, 'error')).toEqual([]);

@@ -8,8 +8,8 @@ import { isNfsError, Nfs41Client, type OpenFile } from '@millrace/storage/nfs41'
 import {
   createTestDatabase,
   eventually,
-  plantFleet,
-  plantRentals,
+  insertFleet,
+  insertRentals,
   startApiProcess,
   startStorageNode,
   startWorkerProcess,
@@ -57,8 +57,8 @@ async function plantMachines(
   { organisation, owner }: Awaited<ReturnType<typeof seedOrganisation>>,
   addresses: readonly string[],
 ): Promise<readonly number[]> {
-  const fleet = await plantFleet(database.db, { nodes: 1, region, offer: 'bare-metal', driver: 'incus' });
-  const planted = await plantRentals(database.db, {
+  const fleet = await insertFleet(database.db, { nodes: 1, region, offer: 'bare-metal', driver: 'incus' });
+  const planted = await insertRentals(database.db, {
     ...fleet,
     orgId: organisation.id,
     // As it was made by the seed.

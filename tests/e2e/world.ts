@@ -3,21 +3,21 @@ import {
   seedOrganisation,
   startApiFixture,
   type ApiFixture,
-  type CallAnswer,
+  type CallResponse,
   type SeededOrganisation,
 } from '../../apps/api/src/fixture.ts';
 import { contract, type Operation, type Scope } from '@millrace/contract';
 import { uniqueId } from '@millrace/testing';
 
 /** The control plane on real engines with two strangers and an operator in it. */
-export interface World {
+export interface Harness {
   readonly fixture: ApiFixture;
   readonly acme: SeededOrganisation;
   readonly other: SeededOrganisation;
   readonly operator: SeededOrganisation;
 }
 
-export async function startWorld(): Promise<World> {
+export async function startHarness(): Promise<Harness> {
   const fixture = await startApiFixture({ openDocuments: true });
   return {
     fixture,
@@ -28,20 +28,20 @@ export async function startWorld(): Promise<World> {
 }
 
 /** What a caller puts into one operation. */
-export interface Input {
+export interface CallInput {
   readonly params?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export async function call(
-  world: World,
+export async function callOperation(
+  world: Harness,
   operation: Operation,
-  input: Input,
+  input: CallInput,
   key: string | undefined,
   path: string = operation.path,
-): Promise<CallAnswer> {
+): Promise<CallResponse> {
   const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(paramOf(input, name)));
   const query = new URLSearchParams(input.query ?? {}).toString();
   return world.fixture.call({
@@ -53,18 +53,18 @@ export async function call(
   });
 }
 
-function paramOf(input: Input, name: string): string {
+function paramOf(input: CallInput, name: string): string {
   const value = input.params?.[name];
   if (value === undefined) throw new Error(`the call gives no ${name}`);
   return value;
 }
 
 /** A key of the same person that may do everything this person may, except for one scope. */
-export async function keyWithout(world: World, who: SeededOrganisation, scope: Scope): Promise<string> {
-  const me = await call(world, contract.operations.getMe, {}, who.owner.key);
+export async function keyWithout(world: Harness, who: SeededOrganisation, scope: Scope): Promise<string> {
+  const me = await callOperation(world, contract.operations.getMe, {}, who.owner.key);
   const scopes = (me.json.scopes as readonly Scope[]).filter((each) => each !== scope);
   const body = { name: `without ${scope}`, scopes };
-  const made = await call(world, contract.operations.createApiKey, { body }, who.owner.key);
+  const made = await callOperation(world, contract.operations.createApiKey, { body }, who.owner.key);
   if (made.status !== 201) throw new Error(`no key without ${scope}: ${made.text}`);
   return made.json.key as string;
 }

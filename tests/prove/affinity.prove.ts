@@ -5,7 +5,7 @@ import { openInferenceStack, type InferenceStack } from '../stack/inference-stac
 import {
   seedInferenceTenant,
   seedOperator,
-  sellChat,
+  deployChatModel,
   type InferenceTenant,
 } from '../stack/inference-tenant.ts';
 import {
@@ -22,8 +22,8 @@ import { StallWatch } from './stalls.ts';
 const TENANTS = 7;
 const engine: LlamaSettings = { parallel: TENANTS - 1, cacheRamMib: 0 };
 const GATEWAYS = 2;
-const LEAST_WITH_AFFINITY = 0.8;
-const MOST_IN_TURN = 0.1;
+const MIN_CACHED_SHARE_WITH_AFFINITY = 0.8;
+const MAX_CACHED_SHARE_ROUND_ROBIN = 0.1;
 const BALANCE_NANO_USD = 100_000_000_000n;
 
 export const proof = defineProof({
@@ -46,7 +46,7 @@ async function prove(each: ProofRun, size: Pick<Workload, 'rounds' | 'characters
   try {
     const operator = await seedOperator(stack);
     const model = stack.llamas[0]?.model ?? '';
-    await sellChat(stack, operator, model);
+    await deployChatModel(stack, operator, model);
     const tenants: InferenceTenant[] = [];
     while (tenants.length < TENANTS) tenants.push(await seedInferenceTenant(stack, BALANCE_NANO_USD));
     await stack.startGateways();
@@ -90,7 +90,7 @@ async function byPrefix(
     const outcome = await run(workload, instructionsOf(workload), send);
     const after = await promptTokensOf(stack.llamas);
     const asked = after.map((tokens, at) => tokens - (before[at] ?? 0));
-    const isUnderStalls = watch.stalls.length > 0 && outcome.cachedShare < LEAST_WITH_AFFINITY;
+    const isUnderStalls = watch.stalls.length > 0 && outcome.cachedShare < MIN_CACHED_SHARE_WITH_AFFINITY;
     const isMeaningful = asked.every((tokens) => tokens > 0) && !isUnderStalls;
     if (attempt === ATTEMPTS || isMeaningful) return { outcome, asked };
   }
@@ -114,10 +114,10 @@ async function ask(client: OpenAI | undefined, model: string, messages: Messages
 
 function report(inTurn: Outcome, outcome: Outcome, asked: readonly number[]): ProofReport {
   const failures: string[] = [];
-  if (outcome.cachedShare < LEAST_WITH_AFFINITY) {
+  if (outcome.cachedShare < MIN_CACHED_SHARE_WITH_AFFINITY) {
     failures.push(`by prefix only ${percent(outcome.cachedShare)} of the prompt tokens were cached`);
   }
-  if (inTurn.cachedShare >= MOST_IN_TURN) {
+  if (inTurn.cachedShare >= MAX_CACHED_SHARE_ROUND_ROBIN) {
     failures.push(`in turn ${percent(inTurn.cachedShare)} were cached, so the comparison says nothing`);
   }
   if (asked.some((tokens) => tokens === 0)) failures.push('one engine was never asked');

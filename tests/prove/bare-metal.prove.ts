@@ -1,6 +1,6 @@
 import { defineProof } from '@millrace/kits';
 import { bareMetal } from './rentals/kinds.ts';
-import { proveKind } from './rentals/struggle.ts';
+import { proveRentalKind } from './rentals/struggle.ts';
 
 /** Tenants who rent whole nodes, alone and in pairs, under the same blows as all others. */
 export const proof = defineProof({
@@ -8,6 +8,6 @@ export const proof = defineProof({
   company: { waitsFor: 'ironic' },
   proves:
     'Bare-metal rentals of one and two nodes on a real Ironic with its Redfish driver, over emulated machines, while api, workers, Restate and Ironic are killed with kill -9 at random and Restate loses all its data: afterwards every rental is Running, Terminated or failed and paid back, no node is given to anybody who does not own it, none was sold twice, every node can be sold again, and the auditor finds no drift.',
-  short: (run) => proveKind(run, bareMetal, { rentals: 3, kills: 3, wipes: 1, tenants: 2 }),
-  long: (run) => proveKind(run, bareMetal, { rentals: 120, kills: 48, wipes: 3, tenants: 3 }),
+  short: (run) => proveRentalKind(run, bareMetal, { rentals: 3, kills: 3, wipes: 1, tenants: 2 }),
+  long: (run) => proveRentalKind(run, bareMetal, { rentals: 120, kills: 48, wipes: 3, tenants: 3 }),
 });

@@ -20,7 +20,7 @@ const signals = ['SIGINT', 'SIGTERM'] as const;
 const INTO_STEP_MS = 40_000;
 const STAGE_LIMIT_MS = 30 * 60_000;
 
-interface Traces {
+interface HostTraces {
   readonly mounts: readonly string[];
   readonly networkNamespaces: readonly string[];
   readonly links: readonly string[];
@@ -52,7 +52,7 @@ async function processesOf(clone: string): Promise<string[]> {
   return found;
 }
 
-async function look(clone: string): Promise<Traces> {
+async function readTraces(clone: string): Promise<HostTraces> {
   const [mounts, namespaces, links, loops] = await Promise.all([
     readFile('/proc/self/mounts', 'utf8'),
     run('ip', ['netns', 'list']),
@@ -70,8 +70,8 @@ async function look(clone: string): Promise<Traces> {
 }
 
 /** Names in `after` that `before` lacks, by kind. */
-const leftBehind = (before: Traces, after: Traces): string[] =>
-  (Object.keys(before) as (keyof Traces)[]).flatMap((kind) => {
+const leftBehind = (before: HostTraces, after: HostTraces): string[] =>
+  (Object.keys(before) as (keyof HostTraces)[]).flatMap((kind) => {
     const known = new Set(before[kind]);
     return after[kind].filter((trace) => !known.has(trace)).map((trace) => `${kind}: ${trace}`);
   });
@@ -111,9 +111,9 @@ async function prove({ note }: ProofRun) {
     let turn = 0;
     for (const stage of stages) {
       const signal = signals[turn++ % signals.length] ?? 'SIGINT';
-      const before = await look(clone);
+      const before = await readTraces(clone);
       const { reached, tookMs, said } = await interrupt(clone, stage, signal);
-      const left = leftBehind(before, await look(clone));
+      const left = leftBehind(before, await readTraces(clone));
       figures[`interrupted in ${stage.step} by ${signal}: left behind`] = left.length;
       figures[`interrupted in ${stage.step} by ${signal}: ms until it had ended`] = tookMs;
       note(`${stage.step}: ${left.length} left behind, ended ${tookMs} ms after ${signal}`);

@@ -1,6 +1,6 @@
 import { defineProof, type ProofReport, type ProofRun } from '@millrace/kits';
 import { ensureUp } from '@millrace/services';
-import { startWorld } from '../e2e/world.ts';
+import { startHarness } from '../e2e/world.ts';
 import { fuzz } from './contract-fuzz/fuzz.ts';
 
 /** Hostile and lucky callers: whatever they send, the answer is one that the documents promise. */
@@ -14,7 +14,7 @@ export const proof = defineProof({
 
 async function prove(run: ProofRun, bodies: number): Promise<ProofReport> {
   await ensureUp(['postgres', 'valkey', 'nats', 'restate']);
-  const world = await startWorld();
+  const world = await startHarness();
   try {
     const { tallies, failures } = await fuzz(world, { bodies, seed: run.seed, random: run.random });
     const total = { calls: 0, bodies: 0, reached: 0, succeeded: 0 };

@@ -5,7 +5,7 @@ import type { OrgId } from '@millrace/platform/ids';
 import type { NatsClient } from '@millrace/platform/nats';
 import { ensureUp } from '@millrace/services';
 import {
-  checkReader,
+  feedReaderProblems,
   connectTestNats,
   createTestDatabase,
   runWriters,
@@ -19,8 +19,8 @@ import {
   type WrittenEvents,
 } from '@millrace/testing';
 import { runFaults } from './event-feed/faults.ts';
-import { openFeed, readByPages, readByStream, type View } from './event-feed/readers.ts';
-import { whileProgress } from './progress.ts';
+import { openFeed, readByPages, readByStream, type ReaderView } from './event-feed/readers.ts';
+import { waitWhileProgress } from './progress.ts';
 
 interface Size {
   readonly organisations: number;
@@ -78,7 +78,7 @@ async function prove(run: ProofRun, size: Size): Promise<ProofReport> {
     const counts = await faults;
     const published = await checkPublished({ database, nats, names }, written);
     const failures = [
-      ...views.flatMap((view) => checkReader(view.reader, view.orgId, view.seen, written)),
+      ...views.flatMap((view) => feedReaderProblems(view.reader, view.orgId, view.seen, written)),
       ...published,
     ];
     return {
@@ -106,7 +106,7 @@ async function writeAndRead(scene: {
   readonly names: TestNames;
   readonly run: ProofRun;
   readonly size: Size;
-}): Promise<{ views: View[]; written: WrittenEvents; elapsedMs: number }> {
+}): Promise<{ views: ReaderView[]; written: WrittenEvents; elapsedMs: number }> {
   const { database, nats, names, run, size } = scene;
   const random = createRandom(run.seed).fork(2);
   const orgIds = Array.from({ length: size.organisations }, () => testIds.next('org'));
@@ -140,7 +140,7 @@ async function checkPublished(
   await using calm = await startWorkerProcess({ database, names, name: 'calm' });
   const client = await database.connect();
   try {
-    const publishedMs = await whileProgress({ stuckAfterMs: STUCK_AFTER_MS }, async () => {
+    const publishedMs = await waitWhileProgress({ stuckAfterMs: STUCK_AFTER_MS }, async () => {
       const { rows } = await client.query<{ left: number }>(
         'select count(*)::int as left from events where published_at is null',
       );
@@ -168,7 +168,7 @@ async function checkPublished(
       copies.set(id, (copies.get(id) ?? 0) + 1);
     },
   );
-  const readMs = await whileProgress({ stuckAfterMs: STUCK_AFTER_MS }, async () =>
+  const readMs = await waitWhileProgress({ stuckAfterMs: STUCK_AFTER_MS }, async () =>
     messages >= written.total ? null : String(messages),
   );
   if (readMs === null) throw new Error(`The stream gives ${messages} of ${written.total} events.`);

@@ -8,11 +8,11 @@ import {
   CHAT_PRICES,
   seedInferenceTenant,
   seedOperator,
-  sellChat,
+  deployChatModel,
 } from '../stack/inference-tenant.ts';
-import { judge, waitForRest } from './gateway-kill/judge.ts';
+import { checkRequests, waitForUsageQuiescence } from './gateway-kill/judge.ts';
 import { startLoad, type Question } from './gateway-kill/load.ts';
-import { deal, titles, type Strike, type Target } from './gateway-kill/strikes.ts';
+import { injectFault, faultTitles, type InjectedFault, type FaultTarget } from './gateway-kill/strikes.ts';
 import { StallWatch } from './stalls.ts';
 
 /** Clients who ask without pause, and everything under them killed in turn. */
@@ -21,10 +21,15 @@ export const proof = defineProof({
   company: 'alone',
   proves:
     'Chat over two gateways and two llama-servers while gateway, NATS node, Valkey, PostgreSQL, the sink and an upstream are killed with kill -9 in turn: what was reported is charged once and to the nano-USD, nobody pays for more than was made, only those whom a death concerns notice it, and the auditor finds no drift. The long form also takes NATS its quorum for 60 s, fills the usage stream, and thaws a gateway that had been given up.',
-  short: (run) => prove(run, { ...patient, strikes: everyOne, lanes: 8, tenants: 2 }),
+  short: (run) => prove(run, { ...longTimeouts, strikes: allTargets, lanes: 8, tenants: 2 }),
   long: async (run) => {
-    const many = await prove(run, { ...patient, strikes: manyTimes(run), lanes: 12, tenants: 4 });
-    const reaped = await prove(run, { ...hasty, strikes: ['gateway', 'frozen'], lanes: 8, tenants: 2 });
+    const many = await prove(run, { ...longTimeouts, strikes: randomTargets(run), lanes: 12, tenants: 4 });
+    const reaped = await prove(run, {
+      ...shortTimeouts,
+      strikes: ['gateway', 'frozen'],
+      lanes: 8,
+      tenants: 2,
+    });
     return {
       figures: { ...many.figures, ...prefixed('with a gateway given up: ', reaped.figures) },
       failures: [...(many.failures ?? []), ...(reaped.failures ?? [])],
@@ -32,15 +37,15 @@ export const proof = defineProof({
   },
 });
 
-const everyOne: readonly Target[] = ['gateway', 'nats', 'postgres', 'sink', 'valkey', 'upstream'];
+const allTargets: readonly FaultTarget[] = ['gateway', 'nats', 'postgres', 'sink', 'valkey', 'upstream'];
 
-function manyTimes({ random }: ProofRun): Target[] {
-  const rounds = Array.from({ length: 8 }, () => random.shuffle(everyOne)).flat();
-  return [...rounds, 'full', 'quorum', ...random.shuffle(everyOne)];
+function randomTargets({ random }: ProofRun): FaultTarget[] {
+  const rounds = Array.from({ length: 8 }, () => random.shuffle(allTargets)).flat();
+  return [...rounds, 'full', 'quorum', ...random.shuffle(allTargets)];
 }
 
 interface Size {
-  readonly strikes: readonly Target[];
+  readonly strikes: readonly FaultTarget[];
   readonly lanes: number;
   readonly tenants: number;
   /** For every process. */
@@ -54,7 +59,7 @@ interface Size {
 }
 
 /** What must be survived without a ledger: a worker or a PostgreSQL that starts again on a busy machine. */
-const patient = {
+const longTimeouts = {
   env: { MILLRACE_POT_OUTAGE_MS: '120000', MILLRACE_POT_LONGEST_REQUEST_MS: '60000' },
   pauseMs: 40,
   warmUpMs: 0,
@@ -65,7 +70,7 @@ const patient = {
  * A lease lasts for twice the outage and the longest request, and a gateway not heard of for twice that is given up: after
  * 92 s. Long answers last 25 s, and after 15 s of one there is a checkpoint of it.
  */
-const hasty = {
+const shortTimeouts = {
   env: { MILLRACE_POT_OUTAGE_MS: '3000', MILLRACE_POT_LONGEST_REQUEST_MS: '40000' },
   pauseMs: 250,
   warmUpMs: 20_000,
@@ -77,7 +82,7 @@ const prefixed = (prefix: string, figures: ProofReport['figures']): ProofReport[
 
 const MODEL = 'millrace-tiny';
 const SLOW_MODEL = 'slow';
-const GIVEN = 100_000_000_000n;
+const INITIAL_BALANCE = 100_000_000_000n;
 const short: readonly Question[] = [
   'Hello!',
   'Who are you?',
@@ -102,11 +107,11 @@ async function prove(run: ProofRun, size: Size): Promise<ProofReport> {
     env: size.env,
   });
   try {
-    await sell(stack, slow.address);
+    await addModels(stack, slow.address);
     const tenants = await Promise.all(
       Array.from({ length: size.tenants }, async () => ({
-        tenant: await seedInferenceTenant(stack, GIVEN),
-        givenNanoUsd: GIVEN,
+        tenant: await seedInferenceTenant(stack, INITIAL_BALANCE),
+        givenNanoUsd: INITIAL_BALANCE,
       })),
     );
     await stack.startGateways();
@@ -125,12 +130,12 @@ async function prove(run: ProofRun, size: Size): Promise<ProofReport> {
     });
     using watch = new StallWatch();
     await systemClock.sleep(size.warmUpMs);
-    const strikes = await strikeInTurn(run, stack, size.strikes);
+    const strikes = await injectFaultsInTurn(run, stack, size.strikes);
     await systemClock.sleep(2_000);
     await load.stop();
     const { stalls } = watch;
-    const restMs = await waitForRest(stack, size.stuckAfterMs);
-    const judgement = await judge(stack, tenants, load.told, { strikes, stalls });
+    const restMs = await waitForUsageQuiescence(stack, size.stuckAfterMs);
+    const judgement = await checkRequests(stack, tenants, load.told, { strikes, stalls });
     const failures = [...judgement.failures];
     if (restMs === null) failures.push('some usage was never settled after the last request');
     return { figures: { ...countOf(strikes), ...judgement.figures }, failures };
@@ -142,33 +147,33 @@ async function prove(run: ProofRun, size: Size): Promise<ProofReport> {
   }
 }
 
-async function sell(stack: InferenceStack, slowAddress: string): Promise<void> {
+async function addModels(stack: InferenceStack, slowAddress: string): Promise<void> {
   const operator = await seedOperator(stack);
-  await sellChat(stack, operator, MODEL);
+  await deployChatModel(stack, operator, MODEL);
   await addModel(operator, { name: SLOW_MODEL, modality: 'chat', prices: CHAT_PRICES, contextLength: 4_096 });
   await addDeployment(operator, { model: SLOW_MODEL, engine: 'vllm', address: slowAddress });
 }
 
-async function strikeInTurn(
+async function injectFaultsInTurn(
   run: ProofRun,
   stack: InferenceStack,
-  targets: readonly Target[],
-): Promise<Strike[]> {
+  targets: readonly FaultTarget[],
+): Promise<InjectedFault[]> {
   const random = run.random.fork(2);
-  const strikes: Strike[] = [];
+  const strikes: InjectedFault[] = [];
   for (const target of targets) {
     await systemClock.sleep(random.int(1_000, 2_500));
-    const strike = await deal(stack, target, random);
+    const strike = await injectFault(stack, target, random);
     strikes.push(strike);
     run.note(`${target} was away for ${Math.round(strike.backMs - strike.struckMs)} ms`);
   }
   return strikes;
 }
 
-function countOf(strikes: readonly Strike[]): Record<string, number> {
+function countOf(strikes: readonly InjectedFault[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { target } of strikes) {
-    const name = titles[target];
+    const name = faultTitles[target];
     counts[name] = (counts[name] ?? 0) + 1;
   }
   return counts;

@@ -8,9 +8,9 @@ import { defaultCacheDir, withLock } from '@millrace/services';
 import { testLog } from '@millrace/testing';
 import { hostName, openEmulatedHost } from './incus-vm/host.ts';
 import { vmImage } from './incus-vm/image.ts';
-import { Life } from './incus-vm/life.ts';
-import { insistOnMachine, packages } from './incus-vm/workshop.ts';
-import { toolIn, unpackPackages } from './workshop.ts';
+import { VmLifecycle } from './incus-vm/life.ts';
+import { requireIncusHost, packages } from './incus-vm/workshop.ts';
+import { toolRunner, unpackPackages } from './workshop.ts';
 
 /**
  * The Incus driver with a virtual machine that really boots: Debian 12 with cloud-init. Its processor is EMULATED in software,
@@ -26,14 +26,14 @@ export const proof = defineProof({
 });
 
 async function prove({ note }: ProofRun): Promise<ProofReport> {
-  insistOnMachine();
+  requireIncusHost();
   const cache = path.join(defaultCacheDir(), 'incus-vm');
   // The cable to the host has one name, so there is one host at a time.
   return withLock(path.join(defaultCacheDir(), 'incus-vm.lock'), note, async () => {
     note('fetching packages for the emulator, unless they were fetched before');
     const unpacked = await unpackPackages(cache, packages);
     note('making the image of Debian, unless it was made before');
-    const image = await vmImage(cache, unpacked, toolIn(unpacked));
+    const image = await vmImage(cache, unpacked, toolRunner(unpacked));
     note('starting Incus on a host of its own');
     const host = await openEmulatedHost(mkdtempSync(path.join(tmpdir(), 'mr-')), unpacked, image);
     const connect = () =>
@@ -49,7 +49,7 @@ async function prove({ note }: ProofRun): Promise<ProofReport> {
       });
     const [driver, other] = [connect(), connect()];
     try {
-      const life = new Life({ driver, other, host, note });
+      const life = new VmLifecycle({ driver, other, host, note });
       const figures = await life.lead();
       return {
         figures: {

@@ -6,12 +6,12 @@ import { defineProof, type ProofReport, type ProofRun } from '@millrace/kits';
 import { systemClock } from '@millrace/platform/clock';
 import { defaultCacheDir, withLock } from '@millrace/services';
 import { enrolRedfish, startBareMetalFarm, startIronic, type TestIronic } from '@millrace/testing';
-import { hostForMachines, qemuBody, type QemuBody } from './ironic-qemu/body.ts';
-import { imageName, Life } from './ironic-qemu/life.ts';
+import { hostForMachines, createQemuRuntime, type QemuRuntime } from './ironic-qemu/body.ts';
+import { imageName, BareMetalLifecycle } from './ironic-qemu/life.ts';
 import { deployRamdisk, type DeployRamdisk } from './ironic-qemu/ramdisk.ts';
 import { tenantImage, type TenantImage } from './ironic-qemu/tenant-image.ts';
-import { insistOnMachine, packages } from './ironic-qemu/workshop.ts';
-import { toolIn, unpackPackages } from './workshop.ts';
+import { requireIronicHost, packages } from './ironic-qemu/workshop.ts';
+import { toolRunner, unpackPackages } from './workshop.ts';
 
 /**
  * The Ironic driver with a machine that really boots: the agent's ramdisk from the CD that Ironic made, then what that wrote
@@ -27,12 +27,12 @@ export const proof = defineProof({
 });
 
 async function prove({ note }: ProofRun): Promise<ProofReport> {
-  insistOnMachine();
+  requireIronicHost();
   const cache = path.join(defaultCacheDir(), 'ironic-qemu');
   return withLock(path.join(defaultCacheDir(), 'ironic-qemu.lock'), note, async () => {
     note('fetching packages for the emulator, unless they were fetched before');
     const unpacked = await unpackPackages(cache, packages);
-    const tool = toolIn(unpacked);
+    const tool = toolRunner(unpacked);
     note('making the ramdisk of the agent, unless it was made before');
     const ramdisk = await deployRamdisk(cache, tool);
     note("making the tenant's image, unless it was made before");
@@ -46,18 +46,18 @@ async function prove({ note }: ProofRun): Promise<ProofReport> {
   });
 }
 
-interface Made {
+interface BuildResult {
   readonly unpacked: string;
   readonly ramdisk: DeployRamdisk;
   readonly image: TenantImage;
   readonly note: (line: string) => void;
 }
 
-async function proveIn(folder: string, made: Made): Promise<ProofReport> {
+async function proveIn(folder: string, made: BuildResult): Promise<ProofReport> {
   const { note, image } = made;
   note('starting Ironic, and a BMC with an emulated machine behind it');
-  await using ironic = await engine(folder, made.ramdisk);
-  const body = qemuBody(folder, made.unpacked);
+  await using ironic = await startEngine(folder, made.ramdisk);
+  const body = createQemuRuntime(folder, made.unpacked);
   await using farm = await startBareMetalFarm({ count: 1, body: body.boot });
   const [machine] = farm.machines;
   if (machine === undefined) throw new Error('The farm has no machine.');
@@ -85,9 +85,9 @@ async function proveIn(folder: string, made: Made): Promise<ProofReport> {
     });
   const [driver, other] = [connect(), connect()];
   try {
-    const life = new Life({ driver, other, ironic, machine, nodeUuid, body, note });
+    const life = new BareMetalLifecycle({ driver, other, ironic, machine, nodeUuid, body, note });
     const figures = await life.lead().catch((error: unknown) => {
-      tellLast(ironic, body, note);
+      logTails(ironic, body, note);
       throw error;
     });
     const { engine: version } = await driver.readInventory(AbortSignal.timeout(60_000));
@@ -107,7 +107,7 @@ async function proveIn(folder: string, made: Made): Promise<ProofReport> {
  * As the services tool configures it, but for the addresses, and that disks are overwritten from end to end: this one is
  * small, so that takes no hours.
  */
-function engine(folder: string, { kernelFile, ramdiskFile }: DeployRamdisk): Promise<TestIronic> {
+function startEngine(folder: string, { kernelFile, ramdiskFile }: DeployRamdisk): Promise<TestIronic> {
   return startIronic({
     hostForMachines,
     conf: {
@@ -134,7 +134,7 @@ function engine(folder: string, { kernelFile, ramdiskFile }: DeployRamdisk): Pro
 }
 
 /** The end of what the machine and the engine said, before both are gone. */
-function tellLast(ironic: TestIronic, body: QemuBody, note: Made['note']): void {
+function logTails(ironic: TestIronic, body: QemuRuntime, note: BuildResult['note']): void {
   const last = (text: string): string => text.slice(-6_000);
   note(`the machine said:\n${last(body.console())}`);
   note(`the engine said:\n${last(ironic.process().output())}`);

@@ -11,8 +11,8 @@ import {
   type TestDatabase,
   type TestProcess,
 } from '@millrace/testing';
-import { breaks, deepRules, rules } from '../sim/ledger/books.ts';
-import { dealsOf, keysOf, type Scene } from './ledger/orders.ts';
+import { findViolation, deepRules, rules } from '../sim/ledger/books.ts';
+import { batchItems, batchIdempotencyKeys, type BatchScope } from './ledger/orders.ts';
 
 const posters = 3;
 const atOnce = 4;
@@ -28,8 +28,8 @@ export const proof = defineProof({
 });
 
 /** One line of posters: the process of the moment, and what all of them have acknowledged. */
-interface Line {
-  readonly scene: Scene;
+interface PosterSlot {
+  readonly scene: BatchScope;
   readonly done: Set<number>;
   begun: number;
   process: TestProcess;
@@ -41,7 +41,7 @@ async function prove(run: ProofRun, kills: number): Promise<ProofReport> {
   await using database = await createTestDatabase();
   const orgIds: OrgId[] = [];
   for (let made = 0; made < organisations; made += 1) orgIds.push(await createOrganisation(database.db));
-  const lines: Line[] = [];
+  const lines: PosterSlot[] = [];
   const counts = { repeated: 0, cut: 0 };
   try {
     for (let poster = 0; poster < posters; poster += 1) {
@@ -58,7 +58,7 @@ async function prove(run: ProofRun, kills: number): Promise<ProofReport> {
       if (killed % 50 === 49) run.note(`${killed + 1} killed`);
     }
     await finish(database, lines);
-    return await judge(database, lines, { kills, ...counts });
+    return await checkLedger(database, lines, { kills, ...counts });
   } finally {
     for (const { process } of lines) await process.crash();
   }
@@ -66,7 +66,7 @@ async function prove(run: ProofRun, kills: number): Promise<ProofReport> {
 
 function startPoster(
   database: TestDatabase,
-  scene: Scene,
+  scene: BatchScope,
   work: { from: number; done: readonly number[]; until: number | null },
 ): Promise<TestProcess> {
   return startProcess({
@@ -78,7 +78,7 @@ function startPoster(
 }
 
 /** What the process has said so far. Of a killed one, the pipe may still hold the last words. */
-function listen(line: Line): void {
+function readOutput(line: PosterSlot): void {
   const said = line.process.output();
   line.heard = said.length;
   for (const [, word, number] of said.matchAll(/^(begun|done) (\d+)$/gm)) {
@@ -90,7 +90,7 @@ function listen(line: Line): void {
 async function killOne(
   database: TestDatabase,
   random: Random,
-  line: Line,
+  line: PosterSlot,
   counts: { repeated: number },
 ): Promise<void> {
   const { process, scene } = line;
@@ -102,7 +102,7 @@ async function killOne(
   await process.crash();
   await eventually({ what: 'its last words' }, () => {
     const before = line.heard;
-    listen(line);
+    readOutput(line);
     return line.heard === before;
   });
   const unsaid = Array.from({ length: line.begun }, (_, batch) => batch).filter(
@@ -115,12 +115,12 @@ async function killOne(
 }
 
 /** Brings every line to a number that all of its posters stayed below, so that the end is known. */
-async function finish(database: TestDatabase, lines: readonly Line[]): Promise<void> {
+async function finish(database: TestDatabase, lines: readonly PosterSlot[]): Promise<void> {
   for (const line of lines) {
     await line.process.crash();
     await eventually({ what: 'its last words' }, () => {
       const before = line.heard;
-      listen(line);
+      readOutput(line);
       return line.heard === before;
     });
     line.begun += atOnce;
@@ -132,15 +132,15 @@ async function finish(database: TestDatabase, lines: readonly Line[]): Promise<v
     const { code } = await line.process.exited;
     if (code !== 0) throw new Error(`The last poster failed: ${line.process.output().slice(-1000)}`);
     await eventually({ what: `everything that poster ${line.scene.poster} has said` }, () => {
-      listen(line);
+      readOutput(line);
       return line.done.size >= line.begun;
     });
   }
 }
 
-async function judge(
+async function checkLedger(
   database: TestDatabase,
-  lines: readonly Line[],
+  lines: readonly PosterSlot[],
   counts: { kills: number; repeated: number; cut: number },
 ): Promise<ProofReport> {
   const failures: string[] = [];
@@ -149,8 +149,8 @@ async function judge(
   for (const { scene, begun, done } of lines) {
     for (let batch = 0; batch < begun; batch += 1) {
       if (!done.has(batch)) failures.push(`batch ${batch} of poster ${scene.poster} was never acknowledged`);
-      for (const key of keysOf(scene, batch)) expectedKeys.add(key);
-      for (const { orgId, held, posted } of dealsOf(scene, batch)) {
+      for (const key of batchIdempotencyKeys(scene, batch)) expectedKeys.add(key);
+      for (const { orgId, held, posted } of batchItems(scene, batch)) {
         balances.set(orgId, (balances.get(orgId) ?? 0n) + held - posted);
       }
     }
@@ -174,7 +174,7 @@ async function judge(
       if (held !== '0') failures.push(`${org_id} still holds ${held}`);
     }
     for (const [name, rule] of Object.entries({ ...rules, ...deepRules })) {
-      const broken = await breaks(client, rule);
+      const broken = await findViolation(client, rule);
       if (broken !== undefined) failures.push(`${name}: ${broken}`);
     }
     return {

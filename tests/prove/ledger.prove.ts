@@ -21,7 +21,7 @@ async function long(run: ProofRun): Promise<ProofReport> {
   const seeds = Array.from({ length: longEvents / eventsPerSeed }, (_, index) => run.seed + index);
   const runs = await Promise.all(
     Array.from({ length: workers }, (_, worker) =>
-      playIn(
+      runSeedsInWorker(
         worker,
         seeds.filter((_seed, index) => index % workers === worker),
         run,
@@ -31,7 +31,7 @@ async function long(run: ProofRun): Promise<ProofReport> {
   return report(runs.flat(), eventsPerSeed);
 }
 
-async function playIn(worker: number, seeds: readonly number[], run: ProofRun): Promise<SeedRun[]> {
+async function runSeedsInWorker(worker: number, seeds: readonly number[], run: ProofRun): Promise<SeedRun[]> {
   await using process_ = await startProcess({
     name: `worker ${worker}`,
     entry: 'tests/prove/ledger/seed-run.ts',

@@ -4,12 +4,12 @@ import { tryMutants } from './mutation/run.ts';
 import {
   describeScore,
   describeSurvivor,
-  judge,
-  noticed,
+  scoreProblem,
+  detectedCount,
   requiredShare,
   scoreFiles,
   shareOf,
-  tried,
+  triedCount,
   type FileScore,
 } from './mutation/score.ts';
 
@@ -46,7 +46,7 @@ async function prove(run: ProofRun, form: 'whole' | 'sample'): Promise<ProofRepo
     },
     failures: [
       ...instrumentFaults(scoreFiles([fixtures.careless], judged), scoreFiles([fixtures.careful], judged)),
-      ...[...scores, all].flatMap((score) => judge(score, form) ?? []),
+      ...[...scores, all].flatMap((score) => scoreProblem(score, form) ?? []),
     ],
   };
 }
@@ -55,7 +55,7 @@ async function prove(run: ProofRun, form: 'whole' | 'sample'): Promise<ProofRepo
 function instrumentFaults(careless: readonly FileScore[], careful: readonly FileScore[]): readonly string[] {
   return [
     ...careless
-      .filter((score) => tried(score) === 0 || shareOf(score) > carelessShare)
+      .filter((score) => triedCount(score) === 0 || shareOf(score) > carelessShare)
       .map((score) => `careless tests were not found out: ${describeScore(score)}`),
     ...careful
       .filter((score) => shareOf(score) < requiredShare)
@@ -69,7 +69,7 @@ function total(scores: readonly FileScore[]): FileScore {
   return {
     file: 'all files',
     killed: sum(({ killed }) => killed),
-    timedOut: sum(noticed) - sum(({ killed }) => killed),
+    timedOut: sum(detectedCount) - sum(({ killed }) => killed),
     survivors: scores.flatMap(({ survivors }) => survivors),
     broken: sum(({ broken }) => broken),
   };

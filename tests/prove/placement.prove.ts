@@ -1,21 +1,21 @@
-import { createMockDriver, createPostgresMemory } from '@millrace/compute/mock';
+import { createMockDriver, createPostgresStore } from '@millrace/compute/mock';
 import { defineProof, type ProofReport, type ProofRun, type Random } from '@millrace/kits';
 import { systemClock } from '@millrace/platform/clock';
 import { toUuid, type NodeId, type OrgId } from '@millrace/platform/ids';
-import { groupsOf } from '@millrace/platform/money';
+import { floorDivide } from '@millrace/platform/money';
 import { ensureUp } from '@millrace/services';
 import {
   createOrganisation,
   createTestDatabase,
   eventually,
   killBackends,
-  plantFleet,
+  insertFleet,
   startProcess,
   type TestDatabase,
   type TestProcess,
 } from '@millrace/testing';
 import type { Client } from 'pg';
-import { judgeIndexes, judgeNow } from './placement/judge.ts';
+import { checkIndexes, checkInvariants } from './placement/judge.ts';
 import { CLUSTER, FABRIC_SIZE, layout, NODES, REGION } from './placement/plans.ts';
 
 const clients = 32;
@@ -37,7 +37,7 @@ interface Size {
 }
 
 /** One line of processes: the one of the moment, and what all of them have said. */
-interface Line {
+interface ClientSlot {
   readonly cell: number;
   readonly sequences: readonly number[];
   readonly over: Set<number>;
@@ -46,7 +46,7 @@ interface Line {
   again: number;
 }
 
-interface Setting {
+interface PlacementSetup {
   readonly database: TestDatabase;
   readonly seed: number;
   readonly clientsInEach: number;
@@ -54,7 +54,7 @@ interface Setting {
   readonly nodeIds: readonly NodeId[];
 }
 
-interface Tally {
+interface EventCounts {
   killed: number;
   cut: number;
   drains: number;
@@ -66,9 +66,9 @@ interface Tally {
 async function prove(run: ProofRun, size: Size): Promise<ProofReport> {
   await ensureUp(['postgres']);
   await using database = await createTestDatabase();
-  const setting = await plant(database, run.seed, groupsOf(clients, size.processes));
-  const lines: Line[] = [];
-  const tally: Tally = { killed: 0, cut: 0, drains: 0, losses: 0, looks: 0, failures: [] };
+  const setting = await insertSetup(database, run.seed, floorDivide(clients, size.processes));
+  const lines: ClientSlot[] = [];
+  const tally: EventCounts = { killed: 0, cut: 0, drains: 0, losses: 0, looks: 0, failures: [] };
   try {
     for (let cell = 0; cell < size.processes; cell += 1) {
       const sequences = Array.from({ length: size.sequences }, (_, number) => number).filter(
@@ -78,21 +78,25 @@ async function prove(run: ProofRun, size: Size): Promise<ProofReport> {
       lines.push({ cell, sequences, over: new Set(), outcomes: new Map(), process, again: 0 });
     }
     await Promise.all([
-      disturb(setting, lines, run.random.fork(1), size, tally),
-      trouble(setting, lines, run.random.fork(2), tally),
-      look(setting, lines, tally, run),
+      killAtRandom(setting, lines, run.random.fork(1), size, tally),
+      injectNodeFaults(setting, lines, run.random.fork(2), tally),
+      watchInvariants(setting, lines, tally, run),
     ]);
-    tally.failures.push(...(await judgeEnd(setting, lines)));
+    tally.failures.push(...(await checkFinalState(setting, lines)));
     return report(lines, size, tally, await countRows(database));
   } finally {
     for (const { process } of lines) await process.crash();
   }
 }
 
-async function plant(database: TestDatabase, seed: number, clientsInEach: number): Promise<Setting> {
+async function insertSetup(
+  database: TestDatabase,
+  seed: number,
+  clientsInEach: number,
+): Promise<PlacementSetup> {
   const orgIds: OrgId[] = [];
   for (let made = 0; made < organisations; made += 1) orgIds.push(await createOrganisation(database.db));
-  const { nodeIds } = await plantFleet(database.db, {
+  const { nodeIds } = await insertFleet(database.db, {
     nodes: NODES,
     fabricSize: FABRIC_SIZE,
     region: REGION,
@@ -109,7 +113,11 @@ async function plant(database: TestDatabase, seed: number, clientsInEach: number
   return { database, seed, clientsInEach, orgIds, nodeIds };
 }
 
-function startClient(setting: Setting, cell: number, sequences: readonly number[]): Promise<TestProcess> {
+function startClient(
+  setting: PlacementSetup,
+  cell: number,
+  sequences: readonly number[],
+): Promise<TestProcess> {
   const { database, seed, clientsInEach, orgIds, nodeIds } = setting;
   const nodeNames = Object.fromEntries(nodeIds.map((id, index) => [id, `node-${index + 1}`]));
   const orders = { url: database.url, seed, cell, clients: clientsInEach, orgIds, nodeNames, sequences };
@@ -122,7 +130,7 @@ function startClient(setting: Setting, cell: number, sequences: readonly number[
 }
 
 /** What the process of the moment has said so far. */
-function listen(line: Line): void {
+function readOutput(line: ClientSlot): void {
   for (const [, word = '', number] of line.process.output().matchAll(/^(live|refused|over|done) (\d+)$/gm)) {
     const sequence = Number(number);
     if (word === 'live' || word === 'refused') line.outcomes.set(sequence, word);
@@ -130,21 +138,21 @@ function listen(line: Line): void {
   }
 }
 
-const finished = (line: Line): boolean => line.process.output().includes('\nfinished');
-const allFinished = (lines: readonly Line[]): boolean => lines.every(finished);
+const finished = (line: ClientSlot): boolean => line.process.output().includes('\nfinished');
+const allFinished = (lines: readonly ClientSlot[]): boolean => lines.every(finished);
 
 /** kill -9 of a process, and of every connection of all of them, at random moments. */
-async function disturb(
-  setting: Setting,
-  lines: readonly Line[],
+async function killAtRandom(
+  setting: PlacementSetup,
+  lines: readonly ClientSlot[],
   random: Random,
   size: Size,
-  tally: Tally,
+  tally: EventCounts,
 ): Promise<void> {
   const said = (): number => lines.reduce((sum, line) => sum + line.over.size, 0);
   while (!allFinished(lines)) {
     await systemClock.sleep(random.int(20, 120));
-    for (const line of lines) listen(line);
+    for (const line of lines) readOutput(line);
     // Spread over the run by what was done, not by time: a busy machine has as many kills as an idle one.
     const due = Math.min(size.kills, Math.floor((said() * (size.kills + 1)) / size.sequences));
     if (tally.killed < due) {
@@ -159,10 +167,10 @@ async function disturb(
       }
     }
   }
-  for (const line of lines) listen(line);
+  for (const line of lines) readOutput(line);
 }
 
-async function killOne(setting: Setting, line: Line, tally: Tally): Promise<void> {
+async function killOne(setting: PlacementSetup, line: ClientSlot, tally: EventCounts): Promise<void> {
   await line.process.crash();
   let heard = -1;
   await eventually({ what: 'its last words' }, () => {
@@ -170,7 +178,7 @@ async function killOne(setting: Setting, line: Line, tally: Tally): Promise<void
     heard = line.process.output().length;
     return heard === before;
   });
-  listen(line);
+  readOutput(line);
   line.again += [...line.process.output().matchAll(/^again /gm)].length;
   const left = line.sequences.filter((sequence) => !line.over.has(sequence));
   if (left.length === 0) tally.killed -= 1;
@@ -178,11 +186,11 @@ async function killOne(setting: Setting, line: Line, tally: Tally): Promise<void
 }
 
 /** Nodes are drained and GPUs go missing, and come back. In between nothing of them may be sold. */
-async function trouble(
-  setting: Setting,
-  lines: readonly Line[],
+async function injectNodeFaults(
+  setting: PlacementSetup,
+  lines: readonly ClientSlot[],
   random: Random,
-  tally: Tally,
+  tally: EventCounts,
 ): Promise<void> {
   while (!allFinished(lines)) {
     const client = await setting.database.connect();
@@ -198,11 +206,11 @@ async function trouble(
     } finally {
       await client.end().catch(() => undefined);
     }
-    await putBack(setting.database);
+    await restoreNodes(setting.database);
   }
 }
 
-async function drainFor(client: Client, node: string, ms: number, tally: Tally): Promise<void> {
+async function drainFor(client: Client, node: string, ms: number, tally: EventCounts): Promise<void> {
   await client.query('update node_capacity set ready = false where node_id = $1', [node]);
   const from = systemClock.now();
   await systemClock.sleep(ms);
@@ -215,7 +223,7 @@ async function drainFor(client: Client, node: string, ms: number, tally: Tally):
   tally.drains += 1;
 }
 
-async function loseGpuFor(client: Client, node: string, random: Random, tally: Tally): Promise<void> {
+async function loseGpuFor(client: Client, node: string, random: Random, tally: EventCounts): Promise<void> {
   const { rows } = await client.query<{ id: string }>(
     `update gpus set state = 'missing' where id =
        (select id from gpus where node_id = $1 order by pci_address offset $2 limit 1) returning id`,
@@ -232,7 +240,7 @@ async function loseGpuFor(client: Client, node: string, random: Random, tally: T
   tally.losses += 1;
 }
 
-async function putBack(database: TestDatabase): Promise<void> {
+async function restoreNodes(database: TestDatabase): Promise<void> {
   await eventually({ what: 'nodes and GPUs to be back' }, async () => {
     const client = await database.connect();
     try {
@@ -246,10 +254,15 @@ async function putBack(database: TestDatabase): Promise<void> {
 }
 
 /** The rules hold at every moment, so they are asked all the time. */
-async function look(setting: Setting, lines: readonly Line[], tally: Tally, run: ProofRun): Promise<void> {
+async function watchInvariants(
+  setting: PlacementSetup,
+  lines: readonly ClientSlot[],
+  tally: EventCounts,
+  run: ProofRun,
+): Promise<void> {
   while (!allFinished(lines)) {
     await systemClock.sleep(400);
-    const found = await judgeNow(setting.database).catch(() => null);
+    const found = await checkInvariants(setting.database).catch(() => null);
     if (found === null) continue;
     tally.looks += 1;
     tally.failures.push(...found);
@@ -258,8 +271,11 @@ async function look(setting: Setting, lines: readonly Line[], tally: Tally, run:
   }
 }
 
-async function judgeEnd({ database }: Setting, lines: readonly Line[]): Promise<string[]> {
-  const failures = [...(await judgeNow(database)), ...(await judgeIndexes(database))];
+async function checkFinalState(
+  { database }: PlacementSetup,
+  lines: readonly ClientSlot[],
+): Promise<string[]> {
+  const failures = [...(await checkInvariants(database)), ...(await checkIndexes(database))];
   for (const { sequences, over } of lines) {
     const lost = sequences.filter((sequence) => !over.has(sequence));
     if (lost.length > 0) failures.push(`never ended: ${lost.slice(0, 10).join(', ')}`);
@@ -267,7 +283,7 @@ async function judgeEnd({ database }: Setting, lines: readonly Line[]): Promise<
   const driver = createMockDriver({
     cluster: CLUSTER,
     clock: systemClock,
-    memory: createPostgresMemory(database.db, { cluster: CLUSTER, clock: systemClock }),
+    memory: createPostgresStore(database.db, { cluster: CLUSTER, clock: systemClock }),
     layout,
     doors: null,
   });
@@ -298,9 +314,9 @@ async function countRows(
 }
 
 function report(
-  lines: readonly Line[],
+  lines: readonly ClientSlot[],
   size: Size,
-  tally: Tally,
+  tally: EventCounts,
   rows: Awaited<ReturnType<typeof countRows>>,
 ): ProofReport {
   const outcomes = lines.flatMap((line) => [...line.outcomes.values()]);

@@ -1,5 +1,5 @@
 import { systemClock } from '@millrace/platform/clock';
-import { stretchedMs } from '@millrace/testing';
+import { scaledLimitMs } from '@millrace/testing';
 
 export interface ProgressOptions {
   /** Gives up after this long without a change. A slower machine gets more time. */
@@ -11,12 +11,12 @@ export interface ProgressOptions {
  * Waits while there is progress. `look` returns null when everything is done, and otherwise describes what is left; the wait
  * continues while that changes. An exception is not progress. Returns how long the wait took, and null if it gave up.
  */
-export async function whileProgress(
+export async function waitWhileProgress(
   { stuckAfterMs, intervalMs = 100 }: ProgressOptions,
   look: () => Promise<string | null>,
 ): Promise<number | null> {
   const beganMs = systemClock.monotonicMs();
-  const limitMs = stretchedMs(stuckAfterMs);
+  const limitMs = scaledLimitMs(stuckAfterMs);
   let before: string | null = '';
   let changedMs = beganMs;
   for (;;) {

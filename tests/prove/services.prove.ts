@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { defineProof, type ProofReport, type ProofRun } from '@millrace/kits';
 import { killNode, status, type NodeStatus } from '@millrace/services';
-import { stretchedMs } from '@millrace/testing';
-import { whileProgress } from './progress.ts';
+import { scaledLimitMs } from '@millrace/testing';
+import { waitWhileProgress } from './progress.ts';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '../..');
@@ -47,8 +47,8 @@ async function prove(
     for (const { node, pid } of await looked())
       if (pid === null || first.get(node) !== pid) failures.push(`the second up started ${node} again`);
     if (form === 'long') {
-      if (formed > stretchedMs(formedWithinSeconds)) failures.push(`the first up took ${formed} s`);
-      if (found > stretchedMs(foundWithinSeconds)) failures.push(`the second up took ${found} s`);
+      if (formed > scaledLimitMs(formedWithinSeconds)) failures.push(`the first up took ${formed} s`);
+      if (found > scaledLimitMs(foundWithinSeconds)) failures.push(`the second up took ${found} s`);
     }
     const nodes = [...first.keys()];
     const victims = choose(nodes);
@@ -79,7 +79,7 @@ async function prove(
 /** Asks all nodes again until they are ready, since a node does not answer in time during a stall. */
 async function unreadyAfter(victim: string, looked: () => Promise<readonly NodeStatus[]>): Promise<string[]> {
   let unready: readonly NodeStatus[] = [];
-  await whileProgress({ stuckAfterMs: 120_000 }, async () => {
+  await waitWhileProgress({ stuckAfterMs: 120_000 }, async () => {
     unready = (await looked()).filter(({ state }) => state !== 'ready');
     return unready.length === 0 ? null : unready.map(({ node, state }) => `${node} ${state}`).join();
   });

@@ -16,9 +16,9 @@ import {
   type TestDatabase,
   type WorkerProcess,
 } from '@millrace/testing';
-import { whileProgress } from './progress.ts';
-import { judge } from './webhooks/judge.ts';
-import { newTenants, plantWebhook, writeEvents, type ProvenWebhook } from './webhooks/tenants.ts';
+import { waitWhileProgress } from './progress.ts';
+import { checkDeliveries } from './webhooks/judge.ts';
+import { insertTenants, insertWebhook, writeEvents, type TestWebhook } from './webhooks/tenants.ts';
 
 interface Size {
   readonly tenants: number;
@@ -30,8 +30,8 @@ interface Size {
 }
 
 /** The one address that workers here may connect to, and one that is inside. */
-const OUTSIDE = '127.0.0.2';
-const INSIDE = '127.0.0.1';
+const ALLOWED_ADDRESS = '127.0.0.2';
+const INTERNAL_ADDRESS = '127.0.0.1';
 const LEASE_MS = 2_000;
 
 /** What becomes of deliveries while the workers that send them die. */
@@ -63,16 +63,16 @@ async function proveIn(
   const { db } = database;
   const random = createRandom(run.seed);
   const certificate = await makeCertificate('receiver', {
-    addresses: [OUTSIDE, INSIDE],
+    addresses: [ALLOWED_ADDRESS, INTERNAL_ADDRESS],
     dnsNames: ['localhost'],
   });
   const trusted = path.join(folder, 'trusted.pem');
   writeFileSync(trusted, certificate.certificate);
-  await using outside = await startWebhookReceiver({ host: OUTSIDE, certificate });
-  await using inside = await startWebhookReceiver({ host: INSIDE, certificate });
-  await using turning = await startWebhookReceiver({ host: OUTSIDE, certificate });
+  await using outside = await startWebhookReceiver({ host: ALLOWED_ADDRESS, certificate });
+  await using inside = await startWebhookReceiver({ host: INTERNAL_ADDRESS, certificate });
+  await using turning = await startWebhookReceiver({ host: ALLOWED_ADDRESS, certificate });
   turning.answer = (_delivery, response) => {
-    response.writeHead(307, { location: `https://${INSIDE}:${inside.port}/` }).end();
+    response.writeHead(307, { location: `https://${INTERNAL_ADDRESS}:${inside.port}/` }).end();
     return undefined;
   };
   const patience = random.fork(1);
@@ -83,19 +83,20 @@ async function proveIn(
     return refused.size < refused.add(hook).size ? 503 : 204;
   };
 
-  const orgIds = await newTenants(db, size.tenants);
-  const proven: ProvenWebhook[] = [];
+  const orgIds = await insertTenants(db, size.tenants);
+  const proven: TestWebhook[] = [];
   for (const orgId of orgIds) {
-    proven.push(await plantWebhook(db, orgId, `https://${OUTSIDE}:${outside.port}`));
-    proven.push(await plantWebhook(db, orgId, `https://${OUTSIDE}:${outside.port}`));
-    for (const host of [INSIDE, 'localhost']) await plantWebhook(db, orgId, `https://${host}:${inside.port}`);
-    await plantWebhook(db, orgId, `https://${OUTSIDE}:${turning.port}`);
+    proven.push(await insertWebhook(db, orgId, `https://${ALLOWED_ADDRESS}:${outside.port}`));
+    proven.push(await insertWebhook(db, orgId, `https://${ALLOWED_ADDRESS}:${outside.port}`));
+    for (const host of [INTERNAL_ADDRESS, 'localhost'])
+      await insertWebhook(db, orgId, `https://${host}:${inside.port}`);
+    await insertWebhook(db, orgId, `https://${ALLOWED_ADDRESS}:${turning.port}`);
   }
 
   const over = new AbortController();
   const writing = writeEvents(db, random.fork(2), { orgIds, plenty: size.events, over: over.signal });
-  const crew = await startCrew(database, size.workers, trusted);
-  const faults = await befall(crew, size, random.fork(3), run).finally(() => over.abort());
+  const crew = await startWorkerPool(database, size.workers, trusted);
+  const faults = await injectFault(crew, size, random.fork(3), run).finally(() => over.abort());
   const written = await writing;
   run.note(`${written} events written, waiting for their receivers`);
   let waitedMs = 0;
@@ -105,7 +106,7 @@ async function proveIn(
     await crew.end();
   }
 
-  const verdicts = await Promise.all(proven.map((webhook) => judge(db, webhook, outside.received)));
+  const verdicts = await Promise.all(proven.map((webhook) => checkDeliveries(db, webhook, outside.received)));
   const failures = verdicts.flatMap((verdict) => verdict.failures);
   if (inside.connections() > 0) failures.push(`${inside.connections()} connections were made to the inside`);
   if (turning.received.length === 0) failures.push('the receiver that redirects was never asked');
@@ -124,13 +125,13 @@ async function proveIn(
   };
 }
 
-interface Crew {
+interface WorkerPool {
   readonly workers: WorkerProcess[];
   start(): Promise<WorkerProcess>;
   end(): Promise<void>;
 }
 
-async function startCrew(database: TestDatabase, count: number, trusted: string): Promise<Crew> {
+async function startWorkerPool(database: TestDatabase, count: number, trusted: string): Promise<WorkerPool> {
   const names = testNames();
   const start = (): Promise<WorkerProcess> =>
     startWorkerProcess({
@@ -140,7 +141,7 @@ async function startCrew(database: TestDatabase, count: number, trusted: string)
         MILLRACE_LOG_LEVEL: 'error',
         MILLRACE_RELAY_LEASE_MS: String(LEASE_MS),
         MILLRACE_WEBHOOK_LEASE_MS: String(LEASE_MS),
-        MILLRACE_WEBHOOK_ALLOWED_NETWORKS: `${OUTSIDE}/32`,
+        MILLRACE_WEBHOOK_ALLOWED_NETWORKS: `${ALLOWED_ADDRESS}/32`,
         NODE_EXTRA_CA_CERTS: trusted,
       },
     });
@@ -152,8 +153,8 @@ async function startCrew(database: TestDatabase, count: number, trusted: string)
 }
 
 /** One fault after another, each to a worker of its own choosing; a dead one is replaced while the others go on. */
-async function befall(
-  { workers, start, end }: Crew,
+async function injectFault(
+  { workers, start, end }: WorkerPool,
   size: Size,
   random: Random,
   run: ProofRun,
@@ -192,11 +193,11 @@ const RETRY_MINUTES_MOST = 10;
 async function untilDelivered(
   { db }: TestDatabase,
   written: number,
-  proven: readonly ProvenWebhook[],
+  proven: readonly TestWebhook[],
 ): Promise<number> {
   const ids = proven.map(({ id }) => toUuid(id));
   let seen = 'nothing';
-  const tookMs = await whileProgress({ stuckAfterMs: STUCK_AFTER_MS }, async () => {
+  const tookMs = await waitWhileProgress({ stuckAfterMs: STUCK_AFTER_MS }, async () => {
     const { stored } = await db.kysely
       .selectFrom('events')
       .select((of) => of.fn.countAll<bigint>().as('stored'))

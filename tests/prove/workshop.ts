@@ -3,29 +3,29 @@ import { createHash } from 'node:crypto';
 import { existsSync, globSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { CannotProve } from '@millrace/kits';
+import { UnsupportedHostError } from '@millrace/kits';
 
 const run = promisify(execFile);
 
 /** Says what this machine lacks, before anything is fetched or made. `needed`: files, and what brings them. */
-export function insistOn(needed: Readonly<Record<string, string>>): void {
+export function requireFiles(needed: Readonly<Record<string, string>>): void {
   if (process.arch !== 'x64' || process.platform !== 'linux') {
-    throw new CannotProve('the emulated machine is made for Linux on x86-64.');
+    throw new UnsupportedHostError('the emulated machine is made for Linux on x86-64.');
   }
   if (process.getuid?.() !== 0) {
-    throw new CannotProve('it takes root to make namespaces, mounts and networks.');
+    throw new UnsupportedHostError('it takes root to make namespaces, mounts and networks.');
   }
   const missing = Object.entries(needed).filter(([file]) => !existsSync(file));
   if (missing.length === 0) return;
   const list = missing.map(([file, source]) => `${file} (from ${source})`).join(', ');
-  throw new CannotProve(`this machine lacks ${list}.`);
+  throw new UnsupportedHostError(`this machine lacks ${list}.`);
 }
 
 /**
  * A folder of the cache for this recipe: whole, or not there. What was killed half way is made again, and what was made by
  * an earlier recipe is thrown away.
  */
-export async function made(
+export async function cachedBuild(
   cache: string,
   kind: string,
   recipe: string,
@@ -58,10 +58,10 @@ export interface Packages {
 export async function unpackPackages(cache: string, packages: Packages): Promise<string> {
   const { programs, alone = [] } = packages;
   const wanted = [...(await missingPackages(programs)), ...alone].toSorted();
-  const folder = await made(cache, 'packages', wanted.join(' '), async (draft) => {
+  const folder = await cachedBuild(cache, 'packages', wanted.join(' '), async (draft) => {
     await run('apt-get', ['-qq', 'download', ...wanted], { cwd: draft, timeout: 600_000 }).catch(
       (error: unknown) => {
-        throw new CannotProve(`apt cannot fetch ${wanted.join(' ')}.`, { cause: error });
+        throw new UnsupportedHostError(`apt cannot fetch ${wanted.join(' ')}.`, { cause: error });
       },
     );
     const root = path.join(draft, 'root');
@@ -81,9 +81,12 @@ export async function unpackPackages(cache: string, packages: Packages): Promise
 async function missingPackages(programs: readonly string[]): Promise<readonly string[]> {
   const args = ['--simulate', '--no-install-recommends', 'install', ...programs];
   const { stdout } = await run('apt-get', args).catch((error: unknown) => {
-    throw new CannotProve(`apt knows no way to ${programs.join(' ')}; is a mirror of Debian 12 configured?`, {
-      cause: error,
-    });
+    throw new UnsupportedHostError(
+      `apt knows no way to ${programs.join(' ')}; is a mirror of Debian 12 configured?`,
+      {
+        cause: error,
+      },
+    );
   });
   return [...stdout.matchAll(/^Inst (\S+) /gmu)].map(([, name = '']) => name);
 }
@@ -91,16 +94,16 @@ async function missingPackages(programs: readonly string[]): Promise<readonly st
 export type Tool = (file: string, ...args: readonly string[]) => Promise<string>;
 
 /** Runs programs as if the packages were installed, each in mounts of its own that go with it. */
-export function toolIn(unpacked: string): Tool {
+export function toolRunner(unpacked: string): Tool {
   return async (file, ...args) => {
-    const words = wordsIn(unpacked, file, ...args);
+    const words = unshareArgs(unpacked, file, ...args);
     const { stdout } = await run('unshare', words, { timeout: 900_000, maxBuffer: 64 * 1_048_576 });
     return stdout;
   };
 }
 
 /** For `unshare`, which becomes the program: who ends the one ends the other. */
-export function wordsIn(unpacked: string, file: string, ...args: readonly string[]): readonly string[] {
+export function unshareArgs(unpacked: string, file: string, ...args: readonly string[]): readonly string[] {
   const script = 'mount -t overlay overlay -o "lowerdir=$0/usr:/usr" /usr && exec "$@"';
   return ['--mount', '--propagation', 'private', 'sh', '-ec', script, unpacked, file, ...args];
 }

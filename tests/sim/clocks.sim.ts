@@ -1,16 +1,16 @@
 import { defineSim, type Action } from '@millrace/kits';
 import { withoutSweep } from './clocks/coverage.ts';
 import { loopsOfCode } from './clocks/loops.ts';
-import { auditFindings, changesAt, settle } from './clocks/run.ts';
+import { auditFindings, changesAt, sweepUntilStable } from './clocks/run.ts';
 import { sweeps } from './clocks/sweeps.ts';
-import { createClocksWorld, type ClocksWorld } from './clocks/world.ts';
+import { createClockHarness, type ClockHarness } from './clocks/world.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 
 interface State {
-  readonly world: ClocksWorld;
+  readonly world: ClockHarness;
   /** What sweeps with a wrong clock did that the right clock had not. */
   readonly wrong: string[];
   tried: number;
@@ -46,8 +46,8 @@ export const sim = defineSim<State>({
           'is due in world.ts, or to coverage.ts with the reason why it needs none.',
       );
     }
-    const world = await createClocksWorld();
-    await settle(world);
+    const world = await createClockHarness();
+    await sweepUntilStable(world);
     return { world, wrong: [], tried: 0 };
   },
   actions: {
@@ -68,7 +68,7 @@ export const sim = defineSim<State>({
       run: async ({ world }, random) => {
         const ms = random.pick([MINUTE_MS, 20 * MINUTE_MS, HOUR_MS, 7 * HOUR_MS, 26 * HOUR_MS]);
         await world.advance(ms + random.int(0, MINUTE_MS));
-        await settle(world);
+        await sweepUntilStable(world);
       },
     },
   },

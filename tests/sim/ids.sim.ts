@@ -5,7 +5,7 @@ import { cellOf, createIdSource, fromUuid, parseId, toUuid } from '@millrace/pla
 import type { IdSource, OrgId } from '@millrace/platform/ids';
 
 /** One process that makes ids, with a clock of its own that need not agree with the others'. */
-interface Maker {
+interface IdProcess {
   readonly cell: number;
   readonly clock: SimulatedClock;
   source: IdSource;
@@ -13,10 +13,10 @@ interface Maker {
 }
 
 interface State {
-  readonly makers: readonly Maker[];
+  readonly makers: readonly IdProcess[];
   readonly seen: Set<string>;
   /** Made since the validators last looked. */
-  fresh: { id: OrgId; maker: Maker; previous: string }[];
+  fresh: { id: OrgId; maker: IdProcess; previous: string }[];
 }
 
 const fillFrom = (random: Random) => (bytes: Uint8Array) => {
@@ -26,7 +26,7 @@ const fillFrom = (random: Random) => (bytes: Uint8Array) => {
 const startSource = (cell: number, clock: SimulatedClock, random: Random): IdSource =>
   createIdSource({ clock, cell, random: fillFrom(random) });
 
-function makeIds(state: State, maker: Maker, count: number): void {
+function makeIds(state: State, maker: IdProcess, count: number): void {
   for (let made = 0; made < count; made += 1) {
     const id = maker.source.next('org');
     state.fresh.push({ id, maker, previous: maker.last });

@@ -12,41 +12,41 @@ import { createLogger } from '@millrace/platform/log';
 import { nanoUsd, negateUsd } from '@millrace/platform/money';
 import { freeIn, type Budget, type Tenant } from './ledger/accounts.ts';
 import {
-  breaks,
+  findViolation,
   compareAccounts,
   compareHolds,
   compareSystem,
-  compareTold,
+  compareBudgetNotices,
   compareTransfers,
   deepRules,
   rules,
 } from './ledger/books.ts';
-import { amountFrom, makeCommand, type Wish } from './ledger/commands.ts';
+import { amountFrom, makeCommand, type CommandKind } from './ledger/commands.ts';
 import {
-  applyBroken,
+  applyWithFault,
   applyOnce,
-  applyTogether,
-  closeWorld,
-  count,
-  createWorld,
-  type Tally,
-  type World,
+  applyConcurrently,
+  closeLedgerHarness,
+  countOutcome,
+  createLedgerHarness,
+  type OutcomeCounts,
+  type LedgerHarness,
 } from './ledger/world.ts';
 import * as acts from './ledger/pot-actions.ts';
-import { budgetsKeep, chargesAddUp, leasesCover } from './ledger/pot-rules.ts';
-import { closePotWorld, createPotWorld, type PotWorld } from './ledger/pot-world.ts';
+import { checkBudgets, checkCharges, checkLeaseCoverage } from './ledger/pot-rules.ts';
+import { closeLeaseHarness, createLeaseHarness, type LeaseHarness } from './ledger/pot-world.ts';
 
 const quiet = createLogger({ name: 'simulation', level: 'fatal' });
 
-interface State extends World {
-  readonly pots: PotWorld;
+interface State extends LedgerHarness {
+  readonly pots: LeaseHarness;
 }
 
 const batchSize = 40;
 const batchesAtOnce = 4;
 
 /** Sends what is waiting: in one batch, or in several at once, in an order of its own. */
-async function flush(world: World, random: Random): Promise<void> {
+async function flush(world: LedgerHarness, random: Random): Promise<void> {
   const commands = random.shuffle(world.queue);
   world.queue = [];
   if (commands.length === 0) return;
@@ -56,20 +56,21 @@ async function flush(world: World, random: Random): Promise<void> {
   const batches: (typeof commands)[] = [];
   const several = random.int(2, batchesAtOnce);
   commands.forEach((command, index) => (batches[index % several] ??= []).push(command));
-  return applyTogether(world, batches);
+  return applyConcurrently(world, batches);
 }
 
-const command = (weight: number, wish: Wish): Action<World> => ({
+const command = (weight: number, wish: CommandKind): Action<LedgerHarness> => ({
   weight,
   async run(world, random) {
-    const made = makeCommand(knownTo(world), random, wish) ?? makeCommand(knownTo(world), random, 'topUp');
+    const made =
+      makeCommand(knownState(world), random, wish) ?? makeCommand(knownState(world), random, 'topUp');
     if (made === null) throw new Error('A top-up can always be made.');
     world.queue.push(made);
     if (world.queue.length >= batchSize) await flush(world, random);
   },
 });
 
-const knownTo = (world: World) => ({
+const knownState = (world: LedgerHarness) => ({
   oracle: world.oracle,
   tenants: world.tenants,
   holds: world.holds,
@@ -79,7 +80,10 @@ const knownTo = (world: World) => ({
 });
 
 /** Something that is not a command of the ledger: everything that waits is sent first, then it happens alone. */
-const alone = (weight: number, run: (world: World, random: Random) => Promise<void>): Action<World> => ({
+const alone = (
+  weight: number,
+  run: (world: LedgerHarness, random: Random) => Promise<void>,
+): Action<LedgerHarness> => ({
   weight,
   async run(world, random) {
     await flush(world, random);
@@ -88,10 +92,10 @@ const alone = (weight: number, run: (world: World, random: Random) => Promise<vo
 });
 
 /** Something that happens to pots. They share the database with the rest and nothing else. */
-const pot = (
+const leaseAction = (
   weight: number,
-  run: (world: World, pots: PotWorld, random: Random) => Promise<void>,
-  when: (pots: PotWorld) => boolean = () => true,
+  run: (world: LedgerHarness, pots: LeaseHarness, random: Random) => Promise<void>,
+  when: (pots: LeaseHarness) => boolean = () => true,
 ): Action<State> => ({
   weight,
   when: (world) => when(world.pots),
@@ -99,43 +103,46 @@ const pot = (
 });
 
 /** The same for what is meant to break the invariant: it is looked at right away. */
-const covered = (...args: Parameters<typeof pot>): Action<State> => {
-  const action = pot(...args);
+const checkedLeaseAction = (...args: Parameters<typeof leaseAction>): Action<State> => {
+  const action = leaseAction(...args);
   return {
     ...action,
     async run(world, random) {
       await action.run(world, random);
-      const complaint = await leasesCover(world, world.pots);
+      const complaint = await checkLeaseCoverage(world, world.pots);
       if (complaint !== undefined) throw new Error(complaint);
     },
   };
 };
 
-const inTransaction = <T>(world: World, work: Parameters<World['db']['transaction']>[1]): Promise<T> =>
+const inTransaction = <T>(
+  world: LedgerHarness,
+  work: Parameters<LedgerHarness['db']['transaction']>[1],
+): Promise<T> =>
   world.db.transaction({ name: 'simulated act', isolation: 'read committed' }, work) as Promise<T>;
 
 /** How often what came out, in the run that was started last. */
-let latest: Tally = {};
-export const lastTally = (): Tally => ({ ...latest });
+let latest: OutcomeCounts = {};
+export const lastTally = (): OutcomeCounts => ({ ...latest });
 
-const betweenLooks = 2_000;
+const VALIDATE_EVERY = 2_000;
 
 export const sim = defineSim<State>({
   name: 'ledger',
   about: 'A nano-USD that appears, disappears, is charged twice or spent twice would be found here first.',
   async init(random) {
-    const world = await createWorld(random);
+    const world = await createLedgerHarness(random);
     latest = world.tally;
-    return { ...world, pots: await createPotWorld(world) };
+    return { ...world, pots: await createLeaseHarness(world) };
   },
   async close(world) {
-    await closePotWorld(world.pots);
-    await closeWorld(world);
+    await closeLeaseHarness(world.pots);
+    await closeLedgerHarness(world);
   },
   // Some twentieth of them finds nothing to happen to and is passed over; 12 500 that happen are meant. CI plays the same seed every
   // time, so more of them tell little that is new; the proof by hand plays a million.
   ciEvents: 13_250,
-  validateEvery: betweenLooks,
+  validateEvery: VALIDATE_EVERY,
   shrinkAttempts: 0,
   actions: {
     topUp: command(14, 'topUp'),
@@ -185,9 +192,9 @@ export const sim = defineSim<State>({
       when: (world) => world.queue.length > 0,
       run: (world) => breakFlush(world, { after: true }),
     },
-    makeBudget: alone(0.3, makeBudget),
-    changeBudget: alone(0.6, alterBudget),
-    removeBudget: alone(0.1, dropBudget),
+    makeBudget: alone(0.3, createRandomBudget),
+    changeBudget: alone(0.6, changeRandomBudget),
+    removeBudget: alone(0.1, removeRandomBudget),
     freeze: alone(0.3, async (world, random) => {
       const tenant = random.pick(world.tenants);
       tenant.frozen = !tenant.frozen && random.chance(0.5);
@@ -202,42 +209,42 @@ export const sim = defineSim<State>({
       if (allowed) credit.floor = negateUsd(overdraft);
     }),
     expirePromos: alone(0.4, sweepPromos),
-    potFund: pot(1, acts.fund),
-    potReserve: pot(34, acts.reserve),
-    potFinish: pot(26, acts.finish, ({ flights }) => flights.length > 0),
-    potRush: covered(0.3, acts.rush),
-    potSink: pot(3, acts.sink, ({ stream, passed }) => stream.length > passed),
-    potTend: pot(2, acts.tend),
-    potSweep: pot(4, acts.sweep),
-    potRecall: pot(1.5, acts.recall),
-    holdBesidePot: pot(2, acts.holdBeside),
-    gatewayDies: pot(0.4, acts.gatewayDies),
-    ghostSpeaks: pot(0.6, acts.ghostSpeaks, ({ ghosts }) => ghosts.length > 0),
-    workerDies: pot(0.8, async (_world, pots, random) => {
+    potFund: leaseAction(1, acts.fund),
+    potReserve: leaseAction(34, acts.reserve),
+    potFinish: leaseAction(26, acts.finish, ({ flights }) => flights.length > 0),
+    potRush: checkedLeaseAction(0.3, acts.reserveConcurrently),
+    potSink: leaseAction(3, acts.sink, ({ stream, passed }) => stream.length > passed),
+    potTend: leaseAction(2, acts.maintain),
+    potSweep: leaseAction(4, acts.sweep),
+    potRecall: leaseAction(1.5, acts.recall),
+    holdBesidePot: leaseAction(2, acts.holdForRental),
+    gatewayDies: leaseAction(0.4, acts.killGateway),
+    ghostSpeaks: leaseAction(0.6, acts.deliverLateMessage, ({ ghosts }) => ghosts.length > 0),
+    workerDies: leaseAction(0.8, async (_world, pots, random) => {
       pots.fault = random.pick(['before', 'after']);
     }),
-    ledgerAway: pot(
+    ledgerAway: leaseAction(
       0.4,
       async (world, pots) => {
         pots.ledgerIsUp = false;
-        count(world, 'outages of the ledger');
+        countOutcome(world, 'outages of the ledger');
       },
       ({ ledgerIsUp }) => ledgerIsUp,
     ),
-    ledgerBack: pot(
+    ledgerBack: leaseAction(
       1.5,
       async (_world, pots) => {
         pots.ledgerIsUp = true;
       },
       ({ ledgerIsUp }) => !ledgerIsUp,
     ),
-    valkeyWiped: covered(0.3, acts.wipe),
-    valkeyRestarts: covered(0.1, acts.restartEmpty),
-    valkeySnapshot: pot(0.3, acts.snapshot),
-    valkeyRollsBack: covered(0.15, acts.rollBack),
-    replicaCopies: pot(0.15, acts.copyToReplica),
-    replicaPromoted: covered(0.1, acts.promoteStale, ({ replicaHas }) => replicaHas),
-    potsWindDown: pot(0.05, acts.windDown),
+    valkeyWiped: checkedLeaseAction(0.3, acts.wipe),
+    valkeyRestarts: checkedLeaseAction(0.1, acts.restartEmpty),
+    valkeySnapshot: leaseAction(0.3, acts.snapshot),
+    valkeyRollsBack: checkedLeaseAction(0.15, acts.rollBack),
+    replicaCopies: leaseAction(0.15, acts.copyToReplica),
+    replicaPromoted: checkedLeaseAction(0.1, acts.promoteStale, ({ replicaHas }) => replicaHas),
+    potsWindDown: leaseAction(0.05, acts.closeEverything),
   },
   validators: {
     'what waits is answered': (world) => settle(world),
@@ -248,39 +255,40 @@ export const sim = defineSim<State>({
     'every acknowledged transfer is there once, and no other': (world) =>
       compareTransfers(world.client, world.oracle),
     'what was charged is what was used, and nobody spent more than it had': (world) =>
-      chargesAddUp(world, world.pots),
-    'every lease covers what can still be charged to it': (world) => leasesCover(world, world.pots),
-    'the budgets of pots count what was charged': (world) => budgetsKeep(world, world.pots),
-    'budgets tell each threshold once': (world) => compareTold(world.client, world.oracle),
+      checkCharges(world, world.pots),
+    'every lease covers what can still be charged to it': (world) => checkLeaseCoverage(world, world.pots),
+    'the budgets of pots count what was charged': (world) => checkBudgets(world, world.pots),
+    'budgets tell each threshold once': (world) => compareBudgetNotices(world.client, world.oracle),
     ...Object.fromEntries(
       Object.entries({ ...rules, ...deepRules }).map(([name, rule]) => [
         name,
-        (world: World) => breaks(world.client, rule),
+        (world: LedgerHarness) => findViolation(world.client, rule),
       ]),
     ),
   },
 });
 
-async function settle(world: World): Promise<void> {
+async function settle(world: LedgerHarness): Promise<void> {
   const { queue } = world;
   world.queue = [];
   if (queue.length > 0) await applyOnce(world, queue);
 }
 
-async function breakFlush(world: World, fault: Parameters<typeof applyBroken>[2]): Promise<void> {
+async function breakFlush(world: LedgerHarness, fault: Parameters<typeof applyWithFault>[2]): Promise<void> {
   const { queue } = world;
   world.queue = [];
   world.sent.push(...queue);
-  count(world, 'crashes');
-  await applyBroken(world, queue, fault);
+  countOutcome(world, 'crashes');
+  await applyWithFault(world, queue, fault);
 }
 
 const periods = ['hour', 'day', 'week', 'month', 'total'] as const;
-const reactions = ['notify', 'stop_new_work', 'stop_everything'] as const;
+const exceededActions = ['notify', 'stop_new_work', 'stop_everything'] as const;
 
-async function makeBudget(world: World, random: Random): Promise<void> {
+async function createRandomBudget(world: LedgerHarness, random: Random): Promise<void> {
   const tenant = random.pick(world.tenants);
-  if (tenant.budgets.filter(({ removed }) => !removed).length >= 4) return alterBudget(world, random, tenant);
+  if (tenant.budgets.filter(({ removed }) => !removed).length >= 4)
+    return changeRandomBudget(world, random, tenant);
   const limit = nanoUsd(amountFrom(random, 6) + 1n);
   const wish = {
     orgId: tenant.orgId,
@@ -290,7 +298,7 @@ async function makeBudget(world: World, random: Random): Promise<void> {
     period: random.pick(periods),
     limit,
     thresholdsPercent: random.pick([[], [50, 75], [50, 75, 100], [1]]),
-    onExceeded: random.pick(reactions),
+    onExceeded: random.pick(exceededActions),
   };
   const { id } = await inTransaction<{ id: BudgetId }>(world, (tx) => createBudget(tx, wish));
   const budget: Budget = {
@@ -314,33 +322,33 @@ async function makeBudget(world: World, random: Random): Promise<void> {
   world.oracle.addBudget(tenant, budget);
 }
 
-async function alterBudget(
-  world: World,
+async function changeRandomBudget(
+  world: LedgerHarness,
   random: Random,
   tenant: Tenant = random.pick(world.tenants),
 ): Promise<void> {
   const live = tenant.budgets.filter(({ removed }) => !removed);
-  if (live.length === 0) return makeBudget(world, random);
+  if (live.length === 0) return createRandomBudget(world, random);
   const budget = random.pick(live);
   const limit = random.chance(0.3) ? nanoUsd(budget.limit) : nanoUsd(amountFrom(random, 6) + 1n);
-  const onExceeded = random.chance(0.6) ? budget.onExceeded : random.pick(reactions);
+  const onExceeded = random.chance(0.6) ? budget.onExceeded : random.pick(exceededActions);
   await inTransaction(world, (tx) =>
     changeBudget(tx, tenant.orgId, tenant.mode, budget.id as BudgetId, { limit, onExceeded }),
   );
   world.oracle.changeBudget(tenant, budget, limit, onExceeded);
 }
 
-async function dropBudget(world: World, random: Random): Promise<void> {
+async function removeRandomBudget(world: LedgerHarness, random: Random): Promise<void> {
   const tenant = random.pick(world.tenants);
   const live = tenant.budgets.filter(({ removed }) => !removed);
-  if (live.length === 0) return makeBudget(world, random);
+  if (live.length === 0) return createRandomBudget(world, random);
   const budget = random.pick(live);
   await inTransaction(world, (tx) => removeBudget(tx, tenant.orgId, tenant.mode, budget.id as BudgetId));
   budget.removed = true;
 }
 
 /** The worker's own sweep; the oracle expires whatever is over, and the books are compared by the validators. */
-async function sweepPromos(world: World): Promise<void> {
+async function sweepPromos(world: LedgerHarness): Promise<void> {
   const nowMs = world.clock.nowMs();
   const over = world.tenants.flatMap((tenant) =>
     tenant.money
@@ -355,7 +363,7 @@ async function sweepPromos(world: World): Promise<void> {
 }
 
 /** The sweep tells no ids, so the new ones are read. */
-async function learnExpiries(world: World, made: number): Promise<void> {
+async function learnExpiries(world: LedgerHarness, made: number): Promise<void> {
   if (made === 0) return;
   const unknown = world.oracle.unnamed.splice(0);
   const { rows } = await world.client.query<{ id: string; account_id: string }>(

@@ -2,11 +2,11 @@ import { createOrganisation, createTestDatabase } from '@millrace/testing';
 import { nanoUsd } from '@millrace/platform/money';
 import { expect, it } from 'vitest';
 import { auditAndDrop, closeAll } from './books.ts';
-import { giveMoney } from './tenant.ts';
+import { grantCredit } from './tenant.ts';
 
 async function booksWithMoney() {
   const database = await createTestDatabase();
-  await giveMoney(database.db, await createOrganisation(database.db), nanoUsd(5_000_000_000n));
+  await grantCredit(database.db, await createOrganisation(database.db), nanoUsd(5_000_000_000n));
   return database;
 }
 

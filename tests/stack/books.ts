@@ -6,13 +6,14 @@ import type { TestDatabase } from '@millrace/testing';
  * How the books of a stack are judged at its end. `clean`: the auditor must find nothing. `planted`: there is no audit, because
  * the test itself writes rows that the auditor would report, or judges the books itself.
  */
-export type Books = 'clean' | 'planted';
+export type LedgerAuditMode = 'clean' | 'planted';
 
 /** Proofs and benchmarks open the same stacks, stop them at any moment, and judge the books themselves. */
-export const booksByDefault: Books = process.env['VITEST'] === undefined ? 'planted' : 'clean';
+export const defaultLedgerAuditMode: LedgerAuditMode =
+  process.env['VITEST'] === undefined ? 'planted' : 'clean';
 
 /** Audits everything once, and throws if the auditor finds anything; `except` lists checks that the test itself breaks. */
-export async function checkBooks(
+export async function auditLedger(
   db: Db,
   { except = [] }: { readonly except?: readonly CheckName[] } = {},
 ): Promise<void> {
@@ -27,9 +28,9 @@ export async function checkBooks(
 }
 
 /** Audits the books, and drops the database even if they are wrong. Call it when no process writes any more. */
-export async function auditAndDrop(database: TestDatabase, books: Books = 'clean'): Promise<void> {
+export async function auditAndDrop(database: TestDatabase, books: LedgerAuditMode = 'clean'): Promise<void> {
   try {
-    if (books === 'clean') await checkBooks(database.db);
+    if (books === 'clean') await auditLedger(database.db);
   } finally {
     await database.drop();
   }

@@ -12,8 +12,8 @@ import {
   testNames,
   type TestDatabase,
 } from '@millrace/testing';
-import { auditAndDrop, booksByDefault, closeAll, type Books } from './books.ts';
-import { rowsOf, supervise, type ReadRows, type Supervised } from './supervised.ts';
+import { auditAndDrop, defaultLedgerAuditMode, closeAll, type LedgerAuditMode } from './books.ts';
+import { createRowReader, supervise, type ReadRows, type SupervisedProcess } from './supervised.ts';
 
 /**
  * The product as it runs: api and workers as processes of their own, a Restate that may be killed because nobody else uses
@@ -29,7 +29,7 @@ const SEALING_KEYS = `${sealing.id}:${sealing.key.toString('base64')}`;
 export const stackSealer = createSealer({ keys: [sealing], activeId: sealing.id });
 
 /** Where engines of this stack alone keep what they have. */
-export interface StackPlace {
+export interface StackDirs {
   /** Gone when the stack is closed. */
   readonly folder: string;
   readonly services: { readonly stateDir: string; readonly portBase: 'auto' };
@@ -58,14 +58,14 @@ export interface CoreOptions {
   /** What other engines are reached with, by name. */
   readonly credentials?: Readonly<Record<string, object>>;
   /** Audited when the stack is closed, unless the test says that it plants rows. */
-  readonly books?: Books;
+  readonly books?: LedgerAuditMode;
 }
 
 export interface CoreStack extends AsyncDisposable {
   readonly apiUrl: string;
   readonly database: TestDatabase;
-  readonly api: Supervised;
-  readonly workers: readonly Supervised[];
+  readonly api: SupervisedProcess;
+  readonly workers: readonly SupervisedProcess[];
   readonly engine: ComputeDriver;
   readonly gpuCount: number;
   readonly mortals: readonly string[];
@@ -81,7 +81,7 @@ export interface CoreStack extends AsyncDisposable {
 }
 
 export async function openCoreStack<H extends Hosts>(
-  openHosts: (place: StackPlace) => Promise<H>,
+  openHosts: (place: StackDirs) => Promise<H>,
   options: CoreOptions = {},
 ): Promise<{ readonly stack: CoreStack; readonly hosts: H }> {
   const folder = mkdtempSync(path.join(tmpdir(), 'mr-'));
@@ -91,7 +91,7 @@ export async function openCoreStack<H extends Hosts>(
     async () => rmSync(folder, { recursive: true, force: true }),
     () => down([], { stateDir: services.stateDir, purge: true }),
   ];
-  let books: Books = 'planted';
+  let books: LedgerAuditMode = 'planted';
   const close = (): Promise<void> => closeAll(closers);
   try {
     await ensureUp(['postgres', 'valkey', 'nats']);
@@ -111,9 +111,9 @@ export async function openCoreStack<H extends Hosts>(
     const { apiUrl, api, workers } = await programsOf(env, options.workers ?? 1);
     closers.push(() => Promise.all([api, ...workers].map((each) => each.kill())));
     await Promise.all([api, ...workers].map((each) => each.start()));
-    const rows = rowsOf(database);
-    await fleetIsRead(rows, hosts.gpuCount);
-    books = options.books ?? booksByDefault;
+    const rows = createRowReader(database);
+    await waitForFleet(rows, hosts.gpuCount);
+    books = options.books ?? defaultLedgerAuditMode;
     const { engine, gpuCount, mortals } = hosts;
     const isMortal = (name: string): boolean => mortals.includes(name);
     const stack = {
@@ -169,7 +169,7 @@ async function programsOf(
   return { apiUrl, api, workers };
 }
 
-async function fleetIsRead(rows: ReadRows, gpuCount: number): Promise<void> {
+async function waitForFleet(rows: ReadRows, gpuCount: number): Promise<void> {
   await eventually({ what: 'the fleet to be read', timeoutMs: 60_000 }, async () => {
     const [found] = await rows<{ gpus: number }>(
       'select coalesce(sum(gpus_free), 0)::int as gpus from node_capacity where placeable',

@@ -7,23 +7,23 @@ import { KEEP_ALIVE_MS } from '@millrace/testing';
  * and the client gets the beginning of the answer and a broken connection.
  */
 
-export interface CuttingProxy extends AsyncDisposable {
+export interface ResponseDroppingProxy extends AsyncDisposable {
   readonly url: string;
   /** Cuts the answer to the next request to a path that begins so, after that many bytes of its body. */
   cutNext(path: string, afterBytes: number): void;
   /** Method, path and headers of what passed. */
-  readonly seen: readonly SeenRequest[];
+  readonly seen: readonly ProxiedRequest[];
 }
 
-export interface SeenRequest {
+export interface ProxiedRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
 }
 
-export async function startCuttingProxy(target: string): Promise<CuttingProxy> {
+export async function startResponseDroppingProxy(target: string): Promise<ResponseDroppingProxy> {
   const cuts: { readonly path: string; readonly afterBytes: number }[] = [];
-  const seen: SeenRequest[] = [];
+  const seen: ProxiedRequest[] = [];
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (incoming, outgoing) => {
     const path = incoming.url ?? '';
     seen.push({ method: incoming.method ?? '', path, headers: incoming.headers });

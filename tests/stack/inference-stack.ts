@@ -14,8 +14,8 @@ import {
   type TestLlama,
   type TestValkey,
 } from '@millrace/testing';
-import { auditAndDrop, booksByDefault, closeAll, type Books } from './books.ts';
-import { rowsOf, supervise, type ReadRows, type Supervised } from './supervised.ts';
+import { auditAndDrop, defaultLedgerAuditMode, closeAll, type LedgerAuditMode } from './books.ts';
+import { createRowReader, supervise, type ReadRows, type SupervisedProcess } from './supervised.ts';
 
 /**
  * The product as it serves inference: api, workers and gateways as processes of their own, all gateways on one port, real
@@ -36,7 +36,7 @@ export interface InferenceStackOptions {
   /** Environment variables of gateways only. They override the others. */
   readonly gatewayEnv?: Readonly<Record<string, string>>;
   /** Audited when the stack is closed, unless the test says that it plants rows. */
-  readonly books?: Books;
+  readonly books?: LedgerAuditMode;
 }
 
 export interface InferenceStack {
@@ -46,9 +46,9 @@ export interface InferenceStack {
   readonly database: TestDatabase;
   readonly endpoints: Endpoints;
   readonly natsPrefix: string;
-  readonly api: Supervised;
-  readonly workers: readonly Supervised[];
-  readonly gateways: readonly Supervised[];
+  readonly api: SupervisedProcess;
+  readonly workers: readonly SupervisedProcess[];
+  readonly gateways: readonly SupervisedProcess[];
   readonly llamas: readonly TestLlama[];
   /** Where the pots are. */
   readonly valkey: TestValkey;
@@ -86,9 +86,9 @@ async function open(
   closers: Closers,
   close: () => Promise<void>,
 ): Promise<InferenceStack> {
-  const { endpoints, place } = await raiseEngines(options, closers);
+  const { endpoints, place } = await startEngines(options, closers);
   const database = await createTestDatabase({ postgresUrl: endpoints.postgresUrl });
-  let books: Books = 'planted';
+  let books: LedgerAuditMode = 'planted';
   closers.push(() => auditAndDrop(database, books));
   const valkey = await startValkeyServer();
   closers.push(() => valkey[Symbol.asyncDispose]());
@@ -111,7 +111,7 @@ async function open(
   const { api, workers, gateways } = programs;
   closers.push(() => Promise.all([...gateways, api, ...workers].map((each) => each.kill())));
   await Promise.all([api, ...workers].map((each) => each.start()));
-  books = options.books ?? booksByDefault;
+  books = options.books ?? defaultLedgerAuditMode;
   const ownPlace = (): { readonly stateDir: string } => {
     if (place === null) throw new Error('The engines of this stack are shared: they are not to be killed.');
     return place;
@@ -128,14 +128,14 @@ async function open(
     startGateways: async () => {
       await Promise.all(gateways.map((each) => each.start()));
     },
-    rows: rowsOf(database),
+    rows: createRowReader(database),
     output: () =>
       [api, ...workers, ...gateways].map((each) => `--- ${each.name}\n${each.output()}`).join('\n'),
     close,
   };
 }
 
-async function raiseEngines(
+async function startEngines(
   { ownEngines = false, media = false }: InferenceStackOptions,
   closers: Closers,
 ): Promise<{ readonly endpoints: Endpoints; readonly place: { readonly stateDir: string } | null }> {

@@ -5,13 +5,13 @@ import { eventually, type TestLlama } from '@millrace/testing';
 import OpenAI from 'openai';
 import { seedOrganisation } from '../../apps/api/src/fixture.ts';
 import type { InferenceStack } from './inference-stack.ts';
-import { giveMoney, type Answer } from './tenant.ts';
+import { grantCredit, type Answer } from './tenant.ts';
 
 /** The people around a stack: an operator who sells models, and tenants who use them by the client that everyone has. */
 
 export type Call = (method: string, path: string, body?: object) => Promise<Answer>;
 
-export function callerOf(url: string, key: string): Call {
+export function createCaller(url: string, key: string): Call {
   return async (method, path, body) => {
     const response = await fetch(url + path, {
       method,
@@ -35,7 +35,7 @@ export interface Operator {
 
 export async function seedOperator(stack: InferenceStack): Promise<Operator> {
   const { owner } = await seedOrganisation(stack.database.db, { platformRole: 'operator' });
-  const call = callerOf(stack.apiUrl, owner.key);
+  const call = createCaller(stack.apiUrl, owner.key);
   return {
     call,
     do: async (method, path, body) => {
@@ -59,7 +59,7 @@ export const CHAT_PRICES = {
 
 const unitOf = { image: 'image', character: 'character' } as const;
 
-export interface ModelWish {
+export interface ModelOptions {
   readonly name: string;
   readonly modality: 'chat' | 'image' | 'audio';
   readonly prices: Prices;
@@ -67,7 +67,7 @@ export interface ModelWish {
   readonly extra?: object;
 }
 
-export async function addModel(operator: Operator, wish: ModelWish): Promise<void> {
+export async function addModel(operator: Operator, wish: ModelOptions): Promise<void> {
   const { name, modality, contextLength = null, extra } = wish;
   await operator.do('POST', '/v2/admin/models', {
     name,
@@ -88,7 +88,7 @@ export async function addModel(operator: Operator, wish: ModelWish): Promise<voi
   }
 }
 
-export interface DeploymentWish {
+export interface DeploymentOptions {
   readonly model: string;
   readonly engine: string;
   readonly address: string;
@@ -98,7 +98,7 @@ export interface DeploymentWish {
 }
 
 /** Answers its id. */
-export async function addDeployment(operator: Operator, wish: DeploymentWish): Promise<string> {
+export async function addDeployment(operator: Operator, wish: DeploymentOptions): Promise<string> {
   const made = (await operator.do('POST', '/v2/admin/deployments', { region: 'eu-west-1', ...wish })) as {
     id: string;
   };
@@ -106,7 +106,7 @@ export async function addDeployment(operator: Operator, wish: DeploymentWish): P
 }
 
 /** The tiny chat model on every llama-server of the stack. Answers the deployments in their order. */
-export async function sellChat(
+export async function deployChatModel(
   stack: InferenceStack,
   operator: Operator,
   name = 'millrace-tiny',
@@ -117,11 +117,11 @@ export async function sellChat(
   await addModel(operator, { name, modality: 'chat', prices: CHAT_PRICES, contextLength });
   const deployments: string[] = [];
   for (const llama of stack.llamas)
-    deployments.push(await addDeployment(operator, deploymentOf(llama, name)));
+    deployments.push(await addDeployment(operator, deploymentOptionsFor(llama, name)));
   return deployments;
 }
 
-export function deploymentOf(llama: TestLlama, model: string): DeploymentWish {
+export function deploymentOptionsFor(llama: TestLlama, model: string): DeploymentOptions {
   const { url: address, apiKey, model: upstreamModel } = llama;
   return { model, engine: 'llama.cpp', address, apiKey, upstreamModel };
 }
@@ -146,13 +146,13 @@ export async function seedInferenceTenant(
   balanceNanoUsd: bigint,
 ): Promise<InferenceTenant> {
   const { organisation, owner } = await seedOrganisation(stack.database.db);
-  if (balanceNanoUsd > 0n) await giveMoney(stack.database.db, organisation.id, nanoUsd(balanceNanoUsd));
-  const call = callerOf(stack.apiUrl, owner.key);
+  if (balanceNanoUsd > 0n) await grantCredit(stack.database.db, organisation.id, nanoUsd(balanceNanoUsd));
+  const call = createCaller(stack.apiUrl, owner.key);
   const newKey: InferenceTenant['newKey'] = async (wish) => {
     const made = await call('POST', '/v2/api-keys', { name: 'one more', ...wish });
     if (made.status !== 201) throw new Error(`No key: ${JSON.stringify(made.json)}`);
     const { id, key } = made.json as { id: string; key: string };
-    return { id, key, openai: clientOf(stack, key) };
+    return { id, key, openai: openAiClient(stack, key) };
   };
   // Gateways know a key that the api made by the time it is answered; the first one was planted behind its back.
   const { id: keyId, key, openai } = await newKey({ scopes: ['inference:read', 'inference:write'] });
@@ -175,11 +175,11 @@ export async function seedInferenceTenant(
   };
 }
 
-const REPEATED_FOR_MS = 60_000;
+const RETRY_FOR_MS = 60_000;
 
 /** Repeats a request that is answered 503, as it may be on a slow machine until credit was lent. */
-const fetchPatiently: typeof fetch = async (input, init) => {
-  const untilMs = systemClock.monotonicMs() + REPEATED_FOR_MS;
+const fetchWithRetries: typeof fetch = async (input, init) => {
+  const untilMs = systemClock.monotonicMs() + RETRY_FOR_MS;
   for (;;) {
     const response = await fetch(input, init);
     if (response.status !== 503 || systemClock.monotonicMs() >= untilMs) return response;
@@ -188,7 +188,7 @@ const fetchPatiently: typeof fetch = async (input, init) => {
   }
 };
 
-export function clientOf(stack: InferenceStack, apiKey: string): OpenAI {
+export function openAiClient(stack: InferenceStack, apiKey: string): OpenAI {
   const baseURL = `${stack.gatewayUrl}/v1`;
-  return new OpenAI({ baseURL, apiKey, maxRetries: 0, timeout: 120_000, fetch: fetchPatiently });
+  return new OpenAI({ baseURL, apiKey, maxRetries: 0, timeout: 120_000, fetch: fetchWithRetries });
 }

@@ -15,8 +15,8 @@ import {
   type TestCaddy,
   type TestDatabase,
 } from '@millrace/testing';
-import { auditAndDrop, booksByDefault, closeAll, type Books } from './books.ts';
-import { rowsOf, type ReadRows } from './supervised.ts';
+import { auditAndDrop, defaultLedgerAuditMode, closeAll, type LedgerAuditMode } from './books.ts';
+import { createRowReader, type ReadRows } from './supervised.ts';
 
 /**
  * The product as it runs a marketplace: an api and a worker as processes of their own, a real Caddy in front of tenants'
@@ -42,7 +42,7 @@ const run = promisify(execFile);
 
 export async function openMarketplaceStack(hosts: number): Promise<MarketplaceStack> {
   const closers: (() => Promise<unknown>)[] = [];
-  let books: Books = 'planted';
+  let books: LedgerAuditMode = 'planted';
   const close = async (): Promise<void> => {
     await closeAll(closers.splice(0));
   };
@@ -64,13 +64,13 @@ export async function openMarketplaceStack(hosts: number): Promise<MarketplaceSt
     const program = { database, names: testNames(), env };
     const [worker, api] = await Promise.all([startWorkerProcess(program), startApiProcess(program)]);
     closers.push(() => Promise.all([api.crash(), worker.crash()]));
-    books = booksByDefault;
+    books = defaultLedgerAuditMode;
     return {
       apiUrl: api.url,
       database,
       hosts: supplied.hosts,
       caddy,
-      rows: rowsOf(database),
+      rows: createRowReader(database),
       output: () =>
         [api, worker, caddy.process()].map(({ name, output }) => `--- ${name}\n${output()}`).join('\n'),
       close,

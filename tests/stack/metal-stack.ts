@@ -10,14 +10,8 @@ import {
   type BareMetalFarm,
   type TestIronic,
 } from '@millrace/testing';
-import {
-  openCoreStack,
-  type CoreOptions,
-  type CoreStack,
-  type Hosts,
-  type StackPlace,
-} from './core-stack.ts';
-import { plantPrice } from './tenant.ts';
+import { openCoreStack, type CoreOptions, type CoreStack, type Hosts, type StackDirs } from './core-stack.ts';
+import { insertPrice } from './tenant.ts';
 
 /**
  * The product on bare metal: a real Ironic with its own Redfish driver, which may be killed because nobody else uses it, and
@@ -49,7 +43,7 @@ export interface MetalStack extends CoreStack {
 /** With so many nodes of eight GPUs on one fabric, and a price for them. */
 export async function openMetalStack(nodes: number, options: CoreOptions = {}): Promise<MetalStack> {
   const { stack, hosts } = await openCoreStack((place) => openMetal(place, nodes), options);
-  await plantPrice(stack, 'bare-metal');
+  await insertPrice(stack, 'bare-metal');
   return { ...stack, ironic: hosts.ironic, farm: hosts.farm };
 }
 
@@ -58,7 +52,7 @@ interface Metal extends Hosts {
   readonly farm: BareMetalFarm;
 }
 
-async function openMetal({ folder }: StackPlace, count: number): Promise<Metal> {
+async function openMetal({ folder }: StackDirs, count: number): Promise<Metal> {
   const farm = await startBareMetalFarm({ count });
   const ironic = await startIronic({ conf: engineLimits });
   const close = async (): Promise<void> => {

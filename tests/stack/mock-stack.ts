@@ -12,7 +12,7 @@ import {
   type TestProcess,
 } from '@millrace/testing';
 import { seedOrganisation, type SeededOrganisation } from '../../apps/api/src/fixture.ts';
-import { auditAndDrop, booksByDefault, closeAll, type Books } from './books.ts';
+import { auditAndDrop, defaultLedgerAuditMode, closeAll, type LedgerAuditMode } from './books.ts';
 
 /**
  * The whole product as processes, with machines, a market and models that are imitated: a test key rents, attaches, chats and
@@ -41,7 +41,7 @@ export interface MockStackOptions {
   /** Over what all processes are told. */
   readonly env?: Readonly<Record<string, string>>;
   /** Audited when the stack is closed, unless the test says that it plants rows. */
-  readonly books?: Books;
+  readonly books?: LedgerAuditMode;
 }
 
 export async function openMockStack(options: MockStackOptions = {}): Promise<MockStack> {
@@ -78,9 +78,9 @@ export async function openMockStack(options: MockStackOptions = {}): Promise<Moc
   ]);
   const organisation = await seedOrganisation(database.db, { supplies: true });
   const operator = await seedOrganisation(database.db, { platformRole: 'operator' });
-  await sellModel(api.url, operator.owner.key);
+  await addModel(api.url, operator.owner.key);
   const { key: testKey } = await organisation.ownerKey('test');
-  await machinesAreThere(api.url, testKey);
+  await waitForMachines(api.url, testKey);
   return {
     apiUrl: api.url,
     gatewayUrl,
@@ -92,7 +92,7 @@ export async function openMockStack(options: MockStackOptions = {}): Promise<Moc
     output: () => [api, worker, ...programs].map((each) => `--- ${each.name}\n${each.output()}`).join('\n'),
     [Symbol.asyncDispose]: () =>
       closeAll([
-        () => auditAndDrop(database, options.books ?? booksByDefault),
+        () => auditAndDrop(database, options.books ?? defaultLedgerAuditMode),
         () => Promise.all([worker.stop(), api.stop()]),
         () => Promise.all(programs.map((each) => each.stop())),
       ]),
@@ -119,7 +119,7 @@ export function mockProviders(): readonly object[] {
 }
 
 /** A model on sale; whoever has a test key gets an imitation of it. */
-async function sellModel(apiUrl: string, operatorKey: string): Promise<void> {
+async function addModel(apiUrl: string, operatorKey: string): Promise<void> {
   const response = await fetch(`${apiUrl}/v2/admin/models`, {
     method: 'POST',
     headers: { authorization: `Bearer ${operatorKey}`, 'content-type': 'application/json' },
@@ -134,7 +134,7 @@ async function sellModel(apiUrl: string, operatorKey: string): Promise<void> {
   if (response.status !== 201) throw new Error(`The model was refused: ${await response.text()}`);
 }
 
-async function machinesAreThere(apiUrl: string, key: string): Promise<void> {
+async function waitForMachines(apiUrl: string, key: string): Promise<void> {
   await eventually({ what: 'the mock fleet', timeoutMs: 60_000 }, async () => {
     const response = await fetch(`${apiUrl}/v2/on-demand/rental-options`, {
       headers: { authorization: `Bearer ${key}` },

@@ -9,13 +9,7 @@ import {
   type IncusClusterEndpoints,
 } from '@millrace/services';
 import { testLog } from '@millrace/testing';
-import {
-  openCoreStack,
-  type CoreOptions,
-  type CoreStack,
-  type Hosts,
-  type StackPlace,
-} from './core-stack.ts';
+import { openCoreStack, type CoreOptions, type CoreStack, type Hosts, type StackDirs } from './core-stack.ts';
 
 /** The product on a three-member Incus cluster that may be killed because nobody else uses it. Its hosts have simulated GPUs. */
 
@@ -47,7 +41,7 @@ interface IncusHosts extends Hosts {
   readonly incus: IncusClusterEndpoints;
 }
 
-async function openIncusHosts({ services }: StackPlace, offer: Offer): Promise<IncusHosts> {
+async function openIncusHosts({ services }: StackDirs, offer: Offer): Promise<IncusHosts> {
   const place = { ...services, topology: 'cluster', databaseInMemory: true } as const;
   const incus = clusterOf(await ensureUp(['incus'], place));
   const engine = createIncusDriver({ ...reachOf(incus), clock: systemClock, log: testLog() });

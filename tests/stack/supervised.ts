@@ -1,7 +1,7 @@
 import { startProcess, type TestDatabase, type TestProcess } from '@millrace/testing';
 
 /** A program that can be killed and is started again at the same place. */
-export interface Supervised {
+export interface SupervisedProcess {
   readonly name: string;
   readonly readyUrl: string;
   /** Of the process of the moment; null while there is none. */
@@ -17,14 +17,14 @@ export interface Supervised {
   output(): string;
 }
 
-export interface Program {
+export interface ProgramOptions {
   readonly name: string;
   readonly entry: string;
   readonly readyUrl: string;
   readonly env: Readonly<Record<string, string>>;
 }
 
-export function supervise({ name, entry, readyUrl, env }: Program): Supervised {
+export function supervise({ name, entry, readyUrl, env }: ProgramOptions): SupervisedProcess {
   let running: TestProcess | null = null;
   let said = '';
   const end = async <T>(how: (victim: TestProcess) => Promise<T>): Promise<T | null> => {
@@ -55,7 +55,7 @@ export function supervise({ name, entry, readyUrl, env }: Program): Supervised {
 export type ReadRows = <Row>(text: string) => Promise<Row[]>;
 
 /** Reads behind the application's back. */
-export function rowsOf(database: TestDatabase): ReadRows {
+export function createRowReader(database: TestDatabase): ReadRows {
   return async <Row>(text: string): Promise<Row[]> => {
     const client = await database.connect();
     try {

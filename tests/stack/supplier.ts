@@ -10,7 +10,7 @@ import type { Answer } from './tenant.ts';
 
 export type Call = (method: string, path: string, body?: object) => Promise<Answer>;
 
-export function callerOf(apiUrl: string, key: string): Call {
+export function createSupplierCaller(apiUrl: string, key: string): Call {
   return async (method, path, body) => {
     const response = await fetch(apiUrl + path, {
       method,
@@ -29,7 +29,7 @@ export function callerOf(apiUrl: string, key: string): Call {
 
 export async function seedOperator(stack: Pick<MarketplaceStack, 'apiUrl' | 'database'>): Promise<Call> {
   const { owner } = await seedOrganisation(stack.database.db, { platformRole: 'operator' });
-  return callerOf(stack.apiUrl, owner.key);
+  return createSupplierCaller(stack.apiUrl, owner.key);
 }
 
 export interface StackSupplier {
@@ -44,13 +44,13 @@ export async function seedSupplier(
   { name, feePercentage }: { readonly name: string; readonly feePercentage: number },
 ): Promise<StackSupplier> {
   const { owner } = await seedOrganisation(stack.database.db);
-  const asOwner = callerOf(stack.apiUrl, owner.key);
+  const asOwner = createSupplierCaller(stack.apiUrl, owner.key);
   const { json: applied } = await asOwner('POST', '/v2/supplier/application', { name });
   const reason = 'We know them';
   await operator('POST', `/v2/admin/suppliers/${applied.id}/approve`, { feePercentage, reason });
   const scopes = ['supplier:read', 'supplier:write'];
   const { json: made } = await asOwner('POST', '/v2/api-keys', { name: 'hosts', scopes });
-  return { id: applied.id as string, call: callerOf(stack.apiUrl, made.key as string) };
+  return { id: applied.id as string, call: createSupplierCaller(stack.apiUrl, made.key as string) };
 }
 
 export interface OfferedMachine {

@@ -1,5 +1,5 @@
-import { newProofKey } from '@millrace/compute/proof';
-import { applyLedger, requireDone } from '@millrace/core/ledger';
+import { newReadinessKey } from '@millrace/compute/proof';
+import { applyLedger, requireLedgerSuccess } from '@millrace/core/ledger';
 import { systemClock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import type { OrgId } from '@millrace/platform/ids';
@@ -32,7 +32,7 @@ const committed = 'read committed' as const;
 /** What an hour of one GPU costs here. */
 export const GPU_HOUR: NanoUsd = nanoUsd(2_000_000_000n);
 
-export async function plantPrice(
+export async function insertPrice(
   stack: Pick<CoreStack, 'rows'>,
   machineType: 'virtual-machine' | 'bare-metal' = 'virtual-machine',
 ): Promise<void> {
@@ -46,8 +46,8 @@ export async function seedTenant(
 ): Promise<StackTenant> {
   const { db } = stack.database;
   const { organisation, owner } = await seedOrganisation(db);
-  await giveMoney(db, organisation.id, nanoUsd(BigInt(balanceUsd) * 1_000_000_000n));
-  const { privateKey, publicKey } = newProofKey();
+  await grantCredit(db, organisation.id, nanoUsd(BigInt(balanceUsd) * 1_000_000_000n));
+  const { privateKey, publicKey } = newReadinessKey();
   const call: StackTenant['call'] = async (method, path, options = {}) => {
     const response = await fetch(stack.apiUrl + path, {
       method,
@@ -68,7 +68,7 @@ export async function seedTenant(
 }
 
 /** As an operator does: nobody paid for it, and the auditor knows it. */
-export async function giveMoney(db: Db, orgId: OrgId, amount: NanoUsd): Promise<void> {
+export async function grantCredit(db: Db, orgId: OrgId, amount: NanoUsd): Promise<void> {
   const results = await db.transaction({ name: 'give money', isolation: committed }, (tx) =>
     applyLedger(tx, [
       {
@@ -84,11 +84,11 @@ export async function giveMoney(db: Db, orgId: OrgId, amount: NanoUsd): Promise<
       },
     ]),
   );
-  for (const result of results) requireDone(result);
+  for (const result of results) requireLedgerSuccess(result);
 }
 
 /** Asks again while nobody answers or the answer is to ask again: as every client of ours does. */
-export async function insist(
+export async function callUntilAnswered(
   tenant: StackTenant,
   method: string,
   path: string,

@@ -4,9 +4,9 @@ import { failedFiles, readVitest } from './src/summary.ts';
 
 // Called by .ci/run with a report of vitest. Prints the test files that failed, one a line, for a second run. Prints none
 // if there are more than a slow machine explains.
-const MOST_FILES = 20;
+const MAX_FILES = 20;
 
 const [report] = process.argv.slice(2);
 if (report === undefined) throw new Error('usage: ci-failed-files.ts REPORT');
 const files = failedFiles(readVitest(readFileSync(report, 'utf8')) ?? [], process.cwd());
-if (files.length <= MOST_FILES) process.stdout.write(files.map((file) => `${file}\n`).join(''));
+if (files.length <= MAX_FILES) process.stdout.write(files.map((file) => `${file}\n`).join(''));

@@ -5,11 +5,11 @@ import {
   countLog,
   countVitest,
   failedTests,
-  namedInLog,
-  passedWhenRunAgain,
+  flakyNamesInLog,
+  passedOnRerun,
   readVitest,
   summarise,
-  withSecondRun,
+  mergeRerun,
   type Count,
 } from './src/summary.ts';
 
@@ -25,22 +25,22 @@ const read = (name: string): string => {
 };
 const counts = new Map<string, Count>();
 const failures: string[] = [];
-const unsteady: string[] = [];
+const flaky: string[] = [];
 for (const name of readdirSync(folder).toSorted()) {
   const { name: step, ext } = path.parse(name);
   if (ext !== '.log') continue;
   const log = read(name);
   const first = readVitest(read(`${step}.json`));
   const second = readVitest(read(`${step}.again.json`)) ?? [];
-  const results = first === null ? null : withSecondRun(first, second);
+  const results = first === null ? null : mergeRerun(first, second);
   const count = results === null ? countLog(log) : countVitest(results);
   if (count !== null) counts.set(step, count);
   failures.push(...failedTests(results ?? [], process.cwd()));
-  unsteady.push(...failedTests(passedWhenRunAgain(first ?? [], second), process.cwd()), ...namedInLog(log));
+  flaky.push(...failedTests(passedOnRerun(first ?? [], second), process.cwd()), ...flakyNamesInLog(log));
 }
 const { line, ok } = summarise(counts, failedSteps);
 const lines = [...counts].map(([step, { passed, failed }]) => `${step}: ${passed} passed, ${failed} failed.`);
-if (unsteady.length > 0) lines.push('Failed at first and passed when run again alone:', ...unsteady);
+if (flaky.length > 0) lines.push('Failed at first and passed when run again alone:', ...flaky);
 if (failedSteps.length > 0) lines.push(`Failed steps: ${failedSteps.join(', ')}.`);
 process.stdout.write(`${[...lines, ...failures, line].join('\n')}\n`);
 process.exitCode = ok ? 0 : 1;

@@ -1,19 +1,19 @@
 import { buildConsole, builtFolder } from './src/build.ts';
-import { FIRST_LOAD_LIMIT_BYTES, readWeight } from './src/weight.ts';
+import { FIRST_LOAD_LIMIT_BYTES, readBundleSize } from './src/weight.ts';
 
 const kb = (bytes: number): string => `${(bytes / 1_000).toFixed(1)} kB`;
 
 /** How many of the parts that are loaded later are shown. */
-const SHOWN_PARTS = 8;
+const MAX_SHOWN_CHUNKS = 8;
 
 function size(): number {
   buildConsole();
-  const { firstLoadBytes, parts } = readWeight(builtFolder);
+  const { firstLoadBytes, parts } = readBundleSize(builtFolder);
   const isLight = firstLoadBytes <= FIRST_LOAD_LIMIT_BYTES;
   console.log(
     `First load: ${kb(firstLoadBytes)} of script, packed by gzip; at most ${kb(FIRST_LOAD_LIMIT_BYTES)}.`,
   );
-  for (const { name, bytes } of parts.slice(0, SHOWN_PARTS)) {
+  for (const { name, bytes } of parts.slice(0, MAX_SHOWN_CHUNKS)) {
     console.log(`  later, when it is needed: ${kb(bytes).padStart(9)}  ${name}`);
   }
   if (!isLight) console.log('It is too heavy: load what the first page does not need by a dynamic import.');

@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
-import { freePortRow, freePorts, startProcess } from '@millrace/testing';
+import { freePortRange, freePorts, startProcess } from '@millrace/testing';
 import { expect, it } from 'vitest';
 
 const file = join(import.meta.dirname, '..', '..', '.millrace', 'dev.json');
@@ -9,7 +9,7 @@ const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 async function runOnce(): Promise<string> {
   // The api, the worker's health, and the gateway with its own.
-  const port = await freePortRow(4);
+  const port = await freePortRange(4);
   const [endpointPort] = await freePorts(1);
   const dev = await startProcess({
     name: 'dev',

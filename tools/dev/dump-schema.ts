@@ -6,11 +6,11 @@
  * Without a url it uses the server that `npm run services -- up postgres` has started.
  */
 import { writeFile } from 'node:fs/promises';
-import { describeMigrations, schemaFile, tablesFile } from '@millrace/platform/db/describe';
+import { snapshotMigratedSchema, schemaFile, tablesFile } from '@millrace/platform/db/describe';
 import { readEndpoints } from '@millrace/services';
 
 const serverUrl = process.argv[2] ?? readEndpoints().postgresUrl;
-const { schema, tables } = await describeMigrations(serverUrl);
+const { schema, tables } = await snapshotMigratedSchema(serverUrl);
 await writeFile(schemaFile, schema);
 await writeFile(tablesFile, tables);
 process.stdout.write(`Wrote ${schemaFile}\nWrote ${tablesFile}\n`);

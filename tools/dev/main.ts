@@ -5,11 +5,11 @@ import { ensureUp, Failure, type Endpoints } from '@millrace/services';
 import { devHelp, DevUsageError, readArgs, type DevOptions } from './src/args.ts';
 import { banner, type DevAddresses } from './src/banner.ts';
 import { startChildren, type ChildSpec } from './src/children.ts';
-import { collectMail } from './src/mail.ts';
+import { collectEmails } from './src/mail.ts';
 import { seedModel } from './src/models.ts';
 import { choosePorts, type DevPorts } from './src/ports.ts';
 import { sealingSettings } from './src/sealing.ts';
-import { keepDemo, readDemo, seedDemo, type Demo } from './src/seed.ts';
+import { saveDemo, readDemo, seedDemo, type Demo } from './src/seed.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 const demoFile = join(root, '.millrace', 'dev.json');
@@ -26,7 +26,7 @@ async function main(words: readonly string[]): Promise<number> {
     print(devHelp);
     return 0;
   }
-  const asked = askedOf(options);
+  const asked = requestedValue(options);
   if (asked !== null) {
     print(`${asked}\n`);
     return 0;
@@ -49,7 +49,7 @@ async function main(words: readonly string[]): Promise<number> {
 }
 
 /** The key or the address of the demo that `--key` or `--url` asks for; null if neither was given. */
-function askedOf({ key, url }: DevOptions): string | null {
+function requestedValue({ key, url }: DevOptions): string | null {
   if (key === undefined && url === undefined) return null;
   const demo = readDemo(demoFile);
   const found = {
@@ -84,7 +84,7 @@ async function run(prepared: Prepared): Promise<number> {
   });
   // Where people really get mail, it goes there.
   const ownServer = environment['MILLRACE_SMTP_URL'] !== undefined;
-  await using mail = ownServer ? null : await collectMail({ folder: mailFolder, print });
+  await using mail = ownServer ? null : await collectEmails({ folder: mailFolder, print });
   const addresses = addressesOf(prepared);
   const { watch, logs: showLogs } = options;
   const specs = childSpecs(prepared, mail?.url ?? null);
@@ -97,7 +97,7 @@ async function run(prepared: Prepared): Promise<number> {
       key: demo.liveKey,
       llama: options.llama ? (endpoints.llama ?? null) : null,
     });
-    keepDemo(demoFile, { ...demo, apiUrl: addresses.api, inferenceUrl: addresses.inference });
+    saveDemo(demoFile, { ...demo, apiUrl: addresses.api, inferenceUrl: addresses.inference });
     print(banner({ addresses, demo, withConsole: options.console, llama: options.llama }));
     if (options.once) return 0;
     await interrupted;

@@ -13,15 +13,15 @@ import { isFault } from '@millrace/platform/fault';
 import { createIdSource } from '@millrace/platform/ids';
 import { createLogger } from '@millrace/platform/log';
 import { createNetGuard } from '@millrace/platform/net';
-import { parseFlags, Refusal, UsageError, usageOf, type Command, type CommandIo } from './command.ts';
+import { parseFlags, CommandError, UsageError, usageOf, type Command, type CommandIo } from './command.ts';
 import { commands } from './commands.ts';
 
 export const exitCodes = { ok: 0, refused: 1, usage: 2, unavailable: 69, config: 78 } as const;
 
 /** Runs one command and answers its exit code. Nothing is read or opened before the words are understood. */
 export async function runAdmin(words: readonly string[], io: CommandIo, env?: Environment): Promise<number> {
-  if (words.length === 0 || words[0] === 'help' || words.some(asksForHelp)) {
-    io.out(help(words.filter((word) => word !== 'help' && !asksForHelp(word))));
+  if (words.length === 0 || words[0] === 'help' || words.some(isHelpFlag)) {
+    io.out(help(words.filter((word) => word !== 'help' && !isHelpFlag(word))));
     return exitCodes.ok;
   }
   const command = findCommand(words);
@@ -36,11 +36,11 @@ export async function runAdmin(words: readonly string[], io: CommandIo, env?: En
     await withContext(io, env, (context) => command.run(context, flags));
     return exitCodes.ok;
   } catch (error) {
-    return explain(io, command, error);
+    return reportError(io, command, error);
   }
 }
 
-const asksForHelp = (word: string): boolean => word === '--help' || word === '-h';
+const isHelpFlag = (word: string): boolean => word === '--help' || word === '-h';
 
 async function withContext(
   io: CommandIo,
@@ -80,7 +80,7 @@ async function withContext(
   }
 }
 
-function explain(io: CommandIo, command: Command, error: unknown): number {
+function reportError(io: CommandIo, command: Command, error: unknown): number {
   if (error instanceof UsageError) {
     io.err(`${error.message}\n\n${usageOf(command)}`);
     return exitCodes.usage;
@@ -89,7 +89,7 @@ function explain(io: CommandIo, command: Command, error: unknown): number {
     io.err(error.message);
     return exitCodes.config;
   }
-  if (error instanceof Refusal) {
+  if (error instanceof CommandError) {
     io.err(`${error.message}\n`);
     return exitCodes.refused;
   }

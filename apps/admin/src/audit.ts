@@ -1,8 +1,14 @@
-import { countFound, formatReport, isClean, runAudit, type AuditReport } from '@millrace/core/auditor';
+import {
+  countWrongRows,
+  formatAuditReport,
+  isClean,
+  runAudit,
+  type AuditReport,
+} from '@millrace/core/auditor';
 import { findOrganisationBySlug } from '@millrace/core/identity';
 import type { Db } from '@millrace/platform/db';
 import { parseId, type OrgId } from '@millrace/platform/ids';
-import { optionalText, Refusal, UsageError, type Command, type FlagValues } from './command.ts';
+import { optionalText, CommandError, UsageError, type Command, type FlagValues } from './command.ts';
 
 /** Re-derives the books and says what does not agree. Reads only, but for the record of the run itself. */
 export const auditCommand: Command = {
@@ -20,10 +26,10 @@ export const auditCommand: Command = {
     }
     const db = await context.db();
     const report = await audit(db, flags);
-    context.out(flags['json'] === true ? `${JSON.stringify(report)}\n` : formatReport(report));
+    context.out(flags['json'] === true ? `${JSON.stringify(report)}\n` : formatAuditReport(report));
     if (!isClean(report.outcomes)) {
-      const count = countFound(report.outcomes, 'error');
-      throw new Refusal(
+      const count = countWrongRows(report.outcomes, 'error');
+      throw new CommandError(
         `The books have drifted: ${count} ${count === 1 ? 'finding' : 'findings'}. See docs/runbooks/auditor.md.`,
       );
     }
@@ -36,12 +42,12 @@ async function audit(db: Db, flags: FlagValues): Promise<AuditReport> {
     org === undefined
       ? await runAudit(db, { kind: flags['full'] === true ? 'full' : 'incremental', whenBusy: 'unrecorded' })
       : await runAudit(db, { kind: 'organisation', orgId: await requireOrgId(db, org) });
-  if (report === null) throw new Refusal('Another audit is running. Try again when it is done.');
+  if (report === null) throw new CommandError('Another audit is running. Try again when it is done.');
   return report;
 }
 
 async function requireOrgId(db: Db, text: string): Promise<OrgId> {
   const id = parseId('org', text) ?? (await findOrganisationBySlug(db, text))?.id;
-  if (id === undefined) throw new Refusal(`There is no organisation ${JSON.stringify(text)}.`);
+  if (id === undefined) throw new CommandError(`There is no organisation ${JSON.stringify(text)}.`);
   return id;
 }

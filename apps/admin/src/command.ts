@@ -44,7 +44,7 @@ export interface Command {
 export class UsageError extends Error {}
 
 /** Understood and refused, or looked for and found, for a reason the person can act on; exit code 1. */
-export class Refusal extends Error {}
+export class CommandError extends Error {}
 
 export function parseFlags(command: Command, words: readonly string[]): FlagValues {
   const options: ParseArgsOptionsConfig = Object.fromEntries(
@@ -74,7 +74,7 @@ function read(words: readonly string[], options: ParseArgsOptionsConfig): FlagVa
 }
 
 /** A flag that `parseFlags` has seen to be there. */
-export function text(flags: FlagValues, name: string): string {
+export function requiredText(flags: FlagValues, name: string): string {
   const value = flags[name];
   if (typeof value !== 'string') throw new TypeError(`--${name} was not read as text.`);
   return value.trim();
@@ -90,7 +90,7 @@ export function oneOf<const Choice extends string>(
   name: string,
   choices: readonly Choice[],
 ): Choice {
-  const value = text(flags, name);
+  const value = requiredText(flags, name);
   const choice = choices.find((known) => known === value);
   if (choice === undefined)
     throw new UsageError(`--${name} is ${JSON.stringify(value)}; use ${choices.join(', ')}.`);
@@ -98,7 +98,7 @@ export function oneOf<const Choice extends string>(
 }
 
 export function emailOf(flags: FlagValues): string {
-  const email = text(flags, 'email').toLowerCase();
+  const email = requiredText(flags, 'email').toLowerCase();
   if (!/^[^\s@]+@[^\s@]+$/.test(email) || email.length > 255) {
     throw new UsageError(`--email is ${JSON.stringify(email)}, which is not an email address.`);
   }

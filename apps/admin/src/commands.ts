@@ -5,20 +5,28 @@ import {
   createOrganisation,
   ensureUser,
   findOrganisationBySlug,
-  issueFullKey,
-  systemCause,
+  issueUnrestrictedKey,
+  systemAuditContext,
   type Organisation,
 } from '@millrace/core/identity';
 import { migrate, type Db, type Reader } from '@millrace/platform/db';
 import { auditCommand } from './audit.ts';
 import { userDeleteCommand } from './delete-user.ts';
 import { userPasswordCommand } from './password.ts';
-import { allowReapingCommand, reconcileCommand } from './reconcile.ts';
+import { allowOrphanRemovalCommand, reconcileCommand } from './reconcile.ts';
 import { restoreConfirmCommand, restoreDeclareCommand, restoreStatusCommand } from './database-restore.ts';
-import { emailOf, oneOf, optionalText, Refusal, text, type Command, type CommandContext } from './command.ts';
+import {
+  emailOf,
+  oneOf,
+  optionalText,
+  CommandError,
+  requiredText,
+  type Command,
+  type CommandContext,
+} from './command.ts';
 
 /** Every act of this command is audited under this name: it needs no key, only access to the database. */
-const cause = systemCause('millrace-admin', 'live');
+const cause = systemAuditContext('millrace-admin', 'live');
 
 const email = { describe: 'the person, by email address', value: 'ADDRESS', required: true } as const;
 const organisation = { describe: 'the organisation, by its slug', value: 'SLUG', required: true } as const;
@@ -51,16 +59,16 @@ const bootstrapCommand: Command = {
     const db = await context.db();
     const slug = optionalText(flags, 'slug');
     const wish = {
-      name: text(flags, 'organisation'),
+      name: requiredText(flags, 'organisation'),
       homeCell: context.cell,
-      owner: { email: emailOf(flags), name: text(flags, 'name') },
+      owner: { email: emailOf(flags), name: requiredText(flags, 'name') },
       ...(slug === undefined ? {} : { slug }),
     };
     const made = await db.transaction({ name: 'bootstrap', isolation: 'serializable' }, (tx) =>
       bootstrapInstallation(tx, cause, wish),
     );
     if (made === null) {
-      throw new Refusal(
+      throw new CommandError(
         'This installation has an operator already, so there is nothing to bootstrap.\n' +
           'Lost the key? Make another one: millrace-admin key create --organisation SLUG --email ADDRESS',
       );
@@ -88,7 +96,7 @@ const organisationAddCommand: Command = {
     const db = await context.db();
     const slug = optionalText(flags, 'slug');
     const wish = {
-      name: text(flags, 'organisation'),
+      name: requiredText(flags, 'organisation'),
       homeCell: context.cell,
       owner: { email: emailOf(flags) },
       ...(slug === undefined ? {} : { slug }),
@@ -115,7 +123,7 @@ const userAddCommand: Command = {
   run: async (context, flags) => {
     const db = await context.db();
     const role = oneOf(flags, 'role', roleNames);
-    const found = await requireOrganisation(db, text(flags, 'organisation'));
+    const found = await requireOrganisation(db, requiredText(flags, 'organisation'));
     const name = optionalText(flags, 'name');
     const person = { email: emailOf(flags), role, ...(name === undefined ? {} : { name }) };
     const member = await db.transaction({ name: 'add member', isolation: 'read committed' }, (tx) =>
@@ -139,14 +147,14 @@ const keyCreateCommand: Command = {
   run: async (context, flags) => {
     const db = await context.db();
     const mode = flags['mode'] === undefined ? 'live' : oneOf(flags, 'mode', ['live', 'test']);
-    const found = await requireOrganisation(db, text(flags, 'organisation'));
+    const found = await requireOrganisation(db, requiredText(flags, 'organisation'));
     const address = emailOf(flags);
     const name = optionalText(flags, 'name') ?? 'made by millrace-admin';
     const issued = await db.transaction(
       { name: 'create api key', isolation: 'read committed' },
       async (tx) => {
         const user = await ensureUser(tx, { email: address });
-        return issueFullKey(tx, { ...cause, mode }, { orgId: found.id, user, mode, name });
+        return issueUnrestrictedKey(tx, { ...cause, mode }, { orgId: found.id, user, mode, name });
       },
     );
     printKey(context, flags, {
@@ -169,7 +177,7 @@ export const commands: readonly Command[] = [
   keyCreateCommand,
   auditCommand,
   reconcileCommand,
-  allowReapingCommand,
+  allowOrphanRemovalCommand,
   restoreStatusCommand,
   restoreDeclareCommand,
   restoreConfirmCommand,
@@ -177,7 +185,8 @@ export const commands: readonly Command[] = [
 
 async function requireOrganisation(db: Db | Reader, slug: string): Promise<Organisation> {
   const found = await findOrganisationBySlug(db, slug);
-  if (found === null) throw new Refusal(`There is no organisation with the slug ${JSON.stringify(slug)}.`);
+  if (found === null)
+    throw new CommandError(`There is no organisation with the slug ${JSON.stringify(slug)}.`);
   return found;
 }
 

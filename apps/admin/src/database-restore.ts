@@ -1,15 +1,15 @@
-import { appendAudit, systemCause } from '@millrace/core/identity';
+import { appendAuditEntry, systemAuditContext } from '@millrace/core/identity';
 import {
   beginConfirming,
   declareRestored,
-  formatEffects,
-  formatReport,
+  formatConfirmEffects,
+  formatRestoreReport,
   readRestoreState,
   type RestoreState,
 } from '@millrace/core/restore';
 import { systemClock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
-import { Refusal, text, UsageError, type Command, type FlagValues } from './command.ts';
+import { CommandError, requiredText, UsageError, type Command, type FlagValues } from './command.ts';
 
 /** After PostgreSQL was restored to an earlier point: declare it, list what is newer outside, and confirm that work continues. */
 
@@ -37,7 +37,7 @@ function statusOf(state: RestoreState): string {
   if (state.status === 'confirming')
     return 'A restore was confirmed. A worker is carrying it out. Is one running?\n';
   return (
-    `${formatReport(state.report)}\n${formatEffects(state.report)}` +
+    `${formatRestoreReport(state.report)}\n${formatConfirmEffects(state.report)}` +
     'Confirm with: millrace-admin restore confirm --reason TEXT\n'
   );
 }
@@ -63,12 +63,12 @@ export const restoreDeclareCommand: Command = {
       { name: 'declare restore', isolation: 'read committed' },
       async (tx) => {
         if (!(await declareRestored(tx, { restoredTo, lastInvoice }))) return false;
-        await appendAudit(tx, null, systemCause('millrace-admin', 'live'), {
+        await appendAuditEntry(tx, null, systemAuditContext('millrace-admin', 'live'), {
           action: 'restore.declared',
           resource: { kind: 'installation', id: installation },
           before: { generation },
           after: { restoredTo: restoredTo?.toISOString() ?? null, lastInvoice },
-          reason: text(flags, 'reason'),
+          reason: requiredText(flags, 'reason'),
         });
         return true;
       },
@@ -85,7 +85,7 @@ export const restoreDeclareCommand: Command = {
 
 function timeOf(flags: FlagValues, name: string): Date | null {
   if (flags[name] === undefined) return null;
-  const at = new Date(text(flags, name));
+  const at = new Date(requiredText(flags, name));
   if (Number.isNaN(at.getTime()))
     throw new UsageError(`--${name} must be a time such as 2026-11-16T03:12:00Z.`);
   return at;
@@ -93,13 +93,13 @@ function timeOf(flags: FlagValues, name: string): Date | null {
 
 function wholeNumber(flags: FlagValues, name: string): number | null {
   if (flags[name] === undefined) return null;
-  const value = text(flags, name);
+  const value = requiredText(flags, name);
   if (!/^\d{1,12}$/.test(value)) throw new UsageError(`--${name} must be a whole number.`);
   return Number(value);
 }
 
 const WAIT_MS = 60_000;
-const LOOK_MS = 500;
+const POLL_MS = 500;
 
 export const restoreConfirmCommand: Command = {
   name: 'restore confirm',
@@ -117,22 +117,22 @@ export const restoreConfirmCommand: Command = {
       return;
     }
     if (state.report === null) {
-      throw new Refusal(
+      throw new CommandError(
         'No worker has reported yet what is newer elsewhere, so nothing is confirmed. Start a worker, then look: millrace-admin restore status',
       );
     }
     const { report } = state;
     if (report.problems.length > 0 && flags['incomplete'] !== true && state.status === 'restored') {
-      throw new Refusal(
+      throw new CommandError(
         `The report is not complete, so nothing is confirmed:\n${report.problems.map((one) => `  ${one}`).join('\n')}\n` +
           'Repair these and wait for the next report, or say --incomplete.',
       );
     }
-    context.out(formatEffects(report));
+    context.out(formatConfirmEffects(report));
     await db.transaction({ name: 'confirm restore', isolation: 'read committed' }, async (tx) => {
       // False: it was confirmed before, and is only waited for.
       if (!(await beginConfirming(tx))) return;
-      await appendAudit(tx, null, systemCause('millrace-admin', 'live'), {
+      await appendAuditEntry(tx, null, systemAuditContext('millrace-admin', 'live'), {
         action: 'restore.confirmed',
         resource: { kind: 'installation', id: state.installation },
         before: { generation: state.generation, restoredTo: report.restoredTo },
@@ -142,7 +142,7 @@ export const restoreConfirmCommand: Command = {
           payments: report.payments.length,
           invoices: report.invoices,
         },
-        reason: text(flags, 'reason'),
+        reason: requiredText(flags, 'reason'),
       });
     });
     context.out(await waitForWorker(db));
@@ -155,7 +155,7 @@ async function waitForWorker(db: Db): Promise<string> {
     const { status, generation } = await readRestoreState(db);
     if (status === 'normal')
       return `Done. The database is generation ${generation} now, and everything continues.\n`;
-    await systemClock.sleep(LOOK_MS);
+    await systemClock.sleep(POLL_MS);
   }
   return 'Confirmed. No worker has carried it out yet: is one running? Look with millrace-admin restore status\n';
 }

@@ -1,5 +1,5 @@
-import { appendAudit, forgetPerson, systemCause } from '@millrace/core/identity';
-import { emailOf, Refusal, type Command } from './command.ts';
+import { appendAuditEntry, erasePersonalData, systemAuditContext } from '@millrace/core/identity';
+import { emailOf, CommandError, type Command } from './command.ts';
 
 /** For a person who asks for their data to be deleted. */
 export const userDeleteCommand: Command = {
@@ -13,9 +13,9 @@ export const userDeleteCommand: Command = {
     const result = await db.transaction(
       { name: 'delete person', isolation: 'read committed' },
       async (tx) => {
-        const forgotten = await forgetPerson(tx, email);
+        const forgotten = await erasePersonalData(tx, email);
         if (forgotten.kind === 'forgotten') {
-          await appendAudit(tx, null, systemCause('millrace-admin', 'live'), {
+          await appendAuditEntry(tx, null, systemAuditContext('millrace-admin', 'live'), {
             action: 'user.deleted',
             resource: { kind: 'user', id: forgotten.userId },
           });
@@ -25,13 +25,13 @@ export const userDeleteCommand: Command = {
     );
     switch (result.kind) {
       case 'absent':
-        throw new Refusal(`No user has the email address ${email}.`);
+        throw new CommandError(`No user has the email address ${email}.`);
       case 'member':
-        throw new Refusal(
+        throw new CommandError(
           `${email} belongs to ${result.organisations.join(', ')}.\nAn owner removes them first, which ends their keys: millrace member remove`,
         );
       case 'operator':
-        throw new Refusal(`${email} has a platform role. Remove it first.`);
+        throw new CommandError(`${email} has a platform role. Remove it first.`);
       case 'forgotten':
         context.out(
           `The personal data of ${email} is deleted: name, mailbox, passwords, passkeys, SSH keys and sessions. ` +

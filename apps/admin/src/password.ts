@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { appendAudit, systemCause } from '@millrace/core/identity';
+import { appendAuditEntry, systemAuditContext } from '@millrace/core/identity';
 import { passwordHash, resetPassword } from '@millrace/platform/auth';
 import { fromUuid } from '@millrace/platform/ids';
-import { emailOf, Refusal, type Command } from './command.ts';
+import { emailOf, CommandError, type Command } from './command.ts';
 
 const PASSWORD_BYTES = 15;
 
@@ -22,7 +22,7 @@ export const userPasswordCommand: Command = {
       async (tx) => {
         const userId = await resetPassword(tx, email, hash);
         if (userId === null) return false;
-        await appendAudit(tx, null, systemCause('millrace-admin', 'live'), {
+        await appendAuditEntry(tx, null, systemAuditContext('millrace-admin', 'live'), {
           action: 'user.password_reset',
           resource: { kind: 'user', id: fromUuid('usr', userId) },
         });
@@ -30,7 +30,7 @@ export const userPasswordCommand: Command = {
       },
     );
     if (!found) {
-      throw new Refusal(
+      throw new CommandError(
         `Nobody here has the mailbox ${email}.\nMake them: millrace-admin user add --email ${email} --organisation SLUG --role ROLE`,
       );
     }

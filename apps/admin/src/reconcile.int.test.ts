@@ -1,4 +1,4 @@
-import { createMockDriver, createPostgresMemory } from '@millrace/compute/mock';
+import { createMockDriver, createPostgresStore } from '@millrace/compute/mock';
 import { applyFleetConfig, listClusters } from '@millrace/core/fleet';
 import type { DryRun } from '@millrace/core/rentals';
 import { systemClock } from '@millrace/platform/clock';
@@ -17,7 +17,7 @@ const stray = ids.nextUuid();
 beforeAll(async () => {
   database = await createTestDatabase();
   await applyFleetConfig(database.db, defaultFleet);
-  const memory = createPostgresMemory(database.db, { cluster: 'mock', clock: systemClock });
+  const memory = createPostgresStore(database.db, { cluster: 'mock', clock: systemClock });
   const driver = createMockDriver({ cluster: 'mock', clock: systemClock, memory, doors: null });
   const { nodes } = await driver.readInventory(never);
   await driver.create(

@@ -1,12 +1,12 @@
 import { connectDriver } from '@millrace/compute/connect';
 import { createDriverPool, listClusters, type ClusterRecord } from '@millrace/core/fleet';
-import { appendAudit, systemCause } from '@millrace/core/identity';
-import { allowReaping, dryRun, formatDryRun } from '@millrace/core/rentals';
-import { lostTimeOf, mayHaveLostRow, readRestoreState } from '@millrace/core/restore';
+import { appendAuditEntry, systemAuditContext } from '@millrace/core/identity';
+import { allowOrphanRemoval, dryRun, formatDryRun } from '@millrace/core/rentals';
+import { lostPeriodOf, mayHaveLostRow, readRestoreState } from '@millrace/core/restore';
 import { systemClock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { createLogger } from '@millrace/platform/log';
-import { optionalText, Refusal, text, UsageError, type Command } from './command.ts';
+import { optionalText, CommandError, requiredText, UsageError, type Command } from './command.ts';
 
 /** What the reconciler would do, and the word of a person that it waits for. */
 
@@ -34,7 +34,7 @@ export const reconcileCommand: Command = {
     });
     try {
       const name = optionalText(flags, 'cluster');
-      const lost = lostTimeOf(await readRestoreState(db));
+      const lost = lostPeriodOf(await readRestoreState(db));
       const run = await dryRun({
         db,
         clock,
@@ -42,7 +42,7 @@ export const reconcileCommand: Command = {
         mayHaveLostRow: (machine) => mayHaveLostRow(lost, machine),
         ...(name === undefined ? {} : { cluster: name }),
       });
-      if (run === null) throw noSuchCluster(name);
+      if (run === null) throw clusterNotFoundError(name);
       context.out(flags['json'] === true ? `${JSON.stringify(run)}\n` : formatDryRun(run));
     } finally {
       await drivers.close();
@@ -52,7 +52,7 @@ export const reconcileCommand: Command = {
 
 const ALLOWED_MS = 3_600_000;
 
-export const allowReapingCommand: Command = {
+export const allowOrphanRemovalCommand: Command = {
   name: 'strays allow',
   summary: 'let the workers remove many machines that no rental knows',
   flags: {
@@ -62,15 +62,15 @@ export const allowReapingCommand: Command = {
   example: 'millrace-admin strays allow --cluster eu-1 --reason "leftovers of the old project"',
   run: async (context, flags) => {
     const db = await context.db();
-    const cluster = await requireCluster(db, text(flags, 'cluster'));
+    const cluster = await requireCluster(db, requiredText(flags, 'cluster'));
     const until = new Date(systemClock.nowMs() + ALLOWED_MS);
     await db.transaction({ name: 'allow reaping', isolation: 'read committed' }, async (tx) => {
-      await allowReaping(tx, cluster.id, until);
-      await appendAudit(tx, null, systemCause('millrace-admin', cluster.mode), {
+      await allowOrphanRemoval(tx, cluster.id, until);
+      await appendAuditEntry(tx, null, systemAuditContext('millrace-admin', cluster.mode), {
         action: 'strays.allowed',
         resource: { kind: 'cluster', id: cluster.id },
         after: { until },
-        reason: text(flags, 'reason'),
+        reason: requiredText(flags, 'reason'),
       });
     });
     context.out(
@@ -85,11 +85,11 @@ async function requireCluster(db: Db, name: string): Promise<ClusterRecord> {
     const page: readonly ClusterRecord[] = await listClusters(db, {}, { limit: 200, after });
     const found = page.find((cluster) => cluster.name === name);
     if (found !== undefined) return found;
-    if (page.length <= 200) throw noSuchCluster(name);
+    if (page.length <= 200) throw clusterNotFoundError(name);
     after = page[199]?.id ?? null;
   }
 }
 
-function noSuchCluster(name: string | undefined): Refusal {
-  return new Refusal(`There is no cluster ${JSON.stringify(name)}.`);
+function clusterNotFoundError(name: string | undefined): CommandError {
+  return new CommandError(`There is no cluster ${JSON.stringify(name)}.`);
 }

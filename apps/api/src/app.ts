@@ -1,40 +1,45 @@
 import type { Contract } from '@millrace/contract';
 import { serveAuditReports } from '@millrace/core/auditor';
-import { openKeyBudget, serveBilling } from '@millrace/core/billing';
-import { serveOpenCatalog } from '@millrace/core/catalog';
+import { createKeyBudget, serveBilling } from '@millrace/core/billing';
+import { servePublicCatalog } from '@millrace/core/catalog';
 import { createFeed, serveEvents, type EventChannels, type Feed } from '@millrace/core/events';
-import { serveFleet, serveOffers, type KnowsCredential } from '@millrace/core/fleet';
-import { createBookSync, serveCatalog, serveRequestUsage, type BookSync } from '@millrace/core/inference';
+import { serveFleet, serveOffers, type HasCredential } from '@millrace/core/fleet';
+import {
+  createKeyFeedSync,
+  serveCatalog,
+  serveRequestUsage,
+  type KeyFeedSync,
+} from '@millrace/core/inference';
 import {
   createApiKeyService,
   createKeyAuthenticator,
-  createKeyChangeAnnouncer,
+  createKeyChangePublisher,
   createMemberService,
   createSessionAuthenticator,
   KeyUsage,
-  listenToKeyChanges,
-  listenToRevocations,
+  subscribeToKeyChanges,
+  subscribeToRevocations,
   serveIdentity,
   serveSessions,
-  type AnnounceKeyChange,
+  type PublishKeyChange,
 } from '@millrace/core/identity';
 import { serveInvoices } from '@millrace/core/invoices';
-import type { RecallMoney } from '@millrace/core/ledger';
+import type { RecallCredit } from '@millrace/core/ledger';
 import { createListing, serveInstances, serveListing, type Listing } from '@millrace/core/marketplace';
-import { burnOf } from '@millrace/core/metering';
+import { readBurnRate } from '@millrace/core/metering';
 import { serveNotices } from '@millrace/core/notices';
 import { Payments, servePayments, type StripeGateway } from '@millrace/core/payments';
-import { refuseLinkOf, serveMailRefusals } from './mail-refusals.ts';
+import { optOutLink, serveEmailOptOut } from './mail-refusals.ts';
 import { servePeople } from '@millrace/core/people';
 import { servePrices } from '@millrace/core/prices';
 import {
-  askForConsole,
-  createOrdering,
+  createConsoleRequester,
+  createOrderRunner,
   runningWork,
   serveMonitoring,
   serveRentalCreation,
-  serveRentalLife,
-  serveRentalReading,
+  serveRentalLifecycle,
+  serveRentalQueries,
 } from '@millrace/core/rentals';
 import {
   defaultPriceRules,
@@ -45,21 +50,21 @@ import {
 } from '@millrace/core/suppliers';
 import { serveVolumes } from '@millrace/core/volumes';
 import { serveWebhooks } from '@millrace/core/webhooks';
-import type { InvitationTerms, SignIn } from '@millrace/platform/auth';
+import type { InvitationLinkClaims, SignIn } from '@millrace/platform/auth';
 import type { Clock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { payloadSchemaVersion } from '@millrace/platform/envelope';
 import { createHttpServer, type HttpLimits, type HttpServer } from '@millrace/platform/http';
 import type { CellId, IdSource } from '@millrace/platform/ids';
 import { serveHealth, startLoop, type Lifecycle } from '@millrace/platform/lifecycle';
-import type { GivingLimiter } from '@millrace/platform/limiter';
+import type { RefundingLimiter } from '@millrace/platform/limiter';
 import type { Logger } from '@millrace/platform/log';
-import type { NatsClient, NatsWakeUps } from '@millrace/platform/nats';
+import type { NatsClient, NatsNotifications } from '@millrace/platform/nats';
 import { createNetGuard, type NetGuard } from '@millrace/platform/net';
 import type { Sealer } from '@millrace/platform/secrets';
 import { serveConsole, type ConsoleOptions } from './console.ts';
 import { serveDocuments } from './documents.ts';
-import { serveInstallation, type InstallationFacts } from './installation.ts';
+import { serveInstallation, type InstallationInfo } from './installation.ts';
 
 /** Everything the control plane stands on. `main.ts` makes it from settings, tests make it as they need it. */
 export interface ApiDeps {
@@ -70,19 +75,19 @@ export interface ApiDeps {
   readonly log: Logger;
   readonly db: Db;
   /** May still be away: it only makes things prompt. What workers alone can answer has to wait for it. */
-  readonly nats: NatsWakeUps & Pick<NatsClient, 'request' | 'bucket'>;
+  readonly nats: NatsNotifications & Pick<NatsClient, 'request' | 'bucket'>;
   /** Keeps the names of installations on one NATS apart. */
   readonly natsPrefix: string;
   /** For the keys of inference engines. */
   readonly sealer: Sealer;
-  readonly limiter: GivingLimiter;
+  readonly limiter: RefundingLimiter;
   readonly lifecycle: Lifecycle;
   readonly channels: EventChannels;
   readonly keyChangeSubject: string;
   /** Where workers are asked for consoles. */
   readonly consoleSubject: string;
   /** Asks for money back that gateways were lent; nobody is asked unless said. */
-  readonly recallMoney?: RecallMoney;
+  readonly recallMoney?: RecallCredit;
   /** Requests a minute of an organisation before its first deposits. */
   readonly organisationRpm: number;
   /** Requests a minute afterwards; as before unless said. */
@@ -107,7 +112,7 @@ export interface ApiDeps {
   /** Where people come back to after paying. */
   readonly consoleUrl?: string | null;
   /** Whether the installation has a credential of this name for the engine of a cluster; it has none unless said. */
-  readonly knowsCredential?: KnowsCredential;
+  readonly knowsCredential?: HasCredential;
   /** How long before maintenance nothing new is placed on its nodes, where an operator does not say; a day unless said. */
   readonly maintenanceDrainMs?: number;
   /** How long earnings of suppliers wait before they can be asked for; not at all unless given. */
@@ -150,16 +155,16 @@ export function createApi(deps: ApiDeps): Api {
     ...(deps.fundedRpm === undefined ? {} : { fundedRpm: deps.fundedRpm }),
     onUse: (keyId) => usage.note(keyId),
   });
-  const people = peopleOf(deps);
-  const forget: AnnounceKeyChange = (change) => {
+  const people = createSessions(deps);
+  const forget: PublishKeyChange = (change) => {
     authenticator.forget(change);
     people?.forget(change);
   };
-  const book = bookOf(deps);
-  const announce = announceHereAndElsewhere(deps, forget, book);
+  const book = createKeyFeed(deps);
+  const announce = announceToAllProcesses(deps, forget, book);
   const subscriptions = [
-    listenToKeyChanges(nats, deps.keyChangeSubject, forget),
-    listenToRevocations(nats, channels.subjectOfType('key.revoked'), authenticator.forget),
+    subscribeToKeyChanges(nats, deps.keyChangeSubject, forget),
+    subscribeToRevocations(nats, channels.subjectOfType('key.revoked'), authenticator.forget),
   ];
   const server = createHttpServer({
     contract,
@@ -178,7 +183,7 @@ export function createApi(deps: ApiDeps): Api {
   const keys = createApiKeyService({
     announce,
     onKeyCreated: async (tx, key) => {
-      await openKeyBudget(tx, key);
+      await createKeyBudget(tx, key);
       tx.afterCommit(book.flush);
     },
   });
@@ -186,15 +191,15 @@ export function createApi(deps: ApiDeps): Api {
   const feed = createFeed({ db, clock, log, channels, nats });
   const { operations } = contract;
   serveDocuments(server, contract, { open: deps.openDocuments, publicUrl: deps.publicUrl ?? null });
-  serveInstallation(server, operations, installationOf(deps));
+  serveInstallation(server, operations, installationInfoOf(deps));
   const forgetPerson = (userId: string) => people?.forgetPerson(userId);
   serveSessions({ server, operations, db, clock, forgetPerson });
   deps.signIn?.mount(server, deps.limiter);
   serveIdentity({ server, operations, db, keys, members, announce, work: runningWork, homeCell: deps.cell });
-  if (deps.signIn != null) serveMailRefusals(server, { db, signIn: deps.signIn });
-  servePeople({ server, operations, db, clock, homeCell: deps.cell, ...personLinksOf(deps) });
+  if (deps.signIn != null) serveEmailOptOut(server, { db, signIn: deps.signIn });
+  servePeople({ server, operations, db, clock, homeCell: deps.cell, ...userLinksOf(deps) });
   serveNotices({ server, operations, db });
-  serveBilling({ server, operations, db, clock, burnOf, recallMoney: deps.recallMoney });
+  serveBilling({ server, operations, db, clock, burnOf: readBurnRate, recallMoney: deps.recallMoney });
   serveInvoices({ server, operations, db, clock, issuer: deps.invoiceIssuer ?? 'Millrace' });
   serveAuditReports({ server, operations, db });
   servePayments({ server, operations, db, payments: paymentsOf(deps, announce) });
@@ -205,22 +210,22 @@ export function createApi(deps: ApiDeps): Api {
   serveFleet({ server, operations, db, ...fleetSettingsOf(deps) });
   serveSuppliers({ server, operations, db, announce, ...supplierSettingsOf(deps) });
   serveSupplierMoney({ server, operations, db, payoutHoldMs: deps.payoutHoldMs ?? 0 });
-  serveEnrolments({ server, operations, db, sealer: deps.sealer, guard: guardOf(deps) });
+  serveEnrolments({ server, operations, db, sealer: deps.sealer, guard: marketplaceGuardOf(deps) });
   serveRentalCreation({ server, operations, db, clock, cell: deps.cell, recallMoney: deps.recallMoney });
-  serveRentalReading({ server, operations, db, clock, feed });
-  serveRentalLife({ server, operations });
+  serveRentalQueries({ server, operations, db, clock, feed });
+  serveRentalLifecycle({ server, operations });
   serveMonitoring({
     server,
     operations,
     db,
     clock,
-    askForConsole: askForConsole(nats, { subject: deps.consoleSubject, cell: deps.cell }),
+    askForConsole: createConsoleRequester(nats, { subject: deps.consoleSubject, cell: deps.cell }),
   });
   serveCatalog({ server, operations, db, sealer: deps.sealer, flushBook: book.flush });
   serveRequestUsage({ server, operations, db });
   const listing = createListing({ db, clock, log });
   serveListing({ server, operations, clock, listing });
-  serveOpenCatalog({ server, operations, db, clock, listing, isOpen: deps.openCatalog ?? true });
+  servePublicCatalog({ server, operations, db, clock, listing, isOpen: deps.openCatalog ?? true });
   const { cell, recallMoney, marketplaceDomain: domain = null } = deps;
   serveInstances({ server, operations, db, clock, cell, recallMoney, domain });
   serveVolumes({
@@ -228,7 +233,7 @@ export function createApi(deps: ApiDeps): Api {
     operations,
     db,
     clock,
-    ordering: createOrdering({ db, cell, recallMoney }, 'volume'),
+    ordering: createOrderRunner({ db, cell, recallMoney }, 'volume'),
   });
   if (deps.console != null) serveConsole(server, deps.console);
   serveHealth(server.fastify, deps.lifecycle);
@@ -238,7 +243,7 @@ export function createApi(deps: ApiDeps): Api {
     feed,
     listing,
     run: async (signal) => {
-      const loops = [book.start(), listing.start(), ...sweepingOf(deps)];
+      const loops = [book.start(), listing.start(), ...createExpirySweep(deps)];
       await usage.run(signal);
       await Promise.all(loops.map((loop) => loop.stop()));
     },
@@ -251,13 +256,13 @@ export function createApi(deps: ApiDeps): Api {
 }
 
 /** How sessions let people in; none where nobody signs in. */
-function peopleOf({ db, clock, signIn, organisationRpm, fundedRpm = organisationRpm }: ApiDeps) {
+function createSessions({ db, clock, signIn, organisationRpm, fundedRpm = organisationRpm }: ApiDeps) {
   return signIn == null
     ? null
     : createSessionAuthenticator({ db, clock, signIn: signIn.door, organisationRpm, fundedRpm });
 }
 
-function installationOf(deps: ApiDeps): InstallationFacts {
+function installationInfoOf(deps: ApiDeps): InstallationInfo {
   const { signIn = null, publicUrl = null, inferenceUrl = null, version = '0.0.0', stripe = null } = deps;
   const name = signIn?.settings.name ?? 'Millrace';
   return { name, publicUrl, inferenceUrl, version, topUp: stripe !== null, signIn };
@@ -266,7 +271,7 @@ function installationOf(deps: ApiDeps): InstallationFacts {
 const SWEEP_EVERY_MS = 3_600_000;
 
 /** Sessions and codes that have run out are refused by the clock; this only tidies up. */
-function sweepingOf({ signIn, clock, log }: ApiDeps) {
+function createExpirySweep({ signIn, clock, log }: ApiDeps) {
   if (signIn == null) return [];
   return [
     startLoop({ name: 'expired sessions', idleMs: SWEEP_EVERY_MS, clock, log }, async () => {
@@ -283,24 +288,24 @@ function fleetSettingsOf({ knowsCredential = () => false, maintenanceDrainMs }: 
 }
 
 /** The console is the api's own, unless the operator says that it is elsewhere. */
-function personLinksOf({ consoleUrl = null, publicUrl = null, signIn }: ApiDeps) {
+function userLinksOf({ consoleUrl = null, publicUrl = null, signIn }: ApiDeps) {
   const own = signIn?.settings.publicUrl ?? publicUrl;
   const url = consoleUrl ?? (own === null ? null : `${own}/console`);
   const base = url?.replace(/(?<!\/)\/+$/, '') ?? null;
   return {
     invitationsUrl: base === null ? null : `${base}/invitations`,
-    refuseLinkOf: signIn == null ? null : refuseLinkOf(signIn),
+    refuseLinkOf: signIn == null ? null : optOutLink(signIn),
     // Behind the #, where neither a server's log nor a referrer sees the secret.
     signUpLinkOf:
       base === null || signIn?.hasMail !== false
         ? null
-        : (invitation: InvitationTerms) =>
+        : (invitation: InvitationLinkClaims) =>
             `${base}/sign-up#invitation=${signIn.invitationSecretOf(invitation)}`,
     isSecretOf: signIn?.hasMail === false ? signIn.isInvitationSecret : null,
   };
 }
 
-function guardOf({ marketplaceNetworks: allowedNetworks = [] }: ApiDeps): NetGuard {
+function marketplaceGuardOf({ marketplaceNetworks: allowedNetworks = [] }: ApiDeps): NetGuard {
   return createNetGuard({ allowedNetworks });
 }
 
@@ -313,27 +318,27 @@ function supplierSettingsOf(deps: ApiDeps) {
   return { providerId, priceRules };
 }
 
-function paymentsOf(deps: ApiDeps, announce: AnnounceKeyChange): Payments {
+function paymentsOf(deps: ApiDeps, announce: PublishKeyChange): Payments {
   const { db, clock, log, stripe = null, consoleUrl = null } = deps;
-  return new Payments({ db, clock, log, stripe, consoleUrl, burnOf, announce });
+  return new Payments({ db, clock, log, stripe, consoleUrl, burnOf: readBurnRate, announce });
 }
 
-function bookOf(deps: ApiDeps): BookSync {
+function createKeyFeed(deps: ApiDeps): KeyFeedSync {
   const { db, nats, natsPrefix: prefix, sealer, clock, log, organisationRpm } = deps;
   const rates = { organisationRpm, fundedRpm: deps.fundedRpm ?? organisationRpm };
-  return createBookSync({ db, nats, prefix, sealer, clock, log, rates });
+  return createKeyFeedSync({ db, nats, prefix, sealer, clock, log, rates });
 }
 
 /**
  * This process forgets at once; the others are told, and would find out by themselves within a second. Gateways are told
  * through their book, before the caller is answered.
  */
-function announceHereAndElsewhere(
+function announceToAllProcesses(
   deps: ApiDeps,
-  forgetHere: AnnounceKeyChange,
-  book: BookSync,
-): AnnounceKeyChange {
-  const tellOthers = createKeyChangeAnnouncer(deps.nats, {
+  forgetHere: PublishKeyChange,
+  book: KeyFeedSync,
+): PublishKeyChange {
+  const tellOthers = createKeyChangePublisher(deps.nats, {
     subject: deps.keyChangeSubject,
     envelope: {
       cell: deps.cell,

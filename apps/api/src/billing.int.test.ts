@@ -1,5 +1,5 @@
-import { grant as grantInside, noBurn } from '@millrace/core/billing';
-import { systemCause } from '@millrace/core/identity';
+import { grantCredit as grantInside, zeroBurnRate } from '@millrace/core/billing';
+import { systemAuditContext } from '@millrace/core/identity';
 import { uniqueId } from '@millrace/testing';
 import type { KeyId } from '@millrace/platform/ids';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -243,8 +243,8 @@ describe('a grant', () => {
 
   const named = (dies = false) =>
     inTransaction(fixture, async (tx) => {
-      const wish = { amount: usd(100), actId: 'play-money', reason: 'by name', burnOf: noBurn };
-      await grantInside(tx, systemCause('test', 'live'), ours.organisation.id, wish);
+      const wish = { amount: usd(100), actId: 'play-money', reason: 'by name', burnOf: zeroBurnRate };
+      await grantInside(tx, systemAuditContext('test', 'live'), ours.organisation.id, wish);
       if (dies) throw new Error('died before the commit');
     });
   const traces = async () => {

@@ -1,6 +1,6 @@
 import { createHmac, randomInt } from 'node:crypto';
 import { eventually } from '@millrace/testing';
-import type { ApiFixture, CallAnswer } from './fixture.ts';
+import type { ApiFixture, CallResponse } from './fixture.ts';
 import { fixturePublicUrl } from './people.fixture.ts';
 
 /** An address that no other test has, so that what one counts does not bear on another: they share one Valkey. */
@@ -12,8 +12,8 @@ export function newAddress(): { readonly 'x-forwarded-for': string } {
 /** What a page of the console does in a browser: it keeps cookies, and says where its requests come from. For tests only. */
 export interface Browser {
   readonly cookies: ReadonlyMap<string, string>;
-  get(path: string, headers?: Readonly<Record<string, string>>): Promise<CallAnswer>;
-  post(path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<CallAnswer>;
+  get(path: string, headers?: Readonly<Record<string, string>>): Promise<CallResponse>;
+  post(path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<CallResponse>;
   /** The `Set-Cookie` lines of the last answer. */
   readonly lastSet: readonly string[];
 }
@@ -28,7 +28,7 @@ export function openBrowser(fixture: ApiFixture, kept: ReadonlyMap<string, strin
     path: string,
     body: unknown,
     headers: Readonly<Record<string, string>>,
-  ): Promise<CallAnswer> => {
+  ): Promise<CallResponse> => {
     const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
     const answer = await fixture.call({
       method,
@@ -44,7 +44,7 @@ export function openBrowser(fixture: ApiFixture, kept: ReadonlyMap<string, strin
     });
     const set = answer.headers['set-cookie'];
     lastSet = Array.isArray(set) ? set : set === undefined ? [] : [String(set)];
-    for (const line of lastSet) keep(cookies, line);
+    for (const line of lastSet) storeCookie(cookies, line);
     return answer;
   };
 
@@ -58,7 +58,7 @@ export function openBrowser(fixture: ApiFixture, kept: ReadonlyMap<string, strin
   };
 }
 
-function keep(cookies: Map<string, string>, line: string): void {
+function storeCookie(cookies: Map<string, string>, line: string): void {
   const [pair = ''] = line.split(';', 1);
   const at = pair.indexOf('=');
   const [name, value] = [pair.slice(0, at), pair.slice(at + 1)];
@@ -67,7 +67,7 @@ function keep(cookies: Map<string, string>, line: string): void {
 }
 
 /** The latest letter to a mailbox whose subject fits. */
-export async function letterTo(fixture: ApiFixture, email: string, subject: RegExp): Promise<string> {
+export async function findEmail(fixture: ApiFixture, email: string, subject: RegExp): Promise<string> {
   let body = '';
   await eventually({ what: `a letter to ${email} about ${String(subject)}` }, async () => {
     const letter = fixture.smtp?.letters.findLast(
@@ -80,7 +80,7 @@ export async function letterTo(fixture: ApiFixture, email: string, subject: RegE
 }
 
 /** The path that a letter asks its reader to open. */
-export function pathIn(letter: string): string {
+export function linkPathIn(letter: string): string {
   const [link = ''] = /https:\/\/cloud\.example\.com\/[^\s"<]+/.exec(letter) ?? [];
   return link.replaceAll('&amp;', '&').slice(fixturePublicUrl.length);
 }

@@ -7,7 +7,7 @@ import { systemClock } from '@millrace/platform/clock';
 import { Fault } from '@millrace/platform/fault';
 import { createHttpServer } from '@millrace/platform/http';
 import { createIdSource } from '@millrace/platform/ids';
-import { createModelLimiter } from '@millrace/platform/limiter';
+import { createReferenceLimiter } from '@millrace/platform/limiter';
 import { createLogger } from '@millrace/platform/log';
 import { workGrowth } from '@millrace/testing/growth';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -38,7 +38,7 @@ function serverOf(options: Partial<ConsoleOptions> = {}, fileRpm = 1_000) {
     authenticate: async () => {
       throw new Fault('INVALID_API_KEY');
     },
-    limiter: createModelLimiter({ nowMs: () => clock.nowMs() }),
+    limiter: createReferenceLimiter({ nowMs: () => clock.nowMs() }),
     log: createLogger({ name: 'test', level: 'silent' }),
     clock,
     ids: createIdSource({ clock, cell: 0 }),

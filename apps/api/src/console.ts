@@ -5,7 +5,7 @@ import { Fault } from '@millrace/platform/fault';
 import type { HttpServer } from '@millrace/platform/http';
 
 type Request = Parameters<HttpServer['admitFile']>[0];
-type Answer = Parameters<HttpServer['admitFile']>[1];
+type Reply = Parameters<HttpServer['admitFile']>[1];
 
 /** Where `npm run console:build` leaves the console. */
 export const consoleFolder = path.join(import.meta.dirname, '..', '..', 'console', 'dist');
@@ -56,12 +56,12 @@ const contentTypes: Readonly<Record<string, string>> = {
  * anywhere else on the disk. A path that is no file is one of the console's own pages and gets its HTML.
  */
 export function serveConsole(server: HttpServer, options: ConsoleOptions): void {
-  const guards = guardHeaders(options);
+  const guards = securityHeaders(options);
   const files = readConsole(options.folder);
   const page = files.get(PAGE);
-  const answer = async (request: Request, reply: Answer): Promise<Answer> => {
+  const answer = async (request: Request, reply: Reply): Promise<Reply> => {
     reply.headers(guards);
-    if (page === undefined) return sayHowToBuild(reply);
+    if (page === undefined) return sendNotBuiltPage(reply);
     const wanted = (request.params as { readonly '*'?: string })['*'] ?? '';
     const file = files.get(wanted);
     // HTML in place of a script would be the stranger failure: the tab is older than this release and has to load anew.
@@ -70,7 +70,7 @@ export function serveConsole(server: HttpServer, options: ConsoleOptions): void 
   };
   const method = ['GET', 'HEAD'];
   const onRequest = server.admitFile;
-  const toConsole = async (_request: Request, reply: Answer): Promise<Answer> =>
+  const toConsole = async (_request: Request, reply: Reply): Promise<Reply> =>
     reply.headers(guards).redirect('/console/', 302);
   server.fastify.route({ method, url: '/console/*', onRequest, handler: answer });
   server.fastify.route({ method, url: '/console', onRequest, handler: toConsole });
@@ -114,7 +114,7 @@ function cacheControlOf(name: string): string {
   return 'no-cache';
 }
 
-async function send(file: ConsoleFile, request: Request, reply: Answer): Promise<Answer> {
+async function send(file: ConsoleFile, request: Request, reply: Reply): Promise<Reply> {
   reply.headers(file.headers);
   const known = (request.headers['if-none-match'] ?? '').split(',').map((each) => each.trim());
   if (known.includes(file.headers['etag'] ?? '') || known.includes('*')) return reply.code(304).send();
@@ -142,7 +142,7 @@ export function acceptedEncodings(header: string): ReadonlySet<string> {
  * What the browser holds the console to, whatever gets into it: scripts and styles are files of ours and nothing else, calls
  * go to this api and to the gateway, and no other site frames it or is told where people come from.
  */
-function guardHeaders({ inferenceUrl, https }: ConsoleOptions): Readonly<Record<string, string>> {
+function securityHeaders({ inferenceUrl, https }: ConsoleOptions): Readonly<Record<string, string>> {
   const connect = ["'self'", ...(inferenceUrl === null ? [] : [new URL(inferenceUrl).origin])];
   const policy = {
     'default-src': "'none'",
@@ -171,7 +171,7 @@ function guardHeaders({ inferenceUrl, https }: ConsoleOptions): Readonly<Record<
   };
 }
 
-const notBuilt = `<!doctype html>
+const notBuiltPage = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
@@ -181,6 +181,6 @@ const notBuilt = `<!doctype html>
 </html>
 `;
 
-async function sayHowToBuild(reply: Answer): Promise<Answer> {
-  return reply.code(503).header('content-type', 'text/html; charset=utf-8').send(notBuilt);
+async function sendNotBuiltPage(reply: Reply): Promise<Reply> {
+  return reply.code(503).header('content-type', 'text/html; charset=utf-8').send(notBuiltPage);
 }

@@ -5,10 +5,10 @@ import {
   createOrganisation,
   ensureUser,
   grantPlatformRole,
-  issueFullKey,
+  issueUnrestrictedKey,
   keyChangeSubject,
   markSupplier,
-  systemCause,
+  systemAuditContext,
   type KeyMode,
   type Organisation,
 } from '@millrace/core/identity';
@@ -35,7 +35,7 @@ import {
   type TestSmtp,
 } from '@millrace/testing';
 import { createApi, type Api } from './app.ts';
-import { givePassword, signInAs, startFixturePeople, type SignedIn } from './people.fixture.ts';
+import { setUserPassword, signInAs, startFixtureSignIn, type SignedIn } from './people.fixture.ts';
 
 /** The control plane in the test's own process, on real engines, with a database of its own. For tests only. */
 export interface ApiFixture {
@@ -53,7 +53,7 @@ export interface ApiFixture {
   givePassword(userId: string, password: string): Promise<void>;
   /** Everything logged so far. */
   readonly logs: () => string;
-  call(request: CallRequest): Promise<CallAnswer>;
+  call(request: CallRequest): Promise<CallResponse>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -65,7 +65,7 @@ export interface CallRequest {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export interface CallAnswer {
+export interface CallResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | number | undefined>>;
   readonly text: string;
@@ -104,7 +104,7 @@ export async function startApiFixture(
   const stripe = await startStripeDouble();
   const ids = createIdSource({ clock, cell: 1 });
   const { withMail = false, signUp = withMail ? 'open' : 'closed' } = options;
-  const people = await startFixturePeople(
+  const people = await startFixtureSignIn(
     { db, clock, ids, log },
     { withMail, signUp, oidc: options.oidc ?? [] },
   );
@@ -146,7 +146,7 @@ export async function startApiFixture(
     stripe,
     smtp: people.smtp,
     signInAs: (userId) => signInAs(db, userId),
-    givePassword: (userId, password) => givePassword(db, userId, password),
+    givePassword: (userId, password) => setUserPassword(db, userId, password),
     logs: () => logged,
     call: (request) => callInProcess(api, request),
     [Symbol.asyncDispose]: async () => {
@@ -158,7 +158,7 @@ export async function startApiFixture(
   };
 }
 
-async function callInProcess(api: Api, request: CallRequest): Promise<CallAnswer> {
+async function callInProcess(api: Api, request: CallRequest): Promise<CallResponse> {
   const answer = await api.server.fastify.inject({
     method: request.method,
     url: request.path,
@@ -204,7 +204,7 @@ export async function seedOrganisation(
     readonly supplies?: boolean;
   } = {},
 ): Promise<SeededOrganisation> {
-  const cause = systemCause('test', 'live');
+  const cause = systemAuditContext('test', 'live');
   const id = uniqueId();
   const owner = { email: `owner-${id}@example.com`, name: 'Owner' };
   const readCommitted = 'read committed' as const;
@@ -212,7 +212,7 @@ export async function seedOrganisation(
   const issue = (organisation: Organisation, email: string, mode: KeyMode): Promise<SeededKey> =>
     db.transaction({ name: 'seed key', isolation: readCommitted }, async (tx) => {
       const user = await ensureUser(tx, { email });
-      const { key, text } = await issueFullKey(tx, cause, {
+      const { key, text } = await issueUnrestrictedKey(tx, cause, {
         orgId: organisation.id,
         user,
         mode,

@@ -1,6 +1,6 @@
 import { place } from '@millrace/core/fleet';
 import type { NodeId, OrgId } from '@millrace/platform/ids';
-import { plantFleet, testIds, uniqueId } from '@millrace/testing';
+import { insertFleet, testIds, uniqueId } from '@millrace/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { seedOrganisation, startApiFixture, type ApiFixture, type SeededOrganisation } from './fixture.ts';
 
@@ -24,7 +24,7 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   region = `r-${uniqueId()}`;
-  ({ clusterId, nodeIds } = await plantFleet(fixture.db, { nodes: 2, region }));
+  ({ clusterId, nodeIds } = await insertFleet(fixture.db, { nodes: 2, region }));
 });
 
 type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
@@ -184,7 +184,7 @@ describe('clusters', () => {
     expect([refused.status, refused.json.reason]).toEqual([409, 'CLUSTER_HAS_WORK']);
     expect((await call('GET', `nodes/${nodeAt(0)}`)).json.status).toBe('node_ready');
 
-    const empty = await plantFleet(fixture.db, { nodes: 3, region });
+    const empty = await insertFleet(fixture.db, { nodes: 3, region });
     expect((await call('DELETE', `clusters/${empty.clusterId}`)).status).toBe(204);
     const gone = await call('GET', `nodes?clusterId=${empty.clusterId}&status=node_removed`);
     expect(gone.json.items).toHaveLength(3);

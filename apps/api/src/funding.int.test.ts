@@ -1,5 +1,5 @@
-import { noteDeposit } from '@millrace/core/billing';
-import { applyLedger, requireDone } from '@millrace/core/ledger';
+import { recordDeposit } from '@millrace/core/billing';
+import { applyLedger, requireLedgerSuccess } from '@millrace/core/ledger';
 import type { Mode } from '@millrace/platform/envelope';
 import type { NanoUsd } from '@millrace/platform/money';
 import { uniqueId } from '@millrace/testing';
@@ -31,11 +31,11 @@ const pay = (
     const { id = uniqueId(), mode = 'live' } = options;
     const orgId = ours.organisation.id;
     const cause = { kind: 'payment', id };
-    await noteDeposit(tx, orgId, mode, { amount, cause });
+    await recordDeposit(tx, orgId, mode, { amount, cause });
     const from = [{ account: { kind: 'payments_clearing' }, amount }] as const;
     const command = { do: 'credit', kind: 'top_up', orgId, mode, cause, step: 'paid', amount, from } as const;
     const [result] = await applyLedger(tx, [{ ...command, description: 'A payment' }]);
-    requireDone(result);
+    requireLedgerSuccess(result);
     if (options.dies === true) throw new Error('died before the commit');
   });
 

@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { plantMarketplaceProvider, plantSupplier } from '@millrace/testing';
+import { insertMarketplaceProvider, insertSupplier } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { seedOrganisation, startApiFixture, type ApiFixture, type SeededOrganisation } from './fixture.ts';
 
@@ -9,8 +9,8 @@ let operator: SeededOrganisation;
 beforeAll(async () => {
   fixture = await startApiFixture();
   operator = await seedOrganisation(fixture.db, { platformRole: 'operator', supplies: true });
-  await plantSupplier(fixture.db, { orgId: operator.organisation.id });
-  await plantMarketplaceProvider(fixture.db);
+  await insertSupplier(fixture.db, { orgId: operator.organisation.id });
+  await insertMarketplaceProvider(fixture.db);
 });
 afterAll(async () => {
   await fixture[Symbol.asyncDispose]();

@@ -3,7 +3,7 @@ import type { SignIn } from '@millrace/platform/auth';
 import type { HttpServer } from '@millrace/platform/http';
 
 /** What an installation says of itself to whoever opens it, signed in or not. */
-export interface InstallationFacts {
+export interface InstallationInfo {
   readonly name: string;
   readonly publicUrl: string | null;
   readonly inferenceUrl: string | null;
@@ -17,7 +17,7 @@ export interface InstallationFacts {
 export function serveInstallation(
   server: HttpServer,
   operations: Contract['operations'],
-  { signIn, ...facts }: InstallationFacts,
+  { signIn, ...facts }: InstallationInfo,
 ): void {
   const answer = {
     ...facts,

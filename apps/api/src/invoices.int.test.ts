@@ -1,5 +1,5 @@
 import { runAudit } from '@millrace/core/auditor';
-import { plantAuditReport, plantInvoice, testIds, uniqueId } from '@millrace/testing';
+import { insertAuditReport, insertInvoice, testIds, uniqueId } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { seedOrganisation, startApiFixture, type ApiFixture, type SeededOrganisation } from './fixture.ts';
 import { apply, usd } from './money.fixture.ts';
@@ -30,7 +30,7 @@ async function testKey(): Promise<string> {
 describe('invoices', () => {
   it('are listed newest first and read with their lines, as JSON and as PDF', async () => {
     const orgId = acme.organisation.id;
-    const [first, second] = [await plantInvoice(fixture.db, orgId), await plantInvoice(fixture.db, orgId)];
+    const [first, second] = [await insertInvoice(fixture.db, orgId), await insertInvoice(fixture.db, orgId)];
     const list = await get('/v2/customer/invoices?limit=1');
     expect(list.json.items).toMatchObject([{ id: second, status: 'final', totalNanoUsd: '1000000000' }]);
     const next = await get(`/v2/customer/invoices?limit=1&cursor=${list.json.nextCursor}`);
@@ -51,7 +51,7 @@ describe('invoices', () => {
   });
 
   it('are not there for test keys, nor for anybody else', async () => {
-    const id = await plantInvoice(fixture.db, acme.organisation.id);
+    const id = await insertInvoice(fixture.db, acme.organisation.id);
     const key = await testKey();
     expect((await get('/v2/customer/invoices', key)).json.items).toEqual([]);
     for (const path of [`/v2/customer/invoices/${id}`, `/v2/customer/invoices/${id}/pdf`]) {
@@ -96,7 +96,7 @@ describe('the cost export', () => {
 describe('audits', () => {
   it('are listed and read by operators with what they found and what to do about it', async () => {
     const { key } = operator.owner;
-    const planted = await plantAuditReport(fixture.db, acme.organisation.id);
+    const planted = await insertAuditReport(fixture.db, acme.organisation.id);
     const read = await get(`/v2/admin/audit-reports/${planted}`, key);
     expect(read.json).toMatchObject({
       id: planted,

@@ -1,6 +1,6 @@
 import { gunzipSync } from 'node:zlib';
 import { systemClock } from '@millrace/platform/clock';
-import { createTenant, plantSupplierMachine, recordStatements } from '@millrace/testing';
+import { createTenant, insertSupplierMachine, recordStatements } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startApiFixture, type ApiFixture } from './fixture.ts';
 
@@ -9,7 +9,7 @@ beforeAll(async () => {
   fixture = await startApiFixture();
   const { orgId } = await createTenant(fixture.db);
   for (const region of ['us-east', 'us-east', 'eu-1']) {
-    await plantSupplierMachine(fixture.db, { orgId, region, gpusPerNode: 2 });
+    await insertSupplierMachine(fixture.db, { orgId, region, gpusPerNode: 2 });
   }
 });
 afterAll(() => fixture[Symbol.asyncDispose]());
@@ -78,7 +78,7 @@ describe('POST /v1/marketplace', () => {
       ]);
       expect(again.headers.etag).toBe(etag);
       const { orgId } = await createTenant(fixture.db);
-      await plantSupplierMachine(fixture.db, { orgId, region: 'us-west' });
+      await insertSupplierMachine(fixture.db, { orgId, region: 'us-west' });
       await look();
       const changed = await askPacked(body, { 'if-none-match': etag });
       expect(changed.status).toBe(200);

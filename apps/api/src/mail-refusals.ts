@@ -1,4 +1,4 @@
-import { allowMail, isMailRefused, refuseMail } from '@millrace/core/notices';
+import { resubscribe, isUnsubscribed, unsubscribe } from '@millrace/core/notices';
 import type { SignIn } from '@millrace/platform/auth';
 import type { Db } from '@millrace/platform/db';
 import { Fault } from '@millrace/platform/fault';
@@ -15,7 +15,7 @@ const path = '/mail/invitations';
 const BODY_BYTES = 4_096;
 const isolation = 'read committed';
 
-export function refuseLinkOf({ settings, mailRefusals }: SignIn): (email: string) => string {
+export function optOutLink({ settings, mailRefusals }: SignIn): (email: string) => string {
   return (email) => {
     const link = new URL(path, settings.publicUrl);
     link.searchParams.set('mailbox', email);
@@ -24,7 +24,7 @@ export function refuseLinkOf({ settings, mailRefusals }: SignIn): (email: string
   };
 }
 
-export function serveMailRefusals(
+export function serveEmailOptOut(
   server: HttpServer,
   { db, signIn }: { readonly db: Db; readonly signIn: SignIn },
 ): void {
@@ -42,15 +42,15 @@ export function serveMailRefusals(
     ignoreBodies(server, scope);
     scope.get(path, { onRequest }, async (request, reply) => {
       const email = provenMailbox(request);
-      return show(reply, { email, link: request.url, isRefused: await isMailRefused(db, email) });
+      return renderPage(reply, { email, link: request.url, isRefused: await isUnsubscribed(db, email) });
     });
     scope.post(path, { onRequest }, async (request, reply) => {
       const email = provenMailbox(request);
       const isRefused = (request.query as Record<string, unknown>)['allow'] === undefined;
       await db.transaction({ name: 'refuse invitation mail', isolation }, (tx) =>
-        isRefused ? refuseMail(tx, email) : allowMail(tx, email),
+        isRefused ? unsubscribe(tx, email) : resubscribe(tx, email),
       );
-      return show(reply, { email, link: request.url, isRefused });
+      return renderPage(reply, { email, link: request.url, isRefused });
     });
   });
 }
@@ -67,7 +67,7 @@ function ignoreBodies(server: HttpServer, scope: FastifyInstance): void {
   });
 }
 
-function show(
+function renderPage(
   reply: FastifyReply,
   state: { readonly email: string; readonly link: string; readonly isRefused: boolean },
 ): FastifyReply {

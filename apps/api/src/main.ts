@@ -2,7 +2,7 @@ import { createContract, defaultProviders } from '@millrace/contract';
 import { eventChannels } from '@millrace/core/events';
 import { keyChangeSubject } from '@millrace/core/identity';
 import { stripeGatewayOf } from '@millrace/core/payments';
-import { askForRecall } from '@millrace/core/pots';
+import { createRecallRequester } from '@millrace/core/pots';
 import { consoleSubject } from '@millrace/core/rentals';
 import { systemClock } from '@millrace/platform/clock';
 import { ConfigError } from '@millrace/platform/config';
@@ -12,7 +12,7 @@ import { createIdSource } from '@millrace/platform/ids';
 import { createLifecycle, installSignalHandlers } from '@millrace/platform/lifecycle';
 import { createLimiter } from '@millrace/platform/limiter';
 import { createLogger } from '@millrace/platform/log';
-import { secondsToMs, share } from '@millrace/platform/money';
+import { secondsToMs, ratio } from '@millrace/platform/money';
 import { connectNatsInBackground } from '@millrace/platform/nats';
 import { createSealer } from '@millrace/platform/secrets';
 import { startTelemetry } from '@millrace/platform/telemetry';
@@ -20,7 +20,7 @@ import { connectValkey } from '@millrace/platform/valkey';
 import { createApi } from './app.ts';
 import { loadApiConfig, type ApiConfig } from './config.ts';
 import { consoleFolder, type ConsoleOptions } from './console.ts';
-import { signInOf } from './people.ts';
+import { createSignInFromConfig } from './people.ts';
 
 /** Exit codes that supervisors know: wrong settings are not cured by starting again. */
 const EXIT_CONFIG = 78;
@@ -41,7 +41,7 @@ async function start(config: ApiConfig): Promise<void> {
     version: VERSION,
     cell,
     prometheusPort: config.telemetry.prometheusPort,
-    sampleRatio: share(config.telemetry.samplePercent, 100),
+    sampleRatio: ratio(config.telemetry.samplePercent, 100),
     ...(config.telemetry.otlpUrl === undefined ? {} : { otlpUrl: config.telemetry.otlpUrl }),
   });
   const lifecycle = createLifecycle({ clock, log, drainDeadlineMs: config.drain.ms });
@@ -81,7 +81,7 @@ async function start(config: ApiConfig): Promise<void> {
     sealer: createSealer({ keys: config.secrets.sealingKeys, activeId: config.secrets.activeSealingKey }),
     keyChangeSubject: keyChangeSubject(config.nats.prefix),
     consoleSubject: consoleSubject(config.nats.prefix, cell),
-    recallMoney: askForRecall(nats, {
+    recallMoney: createRecallRequester(nats, {
       prefix: config.nats.prefix,
       homeCell: cell,
       timeoutMs: RECALL_TIMEOUT_MS,
@@ -98,7 +98,7 @@ async function start(config: ApiConfig): Promise<void> {
     openCatalog: config.catalog.open,
     publicUrl: config.http.publicUrl,
     inferenceUrl: config.auth.inferenceUrl,
-    signIn: await signInOf(config, { db, clock, ids, log }),
+    signIn: await createSignInFromConfig(config, { db, clock, ids, log }),
     version: VERSION,
     invoiceIssuer: config.invoices.issuer,
     stripe: await stripeGatewayOf(config.stripe),

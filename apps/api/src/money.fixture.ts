@@ -1,9 +1,9 @@
-import { applyLedger, requireDone, type LedgerCommand } from '@millrace/core/ledger';
+import { applyLedger, requireLedgerSuccess, type LedgerCommand } from '@millrace/core/ledger';
 import type { Tx } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
 import type { BatchId, KeyId, OrgId, RequestId, TransferId } from '@millrace/platform/ids';
 import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
-import { plantRequest, testIds, uniqueId } from '@millrace/testing';
+import { insertRequest, testIds, uniqueId } from '@millrace/testing';
 import type { ApiFixture } from './fixture.ts';
 
 /** Money as other features would move it. For tests only. */
@@ -24,7 +24,7 @@ export function inTransaction<T>(fixture: Pick<ApiFixture, 'db'>, work: (tx: Tx)
 
 export async function apply(fixture: Pick<ApiFixture, 'db'>, command: LedgerCommand): Promise<TransferId> {
   const [result] = await inTransaction(fixture, (tx) => applyLedger(tx, [command]));
-  const { transferId } = requireDone(result);
+  const { transferId } = requireLedgerSuccess(result);
   if (transferId === null) throw new Error('no money moved');
   return transferId;
 }
@@ -63,7 +63,7 @@ export function credit(fixture: Pick<ApiFixture, 'db'>, orgId: OrgId, wish: Char
 }
 
 /** Requests that one ledger line charged, as the sink would have recorded them. Answers their ids; the first names the batch. */
-export async function plantBatch(
+export async function insertBatch(
   db: ApiFixture['db'],
   orgId: OrgId,
   costs: readonly bigint[],
@@ -75,10 +75,10 @@ export async function plantBatch(
   await credit({ db }, orgId, { amount });
   const transferId = await charge({ db }, orgId, { amount, cause: { kind: 'inference', id: first } });
   for (const [index, id] of ids.entries()) {
-    await plantRequest(db, { orgId, id, cost: costs[index] ?? 0n, transferId });
+    await insertRequest(db, { orgId, id, cost: costs[index] ?? 0n, transferId });
   }
   return ids;
 }
 
-export const batchNamed = (firstRequest: RequestId): BatchId =>
+export const batchIdOf = (firstRequest: RequestId): BatchId =>
   firstRequest.replace('req_', 'bat_') as BatchId;

@@ -1,4 +1,4 @@
-import { plantFleet, uniqueId } from '@millrace/testing';
+import { insertFleet, uniqueId } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { seedOrganisation, startApiFixture, type ApiFixture, type SeededOrganisation } from './fixture.ts';
 
@@ -15,12 +15,12 @@ beforeAll(async () => {
   theirs = await seedOrganisation(fixture.db);
   testKey = (await ours.ownerKey('test')).key;
   const { db } = fixture;
-  await plantFleet(db, { nodes: 2 });
-  await plantFleet(db, { nodes: 3, offer: 'bare-metal', connectionType: 'infiniband', fabricSize: 2 });
-  await plantFleet(db, { nodes: 1, region: 'eu-west-1', gpuType: 'h200' });
-  await plantFleet(db, { nodes: 1, region: 'jp-east-1', gpuType: 'b200' });
-  await plantFleet(db, { nodes: 1, offer: 'marketplace', gpuType: 'h200' });
-  await plantFleet(db, { nodes: 1, mode: 'test' });
+  await insertFleet(db, { nodes: 2 });
+  await insertFleet(db, { nodes: 3, offer: 'bare-metal', connectionType: 'infiniband', fabricSize: 2 });
+  await insertFleet(db, { nodes: 1, region: 'eu-west-1', gpuType: 'h200' });
+  await insertFleet(db, { nodes: 1, region: 'jp-east-1', gpuType: 'b200' });
+  await insertFleet(db, { nodes: 1, offer: 'marketplace', gpuType: 'h200' });
+  await insertFleet(db, { nodes: 1, mode: 'test' });
   for (const machineType of ['virtual-machine', 'bare-metal']) {
     await price({ gpuType: 'h100', machineType }, '2000000001');
   }

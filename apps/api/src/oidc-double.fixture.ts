@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { KEEP_ALIVE_MS } from '@millrace/testing';
 
 /** A double of an OpenID Connect provider: real tokens, signed with a real key, and nobody who types a password. */
-export interface OidcDouble extends AsyncDisposable {
+export interface FakeOidcProvider extends AsyncDisposable {
   readonly discoveryUrl: string;
   /** What a browser is sent back with once this person has signed in there. */
   signIn(
@@ -21,7 +21,7 @@ export interface OidcDouble extends AsyncDisposable {
   forge(isForging: boolean): void;
 }
 
-export async function startOidcDouble(clientId: string): Promise<OidcDouble> {
+export async function startFakeOidcProvider(clientId: string): Promise<FakeOidcProvider> {
   const own = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const foreign = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const jwk = { ...own.publicKey.export({ format: 'jwk' }), kid: 'k1', alg: 'RS256', use: 'sig' };

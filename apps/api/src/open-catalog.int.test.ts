@@ -1,4 +1,4 @@
-import { plantFleet, uniqueId } from '@millrace/testing';
+import { insertFleet, uniqueId } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { seedOrganisation, startApiFixture, type ApiFixture, type SeededOrganisation } from './fixture.ts';
 
@@ -10,8 +10,8 @@ beforeAll(async () => {
   fixture = await startApiFixture();
   operator = await seedOrganisation(fixture.db, { platformRole: 'operator' });
   contractor = await seedOrganisation(fixture.db);
-  await plantFleet(fixture.db, { nodes: 2 });
-  await plantFleet(fixture.db, { nodes: 1, mode: 'test' });
+  await insertFleet(fixture.db, { nodes: 2 });
+  await insertFleet(fixture.db, { nodes: 1, mode: 'test' });
   await price({ kind: 'gpu', region: null, gpuType: 'h100', machineType: 'virtual-machine' }, 'gpu_hour', {
     priceNanoUsd: '2000000001',
   });

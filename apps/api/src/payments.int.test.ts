@@ -4,7 +4,7 @@ import {
   seedOrganisation,
   startApiFixture,
   type ApiFixture,
-  type CallAnswer,
+  type CallResponse,
   type SeededOrganisation,
 } from './fixture.ts';
 
@@ -18,10 +18,10 @@ const topUp = (
   who: SeededOrganisation,
   body: unknown = { amountCents: 2_500 },
   headers: Readonly<Record<string, string>> = {},
-): Promise<CallAnswer> =>
+): Promise<CallResponse> =>
   fixture.call({ method: 'POST', path: '/v2/customer/top-ups', key: who.owner.key, body, headers });
 
-const get = (who: SeededOrganisation, path: string): Promise<CallAnswer> =>
+const get = (who: SeededOrganisation, path: string): Promise<CallResponse> =>
   fixture.call({ method: 'GET', path, key: who.owner.key });
 
 interface Delivery {

@@ -6,7 +6,7 @@ import {
   seedOrganisation,
   startApiFixture,
   type ApiFixture,
-  type CallAnswer,
+  type CallResponse,
   type SeededOrganisation,
 } from './fixture.ts';
 import { fixturePublicUrl, sessionCookie } from './people.fixture.ts';
@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => fixture[Symbol.asyncDispose]());
 
-const outcome = ({ status, json }: CallAnswer) => [status, json?.reason ?? json?.code];
+const outcome = ({ status, json }: CallResponse) => [status, json?.reason ?? json?.code];
 const newMailbox = () => `hostile-${uniqueId()}@example.com`;
 
 describe('a page of another site', () => {
@@ -133,7 +133,7 @@ describe('guessing', () => {
   it('from one address ends after a hundred tries, over however many mailboxes', async () => {
     const address = newAddress();
     const wish = () => ({ token: uniqueId(), newPassword: 'a new password' });
-    const codes: CallAnswer[] = [];
+    const codes: CallResponse[] = [];
     const startedMs = systemClock.monotonicMs();
     // None is let through uncounted: a machine that is too busy to count says so instead, and is then asked again.
     for (let round = 0; round < 10 && !codes.some(({ status }) => status === 429); round += 1) {

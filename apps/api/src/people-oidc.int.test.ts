@@ -2,11 +2,11 @@ import { uniqueId } from '@millrace/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openBrowser, type Browser } from './browser.fixture.ts';
 import { seedOrganisation, startApiFixture, type ApiFixture } from './fixture.ts';
-import { startOidcDouble, type OidcDouble } from './oidc-double.fixture.ts';
+import { startFakeOidcProvider, type FakeOidcProvider } from './oidc-double.fixture.ts';
 
 // People who sign in with an outside provider.
 
-let double: OidcDouble;
+let double: FakeOidcProvider;
 let fixture: ApiFixture;
 const providers = () => [
   {
@@ -15,7 +15,7 @@ const providers = () => [
   },
 ];
 beforeAll(async () => {
-  double = await startOidcDouble('millrace');
+  double = await startFakeOidcProvider('millrace');
   fixture = await startApiFixture({ withMail: true, oidc: providers() });
 });
 afterAll(async () => {

@@ -4,14 +4,14 @@ import { systemClock } from '@millrace/platform/clock';
 import { testLog } from '@millrace/testing';
 import { expect, it } from 'vitest';
 import { startApiFixture } from './fixture.ts';
-import { startFixturePeople } from './people.fixture.ts';
+import { startFixtureSignIn } from './people.fixture.ts';
 
 it('expired codes are removed in batches of a bounded size, and valid ones stay', async () => {
   await using fixture = await startApiFixture();
   const { db } = fixture;
   const ids = createIdSource({ clock: systemClock, cell: 1 });
   const deps = { db, clock: systemClock, ids, log: testLog('sign-in') };
-  const { signIn, close } = await startFixturePeople(deps, { withMail: false, signUp: 'closed', oidc: [] });
+  const { signIn, close } = await startFixtureSignIn(deps, { withMail: false, signUp: 'closed', oidc: [] });
   const [valid, expired] = [new Date('2999-01-01'), new Date('2020-01-01')];
   const rows = Array.from({ length: 1_501 }, (_, n) => ({
     id: randomUUID(),

@@ -1,15 +1,15 @@
 import { uniqueId } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { letterTo, newAddress, openBrowser, pathIn, type Browser } from './browser.fixture.ts';
+import { findEmail, newAddress, openBrowser, linkPathIn, type Browser } from './browser.fixture.ts';
 import { seedOrganisation, startApiFixture, type ApiFixture } from './fixture.ts';
-import { startOidcDouble, type OidcDouble } from './oidc-double.fixture.ts';
+import { startFakeOidcProvider, type FakeOidcProvider } from './oidc-double.fixture.ts';
 
 // Ways to get into, or to stay in, an account that is somebody else's; and to learn that there is one.
 
-let double: OidcDouble;
+let double: FakeOidcProvider;
 let fixture: ApiFixture;
 beforeAll(async () => {
-  double = await startOidcDouble('millrace');
+  double = await startFakeOidcProvider('millrace');
   const { discoveryUrl } = double;
   const scopes = ['openid', 'email', 'profile'];
   const named = { id: 'example', name: 'Example', clientId: 'millrace', clientSecret: 's' };
@@ -32,7 +32,7 @@ async function signUp(email: string, chosen = password): Promise<void> {
 async function confirmed(): Promise<string> {
   const email = newMailbox();
   await signUp(email);
-  await fixture.call({ method: 'GET', path: pathIn(await letterTo(fixture, email, /Confirm/)) });
+  await fixture.call({ method: 'GET', path: linkPathIn(await findEmail(fixture, email, /Confirm/)) });
   return email;
 }
 
@@ -43,7 +43,7 @@ async function signedIn(email: string, chosen = password): Promise<Browser> {
 }
 
 async function chooseBy(email: string, newPassword: string): Promise<void> {
-  const path = pathIn(await letterTo(fixture, email, /Choose your password/));
+  const path = linkPathIn(await findEmail(fixture, email, /Choose your password/));
   const token = new URL(path, 'https://x').searchParams.get('token');
   const chosen = await openBrowser(fixture).post('/auth/reset-password', { token, newPassword });
   expect([chosen.status, chosen.text]).toEqual([200, chosen.text]);
@@ -67,9 +67,9 @@ describe('whoever named a mailbox before its owner did', () => {
   it('is out with their password as soon as somebody else signs up, also if the owner opens the first letter', async () => {
     const email = newMailbox();
     await signUp(email, 'the password of Eve');
-    const first = pathIn(await letterTo(fixture, email, /Confirm/));
+    const first = linkPathIn(await findEmail(fixture, email, /Confirm/));
     await signUp(email, 'the password of Ada');
-    await letterTo(fixture, email, /Choose your password/);
+    await findEmail(fixture, email, /Choose your password/);
     await fixture.call({ method: 'GET', path: first });
     const eve = await openBrowser(fixture).post('/auth/sign-in/email', {
       email,
@@ -106,10 +106,10 @@ describe('a password that is chosen by a letter', () => {
     await thief.get(`/auth/device?user_code=${String(json.user_code)}`);
     expect((await thief.post('/auth/device/approve', { userCode: json.user_code })).status).toBe(200);
     await openBrowser(fixture).post('/auth/request-password-reset', { email });
-    const older = pathIn(await letterTo(fixture, email, /Choose your password/));
+    const older = linkPathIn(await findEmail(fixture, email, /Choose your password/));
     await openBrowser(fixture).post('/auth/request-password-reset', { email });
     await expect
-      .poll(async () => pathIn(await letterTo(fixture, email, /Choose your password/)))
+      .poll(async () => linkPathIn(await findEmail(fixture, email, /Choose your password/)))
       .not.toBe(older);
     await chooseBy(email, 'a new password');
     const came = await openBrowser(fixture).post('/auth/device/token', {
@@ -130,9 +130,9 @@ describe('a letter that changes the mailbox', () => {
     const ada = await signedIn(email);
     const newEmail = newMailbox();
     await ada.post('/auth/change-email', { newEmail });
-    await openBrowser(fixture).get(pathIn(await letterTo(fixture, email, /Change your mailbox/)));
+    await openBrowser(fixture).get(linkPathIn(await findEmail(fixture, email, /Change your mailbox/)));
     const stranger = openBrowser(fixture);
-    const landed = await stranger.get(pathIn(await letterTo(fixture, newEmail, /Confirm/)));
+    const landed = await stranger.get(linkPathIn(await findEmail(fixture, newEmail, /Confirm/)));
     expect([landed.status, landed.headers['location']]).toEqual([302, '/console/verified']);
     expect(await isIn(stranger)).toBe(false);
     expect(await isIn(ada)).toBe(true);
@@ -146,7 +146,7 @@ describe('signing up', () => {
     const email = newMailbox();
     const wish = { name: 'Prizes at evil.example', email, password };
     await openBrowser(fixture).post('/auth/sign-up/email', wish);
-    await letterTo(fixture, email, /Confirm/);
+    await findEmail(fixture, email, /Confirm/);
     const letter = fixture.smtp?.letters.findLast(({ to }) => to.includes(email));
     expect(JSON.stringify(letter)).toContain(email);
     expect(JSON.stringify(letter)).not.toContain('evil.example');

@@ -20,21 +20,21 @@ export const fixturePublicUrl = 'https://cloud.example.com';
 const fixtureSecret = 'a secret of tests that nothing else is signed with';
 const cookieName = '__Secure-millrace.session_token';
 
-export interface FixturePeople {
+export interface FixtureSignIn {
   readonly signIn: SignIn;
   /** Where letters arrive; null unless asked for. */
   readonly smtp: TestSmtp | null;
   close(): Promise<void>;
 }
 
-export async function startFixturePeople(
+export async function startFixtureSignIn(
   deps: Omit<SignInDeps, 'mailer'>,
   options: {
     readonly withMail: boolean;
     readonly signUp: 'open' | 'closed';
     readonly oidc: readonly OidcProvider[];
   },
-): Promise<FixturePeople> {
+): Promise<FixtureSignIn> {
   const smtp = options.withMail ? await startSmtpServer() : null;
   const from = { name: 'Example Cloud', address: 'cloud@example.com' };
   const mailer = smtp === null ? null : createSmtpMailer({ url: smtp.url, from });
@@ -100,7 +100,7 @@ export async function signInAs(
   };
 }
 
-export async function givePassword(db: Db, userId: string, password: string): Promise<void> {
+export async function setUserPassword(db: Db, userId: string, password: string): Promise<void> {
   const user = parseId('usr', userId);
   if (user === null) throw new TypeError(`${userId} is no user.`);
   const hash = await passwordHash(password);

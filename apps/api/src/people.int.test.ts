@@ -1,7 +1,7 @@
 import { systemClock } from '@millrace/platform/clock';
-import { startStopwatch, uniqueId, stretchedMs } from '@millrace/testing';
+import { startStopwatch, uniqueId, scaledLimitMs } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { letterTo, newAddress, openBrowser, pathIn, totpAt, type Browser } from './browser.fixture.ts';
+import { findEmail, newAddress, openBrowser, linkPathIn, totpAt, type Browser } from './browser.fixture.ts';
 import { seedOrganisation, startApiFixture, type ApiFixture } from './fixture.ts';
 
 // People from the first letter to the last session, over HTTP, with real mail.
@@ -28,7 +28,7 @@ async function signUp(email = newMailbox(), chosen = password): Promise<string> 
 
 async function confirmed(): Promise<string> {
   const email = await signUp();
-  const path = pathIn(await letterTo(fixture, email, /Confirm/));
+  const path = linkPathIn(await findEmail(fixture, email, /Confirm/));
   const landed = await fixture.call({ method: 'GET', path });
   expect([landed.status, landed.headers['location']]).toEqual([302, '/console/verified']);
   return email;
@@ -49,7 +49,7 @@ describe('signing up', () => {
     const browser = openBrowser(fixture);
     const early = await browser.post('/auth/sign-in/email', { email, password });
     expect([early.status, early.json.code]).toEqual([403, 'EMAIL_NOT_VERIFIED']);
-    await fixture.call({ method: 'GET', path: pathIn(await letterTo(fixture, email, /Confirm/)) });
+    await fixture.call({ method: 'GET', path: linkPathIn(await findEmail(fixture, email, /Confirm/)) });
     expect((await browser.post('/auth/sign-in/email', { email, password })).status).toBe(200);
     const made = await browser.post('/v2/organisations', { name: 'Ada and friends' });
     expect(made.status).toBe(201);
@@ -93,7 +93,7 @@ describe('signing up', () => {
     });
     const shape = (text: string) => Object.keys(JSON.parse(text).user).toSorted();
     expect([again.status, shape(again.text)]).toEqual([fresh.status, shape(fresh.text)]);
-    expect(await letterTo(fixture, email, /already/)).toContain('/console/sign-in');
+    expect(await findEmail(fixture, email, /already/)).toContain('/console/sign-in');
     await signedIn(email);
     const wrong = await openBrowser(fixture).post('/auth/sign-in/email', {
       email,
@@ -110,7 +110,7 @@ describe('signing up', () => {
   it('leaves a mailbox to its owner, whoever was first to name it', async () => {
     const email = await signUp(newMailbox(), 'the password of Eve');
     await signUp(email, 'the password of Ada');
-    const path = pathIn(await letterTo(fixture, email, /Choose your password/));
+    const path = linkPathIn(await findEmail(fixture, email, /Choose your password/));
     expect(path).toMatch(/^\/console\/reset-password\?token=/);
     const token = new URL(path, 'https://x').searchParams.get('token');
     const reset = await openBrowser(fixture).post('/auth/reset-password', { token, newPassword: password });
@@ -141,7 +141,7 @@ describe('a password', () => {
     const email = await confirmed();
     const before = await signedIn(email);
     await openBrowser(fixture).post('/auth/request-password-reset', { email });
-    const path = pathIn(await letterTo(fixture, email, /Choose your password/));
+    const path = linkPathIn(await findEmail(fixture, email, /Choose your password/));
     const token = new URL(path, 'https://x').searchParams.get('token');
     const choose = () =>
       openBrowser(fixture).post('/auth/reset-password', { token, newPassword: 'a new password' });
@@ -170,10 +170,10 @@ describe('a mailbox', () => {
     const newEmail = newMailbox();
     const browser = await signedIn(email);
     expect((await browser.post('/auth/change-email', { newEmail })).status).toBe(200);
-    const leave = pathIn(await letterTo(fixture, email, /Change your mailbox/));
+    const leave = linkPathIn(await findEmail(fixture, email, /Change your mailbox/));
     expect((await browser.get(leave)).status).toBe(302);
     await signedIn(email);
-    const proof = pathIn(await letterTo(fixture, newEmail, /Confirm/));
+    const proof = linkPathIn(await findEmail(fixture, newEmail, /Confirm/));
     expect((await browser.get(proof)).status).toBe(302);
     await signedIn(newEmail);
     const old = await openBrowser(fixture).post('/auth/sign-in/email', { email, password });
@@ -364,7 +364,7 @@ describe('sessions', () => {
     });
     expect(ended.status).toBe(204);
     await expect.poll(() => isIn(elsewhere), { interval: 20 }).toBe(false);
-    expect(await stopwatch.elapsedMs()).toBeLessThan(stretchedMs(1_000));
+    expect(await stopwatch.elapsedMs()).toBeLessThan(scaledLimitMs(1_000));
     expect(await isIn(here)).toBe(true);
   });
 
@@ -382,7 +382,7 @@ describe('sessions', () => {
         headers: { cookie, 'sec-fetch-site': 'same-origin' },
       });
     await expect.poll(async () => (await again()).status).toBe(401);
-    expect(await stopwatch.elapsedMs()).toBeLessThan(stretchedMs(1_000));
+    expect(await stopwatch.elapsedMs()).toBeLessThan(scaledLimitMs(1_000));
   });
 
   it('are never taken over from before: whoever signs in gets a new one', async () => {
@@ -413,6 +413,6 @@ describe('sessions', () => {
       .execute();
     const stopwatch = startStopwatch();
     await expect.poll(async () => (await me()).json.reason).toBe('SESSION_ENDED');
-    expect(await stopwatch.elapsedMs()).toBeLessThan(stretchedMs(1_000));
+    expect(await stopwatch.elapsedMs()).toBeLessThan(scaledLimitMs(1_000));
   });
 });

@@ -3,7 +3,7 @@ import { createSmtpMailer } from '@millrace/platform/mail';
 import type { ApiConfig } from './config.ts';
 
 /** The sign-in as the settings want it; null where people do not sign in. */
-export async function signInOf(
+export async function createSignInFromConfig(
   { auth, http, mail }: Pick<ApiConfig, 'auth' | 'http' | 'mail'>,
   deps: Omit<SignInDeps, 'mailer'>,
 ): Promise<SignIn | null> {

@@ -7,7 +7,7 @@ import {
   startProcess,
   startTcpProxy,
   startStopwatch,
-  stretchedMs,
+  scaledLimitMs,
   type Stopwatch,
   testNames,
   uniqueId,
@@ -176,7 +176,7 @@ describe('a revoked key', () => {
 
     // The process that revoked it knows at once; the others by message, or else by forgetting.
     expect(lasts[0]).toBeLessThan(0);
-    expect(lasts[1]).toBeLessThan(stretchedMs(1_000));
+    expect(lasts[1]).toBeLessThan(scaledLimitMs(1_000));
   });
 });
 

@@ -1,8 +1,8 @@
 import { contract } from '@millrace/contract';
-import { plantRequest, testIds } from '@millrace/testing';
+import { insertRequest, testIds } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { seedOrganisation, startApiFixture, type ApiFixture, type SeededOrganisation } from './fixture.ts';
-import { batchNamed, plantBatch } from './money.fixture.ts';
+import { batchIdOf, insertBatch } from './money.fixture.ts';
 
 let fixture: ApiFixture;
 let acme: SeededOrganisation;
@@ -34,9 +34,9 @@ const costs = async (requestIds: readonly string[], key = acme.owner.key) => {
 describe('the cost of requests', () => {
   it('is told for the own ones, in the order asked, each once, and for nothing else', async () => {
     const [first, second, foreign] = await Promise.all([
-      plantRequest(fixture.db, { orgId: acme.organisation.id, cost: 1n }),
-      plantRequest(fixture.db, { orgId: acme.organisation.id, cost: 9_007_199_254_740_991n }),
-      plantRequest(fixture.db, { orgId: other.organisation.id }),
+      insertRequest(fixture.db, { orgId: acme.organisation.id, cost: 1n }),
+      insertRequest(fixture.db, { orgId: acme.organisation.id, cost: 9_007_199_254_740_991n }),
+      insertRequest(fixture.db, { orgId: other.organisation.id }),
     ]);
     const asked = [second, foreign, testIds.next('req'), 'nonsense', first.toLowerCase(), '', first, second];
     expect(await costs(asked)).toEqual({
@@ -58,8 +58,8 @@ describe('the cost of requests', () => {
   });
 
   it('of test requests is told to test keys alone, and is nothing', async () => {
-    const test = await plantRequest(fixture.db, { orgId: acme.organisation.id, mode: 'test' });
-    const live = await plantRequest(fixture.db, { orgId: acme.organisation.id });
+    const test = await insertRequest(fixture.db, { orgId: acme.organisation.id, mode: 'test' });
+    const live = await insertRequest(fixture.db, { orgId: acme.organisation.id });
     const { key } = await acme.ownerKey('test');
     expect(await costs([test, live], key)).toMatchObject({ requests: [{ requestId: test, costNanoUsd: 0 }] });
     expect(await costs([test, live])).toMatchObject({ requests: [{ requestId: live, costNanoUsd: 1_234 }] });
@@ -71,7 +71,7 @@ describe('a single request', () => {
     fixture.call({ method: 'GET', path: getRequestUsage.path.replace('{requestId}', id), key });
 
   it('is shown to its owner whole', async () => {
-    const id = await plantRequest(fixture.db, { orgId: acme.organisation.id });
+    const id = await insertRequest(fixture.db, { orgId: acme.organisation.id });
     const answer = await read(id, acme.owner.key);
     expect(answer.status).toBe(200);
     expect(answer.json).toEqual({
@@ -102,7 +102,7 @@ describe('a single request', () => {
   });
 
   it('that is foreign answers as one that never was', async () => {
-    const foreign = await plantRequest(fixture.db, { orgId: other.organisation.id });
+    const foreign = await insertRequest(fixture.db, { orgId: other.organisation.id });
     const [one, none] = [
       await read(foreign, acme.owner.key),
       await read(testIds.next('req'), acme.owner.key),
@@ -126,7 +126,7 @@ describe('a ledger line of inference', () => {
   };
 
   it('names a batch, which lists the requests of the line in pages that sum to it', async () => {
-    const charged = await plantBatch(fixture.db, acme.organisation.id, [61_900n, 77_777n, 89_123n]);
+    const charged = await insertBatch(fixture.db, acme.organisation.id, [61_900n, 77_777n, 89_123n]);
     const [line] = await lines();
     expect(line).toMatchObject({ amountNanoUsd: '-228800', cause: { kind: 'inference' } });
     const batch = line?.cause.id ?? '';
@@ -145,9 +145,9 @@ describe('a ledger line of inference', () => {
   });
 
   it('of another organisation answers as one that never was', async () => {
-    const [first = testIds.next('req')] = await plantBatch(fixture.db, other.organisation.id, [5n]);
+    const [first = testIds.next('req')] = await insertBatch(fixture.db, other.organisation.id, [5n]);
     const [foreign, absent] = [
-      await open(batchNamed(first), acme.owner.key),
+      await open(batchIdOf(first), acme.owner.key),
       await open(testIds.next('bat'), acme.owner.key),
     ];
     expect([foreign.status, absent.status]).toEqual([404, 404]);

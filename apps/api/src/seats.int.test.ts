@@ -1,6 +1,6 @@
 import { mintKey } from '@millrace/core/identity';
 import { fromUuid, parseId, toUuid } from '@millrace/platform/ids';
-import { startStopwatch, testIds, uniqueId, stretchedMs } from '@millrace/testing';
+import { startStopwatch, testIds, uniqueId, scaledLimitMs } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { seedOrganisation, startApiFixture, type ApiFixture, type SeededOrganisation } from './fixture.ts';
 import type { SignedIn } from './people.fixture.ts';
@@ -138,7 +138,7 @@ describe('within a second', () => {
   const within = async (answerOf: () => Promise<unknown>, answer: unknown) => {
     const stopwatch = startStopwatch();
     await expect.poll(answerOf, { interval: 20 }).toBe(answer);
-    expect(await stopwatch.elapsedMs()).toBeLessThan(stretchedMs(1_000));
+    expect(await stopwatch.elapsedMs()).toBeLessThan(scaledLimitMs(1_000));
   };
 
   it('a removed member is refused, and one who comes back has another seat', async () => {

@@ -1,7 +1,7 @@
 import { changeMeters, openMeters } from '@millrace/core/metering';
 import { supplierRate } from '@millrace/core/suppliers';
 import { ppm } from '@millrace/platform/money';
-import { plantStatement, plantSupplier, testIds, uniqueId } from '@millrace/testing';
+import { insertStatement, insertSupplier, testIds, uniqueId } from '@millrace/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { seedOrganisation, startApiFixture, type ApiFixture, type SeededOrganisation } from './fixture.ts';
 import { apply, inTransaction, usd } from './money.fixture.ts';
@@ -21,7 +21,7 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   supplier = await seedOrganisation(fixture.db, { supplies: true });
-  await plantSupplier(fixture.db, { orgId: supplier.organisation.id });
+  await insertSupplier(fixture.db, { orgId: supplier.organisation.id });
 });
 
 const HOUR_MS = 3_600_000;
@@ -145,9 +145,9 @@ describe('a supplier', () => {
   });
 
   it('reads its statements and no others', async () => {
-    const own = await plantStatement(fixture.db, supplier.organisation.id);
+    const own = await insertStatement(fixture.db, supplier.organisation.id);
     const other = await seedOrganisation(fixture.db, { supplies: true });
-    const foreign = await plantStatement(fixture.db, other.organisation.id);
+    const foreign = await insertStatement(fixture.db, other.organisation.id);
     const listed = await read('statements');
     expect(listed.json.items).toMatchObject([{ id: own, netNanoUsd: '0' }]);
     expect((await read(`statements/${own}`)).json).toMatchObject({ id: own, lines: [] });

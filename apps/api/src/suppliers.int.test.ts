@@ -2,9 +2,9 @@ import { place } from '@millrace/core/fleet';
 import { readListedMachines } from '@millrace/core/suppliers';
 import type { NodeId } from '@millrace/platform/ids';
 import {
-  plantMarketplaceProvider,
-  plantSupplier,
-  plantSupplierMachine,
+  insertMarketplaceProvider,
+  insertSupplier,
+  insertSupplierMachine,
   testIds,
   uniqueId,
   type SupplierMachineOptions,
@@ -19,7 +19,7 @@ let supplier: SeededOrganisation;
 beforeAll(async () => {
   fixture = await startApiFixture();
   operator = await seedOrganisation(fixture.db, { platformRole: 'operator' });
-  await plantMarketplaceProvider(fixture.db);
+  await insertMarketplaceProvider(fixture.db);
 });
 afterAll(async () => {
   await fixture[Symbol.asyncDispose]();
@@ -47,7 +47,7 @@ const rule = (method: Method, path: string, body?: unknown) =>
 const said = (answer: { status: number; json: { reason?: string } }) => [answer.status, answer.json.reason];
 
 const machine = async (fields: Partial<SupplierMachineOptions> = {}): Promise<NodeId> =>
-  (await plantSupplierMachine(fixture.db, { orgId: supplier.organisation.id, ...fields })).nodeId;
+  (await insertSupplierMachine(fixture.db, { orgId: supplier.organisation.id, ...fields })).nodeId;
 
 async function rentOn(nodeId: NodeId): Promise<void> {
   const tenant = await seedOrganisation(fixture.db);
@@ -137,7 +137,7 @@ describe('becoming a supplier', () => {
   });
 
   it('is listed for operators by status, and each act is in the log with its reason', async () => {
-    const id = await plantSupplier(fixture.db, { orgId: supplier.organisation.id });
+    const id = await insertSupplier(fixture.db, { orgId: supplier.organisation.id });
     await rule('POST', `suppliers/${id}/reject`, { reason: 'late with everything' });
     const ids: string[] = [];
     for (let cursor: string | null = ''; cursor !== null;) {
@@ -152,7 +152,7 @@ describe('becoming a supplier', () => {
   });
 
   it('has a fee that is exact, or is refused', async () => {
-    const id = await plantSupplier(fixture.db, { orgId: supplier.organisation.id });
+    const id = await insertSupplier(fixture.db, { orgId: supplier.organisation.id });
     const approve = (feePercentage: number) =>
       rule('POST', `suppliers/${id}/approve`, { reason: 'a better deal', feePercentage });
     expect((await approve(0.0001)).json.feePercentage).toBe(0.0001);
@@ -165,7 +165,7 @@ describe('join tokens', () => {
   const wish = { clusterName: 'alpine', region: 'us-central-1', maxMachines: 2, ttlSeconds: 60 };
 
   beforeEach(async () => {
-    await plantSupplier(fixture.db, { orgId: supplier.organisation.id });
+    await insertSupplier(fixture.db, { orgId: supplier.organisation.id });
   });
 
   it('are shown once, and neither a replay, a list nor a log shows them again', async () => {
@@ -211,7 +211,7 @@ describe('join tokens', () => {
     expect(new Set(made.filter(({ status }) => status !== 201).map(({ json }) => json.reason))).toEqual(
       new Set(['JOIN_TOKEN_LIMIT_REACHED']),
     );
-    await plantSupplier(fixture.db, { orgId: supplier.organisation.id, status: 'suspended' });
+    await insertSupplier(fixture.db, { orgId: supplier.organisation.id, status: 'suspended' });
     expect(said(await ask('POST', 'join-tokens', { body: wish }))).toEqual([403, 'SUPPLIER_NOT_APPROVED']);
   });
 });
@@ -219,7 +219,7 @@ describe('join tokens', () => {
 describe('machines', () => {
   it('are their supplier’s alone: nobody else’s are listed, read or changed', async () => {
     const stranger = await seedOrganisation(fixture.db, { supplies: true });
-    const theirs = await plantSupplierMachine(fixture.db, { orgId: stranger.organisation.id });
+    const theirs = await insertSupplierMachine(fixture.db, { orgId: stranger.organisation.id });
     const own = [await machine(), await machine()];
     const page = await ask('GET', 'machines?limit=1');
     expect(page.json.items).toHaveLength(1);
@@ -288,7 +288,7 @@ describe('machines', () => {
 
   it('of a suspended supplier are taken off, drained and withdrawn, and never put on', async () => {
     const id = await machine();
-    await plantSupplier(fixture.db, { orgId: supplier.organisation.id, status: 'suspended' });
+    await insertSupplier(fixture.db, { orgId: supplier.organisation.id, status: 'suspended' });
     const offer = (body: object) => ask('PATCH', `machines/${id}`, { body });
     expect((await ask('GET', `machines/${id}`)).json).toMatchObject({ shown: false, listed: true });
     expect(said(await offer({ listed: true }))).toEqual([403, 'SUPPLIER_NOT_APPROVED']);
@@ -383,7 +383,7 @@ describe('withdrawing a machine', () => {
 describe('acts on one machine at the same time', () => {
   it('are all answered, and leave it in a state that its record and the marketplace agree about', async () => {
     const id = await machine();
-    const supplierId = await plantSupplier(fixture.db, { orgId: supplier.organisation.id });
+    const supplierId = await insertSupplier(fixture.db, { orgId: supplier.organisation.id });
     const acts = [
       () => ask('PATCH', `machines/${id}`, { body: { listed: true, pricePerGpuHourNanoUsd: '2000000000' } }),
       () => ask('PATCH', `machines/${id}`, { body: { listed: false } }),

@@ -1,9 +1,9 @@
 import {
   applyStorageConfig,
   createBackendPool,
-  createConverger,
+  createVolumeReconciler,
   defaultVolumePolicy,
-  lookAtNodes,
+  checkDueNodes,
 } from '@millrace/core/volumes';
 import { systemClock } from '@millrace/platform/clock';
 import { defaultStorage } from '@millrace/platform/config';
@@ -31,8 +31,8 @@ beforeAll(async () => {
     connect: (node) => connectVolumeBackend(node, { clock, credentials: {} }),
   });
   const parts = { db, clock, log, backends, policy: defaultVolumePolicy };
-  await lookAtNodes(parts, never);
-  const converger = createConverger(parts, { atOnce: 8, atOncePerNode: 8 });
+  await checkDueNodes(parts, never);
+  const converger = createVolumeReconciler(parts, { atOnce: 8, atOncePerNode: 8 });
   work = async () => {
     await converger.step(never);
     await converger.ended();

@@ -5,7 +5,7 @@ import {
   seedOrganisation,
   startApiFixture,
   type ApiFixture,
-  type CallAnswer,
+  type CallResponse,
   type CallRequest,
   type SeededOrganisation,
 } from './fixture.ts';
@@ -28,7 +28,7 @@ const call = (
   path: string,
   body?: unknown,
   { key = acme.owner.key, idempotencyKey }: { key?: string; idempotencyKey?: string } = {},
-): Promise<CallAnswer> =>
+): Promise<CallResponse> =>
   fixture.call({
     method,
     path: `/v2/webhooks${path}`,
@@ -77,7 +77,7 @@ async function settle(id: string, status: 'succeeded' | 'failed'): Promise<void>
   expect(id).toMatch(/^whk_/);
 }
 
-const numbers = (answer: CallAnswer): number[] => answer.json.items.map(({ seq }: { seq: number }) => seq);
+const numbers = (answer: CallResponse): number[] => answer.json.items.map(({ seq }: { seq: number }) => seq);
 
 it('are created, listed, read, changed and deleted, and the secret is told once', async () => {
   const body = { url, description: ' robots ', eventTypes: ['key.created', 'key.created', 'key.revoked'] };

@@ -1,9 +1,9 @@
-import { handMadeCommands, manifestText } from './manifest.ts';
+import { handWrittenCommands, manifestText } from './manifest.ts';
 import { generatedOperations, tableText } from './operations.ts';
 
 /** The generated files of the command line, below its src/. A test compares them with those that are committed. */
 export async function generatedFiles(): Promise<Readonly<Record<string, string>>> {
-  const handMade = await handMadeCommands();
+  const handMade = await handWrittenCommands();
   const rows = generatedOperations(
     new Set(handMade.flatMap(({ command }) => command.operations)),
     new Set(handMade.map(({ command }) => command.name)),

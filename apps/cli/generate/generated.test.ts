@@ -6,7 +6,7 @@ import { adviceByReason } from '../src/frame/advice.ts';
 import type { Command } from '../src/frame/command.ts';
 import { findCommand } from '../src/frame/manifest.ts';
 import { nounGroups } from '../src/frame/nouns.ts';
-import { globalFlags, parseWords } from '../src/frame/parse.ts';
+import { globalFlags, parseArguments } from '../src/frame/parse.ts';
 import { manifest } from '../src/manifest.generated.ts';
 import { version } from '../src/version.ts';
 import { generatedFiles } from './files.ts';
@@ -132,7 +132,10 @@ it('every example can be typed', () => {
       expect(found, line).toBeDefined();
       const own = commands.find(({ name }) => name === found?.entry.name);
       if (own === undefined || line.includes('…')) continue;
-      expect(() => parseWords(own, wordsOf(typed).slice(1 + own.name.split(' ').length)), line).not.toThrow();
+      expect(
+        () => parseArguments(own, wordsOf(typed).slice(1 + own.name.split(' ').length)),
+        line,
+      ).not.toThrow();
     }
   }
 });
@@ -167,7 +170,7 @@ it('every command in a guide can be typed', async () => {
       const typed = words.slice(own?.name.split(' ').length);
       // A command that is only named, or shown in part, is no example.
       if (own === undefined || typed.length === 0 || line.includes('…') || line.includes('--help')) continue;
-      expect(() => parseWords(own, typed), `${page}: ${line}`).not.toThrow();
+      expect(() => parseArguments(own, typed), `${page}: ${line}`).not.toThrow();
     }
   }
 });

@@ -6,14 +6,14 @@ import type { Command } from '../src/frame/command.ts';
 /** The command line's source. */
 export const source = join(import.meta.dirname, '..', 'src');
 
-export interface HandMade {
+export interface HandWrittenCommand {
   readonly command: Command;
   /** Below src/, with slashes. */
   readonly path: string;
 }
 
 /** Every command that somebody wrote: one file each, named as it is typed. */
-export async function handMadeCommands(): Promise<readonly HandMade[]> {
+export async function handWrittenCommands(): Promise<readonly HandWrittenCommand[]> {
   const directory = join(source, 'commands');
   const names = await readdir(directory, { recursive: true });
   const files = names
@@ -39,14 +39,17 @@ export async function handMadeCommands(): Promise<readonly HandMade[]> {
 }
 
 /** A command that is read from the table of operations. */
-export interface Generated {
+export interface GeneratedCommandEntry {
   readonly name: string;
   readonly summary: string;
   readonly operation: string;
   readonly hidden?: true;
 }
 
-export function manifestText(handMade: readonly HandMade[], generated: readonly Generated[]): string {
+export function manifestText(
+  handMade: readonly HandWrittenCommand[],
+  generated: readonly GeneratedCommandEntry[],
+): string {
   const entries = [
     ...handMade.map(({ command, path }) => ({
       name: command.name,

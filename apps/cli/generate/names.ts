@@ -18,14 +18,14 @@ const nouns: Readonly<Record<string, string>> = {
 };
 
 /** Below admin and supplier nouns are singular without exception. */
-const nested: Readonly<Record<string, string>> = { ...nouns, models: 'model' };
+const nestedNouns: Readonly<Record<string, string>> = { ...nouns, models: 'model' };
 
 function kebab(word: string): string {
   return word.replace(/([a-z0-9])([A-Z])/g, '$1-$2').toLowerCase();
 }
 
 function nounOf(word: string, isNested: boolean): string {
-  return (isNested ? nested : nouns)[word] ?? kebab(word).replace(/s$/, '');
+  return (isNested ? nestedNouns : nouns)[word] ?? kebab(word).replace(/s$/, '');
 }
 
 /** `listDeliveries` is typed `deliveries`, `getRequest` is `request`; `list` and `get` alone stay. */
@@ -34,32 +34,32 @@ function verbOf(word: string): string {
 }
 
 /** `['admin', 'nodes', 'listTransitions']` is typed `admin node transitions`. */
-export function spokenName(path: readonly string[]): string {
+export function commandName(path: readonly string[]): string {
   const words = path.slice(0, -1).map((word, index) => nounOf(word, index > 0));
   const verb = verbOf(path.at(-1) ?? '');
   return [...words, verb].join(' ');
 }
 
 /** `pricePerGpuHourNanoUsd` is typed `--price-per-gpu-hour-usd`. */
-export function flagOf(key: string): string {
+export function flagName(key: string): string {
   return kebab(key.replaceAll('_', '-').replace(/NanoUsd$/, 'Usd'));
 }
 
 export type Namespaces = { readonly [word: string]: string | Namespaces };
 
 /** Every operation with the words that lead to it. */
-export function* wordsOf(
+export function* commandNamesByOperation(
   namespaces: Namespaces,
   path: readonly string[] = [],
 ): Generator<{ readonly operation: string; readonly path: readonly string[] }> {
   for (const [word, value] of Object.entries(namespaces)) {
     if (typeof value === 'string') yield { operation: value, path: [...path, word] };
-    else yield* wordsOf(value, [...path, word]);
+    else yield* commandNamesByOperation(value, [...path, word]);
   }
 }
 
 /** A noun with `get` as its only verb is asked for by its name alone: `supplier earnings`. */
-export function withoutLoneGet(names: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
+export function dropSoleGetVerb(names: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
   const all = [...names.values()];
   return new Map(
     [...names].map(([operation, name]) => {

@@ -2,8 +2,8 @@ import { contract, operationsOf, type Operation } from '@millrace/contract';
 import { namespaces, operations as entries } from '@millrace/sdk';
 import { z } from 'zod';
 import type { GeneratedField, GeneratedOperation, GeneratedParam } from '../src/generated/table.ts';
-import { flagOf, spokenName, withoutLoneGet, wordsOf } from './names.ts';
-import { phrases } from './phrases.ts';
+import { flagName, commandName, dropSoleGetVerb, commandNamesByOperation } from './names.ts';
+import { fieldDescriptions } from './phrases.ts';
 
 /** A schema as JSON Schema has it; of that, what is looked at here. */
 interface Schema {
@@ -75,9 +75,9 @@ function propertiesOf(
 }
 
 /** The first sentence of its description, as a phrase; without one, what we call it. */
-function phrase(key: string, description: string | undefined): string {
+function describeField(key: string, description: string | undefined): string {
   const known =
-    phrases[key] ??
+    fieldDescriptions[key] ??
     key
       .replaceAll('_', ' ')
       .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
@@ -92,10 +92,10 @@ function fieldOf(key: string, schema: Schema, root: Schema, isRequired: boolean)
   const bare = withoutNull(schema, root);
   const { type, choices } = kindOf(key, bare, root);
   const isSecret = type === 'secret';
-  const describe = phrase(key, bare.description);
+  const describe = describeField(key, bare.description);
   return {
     key,
-    flag: isSecret ? `${flagOf(key)}-stdin` : flagOf(key),
+    flag: isSecret ? `${flagName(key)}-stdin` : flagName(key),
     type,
     describe: isSecret ? `read this value from standard input: ${describe}` : describe,
     ...(choices === undefined ? {} : { choices }),
@@ -149,15 +149,15 @@ function paramsOf(operation: Operation): readonly GeneratedParam[] {
     const schema = withoutNull(property, root);
     return {
       key,
-      describe: phrase(key, schema.description),
+      describe: describeField(key, schema.description),
       ...(schema.type === 'integer' ? { integer: true as const } : {}),
     };
   });
 }
 
-type AnswerShape = Pick<GeneratedOperation, 'answers' | 'json' | 'optional' | 'columns'>;
+type ResponseShape = Pick<GeneratedOperation, 'answers' | 'json' | 'optional' | 'columns'>;
 
-function answerOf(operation: Operation): AnswerShape {
+function responseShape(operation: Operation): ResponseShape {
   const entry = entries[operation.id as keyof typeof entries] as
     | { readonly answer?: 'nothing' | 'bytes' | 'text'; readonly list?: { readonly items?: string } }
     | undefined;
@@ -179,7 +179,7 @@ function answerOf(operation: Operation): AnswerShape {
 }
 
 const firstColumns = ['id', 'name', 'status', 'state'];
-const MOST_COLUMNS = 7;
+const MAX_COLUMNS = 7;
 
 /** What identifies and what can be read in a cell, the most telling first. */
 function columnsOf(all: ReadonlyMap<string, Schema>, root: Schema): readonly string[] {
@@ -190,7 +190,7 @@ function columnsOf(all: ReadonlyMap<string, Schema>, root: Schema): readonly str
     })
     .map(([key]) => key);
   const telling = firstColumns.filter((key) => simple.includes(key));
-  return [...telling, ...simple.filter((key) => !telling.includes(key))].slice(0, MOST_COLUMNS);
+  return [...telling, ...simple.filter((key) => !telling.includes(key))].slice(0, MAX_COLUMNS);
 }
 
 /**
@@ -201,12 +201,16 @@ export function generatedOperations(
   covered: ReadonlySet<string>,
   taken: ReadonlySet<string>,
 ): Readonly<Record<string, GeneratedOperation>> {
-  const names = withoutLoneGet(
-    new Map([...wordsOf(namespaces)].map(({ operation, path }) => [operation, spokenName(path)])),
+  const names = dropSoleGetVerb(
+    new Map(
+      [...commandNamesByOperation(namespaces)].map(({ operation, path }) => [operation, commandName(path)]),
+    ),
   );
   const rows = operationsOf(contract)
     .filter(({ id, auth }) => names.has(id) && !covered.has(id) && auth !== 'person')
-    .map((operation) => [operation.id, rowOf(operation, names.get(operation.id) ?? '')] as const)
+    .map(
+      (operation) => [operation.id, toGeneratedOperation(operation, names.get(operation.id) ?? '')] as const,
+    )
     .toSorted(([, one], [, other]) => (one.name < other.name ? -1 : 1));
   for (const [id, { name }] of rows) {
     if (taken.has(name)) throw new Error(`"${name}" is a command already, and does not reach ${id}.`);
@@ -215,12 +219,12 @@ export function generatedOperations(
 }
 
 /** What takes something away, and what moves money. */
-function asksFirst({ id, method, scope }: Operation): boolean {
+function requiresConfirmation({ id, method, scope }: Operation): boolean {
   if (method === 'DELETE') return true;
   return method !== 'GET' && (scope === 'admin:money' || /Terminate|RequestPayout/.test(id));
 }
 
-function rowOf(operation: Operation, name: string): GeneratedOperation {
+function toGeneratedOperation(operation: Operation, name: string): GeneratedOperation {
   const fields = [...fieldsOf(operation.query), ...fieldsOf(operation.body)];
   // At a terminal a field is what is typed for it.
   const description = operation.description?.replace(/`(\w+)`/g, (span, key: string) => {
@@ -234,8 +238,8 @@ function rowOf(operation: Operation, name: string): GeneratedOperation {
     params: paramsOf(operation),
     fields,
     ...(operation.body === undefined ? {} : { hasBody: true as const }),
-    ...answerOf(operation),
-    ...(asksFirst(operation) ? { asks: true as const } : {}),
+    ...responseShape(operation),
+    ...(requiresConfirmation(operation) ? { asks: true as const } : {}),
     ...(hidden.has(operation.id) ? { hidden: true as const } : {}),
   };
 }

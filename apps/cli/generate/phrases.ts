@@ -1,5 +1,5 @@
 /** What fields are, in a few words, where the contract does not say: their names are clear to a program, not to everybody. */
-export const phrases: Readonly<Record<string, string>> = {
+export const fieldDescriptions: Readonly<Record<string, string>> = {
   about: 'a few words about it',
   amountNanoUsd: 'the amount',
   approval: 'only those that are so',

@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import type { JsonShape } from './frame/command.ts';
 import type { Capture, CliClock, Files, Spawn, System } from './frame/context.ts';
 import { findCommand } from './frame/manifest.ts';
-import { splitWords } from './frame/parse.ts';
-import { runWords } from './frame/runner.ts';
+import { splitArguments } from './frame/parse.ts';
+import { runCommandLine } from './frame/runner.ts';
 import { createInterrupts, type Interrupts } from './interrupts.ts';
 import { manifest } from './manifest.generated.ts';
 import { loadClient } from './sdk.ts';
@@ -59,8 +59,8 @@ export const API_KEY = 'mr_test_fixture';
 
 /** Runs `millrace ARGS`. Data printed with --json is compared with the fields that the command pins. */
 export async function runCli(args: readonly string[], options: RunOptions = {}): Promise<RunResult> {
-  const machine = madeUpSystem(options);
-  const code = await runWords({ manifest, loadClient }, machine.system, args);
+  const machine = fakeSystem(options);
+  const code = await runCommandLine({ manifest, loadClient }, machine.system, args);
   const result = { code, ...machine.outcome() };
   if (code === 0) await checkPinnedFields(args, result);
   return result;
@@ -68,7 +68,7 @@ export async function runCli(args: readonly string[], options: RunOptions = {}):
 
 async function checkPinnedFields(args: readonly string[], result: RunResult): Promise<void> {
   const isJson = args.includes('--json') || args.join(' ').includes('-o json');
-  const found = findCommand(manifest, splitWords(args).after);
+  const found = findCommand(manifest, splitArguments(args).after);
   if (!isJson || args.includes('--help') || found === undefined) return;
   const { json, name } = await found.entry.load();
   for (const value of printedValues(json, result.stdout)) {
@@ -108,7 +108,7 @@ function fieldDifference(json: JsonShape, value: unknown): string | null {
   return `not pinned: ${unknown.join(', ') || 'none'}; missing: ${missing.join(', ') || 'none'}`;
 }
 
-function madeUpSystem(options: RunOptions): {
+function fakeSystem(options: RunOptions): {
   readonly system: System;
   readonly outcome: () => Omit<RunResult, 'code'>;
 } {
@@ -147,7 +147,7 @@ function madeUpSystem(options: RunOptions): {
       ...(apiKey === null ? {} : { MILLRACE_API_KEY: apiKey }),
       ...options.env,
     },
-    clock: options.clock ?? madeUpClock(options.now ?? '2026-03-01T12:00:00.000Z'),
+    clock: options.clock ?? fakeClock(options.now ?? '2026-03-01T12:00:00.000Z'),
     signal: options.signal ?? interrupts.signal,
     onInterrupt: interrupts.listen,
     prompt: { line: answer, secret: answer, lines: () => ({ next: answer, close: () => undefined }) },
@@ -157,7 +157,7 @@ function madeUpSystem(options: RunOptions): {
       return options.spawn === undefined ? 0 : options.spawn(program, args, spawnOptions);
     },
     capture: options.capture ?? ((program) => Promise.reject(new Error(`This machine has no ${program}.`))),
-    files: madeUpFiles(stored, modes, options.stdin ?? ''),
+    files: fakeFiles(stored, modes, options.stdin ?? ''),
     fetch: options.fetch ?? (() => Promise.reject(new TypeError('This test has no network.'))),
     home: HOME,
     hostname: 'laptop',
@@ -179,7 +179,7 @@ function madeUpSystem(options: RunOptions): {
   };
 }
 
-function madeUpFiles(
+function fakeFiles(
   stored: Map<string, string | Uint8Array>,
   modes: Record<string, number>,
   stdin: string,
@@ -216,7 +216,7 @@ function madeUpFiles(
 }
 
 /** Waiting takes no time: the clock is moved on by as much, and what ticks has ticked. */
-function madeUpClock(start: string): CliClock {
+function fakeClock(start: string): CliClock {
   const startMs = Date.parse(start);
   let nowMs = startMs;
   const tickers = new Set<{ readonly ms: number; nextMs: number; readonly tick: () => void }>();
@@ -288,7 +288,7 @@ export function fakeApi(routes: Readonly<Record<string, FakeRoute>>): FakeApi {
     requests.push(asked);
     const route = Object.entries(routes).find(([pattern]) => matches(pattern, asked));
     if (route === undefined)
-      return refusal(404, 'ROUTE_NOT_FOUND', `Nothing answers ${asked.method} ${asked.path}`);
+      return errorResponse(404, 'ROUTE_NOT_FOUND', `Nothing answers ${asked.method} ${asked.path}`);
     const made: unknown =
       typeof route[1] === 'function' ? await (route[1] as (asked: FakeRequest) => unknown)(asked) : route[1];
     if (made instanceof Response) return made;
@@ -300,7 +300,7 @@ export function fakeApi(routes: Readonly<Record<string, FakeRoute>>): FakeApi {
 const ids = { 'x-request-id': 'req_fixture' };
 
 /** A refusal with the body that the API gives it. */
-export function refusal(
+export function errorResponse(
   status: number,
   reason: string,
   message: string,

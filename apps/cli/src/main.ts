@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { runWords } from './frame/runner.ts';
+import { runCommandLine } from './frame/runner.ts';
 import { exitCodes } from './frame/exit-codes.ts';
 import { createInterrupts } from './interrupts.ts';
 import { manifest } from './manifest.generated.ts';
@@ -20,7 +20,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 // Nobody hears remarks any more, which is no reason to leave the work half done.
 process.stderr.on('error', () => undefined);
 
-process.exitCode = await runWords(
+process.exitCode = await runCommandLine(
   { manifest, loadClient },
   createSystem(process.env, interrupts),
   process.argv.slice(2),

@@ -2,7 +2,7 @@ import type { Millrace, OperationEntry } from '@millrace/sdk';
 import type { SessionAccount } from './frame/context.ts';
 import type { ClientSettings } from './frame/runner.ts';
 
-export type { Answer, CallableId, Input, Item, Millrace, MillraceEvent, OperationEntry } from '@millrace/sdk';
+export type { Output, CallableId, Input, Item, Millrace, MillraceEvent, OperationEntry } from '@millrace/sdk';
 
 /** The one place where the SDK is loaded: a run that only shows help never comes here. */
 export async function loadClient(): Promise<(settings: ClientSettings) => Millrace> {
@@ -11,13 +11,13 @@ export async function loadClient(): Promise<(settings: ClientSettings) => Millra
     new sdk.Millrace({
       baseUrl: apiUrl,
       inferenceUrl,
-      ...(session === undefined ? { apiKey } : signedIn(session)),
+      ...(session === undefined ? { apiKey } : sessionOptions(session)),
       fetch,
       userAgent: `millrace-cli/${version}`,
     });
 }
 
-function signedIn({ token, ...session }: SessionAccount) {
+function sessionOptions({ token, ...session }: SessionAccount) {
   return { sessionToken: token, session };
 }
 

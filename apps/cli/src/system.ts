@@ -51,7 +51,7 @@ const files: Files = {
   write: async (path, data, { mode = 0o644 } = {}) => {
     try {
       if (await isPipeOrDevice(path)) await writeFile(path, data);
-      else await writeWhole(path, data, mode);
+      else await writeAtomically(path, data, mode);
     } catch (error) {
       throw new CliError(`${path} cannot be written.`, {
         why: error instanceof Error ? error.message : String(error),
@@ -67,7 +67,7 @@ const files: Files = {
   },
 };
 
-async function writeWhole(path: string, data: string | Uint8Array, mode: number): Promise<void> {
+async function writeAtomically(path: string, data: string | Uint8Array, mode: number): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: mode === 0o600 ? 0o700 : 0o777 });
   const beside = `${path}.${String(process.pid)}.tmp`;
   // A file that somebody else put there must not lend its permissions to what is written now.

@@ -2,13 +2,13 @@ import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { hostname } from 'node:os';
 import { createContract, defaultProviders } from '@millrace/contract';
-import { askForLease, createPotClient, publishEpochEnd } from '@millrace/core/pots';
+import { createLeaseRequester, createCreditLeaseClient, createEpochEndPublisher } from '@millrace/core/pots';
 import {
   createEngineSlots,
   createGateway,
   createRouter,
   createUsageReporter,
-  openBook,
+  openKeyFeed,
 } from '@millrace/inference';
 import { ClockGuard, RemoteClock, systemClock, type Clock } from '@millrace/platform/clock';
 import { payloadSchemaVersion, type Envelope } from '@millrace/platform/envelope';
@@ -21,7 +21,7 @@ import {
 } from '@millrace/platform/lifecycle';
 import { createLimiter } from '@millrace/platform/limiter';
 import { createLogger, type Logger } from '@millrace/platform/log';
-import { share } from '@millrace/platform/money';
+import { ratio } from '@millrace/platform/money';
 import { connectNats } from '@millrace/platform/nats';
 import { startTelemetry } from '@millrace/platform/telemetry';
 import { connectValkey } from '@millrace/platform/valkey';
@@ -37,7 +37,7 @@ const VERSION = '0.1.0';
 const CHECK_TIMEOUT_MS = 1_000;
 const LEASE_TIMEOUT_MS = 2_000;
 /** Reports and ends that are under way when the streams have ended. */
-const CLOSING_MS = 10_000;
+const CLOSE_TIMEOUT_MS = 10_000;
 
 /** Builds the process. It needs Valkey and NATS to serve, and PostgreSQL never. */
 export async function startGateway(config: GatewayConfig): Promise<GatewayProcess> {
@@ -45,10 +45,10 @@ export async function startGateway(config: GatewayConfig): Promise<GatewayProces
   const lifecycle = createLifecycle({
     clock: systemClock,
     log,
-    drainDeadlineMs: config.gateway.drainMs + CLOSING_MS,
+    drainDeadlineMs: config.gateway.drainMs + CLOSE_TIMEOUT_MS,
   });
   try {
-    const port = await startParts(config, lifecycle, log);
+    const port = await startComponents(config, lifecycle, log);
     lifecycle.started();
     log.info({ port, cell: config.cell.id }, 'listening');
     return { lifecycle, log, port };
@@ -58,9 +58,9 @@ export async function startGateway(config: GatewayConfig): Promise<GatewayProces
   }
 }
 
-async function startParts(config: GatewayConfig, lifecycle: Lifecycle, log: Logger): Promise<number> {
+async function startComponents(config: GatewayConfig, lifecycle: Lifecycle, log: Logger): Promise<number> {
   const reference = new RemoteClock('database', systemClock);
-  const clock = clockOf(reference);
+  const clock = databaseClock(reference);
   const cell = config.cell.id;
   const { prefix } = config.nats;
   const telemetry = await startTelemetry({
@@ -68,7 +68,7 @@ async function startParts(config: GatewayConfig, lifecycle: Lifecycle, log: Logg
     version: VERSION,
     cell,
     prometheusPort: config.telemetry.prometheusPort,
-    sampleRatio: share(config.telemetry.samplePercent, 100),
+    sampleRatio: ratio(config.telemetry.samplePercent, 100),
     ...(config.telemetry.otlpUrl === undefined ? {} : { otlpUrl: config.telemetry.otlpUrl }),
   });
   const nats = await connectNats({ servers: config.nats.urls, name: 'millrace-gateway', log, clock });
@@ -89,14 +89,14 @@ async function startParts(config: GatewayConfig, lifecycle: Lifecycle, log: Logg
     schemaVersion: payloadSchemaVersion,
     traceparent: null,
   };
-  const book = await openBook({ nats, clock, log, prefix });
-  const pots = createPotClient({
+  const book = await openKeyFeed({ nats, clock, log, prefix });
+  const pots = createCreditLeaseClient({
     valkey,
-    requestLease: askForLease(nats, {
+    requestLease: createLeaseRequester(nats, {
       ...{ prefix, envelope, homeCell: cell, timeoutMs: LEASE_TIMEOUT_MS },
       time: { clock, take: (reading) => void reference.take(reading) },
     }),
-    publishEnd: publishEpochEnd(nats, { prefix, envelope }),
+    publishEnd: createEpochEndPublisher(nats, { prefix, envelope }),
     cell,
     clock,
     log,
@@ -127,7 +127,7 @@ async function startParts(config: GatewayConfig, lifecycle: Lifecycle, log: Logg
     limits: { longestRequestMs: config.gateway.longestRequestMs, bodyBytes: config.gateway.bodyBytes },
     slots,
     upstreams: { silenceMs: config.gateway.silenceMs },
-    tls: tlsOf(config),
+    tls: tlsOptionsOf(config),
   });
 
   lifecycle.addCheck({
@@ -168,7 +168,7 @@ async function startParts(config: GatewayConfig, lifecycle: Lifecycle, log: Logg
 }
 
 /** The database's time once a worker has sent it, and the machine's time until then. Used for expiring keys and for prices. */
-function clockOf(reference: RemoteClock): Clock {
+function databaseClock(reference: RemoteClock): Clock {
   const nowMs = (): number => (reference.isKnown ? reference.nowMs() : systemClock.nowMs());
   return { ...systemClock, nowMs, now: () => new Date(nowMs()) };
 }
@@ -187,7 +187,7 @@ function watchClock(reference: RemoteClock, lifecycle: Lifecycle, log: Logger): 
   });
 }
 
-function tlsOf({ http }: GatewayConfig): { readonly cert: string; readonly key: string } | null {
+function tlsOptionsOf({ http }: GatewayConfig): { readonly cert: string; readonly key: string } | null {
   const { tlsCert, tlsKey } = http;
   return tlsCert === null || tlsKey === null ? null : { cert: tlsCert, key: tlsKey };
 }

@@ -2,7 +2,7 @@ import { copyFile, mkdir, mkdtemp, rm, truncate, writeFile } from 'node:fs/promi
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { systemClock } from '@millrace/platform/clock';
-import type { VolumeWish } from '@millrace/storage';
+import type { VolumeSpec } from '@millrace/storage';
 import { testIds } from '@millrace/testing';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Admission } from './admission.ts';
@@ -48,7 +48,7 @@ beforeEach(async () => {
 
 afterEach(() => rm(root, { recursive: true }));
 
-function wish(externalId: string, sizeGb: number, last: number): VolumeWish {
+function wish(externalId: string, sizeGb: number, last: number): VolumeSpec {
   return { externalId, orgId: testIds.next('org'), sizeGb, vip: `10.8.0.${last}`, clients: [] };
 }
 

@@ -1,29 +1,29 @@
 import { mkdir, stat } from 'node:fs/promises';
 import { DriverError } from '@millrace/compute';
 import type { Timer } from '@millrace/platform/clock';
-import type { VolumeWish } from '@millrace/storage';
+import type { VolumeSpec } from '@millrace/storage';
 import { bytesOfGb, gbOf, snapshotIds, usedBytes } from './disk.ts';
 import { isMissing } from './files.ts';
 import type { Pool, VolumeFolder } from './pool.ts';
 import { readRecord, writeRecord, type VolumeRecord } from './record.ts';
-import { Turns } from './turns.ts';
+import { KeyedQueue } from './turns.ts';
 
 // What may be on this node together.
 
 /** Decisions about room are short and of all volumes, so as many wait as there are orders. */
-const mostDecisionsWaiting = 128;
+const maxQueuedDecisions = 128;
 
 /** The file system of the pool needs some of it for itself. */
-const usableShare = 0.98;
+const usableFraction = 0.98;
 
-export interface Known {
+export interface VolumeEntry {
   readonly folder: VolumeFolder;
   readonly record: VolumeRecord | null;
   /** Why there is no record. */
   readonly why: string;
 }
 
-export async function readAll(pool: Pool): Promise<Known[]> {
+export async function readAllVolumes(pool: Pool): Promise<VolumeEntry[]> {
   const all = (await pool.ids()).map(async (id) => {
     const folder = pool.volume(id);
     try {
@@ -42,16 +42,16 @@ export async function readAll(pool: Pool): Promise<Known[]> {
  */
 export class Admission {
   readonly #pool: Pool;
-  readonly #turns: Turns;
+  readonly #turns: KeyedQueue;
   /** What snapshots that are being taken need, by their file. Those that are there count by what they take. */
   readonly #coming = new Map<string, number>();
 
   constructor(pool: Pool, clock: Timer) {
     this.#pool = pool;
-    this.#turns = new Turns({ clock, mostWaiting: mostDecisionsWaiting });
+    this.#turns = new KeyedQueue({ clock, mostWaiting: maxQueuedDecisions });
   }
 
-  admit(wish: VolumeWish): Promise<VolumeRecord> {
+  admit(wish: VolumeSpec): Promise<VolumeRecord> {
     return this.#turns.take('room', () => admit(this.#pool, wish, this.#comingBytes()));
   }
 
@@ -59,7 +59,7 @@ export class Admission {
   async snapshot({ image }: VolumeFolder, target: string, copy: () => Promise<void>): Promise<void> {
     await this.#turns.take('room', async () => {
       const bytes = await usedBytes(image);
-      await assertRoom(this.#pool, this.#comingBytes() + bytes);
+      await assertCapacity(this.#pool, this.#comingBytes() + bytes);
       this.#coming.set(target, bytes);
     });
     try {
@@ -75,14 +75,14 @@ export class Admission {
 }
 
 /** Refuses to promise more than there is: what is promised can be written to its last byte, whatever others do. */
-async function assertRoom(pool: Pool, moreBytes: number): Promise<void> {
+async function assertCapacity(pool: Pool, moreBytes: number): Promise<void> {
   let promised = moreBytes;
-  for (const { folder, record } of await readAll(pool)) {
+  for (const { folder, record } of await readAllVolumes(pool)) {
     promised += record === null ? await sizeOf(folder.image) : bytesOfGb(record.sizeGb);
     // In the worst case a snapshot shares nothing with its volume any more.
     for (const id of await snapshotIds(folder)) promised += await usedBytes(pool.snapshot(folder.id, id));
   }
-  const has = Math.floor((await pool.totalBytes()) * usableShare);
+  const has = Math.floor((await pool.totalBytes()) * usableFraction);
   if (promised > has) {
     throw new DriverError(
       'no_capacity',
@@ -102,7 +102,7 @@ async function sizeOf(image: string): Promise<number> {
 }
 
 /** Checks a wish against everything else on the node and writes it down; from then on it is what should be. */
-async function admit(pool: Pool, wish: VolumeWish, comingBytes: number): Promise<VolumeRecord> {
+async function admit(pool: Pool, wish: VolumeSpec, comingBytes: number): Promise<VolumeRecord> {
   const { externalId, orgId, sizeGb, vip } = wish;
   const folder = pool.volume(externalId);
   const known = await readRecord(folder);
@@ -111,14 +111,14 @@ async function admit(pool: Pool, wish: VolumeWish, comingBytes: number): Promise
     throw new DriverError('conflict', 'A volume of this id belongs to another organisation.');
   if (known !== null && sizeGb < known.sizeGb)
     throw new DriverError('refused', `The volume has ${known.sizeGb} GB, and a volume does not shrink.`);
-  const others = (await readAll(pool)).filter(({ folder: { id } }) => id !== externalId);
+  const others = (await readAllVolumes(pool)).filter(({ folder: { id } }) => id !== externalId);
   if (others.some(({ record }) => record?.vip === vip))
     throw new DriverError('conflict', `The address ${vip} belongs to another volume.`);
   const sequence = wish.sequence ?? known?.sequence ?? 0;
   if (sequence < (known?.sequence ?? 0))
     throw new DriverError('busy', 'A newer wish for the volume is known.');
   const moreGb = sizeGb - (known?.sizeGb ?? 0);
-  if (moreGb > 0) await assertRoom(pool, comingBytes + bytesOfGb(moreGb));
+  if (moreGb > 0) await assertCapacity(pool, comingBytes + bytesOfGb(moreGb));
 
   const restore = await pendingRestore(pool, wish, known);
   const clients = wish.clients.toSorted();
@@ -143,7 +143,7 @@ async function admit(pool: Pool, wish: VolumeWish, comingBytes: number): Promise
 /** The restore that is still to be done. An order without a restore cancels one that was not done yet. */
 async function pendingRestore(
   pool: Pool,
-  { orgId, sizeGb, restore }: VolumeWish,
+  { orgId, sizeGb, restore }: VolumeSpec,
   known: VolumeRecord | null,
 ): Promise<VolumeRecord['restore']> {
   if (restore === undefined || known?.restored.includes(restore.id) === true) return null;

@@ -5,11 +5,11 @@ import type { TLSSocket } from 'node:tls';
 import { DriverError, isDriverError } from '@millrace/compute';
 import type { Timer } from '@millrace/platform/clock';
 import type { Logger } from '@millrace/platform/log';
-import { statusOf, wishBody } from '@millrace/storage/wire';
+import { httpStatusOf, volumeSpecBody } from '@millrace/storage/wire';
 import { Slots } from './slots.ts';
 import type { Volumes } from './volumes.ts';
 
-export interface ApiParts {
+export interface ApiDeps {
   readonly volumes: Volumes;
   readonly clock: Timer;
   readonly log: Logger;
@@ -20,32 +20,32 @@ export interface ApiParts {
   readonly clientCertificates: string;
 }
 
-const mostBodyBytes = 1_048_576;
-const mostAtOnce = 128;
+const maxBodyBytes = 1_048_576;
+const maxConcurrent = 128;
 /** Queries have a limit of their own, so orders that hang never make a node seem silent. */
-const mostListsAtOnce = 16;
+const maxConcurrentLists = 16;
 /** After it the client has given up; the order goes on and keeps the turn of its volume alone. */
-const longestOrderMs = 130_000;
-const longestListMs = 60_000;
+const requestTimeoutMs = 130_000;
+const listTimeoutMs = 60_000;
 
-interface Answer {
+interface ApiResponse {
   readonly status: number;
   readonly body?: unknown;
 }
 
 /** The orders of the control plane, over TLS with certificates on both sides. */
-export function createApi({ volumes, clock, log, ...tls }: ApiParts): Server {
+export function createApi({ volumes, clock, log, ...tls }: ApiDeps): Server {
   const trusted = readCertificates(tls.clientCertificates);
   const slots = {
-    orders: new Slots({ clock, what: 'orders', most: mostAtOnce, timeoutMs: longestOrderMs }),
-    lists: new Slots({ clock, what: 'lists', most: mostListsAtOnce, timeoutMs: longestListMs }),
+    orders: new Slots({ clock, what: 'orders', most: maxConcurrent, timeoutMs: requestTimeoutMs }),
+    lists: new Slots({ clock, what: 'lists', most: maxConcurrentLists, timeoutMs: listTimeoutMs }),
   };
 
-  async function answer(request: IncomingMessage): Promise<Answer> {
+  async function answer(request: IncomingMessage): Promise<ApiResponse> {
     // Having been signed by one of them is not being one of them.
     if (!trusted.has((request.socket as TLSSocket).getPeerCertificate().fingerprint256))
       throw new DriverError('refused', 'The certificate is not one of those that may give orders.');
-    return slots[isList(request) ? 'lists' : 'orders'].take(() => carryOut(request, volumes));
+    return slots[isList(request) ? 'lists' : 'orders'].take(() => handleRequest(request, volumes));
   }
 
   const server = createServer(
@@ -78,12 +78,12 @@ const snapshotPath = /^\/v1\/volumes\/([^/?#]{1,64})\/snapshots\/([^/?#]{1,64})$
 
 const isList = ({ method, url }: IncomingMessage): boolean => method === 'GET' && url === '/v1/volumes';
 
-async function carryOut(request: IncomingMessage, volumes: Volumes): Promise<Answer> {
+async function handleRequest(request: IncomingMessage, volumes: Volumes): Promise<ApiResponse> {
   const { method = '', url = '' } = request;
   if (isList(request)) return { status: 200, body: { volumes: await volumes.list() } };
   const [, volumeId] = volumePath.exec(url) ?? [];
   if (volumeId !== undefined && method === 'PUT') {
-    const wish = wishBody.safeParse(await readJson(request));
+    const wish = volumeSpecBody.safeParse(await readJson(request));
     if (!wish.success) throw new DriverError('refused', 'The wish has not the shape that was agreed.');
     return { status: 200, body: await volumes.ensure({ externalId: volumeId, ...wish.data }) };
   }
@@ -107,7 +107,7 @@ async function readJson(request: IncomingMessage): Promise<unknown> {
   let size = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size > mostBodyBytes) throw new DriverError('refused', `A wish has at most ${mostBodyBytes} bytes.`);
+    if (size > maxBodyBytes) throw new DriverError('refused', `A wish has at most ${maxBodyBytes} bytes.`);
     chunks.push(chunk);
   }
   try {
@@ -125,7 +125,7 @@ function send(response: ServerResponse, status: number, body?: unknown): void {
 
 function sendError(response: ServerResponse, error: unknown, log: Logger): void {
   if (isDriverError(error)) {
-    send(response, statusOf(error.kind), { error: { kind: error.kind, message: error.message } });
+    send(response, httpStatusOf(error.kind), { error: { kind: error.kind, message: error.message } });
     return;
   }
   log.error({ err: error }, 'an order failed');

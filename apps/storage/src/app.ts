@@ -20,8 +20,8 @@ export interface StorageProcess {
   readonly port: number;
 }
 
-const lookEveryMs = 1_000;
-const firstLookMs = 15_000;
+const superviseEveryMs = 1_000;
+const firstSuperviseMs = 15_000;
 const drainMs = 30_000;
 
 /**
@@ -32,7 +32,7 @@ export async function startStorageAgent(config: StorageConfig): Promise<StorageP
   const log = createLogger({ name: 'storage', level: config.log.level });
   const lifecycle = createLifecycle({ clock: systemClock, log, drainDeadlineMs: drainMs });
   try {
-    const port = await startParts(config, lifecycle, log);
+    const port = await startComponents(config, lifecycle, log);
     lifecycle.started();
     log.info({ port }, 'listening');
     return { lifecycle, log, port };
@@ -42,7 +42,11 @@ export async function startStorageAgent(config: StorageConfig): Promise<StorageP
   }
 }
 
-async function startParts({ storage }: StorageConfig, lifecycle: Lifecycle, log: Logger): Promise<number> {
+async function startComponents(
+  { storage }: StorageConfig,
+  lifecycle: Lifecycle,
+  log: Logger,
+): Promise<number> {
   const clock = systemClock;
   const pool = await openPool(storage.pool);
   lifecycle.onDrain('pools', 'pool', () => pool.close());
@@ -57,8 +61,8 @@ async function startParts({ storage }: StorageConfig, lifecycle: Lifecycle, log:
   });
   await volumes.recover();
   // Those that run are taken over, so that the first question finds them served; those that cannot be hold up nobody.
-  await Promise.race([volumes.supervise(), clock.sleep(firstLookMs)]);
-  const supervision = startLoop({ name: 'supervision', clock, log, idleMs: lookEveryMs }, async () => {
+  await Promise.race([volumes.supervise(), clock.sleep(firstSuperviseMs)]);
+  const supervision = startLoop({ name: 'supervision', clock, log, idleMs: superviseEveryMs }, async () => {
     await volumes.supervise();
     return 'idle';
   });

@@ -7,17 +7,17 @@ export const systemEnv = {
   LC_ALL: 'C',
 };
 
-const mostOutputBytes = 4 * 1_048_576;
+const maxOutputBytes = 4 * 1_048_576;
 
 /** Runs a program of the system to its end and answers what it printed. No shell reads its arguments. */
-export function run(file: string, args: readonly string[], timeoutMs: number): Promise<string> {
+export function runCommand(file: string, args: readonly string[], timeoutMs: number): Promise<string> {
   return new Promise((resolve, reject) => {
     const options = {
       env: systemEnv,
       cwd: '/',
       timeout: timeoutMs,
       killSignal: 'SIGKILL',
-      maxBuffer: mostOutputBytes,
+      maxBuffer: maxOutputBytes,
     } as const;
     execFile(file, [...args], options, (error, stdout, stderr) => {
       if (error === null) {

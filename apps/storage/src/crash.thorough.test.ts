@@ -2,25 +2,25 @@ import { execFile } from 'node:child_process';
 import { appendFile, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { exportPath, type VolumeWish } from '@millrace/storage';
+import { exportPath, type VolumeSpec } from '@millrace/storage';
 import { eventually } from '@millrace/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { answerOf, never, openIn, openStage, type Stage } from './node.fixture.ts';
+import { outcomeOf, neverAborted, openIn, openStorageHarness, type StorageHarness } from './node.fixture.ts';
 
 // What dies, and what does not die with it.
 
 const run = promisify(execFile);
-let stage: Stage;
+let stage: StorageHarness;
 
 beforeAll(async () => {
-  stage = await openStage({ poolGb: 40, leaseSeconds: 4 });
+  stage = await openStorageHarness({ poolGb: 40, leaseSeconds: 4 });
 });
 
 afterAll(async () => {
   await stage?.[Symbol.asyncDispose]();
 });
 
-const pidOf = ({ externalId }: VolumeWish): number => {
+const pidOf = ({ externalId }: VolumeSpec): number => {
   const pid = stage.node.serverPid(externalId);
   if (pid === null) throw new Error('Nobody serves the volume.');
   return pid;
@@ -48,9 +48,11 @@ test('kill -9 of a server loses nothing, and what was open is claimed back', asy
   const other = await stage.machine(wish.vip, node.client(1));
   expect(String(await other.read(await openIn(other, 'held'), 0, 50))).toBe('before and after');
   const stranger = await stage.machine(wish.vip, node.client(2));
-  expect(await answerOf(stranger.lookup(exportPath))).toBe('NOENT');
+  expect(await outcomeOf(stranger.lookup(exportPath))).toBe('NOENT');
   await eventually({ what: 'the agent to call it served' }, async () =>
-    (await stage.backend.list(never)).some((view) => view.externalId === wish.externalId && view.isServed),
+    (await stage.backend.list(neverAborted)).some(
+      (view) => view.externalId === wish.externalId && view.isServed,
+    ),
   );
 });
 
@@ -96,13 +98,13 @@ test('kill -9 of the agent disturbs nobody, and the next one takes over what run
   await expect(stage.ensure(wish)).rejects.toMatchObject({ kind: 'unavailable' });
   await node.restart();
   expect(pidOf(wish)).toBe(pid);
-  expect(await stage.backend.list(never)).toContainEqual({
+  expect(await stage.backend.list(neverAborted)).toContainEqual({
     ...{ externalId: wish.externalId, sizeGb: 1, vip: wish.vip, clients: wish.clients },
     ...{ isServed: true, detail: null, snapshots: [] },
   });
   await stage.ensure({ ...wish, clients: [node.client(1)] });
   expect(pidOf(wish)).toBe(pid);
-  expect(await answerOf(client.write(file, 0, 'no longer'))).not.toBe('ok');
+  expect(await outcomeOf(client.write(file, 0, 'no longer'))).not.toBe('ok');
   // A server that the agent did not start itself is watched, too.
   process.kill(pid, 'SIGKILL');
   await eventually({ what: 'the server to be back', timeoutMs: 20_000 }, () => pidOf(wish) !== pid);
@@ -136,7 +138,7 @@ test('handles are of the file system, also on a device that was of another a mom
   const { node, backend } = stage;
   const wish = stage.wish({ clients: [node.client(0)] });
   await stage.ensure(wish);
-  await backend.remove(wish.externalId, never);
+  await backend.remove(wish.externalId, neverAborted);
   const next = stage.wish({ clients: [node.client(0)] });
   await stage.ensure(next);
   const { stdout } = await run('xfs_admin', [
@@ -155,17 +157,17 @@ test('a snapshot is the volume at one instant, is taken once, and goes with the 
   const client = await stage.machine(wish.vip, node.client(0));
   const file = await openIn(client, 'file');
   await client.write(file, 0, 'then');
-  const taken = await backend.snapshot(wish.externalId, 'monday', never);
+  const taken = await backend.snapshot(wish.externalId, 'monday', neverAborted);
   expect(taken.sizeBytes).toBeGreaterThan(0);
   await client.write(file, 0, 'now!');
-  expect((await backend.snapshot(wish.externalId, 'monday', never)).sizeBytes).toBeGreaterThan(0);
+  expect((await backend.snapshot(wish.externalId, 'monday', neverAborted)).sizeBytes).toBeGreaterThan(0);
   expect((await stage.ensure(wish)).snapshots).toEqual(['monday']);
   expect(await readSnapshot(wish.externalId, 'monday')).toBe('then');
   expect(String(await client.read(file, 0, 10))).toBe('now!');
-  await backend.removeSnapshot(wish.externalId, 'monday', never);
-  await backend.removeSnapshot(wish.externalId, 'monday', never);
+  await backend.removeSnapshot(wish.externalId, 'monday', neverAborted);
+  await backend.removeSnapshot(wish.externalId, 'monday', neverAborted);
   expect((await stage.ensure(wish)).snapshots).toEqual([]);
-  await expect(backend.snapshot('no-such-volume', 'monday', never)).rejects.toMatchObject({
+  await expect(backend.snapshot('no-such-volume', 'monday', neverAborted)).rejects.toMatchObject({
     kind: 'not_found',
   });
 });
@@ -191,7 +193,7 @@ test('an agent that died during a snapshot leaves no volume frozen and no half a
   await stage.ensure(wish);
   const client = await stage.machine(wish.vip, node.client(0));
   const file = await openIn(client, 'file');
-  await backend.snapshot(wish.externalId, 'whole', never);
+  await backend.snapshot(wish.externalId, 'whole', neverAborted);
   await node.agent().crash();
   const folder = path.join(node.pool, 'volumes', wish.externalId);
   await writeFile(path.join(folder, 'snapshots', 'half.img.new'), 'half');
@@ -210,9 +212,9 @@ test('a configuration that somebody destroyed is written again, and the server f
   process.kill(pidOf(wish), 'SIGHUP');
   await stage.ensure(wish);
   const client = await stage.machine(wish.vip, node.client(0));
-  expect(await answerOf(client.lookup(exportPath))).toBe('ok');
+  expect(await outcomeOf(client.lookup(exportPath))).toBe('ok');
   const stranger = await stage.machine(wish.vip, node.client(1));
-  expect(await answerOf(stranger.lookup(exportPath))).toBe('NOENT');
+  expect(await outcomeOf(stranger.lookup(exportPath))).toBe('NOENT');
 });
 
 test('what a server says has an end, however much it is made to say, and it goes on', async () => {
@@ -233,12 +235,14 @@ test('a volume that is removed is gone with its data, address and devices, and c
   const { node, backend } = stage;
   const wish = stage.wish({ clients: [node.client(0)] });
   await stage.ensure(wish);
-  await backend.snapshot(wish.externalId, 'last', never);
+  await backend.snapshot(wish.externalId, 'last', neverAborted);
   const client = await stage.machine(wish.vip, node.client(0));
   await openIn(client, 'file');
-  await backend.remove(wish.externalId, never);
-  await backend.remove(wish.externalId, never);
-  expect((await backend.list(never)).map(({ externalId }) => externalId)).not.toContain(wish.externalId);
+  await backend.remove(wish.externalId, neverAborted);
+  await backend.remove(wish.externalId, neverAborted);
+  expect((await backend.list(neverAborted)).map(({ externalId }) => externalId)).not.toContain(
+    wish.externalId,
+  );
   expect(node.serverPid(wish.externalId)).toBeNull();
   const { stdout } = await run('losetup', ['--list', '--noheadings', '--output', 'AUTOCLEAR,BACK-FILE']);
   // One that was told to go may wait for somebody who looks at it in a namespace of its own.
@@ -249,7 +253,7 @@ test('a volume that is removed is gone with its data, address and devices, and c
   const next = { ...stage.wish({ clients: [node.client(0)] }), vip: wish.vip };
   await stage.ensure(next);
   const newcomer = await stage.machine(next.vip, node.client(0));
-  expect(await answerOf(newcomer.lookup(`${exportPath}/file`))).toBe('NOENT');
+  expect(await outcomeOf(newcomer.lookup(`${exportPath}/file`))).toBe('NOENT');
 });
 
 test('a removal that was cut short goes on with the next agent', async () => {
@@ -262,7 +266,7 @@ test('a removal that was cut short goes on with the next agent', async () => {
   await writeFile(file, JSON.stringify({ ...record, isLeaving: true }));
   await node.restart();
   await eventually({ what: 'the volume to be gone' }, async () =>
-    (await backend.list(never)).every(({ externalId }) => externalId !== wish.externalId),
+    (await backend.list(neverAborted)).every(({ externalId }) => externalId !== wish.externalId),
   );
   expect(node.serverPid(wish.externalId)).toBeNull();
 });

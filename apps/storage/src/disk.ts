@@ -1,8 +1,8 @@
 import { mkdir, open, readdir, readFile, rename, rm, stat, truncate } from 'node:fs/promises';
 import path from 'node:path';
 import { DriverError } from '@millrace/compute';
-import { groupsOf } from '@millrace/platform/money';
-import { run } from './command.ts';
+import { floorDivide } from '@millrace/platform/money';
+import { runCommand } from './command.ts';
 import { exists, isMissing, syncFolder } from './files.ts';
 import type { VolumeFolder } from './pool.ts';
 
@@ -10,12 +10,12 @@ import type { VolumeFolder } from './pool.ts';
 // anywhere else, and its size is its end. Every step here looks before it acts, since any of them may be the last
 // before a crash.
 
-export const quickMs = 30_000;
-export const slowMs = 120_000;
+export const quickTimeoutMs = 30_000;
+export const slowTimeoutMs = 120_000;
 
 export const bytesOfGb = (gb: number): number => gb * 1_073_741_824;
 
-export const gbOf = (bytes: number): number => groupsOf(bytes, bytesOfGb(1));
+export const gbOf = (bytes: number): number => floorDivide(bytes, bytesOfGb(1));
 
 /** Blocks that files share are written as a whole, so a device over such a file has no smaller sectors. */
 const sectorBytes = 4_096;
@@ -30,7 +30,7 @@ export async function makeImage(folder: VolumeFolder, sizeGb: number): Promise<v
   } finally {
     await handle.close();
   }
-  await run('mkfs.xfs', ['-q', '-K', '-s', `size=${sectorBytes}`, draft], slowMs);
+  await runCommand('mkfs.xfs', ['-q', '-K', '-s', `size=${sectorBytes}`, draft], slowTimeoutMs);
   await sync(draft);
   await rename(draft, folder.image);
   await syncFolder(folder.path);
@@ -47,7 +47,11 @@ export async function mountVolume(folder: VolumeFolder): Promise<void> {
   const device = (await loopOf(folder.image)) ?? (await attachLoop(folder.image));
   // A restored image has the UUID of the image that it replaced. Containers and other programs in their own mount namespace
   // keep the replaced image mounted while they run, and without `nouuid` the kernel mounts no second image with that UUID.
-  await run('mount', ['-t', 'xfs', '-o', `${mountOptions},nouuid`, device, folder.mount], slowMs);
+  await runCommand(
+    'mount',
+    ['-t', 'xfs', '-o', `${mountOptions},nouuid`, device, folder.mount],
+    slowTimeoutMs,
+  );
 }
 
 /** Larger, with everybody going on. Repeated after a crash it does what is missing. */
@@ -58,13 +62,13 @@ export async function growVolume(folder: VolumeFolder, sizeGb: number): Promise<
   await sync(folder.image);
   const device = await loopOf(folder.image);
   if (device === null) throw new DriverError('unavailable', 'The volume lost its loop device.');
-  await run('losetup', ['--set-capacity', device], quickMs);
-  await run('xfs_growfs', [folder.mount], slowMs);
+  await runCommand('losetup', ['--set-capacity', device], quickTimeoutMs);
+  await runCommand('xfs_growfs', [folder.mount], slowTimeoutMs);
 }
 
 /** Takes it out. What still holds it makes this fail, and it can be tried again. */
 export async function unmountVolume(folder: VolumeFolder): Promise<void> {
-  if (await isMounted(folder.mount)) await run('umount', [folder.mount], slowMs);
+  if (await isMounted(folder.mount)) await runCommand('umount', [folder.mount], slowTimeoutMs);
   await detachLoop(folder.image);
 }
 
@@ -72,7 +76,7 @@ export async function unmountVolume(folder: VolumeFolder): Promise<void> {
 export async function detachLoop(image: string): Promise<void> {
   for (const file of [image, `${image} (deleted)`]) {
     const device = await loopOf(file);
-    if (device !== null) await run('losetup', ['--detach', device], quickMs);
+    if (device !== null) await runCommand('losetup', ['--detach', device], quickTimeoutMs);
   }
 }
 
@@ -88,14 +92,18 @@ fsfreeze --unfreeze "$1" || exit 1
 exit $copied
 `;
 
-export async function copyFrozen(folder: VolumeFolder, target: string): Promise<void> {
+export async function copyWhileFrozen(folder: VolumeFolder, target: string): Promise<void> {
   const draft = `${target}.new`;
   await mkdir(folder.snapshots, { recursive: true, mode: 0o700 });
   await rm(draft, { force: true });
   try {
-    await run('sh', ['-c', snapshotScript, 'snapshot', folder.mount, folder.image, draft], slowMs);
+    await runCommand(
+      'sh',
+      ['-c', snapshotScript, 'snapshot', folder.mount, folder.image, draft],
+      slowTimeoutMs,
+    );
   } catch (error) {
-    await thaw(folder);
+    await thawVolume(folder);
     throw error;
   }
   await sync(draft);
@@ -104,9 +112,9 @@ export async function copyFrozen(folder: VolumeFolder, target: string): Promise<
 }
 
 /** After a crash or a failure: lets a file system go on that was left frozen, and drops the copy that was not finished. */
-export async function thaw(folder: VolumeFolder): Promise<void> {
+export async function thawVolume(folder: VolumeFolder): Promise<void> {
   if (await isMounted(folder.mount)) {
-    await run('fsfreeze', ['--unfreeze', folder.mount], quickMs).catch(() => {
+    await runCommand('fsfreeze', ['--unfreeze', folder.mount], quickTimeoutMs).catch(() => {
       // It was not frozen.
     });
   }
@@ -159,7 +167,7 @@ export async function attachLoop(image: string): Promise<string> {
   // A file system with smaller sectors than its device cannot be mounted. Older images have them, and are mounted without direct I/O.
   const sectors = ['--sector-size', String(await sectorsOf(image))];
   const args = ['--find', '--show', '--nooverlap', '--direct-io=on', ...sectors, image];
-  return (await run('losetup', args, quickMs)).trim();
+  return (await runCommand('losetup', args, quickTimeoutMs)).trim();
 }
 
 /** The size of the sectors that the file system in an image was made with, from its superblock. */

@@ -20,7 +20,7 @@ const launchers = ['prlimit', 'setpriv'] as const;
 const capabilities = ['chown', 'dac_override', 'dac_read_search', 'fowner', 'fsetid', 'setgid', 'setuid'];
 
 /** One server must not take the memory of all. It needs about 8 MB, and with its caches full some hundreds. */
-const mostMemoryBytes = 2 * 1_073_741_824;
+const maxMemoryBytes = 2 * 1_073_741_824;
 
 const serverEnv = {
   ...systemEnv,
@@ -31,14 +31,14 @@ const serverEnv = {
   BLKID_FILE: '/dev/null',
 };
 
-const mostLogBytes = 8 * 1_048_576;
+const maxLogBytes = 8 * 1_048_576;
 const stopMs = 15_000;
 const pollMs = 20;
 
 /** Starts the server of a volume and answers its pid. `onEnd` is called when it ends while this process lives. */
 export async function startServer(folder: VolumeFolder, epoch: number, onEnd: () => void): Promise<number> {
   await mkdir(folder.recovery, { recursive: true, mode: 0o700 });
-  await turnLog(folder);
+  await rotateLog(folder);
   const log = await open(folder.log, 'a', 0o600);
   try {
     const confinement = [
@@ -48,7 +48,7 @@ export async function startServer(folder: VolumeFolder, epoch: number, onEnd: ()
     ];
     const server = [program, '-F', ...['-f', folder.config], ...['-L', folder.log], ...['-p', folder.pid]];
     const [limiter, confiner] = launchers;
-    const limits = [`--data=${mostMemoryBytes}`, '--core=0', '--', confiner];
+    const limits = [`--data=${maxMemoryBytes}`, '--core=0', '--', confiner];
     const args = [...limits, ...confinement, '--', ...server, '-N', 'NIV_EVENT', '-E', String(epoch)];
     const child = spawn(limiter, args, {
       env: serverEnv,
@@ -86,11 +86,11 @@ export async function findServer(folder: VolumeFolder): Promise<number | null> {
 
 /** Whether the process is the server of this volume, and not one that got the pid of a dead one. */
 export async function isServerOf(folder: VolumeFolder, pid: number): Promise<boolean> {
-  return (await configOf(pid)) === folder.config || isBecoming(folder, pid);
+  return (await configOf(pid)) === folder.config || isStarting(folder, pid);
 }
 
 /** For an instant in which one program becomes the other it has no words; a process that has ended has no program either. */
-async function isBecoming(folder: VolumeFolder, pid: number): Promise<boolean> {
+async function isStarting(folder: VolumeFolder, pid: number): Promise<boolean> {
   const line = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => null);
   const file = await readlink(`/proc/${pid}/exe`).catch(() => '');
   const isOurs = [program, ...launchers].includes(path.basename(file));
@@ -117,7 +117,7 @@ export async function stopServer(folder: VolumeFolder, clock: Clock): Promise<vo
 }
 
 /** What it said last, for the operator who is told that it does not serve. */
-export async function lastWords(folder: VolumeFolder): Promise<string> {
+export async function lastLogError(folder: VolumeFolder): Promise<string> {
   const text = await readFile(folder.log, 'utf8').catch(() => '');
   // It complains about the bus that it was denied at every start.
   const lines = text.split('\n').filter((line) => !line.includes(':DBUS :'));
@@ -148,10 +148,10 @@ function signal(pid: number, name: NodeJS.Signals): void {
  * Puts a long log aside; a server opens it anew for each line. Whoever reaches a server can have it say something with every
  * connection, and what it says is kept on the pool that all volumes share.
  */
-export async function turnLog({ log }: VolumeFolder): Promise<void> {
+export async function rotateLog({ log }: VolumeFolder): Promise<void> {
   const size = await stat(log).then(
     (found) => found.size,
     () => 0,
   );
-  if (size > mostLogBytes) await rename(log, `${log}.old`);
+  if (size > maxLogBytes) await rename(log, `${log}.old`);
 }

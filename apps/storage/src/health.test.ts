@@ -2,12 +2,12 @@ import { SimulatedClock } from '@millrace/platform/clock';
 import { createLogger } from '@millrace/platform/log';
 import { expect, test } from 'vitest';
 import { loadStorageConfig, isWithin } from './config.ts';
-import { HealthBook } from './health.ts';
-import { Turns } from './turns.ts';
+import { HealthTracker } from './health.ts';
+import { KeyedQueue } from './turns.ts';
 
 test('a volume is brought at once when its server is gone, asked now and then, and left longer the more it fails', async () => {
   const clock = new SimulatedClock();
-  const health = new HealthBook(clock, createLogger({ name: 'test', level: 'silent' }));
+  const health = new HealthTracker(clock, createLogger({ name: 'test', level: 'silent' }));
   expect([health.due('a', true), health.of('a').isServed]).toEqual(['bring', false]);
   health.note('a', null);
   expect([health.due('a', true), health.due('a', false)]).toEqual(['nothing', 'bring']);
@@ -25,7 +25,7 @@ test('a volume is brought at once when its server is gone, asked now and then, a
 });
 
 test('turns of one name follow each other, also after a failure, and those of others do not wait', async () => {
-  const turns = new Turns({ clock: new SimulatedClock() });
+  const turns = new KeyedQueue({ clock: new SimulatedClock() });
   const seen: string[] = [];
   const { promise: gate, resolve: openGate } = Promise.withResolvers<void>();
   const first = turns.take('a', async () => {

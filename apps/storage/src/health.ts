@@ -12,10 +12,10 @@ interface Health {
 
 const probeEveryMs = 10_000;
 const firstPauseMs = 1_000;
-const mostDoublings = 6;
+const maxDoublings = 6;
 
 /** How each volume was when somebody looked last. */
-export class HealthBook {
+export class HealthTracker {
   readonly #seen = new Map<string, Health>();
   readonly #clock: Clock;
   readonly #log: Logger;
@@ -53,7 +53,7 @@ export class HealthBook {
       if (!isRunning) return 'bring';
       return ageMs < probeEveryMs ? 'nothing' : 'ask';
     }
-    const pauseMs = firstPauseMs * 2 ** Math.min(seen.failures - 1, mostDoublings);
+    const pauseMs = firstPauseMs * 2 ** Math.min(seen.failures - 1, maxDoublings);
     return ageMs < pauseMs ? 'nothing' : 'bring';
   }
 }

@@ -8,15 +8,15 @@ import { exportPath } from '@millrace/storage';
 import { anonymousStateid } from '@millrace/storage/nfs41';
 import { createRandom, type Random } from '@millrace/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { answerOf, openIn, openStage, statusOf, type Stage } from './node.fixture.ts';
+import { outcomeOf, openIn, openStorageHarness, statusOf, type StorageHarness } from './node.fixture.ts';
 
 // Against real servers, by a client of our own that does what it is told: who gets at which volume.
 
 const run = promisify(execFile);
-let stage: Stage;
+let stage: StorageHarness;
 
 beforeAll(async () => {
-  stage = await openStage();
+  stage = await openStorageHarness();
 });
 
 afterAll(async () => {
@@ -48,25 +48,25 @@ test('a machine that is not attached, or no longer, is refused by the server its
   const inside = await stage.machine(wish.vip, first);
   const kept = await openIn(inside, 'kept');
   const outside = await stage.machine(wish.vip, second);
-  expect(await answerOf(outside.lookup(exportPath))).toBe('NOENT');
+  expect(await outcomeOf(outside.lookup(exportPath))).toBe('NOENT');
   // The very handle and stateid of the open file help nobody who comes from elsewhere.
-  expect(await answerOf(outside.read(kept, 0, 10))).toMatch(/^(?:ACCESS|STALE|BAD_STATEID|NOENT)$/);
-  expect(await answerOf(outside.write({ ...kept, stateid: anonymousStateid }, 0, 'x'))).not.toBe('ok');
+  expect(await outcomeOf(outside.read(kept, 0, 10))).toMatch(/^(?:ACCESS|STALE|BAD_STATEID|NOENT)$/);
+  expect(await outcomeOf(outside.write({ ...kept, stateid: anonymousStateid }, 0, 'x'))).not.toBe('ok');
 
   await stage.ensure({ ...wish, clients: [first, second] });
   const held = await openIn(outside, 'held');
   expect(await outside.write(held, 0, 'while attached')).toBe(14);
 
   await stage.ensure({ ...wish, clients: [first] });
-  expect(await answerOf(outside.lookup(exportPath))).toBe('NOENT');
-  expect(await answerOf(outside.write(held, 0, 'after'))).toMatch(/^(?:ACCESS|STALE|NOENT)$/);
-  expect(await answerOf(outside.read(held, 0, 5))).toMatch(/^(?:ACCESS|STALE|NOENT)$/);
+  expect(await outcomeOf(outside.lookup(exportPath))).toBe('NOENT');
+  expect(await outcomeOf(outside.write(held, 0, 'after'))).toMatch(/^(?:ACCESS|STALE|NOENT)$/);
+  expect(await outcomeOf(outside.read(held, 0, 5))).toMatch(/^(?:ACCESS|STALE|NOENT)$/);
   // Nobody else noticed.
   expect(await inside.write(kept, 0, 'undisturbed')).toBe(11);
   expect(String(await inside.read(await openIn(inside, 'held'), 0, 50))).toBe('while attached');
 
   await stage.ensure({ ...wish, clients: [] });
-  expect(await answerOf(inside.write(kept, 0, 'x'))).toMatch(/^(?:ACCESS|STALE|NOENT)$/);
+  expect(await outcomeOf(inside.write(kept, 0, 'x'))).toMatch(/^(?:ACCESS|STALE|NOENT)$/);
 });
 
 test('no handle of another volume opens anything: whole, in parts, or at its own server', async () => {
@@ -106,8 +106,8 @@ test('no handle of another volume opens anything: whole, in parts, or at its own
   expect(answers.get('refused')).toBeGreaterThan(0);
 
   const intruder = await stage.machine(theirs.vip, attacker);
-  expect(await answerOf(intruder.lookup(exportPath))).toBe('NOENT');
-  expect(await answerOf(intruder.read({ ...secret, stateid: anonymousStateid }, 0, 100))).not.toBe('ok');
+  expect(await outcomeOf(intruder.lookup(exportPath))).toBe('NOENT');
+  expect(await outcomeOf(intruder.read({ ...secret, stateid: anonymousStateid }, 0, 100))).not.toBe('ok');
   expect(String(await owner.read(secret, 0, 100))).toBe('the secret of another tenant');
 });
 
@@ -128,9 +128,9 @@ test('nothing above the volume can be written to or wandered through', async () 
   await stage.ensure(wish);
   const client = await stage.machine(wish.vip, stage.node.client(0));
   await client.reclaimComplete();
-  expect(await answerOf(client.open('/', 'file', true))).not.toBe('ok');
+  expect(await outcomeOf(client.open('/', 'file', true))).not.toBe('ok');
   for (const path of ['/..', `${exportPath}/..`, '/etc', `${exportPath}/../etc`])
-    expect(await answerOf(client.lookup(path)), path).not.toBe('ok');
+    expect(await outcomeOf(client.lookup(path)), path).not.toBe('ok');
 });
 
 test('writing past the size fails, growing helps while files are open, and shrinking is refused', async () => {
@@ -142,7 +142,7 @@ test('writing past the size fails, growing helps while files are open, and shrin
   const block = Buffer.alloc(1_048_576, 7);
   const fill = async (from: number, to: number): Promise<{ at: number; answer: string }> => {
     for (let at = from; at < to; at += 1) {
-      const answer = await answerOf(client.write(file, at * block.length, block));
+      const answer = await outcomeOf(client.write(file, at * block.length, block));
       if (answer !== 'ok') return { at, answer };
     }
     return { at: to, answer: 'ok' };
@@ -184,12 +184,12 @@ test('whatever is thrown at a server, its volume is served and whole, and other 
   const reader = await stage.machine(wish.vip, node.client(0));
   expect(String(await reader.read(await openIn(reader, 'file'), 0, 10))).toBe('whole');
   const stranger = await stage.machine(wish.vip, node.client(5));
-  expect(await answerOf(stranger.lookup(exportPath))).toBe('NOENT');
+  expect(await outcomeOf(stranger.lookup(exportPath))).toBe('NOENT');
 });
 
 test('what a machine calls itself is written nowhere but among what its server remembers', async () => {
   // The test has its own node, since on a shared node the servers of other volumes may write files at any time.
-  await using own = await openStage();
+  await using own = await openStorageHarness();
   const { node } = own;
   const wish = own.wish({ clients: [node.client(0)] });
   await own.ensure(wish);

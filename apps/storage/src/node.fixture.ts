@@ -1,25 +1,27 @@
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { systemClock } from '@millrace/platform/clock';
-import { connectVolumeBackend, exportPath, type VolumeBackend, type VolumeWish } from '@millrace/storage';
+import { connectVolumeBackend, exportPath, type VolumeBackend, type VolumeSpec } from '@millrace/storage';
 import { isNfsError, Nfs41Client, type Nfs41Options, type OpenFile } from '@millrace/storage/nfs41';
 import { eventually, startStorageNode, testIds, type StorageNode } from '@millrace/testing';
 
 /** A storage node, its backend as the control plane has it, and clients as machines of tenants are. */
-export interface Stage extends AsyncDisposable {
+export interface StorageHarness extends AsyncDisposable {
   readonly node: StorageNode;
   readonly backend: VolumeBackend;
   /** The wish for a volume that nobody else has, on the next address of the node. */
-  wish(changes?: Partial<VolumeWish>): VolumeWish;
-  ensure(wish: VolumeWish): ReturnType<VolumeBackend['ensure']>;
+  wish(changes?: Partial<VolumeSpec>): VolumeSpec;
+  ensure(wish: VolumeSpec): ReturnType<VolumeBackend['ensure']>;
   /** A machine that comes from the address. */
   machine(vip: string, from: string, options?: Partial<Nfs41Options>): Promise<Nfs41Client>;
 }
 
-export const never = new AbortController().signal;
+export const neverAborted = new AbortController().signal;
 const timeoutMs = 120_000;
 
-export async function openStage(options: Parameters<typeof startStorageNode>[0] = {}): Promise<Stage> {
+export async function openStorageHarness(
+  options: Parameters<typeof startStorageNode>[0] = {},
+): Promise<StorageHarness> {
   const node = await startStorageNode(options);
   const reach = { kind: 'nfs', endpoint: node.endpoint, credentialRef: 'node', settings: {} } as const;
   const backend = await connectVolumeBackend(reach, {
@@ -37,7 +39,7 @@ export async function openStage(options: Parameters<typeof startStorageNode>[0] 
       const externalId = `vol-${randomBytes(6).toString('hex')}`;
       return { externalId, orgId: testIds.next('org'), sizeGb: 1, vip, clients: [], ...changes };
     },
-    ensure: (wish) => backend.ensure(wish, never),
+    ensure: (wish) => backend.ensure(wish, neverAborted),
     machine: async (vip, from, extra = {}) => {
       const client = await Nfs41Client.connect({
         ...{ host: vip, port: node.nfsPort, localAddress: from, clock: systemClock, timeoutMs },
@@ -73,7 +75,7 @@ export async function openIn(client: Nfs41Client, name: string): Promise<OpenFil
 }
 
 /** `ok`, or the code that the server answered with; a connection that ended is an error. */
-export async function answerOf(asked: Promise<unknown>): Promise<string> {
+export async function outcomeOf(asked: Promise<unknown>): Promise<string> {
   try {
     await asked;
     return 'ok';

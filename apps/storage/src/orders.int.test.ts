@@ -7,15 +7,15 @@ import { promisify } from 'node:util';
 import { exportPath } from '@millrace/storage';
 import { eventually, makeCertificate } from '@millrace/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { answerOf, never, openStage, type Stage } from './node.fixture.ts';
+import { outcomeOf, neverAborted, openStorageHarness, type StorageHarness } from './node.fixture.ts';
 import { openPool } from './pool.ts';
 
 // Who may give orders, and which are refused.
 
-let stage: Stage;
+let stage: StorageHarness;
 
 beforeAll(async () => {
-  stage = await openStage({ poolGb: 16 });
+  stage = await openStorageHarness({ poolGb: 16 });
 });
 
 afterAll(async () => {
@@ -156,7 +156,9 @@ test('malformed orders are refused, and the agent goes on', async () => {
   expect(await raw({ method: 'PUT', path: `/v1/volumes/${wish.externalId}/snapshots/..` })).toBe(
     '400 refused',
   );
-  expect((await stage.backend.list(never)).map(({ externalId }) => externalId)).toEqual([wish.externalId]);
+  expect((await stage.backend.list(neverAborted)).map(({ externalId }) => externalId)).toEqual([
+    wish.externalId,
+  ]);
 });
 
 test('a volume keeps its organisation, its address and its place among the others', async () => {
@@ -179,7 +181,7 @@ test('a volume moves to another address with its data', async () => {
   await stage.ensure(wish);
   const moved = { ...wish, vip: node.vip(100) };
   expect(await stage.ensure(moved)).toMatchObject({ vip: moved.vip, isServed: true });
-  expect(await answerOf((await stage.machine(moved.vip, node.client(0))).lookup(exportPath))).toBe('ok');
+  expect(await outcomeOf((await stage.machine(moved.vip, node.client(0))).lookup(exportPath))).toBe('ok');
   await expect(stage.machine(wish.vip, node.client(0))).rejects.toThrow();
 });
 
@@ -189,11 +191,13 @@ test('of many changes at once the last one holds, whatever order they arrive in'
   await stage.ensure(wish);
   const lists = Array.from({ length: 12 }, (_, at) => [node.client(at % 8)]);
   await Promise.all(lists.map((clients) => stage.ensure({ ...wish, clients })));
-  const [view] = (await backend.list(never)).filter(({ externalId }) => externalId === wish.externalId);
+  const [view] = (await backend.list(neverAborted)).filter(
+    ({ externalId }) => externalId === wish.externalId,
+  );
   for (let at = 0; at < 8; at += 1) {
     const client = await stage.machine(wish.vip, node.client(at));
     const isListed = view?.clients.includes(node.client(at));
-    expect(await answerOf(client.lookup(exportPath)), node.client(at)).toBe(isListed ? 'ok' : 'NOENT');
+    expect(await outcomeOf(client.lookup(exportPath)), node.client(at)).toBe(isListed ? 'ok' : 'NOENT');
     await client.end();
   }
 });
@@ -213,9 +217,9 @@ test('an order that was overtaken by a newer one brings nobody back', async () =
     kind: 'busy',
   });
   const client = await stage.machine(wish.vip, node.client(0));
-  expect(await answerOf(client.lookup(exportPath))).toBe('NOENT');
+  expect(await outcomeOf(client.lookup(exportPath))).toBe('NOENT');
   await stage.ensure({ ...wish, clients: [node.client(0)], sequence: 9 });
-  expect(await answerOf(client.lookup(exportPath))).toBe('ok');
+  expect(await outcomeOf(client.lookup(exportPath))).toBe('ok');
 });
 
 test('a volume whose address somebody else has is not served, says why, and is as soon as it can be', async () => {
@@ -226,7 +230,7 @@ test('a volume whose address somebody else has is not served, says why, and is a
     squatter.listen(node.nfsPort, wish.vip, resolve);
   });
   const viewed = async () =>
-    (await backend.list(never)).find(({ externalId }) => externalId === wish.externalId);
+    (await backend.list(neverAborted)).find(({ externalId }) => externalId === wish.externalId);
   try {
     const failure: unknown = await stage.ensure(wish).catch((error: unknown) => error);
     expect(failure).toMatchObject({ kind: 'unavailable' });
@@ -242,7 +246,7 @@ test('a volume whose address somebody else has is not served, says why, and is a
     async () => (await viewed())?.isServed,
   );
   const client = await stage.machine(wish.vip, node.client(0));
-  expect(await answerOf(client.lookup(exportPath))).toBe('ok');
+  expect(await outcomeOf(client.lookup(exportPath))).toBe('ok');
 });
 
 test('a volume whose image or record is gone is shown as what it is, and never made anew', async () => {
@@ -255,7 +259,7 @@ test('a volume whose image or record is gone is shown as what it is, and never m
   await node.restart();
   await expect(stage.ensure(wish)).rejects.toMatchObject({ kind: 'failed' });
   const viewed = async () =>
-    (await backend.list(never)).find(({ externalId }) => externalId === wish.externalId);
+    (await backend.list(neverAborted)).find(({ externalId }) => externalId === wish.externalId);
   expect(await viewed()).toMatchObject({ isServed: false, detail: 'The image of the volume is gone.' });
   await writeFile(path.join(folder, 'volume.json'), '{"externalId":');
   expect(await viewed()).toMatchObject({ isServed: false, sizeGb: 0 });

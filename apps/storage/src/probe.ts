@@ -10,7 +10,7 @@ const timeoutMs = 3_000;
  * Asks the server, as a client does, whether it serves the volume by this generation of its list. Null if it does; otherwise
  * why not, as far as we can tell.
  */
-export async function whyNotServed(
+export async function probeVolume(
   record: VolumeRecord,
   { nfsPort }: ServerSettings,
   clock: Clock,

@@ -5,16 +5,16 @@ import type { Clock } from '@millrace/platform/clock';
 import type { Logger } from '@millrace/platform/log';
 import { replaceFile } from './files.ts';
 import { checkConfig, renderConfig, type ServerSettings } from './ganesha-config.ts';
-import { findServer, isServerOf, lastWords, reloadServer, startServer, stopServer } from './ganesha.ts';
+import { findServer, isServerOf, lastLogError, reloadServer, startServer, stopServer } from './ganesha.ts';
 import type { VolumeFolder } from './pool.ts';
-import { whyNotServed } from './probe.ts';
+import { probeVolume } from './probe.ts';
 import type { VolumeRecord } from './record.ts';
 
 const reloadMs = 5_000;
 const startMs = 20_000;
 const pollMs = 15;
 
-export interface ServingParts {
+export interface ServingDeps {
   readonly settings: ServerSettings;
   readonly clock: Clock;
   readonly log: Logger;
@@ -29,7 +29,7 @@ export interface ServingParts {
 export async function serveVolume(
   folder: VolumeFolder,
   record: VolumeRecord,
-  parts: ServingParts,
+  parts: ServingDeps,
 ): Promise<void> {
   const { settings, clock, log } = parts;
   const text = renderConfig(folder, record, settings);
@@ -40,17 +40,17 @@ export async function serveVolume(
   checkConfig(await readFile(folder.config, 'utf8'), record);
   const running = await findServer(folder);
   if (running !== null && fixedPart(before) === fixedPart(text)) {
-    if (before === text && (await whyNotServed(record, settings, clock)) === null) return;
+    if (before === text && (await probeVolume(record, settings, clock)) === null) return;
     await reloadServer(folder, running);
-    const why = await whyNotWithin(reloadMs, { folder, record, pid: running }, parts);
+    const why = await waitUntilServed(reloadMs, { folder, record, pid: running }, parts);
     if (why === null) return;
     log.warn({ volume: folder.id, why }, 'a server did not follow its new list, and is replaced');
   }
   await stopServer(folder, clock);
   const pid = await startServer(folder, randomInt(1, 2 ** 31), parts.onEnd);
-  const why = await whyNotWithin(startMs, { folder, record, pid }, parts);
+  const why = await waitUntilServed(startMs, { folder, record, pid }, parts);
   if (why === null) return;
-  const words = await lastWords(folder);
+  const words = await lastLogError(folder);
   throw new DriverError('unavailable', words === '' ? why : `${why} It said last: ${words}`);
 }
 
@@ -59,18 +59,18 @@ function fixedPart(text: string): string {
   return text.split('\n  CLIENT {', 1)[0] ?? '';
 }
 
-async function whyNotWithin(
+async function waitUntilServed(
   limitMs: number,
   {
     folder,
     record,
     pid,
   }: { readonly folder: VolumeFolder; readonly record: VolumeRecord; readonly pid: number },
-  { settings, clock }: ServingParts,
+  { settings, clock }: ServingDeps,
 ): Promise<string | null> {
   const startedMs = clock.monotonicMs();
   for (;;) {
-    const why = await whyNotServed(record, settings, clock);
+    const why = await probeVolume(record, settings, clock);
     if (why === null) return null;
     if (!(await isServerOf(folder, pid))) return 'The server of the volume ended.';
     if (clock.monotonicMs() - startedMs > limitMs) return why;

@@ -3,19 +3,19 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdir, readFile, readlink, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { exportPath, type VolumeWish } from '@millrace/storage';
+import { exportPath, type VolumeSpec } from '@millrace/storage';
 import type { Nfs41Client } from '@millrace/storage/nfs41';
 import { eventually, testIds } from '@millrace/testing';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { answerOf, never, openIn, openStage, type Stage } from './node.fixture.ts';
+import { outcomeOf, neverAborted, openIn, openStorageHarness, type StorageHarness } from './node.fixture.ts';
 
 // Snapshots that are restored, on a real node: XFS images, NFS servers, and clients that read every byte.
 
 const run = promisify(execFile);
-let stage: Stage;
+let stage: StorageHarness;
 
 beforeAll(async () => {
-  stage = await openStage({ poolGb: 40, leaseSeconds: 4 });
+  stage = await openStorageHarness({ poolGb: 40, leaseSeconds: 4 });
 });
 
 afterAll(async () => {
@@ -41,13 +41,13 @@ async function read(client: Nfs41Client): Promise<Buffer> {
   return Buffer.concat(parts);
 }
 
-async function contentOf(wish: VolumeWish): Promise<Buffer> {
+async function contentOf(wish: VolumeSpec): Promise<Buffer> {
   await stage.ensure({ ...wish, clients: [stage.node.client(0)] });
   return asMachine(wish, read);
 }
 
 /** Starts again if the machine stalled for longer than the lease, since the server then closes the file. */
-async function asMachine<T>({ vip }: VolumeWish, work: (client: Nfs41Client) => Promise<T>): Promise<T> {
+async function asMachine<T>({ vip }: VolumeSpec, work: (client: Nfs41Client) => Promise<T>): Promise<T> {
   const done = await eventually(
     { what: 'a machine to read or write its file', timeoutMs: 300_000 },
     async () => ({
@@ -58,21 +58,21 @@ async function asMachine<T>({ vip }: VolumeWish, work: (client: Nfs41Client) => 
 }
 
 /** A volume whose snapshot holds `old`, and that holds `fresh` itself. No client may mount it. */
-async function keptVolume(changes: Partial<VolumeWish> = {}) {
+async function keptVolume(changes: Partial<VolumeSpec> = {}) {
   const wish = stage.wish(changes);
   const [old, fresh] = [randomBytes(chunks * chunkBytes), randomBytes(chunks * chunkBytes)];
   await stage.ensure({ ...wish, clients: [stage.node.client(0)] });
   await asMachine(wish, (client) => write(client, old));
   const snapshotId = randomUUID();
-  await stage.backend.snapshot(wish.externalId, snapshotId, never);
+  await stage.backend.snapshot(wish.externalId, snapshotId, neverAborted);
   await asMachine(wish, (client) => write(client, fresh));
   await stage.ensure(wish);
   const order = () => ({ id: randomUUID(), volumeId: wish.externalId, snapshotId });
   return { wish, old, fresh, snapshotId, order };
 }
 
-const folderOf = ({ externalId }: VolumeWish): string => path.join(stage.node.pool, 'volumes', externalId);
-const recordOf = async (wish: VolumeWish): Promise<Record<string, unknown>> =>
+const folderOf = ({ externalId }: VolumeSpec): string => path.join(stage.node.pool, 'volumes', externalId);
+const recordOf = async (wish: VolumeSpec): Promise<Record<string, unknown>> =>
   JSON.parse(await readFile(path.join(folderOf(wish), 'volume.json'), 'utf8'));
 
 test('a volume of which snapshots were taken is mounted again after a loss of power, also one with small sectors', async () => {
@@ -110,7 +110,7 @@ test('a file handle of the snapshotted volume is refused by the volume that was 
   await stage.ensure({ ...wish, clients });
   const original = await openIn(await stage.machine(wish.vip, stage.node.client(0)), 'data');
   const client = await stage.machine(copy.vip, stage.node.client(0));
-  expect(await answerOf(client.size(original.handle))).toMatch(/^(?:STALE|BADHANDLE)$/);
+  expect(await outcomeOf(client.size(original.handle))).toMatch(/^(?:STALE|BADHANDLE)$/);
 });
 
 test('a snapshot is restored into its own volume byte for byte, once, and with the size that it has grown to', async () => {
@@ -161,7 +161,7 @@ test('clients that were attached before are refused while and after a volume is 
   await openIn(before, 'data');
   await stage.ensure({ ...wish, restore: order() });
   const after = await stage.machine(wish.vip, stage.node.client(0));
-  expect(await answerOf(after.lookup(exportPath))).toBe('NOENT');
+  expect(await outcomeOf(after.lookup(exportPath))).toBe('NOENT');
 });
 
 test('an order without the restore cancels one that was not done, and the content stays', async () => {
@@ -173,7 +173,9 @@ test('an order without the restore cancels one that was not done, and the conten
   const restore = { id: randomUUID(), volumeId: wish.externalId, snapshotId };
   await expect(stage.ensure({ ...wish, restore })).rejects.toMatchObject({ kind: 'failed' });
   expect(await recordOf(wish)).toMatchObject({ restore });
-  const [view] = (await stage.backend.list(never)).filter(({ externalId }) => externalId === wish.externalId);
+  const [view] = (await stage.backend.list(neverAborted)).filter(
+    ({ externalId }) => externalId === wish.externalId,
+  );
   expect(view).toMatchObject({ restored: [] });
   await run('rm', ['-r', snapshot]);
   await run('mv', [`${snapshot}.aside`, snapshot]);
@@ -214,7 +216,7 @@ test('an agent that is killed anywhere in a restore leaves the old content or th
       await eventually({ what: 'the order to be carried out', timeoutMs: 300_000 }, again);
       expect((await contentOf(one)).equals(old), `killed after ${afterMs} ms`).toBe(true);
     }
-    await stage.backend.remove(copy.externalId, never);
+    await stage.backend.remove(copy.externalId, neverAborted);
   }
   const { stdout } = await run('losetup', ['--list', '--noheadings', '--output', 'BACK-FILE']);
   expect(
@@ -233,7 +235,7 @@ test('a snapshot that is absent, of another organisation or too large is refused
   const foreign = { ...copy, orgId: testIds.next('org'), restore: order() };
   await expect(stage.ensure(foreign)).rejects.toMatchObject(refused);
   await expect(stage.ensure({ ...copy, sizeGb: 1, restore: order() })).rejects.toMatchObject(refused);
-  expect((await stage.backend.list(never)).map(({ externalId }) => externalId)).not.toContain(
+  expect((await stage.backend.list(neverAborted)).map(({ externalId }) => externalId)).not.toContain(
     copy.externalId,
   );
 });

@@ -2,15 +2,15 @@ import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { DriverError } from '@millrace/compute';
 import type { Clock } from '@millrace/platform/clock';
-import { run } from './command.ts';
+import { runCommand } from './command.ts';
 import {
   attachLoop,
   detachLoop,
   gbOf,
   isMounted,
   mountOptions,
-  quickMs,
-  slowMs,
+  quickTimeoutMs,
+  slowTimeoutMs,
   sync,
   unmountVolume,
 } from './disk.ts';
@@ -24,12 +24,13 @@ import { writeRecord, type VolumeRecord } from './record.ts';
 // the volume has changed, and what was made is dropped.
 
 /** This many are remembered, so that a delayed order is not taken for a new one. */
-const rememberedRestores = 32;
+const maxRememberedRestores = 32;
 
-const finished = (folder: VolumeFolder, id: string): string => path.join(folder.restores, `${id}.img`);
+const finishedImagePath = (folder: VolumeFolder, id: string): string =>
+  path.join(folder.restores, `${id}.img`);
 
 /** Makes the image of the restore that the record asks for, and writes down that it was done. */
-export async function decideRestore(
+export async function commitRestore(
   pool: Pool,
   folder: VolumeFolder,
   record: VolumeRecord,
@@ -38,13 +39,13 @@ export async function decideRestore(
   if (restore === null) return record;
   const source = pool.snapshot(restore.volumeId, restore.snapshotId);
   if (!(await exists(source))) throw new DriverError('refused', 'The snapshot is not there.');
-  const target = finished(folder, restore.id);
+  const target = finishedImagePath(folder, restore.id);
   const draft = `${target}.new`;
   await mkdir(folder.restores, { recursive: true, mode: 0o700 });
-  await dropDrafts(folder);
+  await deleteDrafts(folder);
   // It shares all blocks with the snapshot: nothing is copied, and it takes no room until the volume is written to.
-  await run('cp', ['--reflink=always', source, draft], slowMs);
-  if (restore.volumeId !== folder.id) await giveIdentity(folder, draft);
+  await runCommand('cp', ['--reflink=always', source, draft], slowTimeoutMs);
+  if (restore.volumeId !== folder.id) await assignFileSystemUuid(folder, draft);
   await sync(draft);
   await rename(draft, target);
   await syncFolder(folder.restores);
@@ -52,7 +53,7 @@ export async function decideRestore(
     ...record,
     madeGb: gbOf((await stat(target)).size),
     restore: null,
-    restored: [...record.restored, restore.id].slice(-rememberedRestores),
+    restored: [...record.restored, restore.id].slice(-maxRememberedRestores),
   };
   await writeRecord(folder, decided);
   return decided;
@@ -61,7 +62,7 @@ export async function decideRestore(
 /** Puts the image of the restore that was done last in place, if it is not yet; one that was not decided is dropped. */
 export async function finishRestore(folder: VolumeFolder, record: VolumeRecord, clock: Clock): Promise<void> {
   const last = record.restored.at(-1);
-  const image = last === undefined ? null : finished(folder, last);
+  const image = last === undefined ? null : finishedImagePath(folder, last);
   if (image !== null && (await exists(image))) {
     // No server has the old file system open when the new one takes its place.
     await stopServer(folder, clock);
@@ -70,7 +71,7 @@ export async function finishRestore(folder: VolumeFolder, record: VolumeRecord, 
     await syncFolder(folder.path);
     await syncFolder(folder.restores);
   }
-  await dropDrafts(folder);
+  await deleteDrafts(folder);
   await rm(folder.restores, { recursive: true, force: true });
 }
 
@@ -78,28 +79,28 @@ export async function finishRestore(folder: VolumeFolder, record: VolumeRecord, 
  * Handles of files hold the identity of their file system, so the copy gets another than the volume that it comes from. Its
  * journal is replayed first, by mounting it once.
  */
-async function giveIdentity(folder: VolumeFolder, draft: string): Promise<void> {
+async function assignFileSystemUuid(folder: VolumeFolder, draft: string): Promise<void> {
   const mount = draftMount(folder);
   await mkdir(mount, { recursive: true, mode: 0o700 });
   const device = await attachLoop(draft);
   try {
-    await run('mount', ['-t', 'xfs', '-o', `${mountOptions},nouuid`, device, mount], slowMs);
-    await run('umount', [mount], slowMs);
+    await runCommand('mount', ['-t', 'xfs', '-o', `${mountOptions},nouuid`, device, mount], slowTimeoutMs);
+    await runCommand('umount', [mount], slowTimeoutMs);
   } finally {
     await unmountDraft(folder);
     await detachLoop(draft);
   }
-  await run('xfs_admin', ['-f', '-U', 'generate', draft], slowMs);
+  await runCommand('xfs_admin', ['-f', '-U', 'generate', draft], slowTimeoutMs);
 }
 
 const draftMount = (folder: VolumeFolder): string => path.join(folder.path, 'restore-mount');
 
 async function unmountDraft(folder: VolumeFolder): Promise<void> {
-  if (await isMounted(draftMount(folder))) await run('umount', [draftMount(folder)], quickMs);
+  if (await isMounted(draftMount(folder))) await runCommand('umount', [draftMount(folder)], quickTimeoutMs);
 }
 
 /** Drops images that were not finished, with what a crash left of their making. */
-export async function dropDrafts(folder: VolumeFolder): Promise<void> {
+export async function deleteDrafts(folder: VolumeFolder): Promise<void> {
   await unmountDraft(folder);
   for (const name of await readdir(folder.restores).catch(() => [])) {
     if (!name.endsWith('.new')) continue;

@@ -1,19 +1,19 @@
 import { SimulatedClock } from '@millrace/platform/clock';
 import { describe, expect, it } from 'vitest';
-import { Turns } from './turns.ts';
+import { KeyedQueue } from './turns.ts';
 
 const hang = (): Promise<never> => new Promise(() => undefined);
 
 describe('a volume on which work hangs or fails', () => {
   it('keeps its own turn for as long as it hangs, and other volumes have theirs', async () => {
-    const turns = new Turns({ clock: new SimulatedClock() });
+    const turns = new KeyedQueue({ clock: new SimulatedClock() });
     void turns.take('hangs', hang);
     expect(await turns.take('other', () => Promise.resolve('done'))).toBe('done');
     expect([turns.isBusy('hangs'), turns.isBusy('other')]).toEqual([true, false]);
   });
 
   it('refuses further orders of the volume instead of queueing them without limit', async () => {
-    const turns = new Turns({ clock: new SimulatedClock() });
+    const turns = new KeyedQueue({ clock: new SimulatedClock() });
     const orders = Array.from({ length: 20 }, () => turns.take('hangs', hang));
     const outcomes = await Promise.all(
       orders.map((order) =>
@@ -29,7 +29,7 @@ describe('a volume on which work hangs or fails', () => {
 
   it('lets no order wait for ever, and refuses further ones at once while one hangs', async () => {
     const clock = new SimulatedClock();
-    const turns = new Turns({ clock });
+    const turns = new KeyedQueue({ clock });
     void turns.take('hangs', hang);
     const second = turns.take('hangs', () => Promise.resolve('done')).catch((error: unknown) => error);
     await clock.advance(60_000);
@@ -41,7 +41,7 @@ describe('a volume on which work hangs or fails', () => {
 
   it('does not run an order that was refused while it waited', async () => {
     const clock = new SimulatedClock();
-    const turns = new Turns({ clock });
+    const turns = new KeyedQueue({ clock });
     const first = Promise.withResolvers<void>();
     const done: string[] = [];
     const one = turns.take('volume', () => first.promise);
@@ -55,7 +55,7 @@ describe('a volume on which work hangs or fails', () => {
   });
 
   it('passes the turn to the next in order when it ends, also after a failure', async () => {
-    const turns = new Turns({ clock: new SimulatedClock() });
+    const turns = new KeyedQueue({ clock: new SimulatedClock() });
     const done: number[] = [];
     const first = turns.take('volume', () => Promise.reject(new Error('failed')));
     const second = turns.take('volume', async () => void done.push(2));

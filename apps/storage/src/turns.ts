@@ -2,19 +2,19 @@ import { DriverError } from '@millrace/compute';
 import type { Timer } from '@millrace/platform/clock';
 
 /** At most this many wait under one name. More are refused, so that repeats of an order that hangs use no memory. */
-const mostWaiting = 15;
+const defaultMaxWaiting = 15;
 /** An order that has not come to its turn by then is refused. */
-const longestWaitMs = 60_000;
+const maxWaitMs = 60_000;
 /** Longer than any order takes that does not hang. While one hangs, further orders under its name are refused at once. */
 const hangsAfterMs = 600_000;
 
-export interface TurnsOptions {
+export interface KeyedQueueOptions {
   readonly clock: Timer;
   readonly mostWaiting?: number;
 }
 
 /** Work under one name waits for what was begun under it before; work under different names does not. */
-export class Turns {
+export class KeyedQueue {
   readonly #clock: Timer;
   readonly #mostWaiting: number;
   readonly #last = new Map<string, Promise<unknown>>();
@@ -22,9 +22,9 @@ export class Turns {
   /** When the work that has the turn began. */
   readonly #beganMs = new Map<string, number>();
 
-  constructor(options: TurnsOptions) {
+  constructor(options: KeyedQueueOptions) {
     this.#clock = options.clock;
-    this.#mostWaiting = options.mostWaiting ?? mostWaiting;
+    this.#mostWaiting = options.mostWaiting ?? defaultMaxWaiting;
   }
 
   isBusy(name: string): boolean {
@@ -38,7 +38,7 @@ export class Turns {
     let isGivenUp = false;
     const begin = async (): Promise<T> => {
       // Its caller was refused meanwhile; the turn goes on to the next.
-      if (isGivenUp) throw late(name);
+      if (isGivenUp) throw queueTimeoutError(name);
       this.#beganMs.set(name, this.#clock.monotonicMs());
       return work();
     };
@@ -52,10 +52,10 @@ export class Turns {
       void before.then(() => {
         hasBegun = true;
       });
-      const cancel = this.#clock.after(longestWaitMs, () => {
+      const cancel = this.#clock.after(maxWaitMs, () => {
         if (hasBegun) return;
         isGivenUp = true;
-        reject(late(name));
+        reject(queueTimeoutError(name));
       });
       turn.then(resolve, reject).finally(cancel);
     });
@@ -84,6 +84,6 @@ export class Turns {
   }
 }
 
-function late(name: string): DriverError {
+function queueTimeoutError(name: string): DriverError {
   return new DriverError('busy', `The order for ${name} waited too long for another one.`);
 }

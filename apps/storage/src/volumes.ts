@@ -2,38 +2,38 @@ import { randomUUID } from 'node:crypto';
 import { rename, rm } from 'node:fs/promises';
 import { DriverError, isDriverError } from '@millrace/compute';
 import { createItemRunner, defineLoop } from '@millrace/platform/loops';
-import type { VolumeView, VolumeWish } from '@millrace/storage';
-import { checkSnapshotId, checkVolumeWish } from '@millrace/storage/wire';
-import { Admission, readAll } from './admission.ts';
+import type { VolumeView, VolumeSpec } from '@millrace/storage';
+import { checkSnapshotId, checkVolumeSpec } from '@millrace/storage/wire';
+import { Admission, readAllVolumes } from './admission.ts';
 import {
-  copyFrozen,
+  copyWhileFrozen,
   growVolume,
   makeImage,
   mountVolume,
   snapshotIds,
-  thaw,
+  thawVolume,
   unmountVolume,
   usedBytes,
 } from './disk.ts';
 import { exists, syncFolder } from './files.ts';
 import { isProbeAddress } from './ganesha-config.ts';
-import { findServers, stopServer, turnLog } from './ganesha.ts';
-import { HealthBook } from './health.ts';
+import { findServers, stopServer, rotateLog } from './ganesha.ts';
+import { HealthTracker } from './health.ts';
 import type { Pool, VolumeFolder } from './pool.ts';
-import { whyNotServed } from './probe.ts';
+import { probeVolume } from './probe.ts';
 import { readRecord, writeRecord, type VolumeRecord } from './record.ts';
-import { decideRestore, dropDrafts, finishRestore } from './snapshot-restore.ts';
-import { serveVolume, type ServingParts } from './serving.ts';
-import { Turns } from './turns.ts';
+import { commitRestore, deleteDrafts, finishRestore } from './snapshot-restore.ts';
+import { serveVolume, type ServingDeps } from './serving.ts';
+import { KeyedQueue } from './turns.ts';
 
-export interface VolumesParts extends ServingParts {
+export interface VolumesDeps extends ServingDeps {
   readonly pool: Pool;
   /** Whether an address is one of those that volumes of this node are served on. */
   readonly isVip: (address: string) => boolean;
 }
 
 export interface Volumes {
-  ensure(wish: VolumeWish): Promise<VolumeView>;
+  ensure(wish: VolumeSpec): Promise<VolumeView>;
   list(): Promise<VolumeView[]>;
   snapshot(id: string, snapshotId: string): Promise<{ readonly sizeBytes: number }>;
   removeSnapshot(id: string, snapshotId: string): Promise<void>;
@@ -59,14 +59,14 @@ const superviseVolumes = defineLoop({
   maxRetryMs: 60_000,
 });
 /** The next round begins although some checks of this one are still running. */
-const lookPatienceMs = 10_000;
+const superviseMaxWaitMs = 10_000;
 
 /** The volumes of this node. Of one volume one thing is done at a time. */
-export function createVolumes(parts: VolumesParts): Volumes {
+export function createVolumes(parts: VolumesDeps): Volumes {
   const { pool, settings, clock, log } = parts;
-  const turns = new Turns({ clock });
+  const turns = new KeyedQueue({ clock });
   const admission = new Admission(pool, clock);
-  const health = new HealthBook(clock, log);
+  const health = new HealthTracker(clock, log);
   const runner = createItemRunner(superviseVolumes, { clock, log });
 
   async function view(folder: VolumeFolder, record: VolumeRecord): Promise<VolumeView> {
@@ -78,7 +78,7 @@ export function createVolumes(parts: VolumesParts): Volumes {
     return { externalId, sizeGb, vip, clients, isServed, detail, snapshots, restored: record.restored };
   }
 
-  async function bring(folder: VolumeFolder, record: VolumeRecord): Promise<VolumeRecord> {
+  async function convergeAndRecord(folder: VolumeFolder, record: VolumeRecord): Promise<VolumeRecord> {
     try {
       const brought = await converge(folder, record, parts);
       health.note(folder.id, null);
@@ -89,10 +89,10 @@ export function createVolumes(parts: VolumesParts): Volumes {
     }
   }
 
-  async function leave(folder: VolumeFolder): Promise<void> {
+  async function deleteVolume(folder: VolumeFolder): Promise<void> {
     await stopServer(folder, clock);
     await unmountVolume(folder);
-    await dropDrafts(folder);
+    await deleteDrafts(folder);
     // Under its name it is gone at once; what is left to do is done after a crash, too.
     const out = pool.leaving(`${folder.id}-${randomUUID()}`);
     await rename(folder.path, out);
@@ -100,10 +100,10 @@ export function createVolumes(parts: VolumesParts): Volumes {
     health.forget(folder.id);
   }
 
-  async function look(folder: VolumeFolder, isRunning: boolean): Promise<void> {
-    await turnLog(folder);
+  async function superviseVolume(folder: VolumeFolder, isRunning: boolean): Promise<void> {
+    await rotateLog(folder);
     const record = await readRecord(folder);
-    if (record?.isLeaving === true) return leave(folder);
+    if (record?.isLeaving === true) return deleteVolume(folder);
     if (record !== null && record.restore !== null) {
       // The worker orders it again. A restore inside this check would delay the checks of other volumes.
       health.note(folder.id, 'It is being restored.');
@@ -111,8 +111,8 @@ export function createVolumes(parts: VolumesParts): Volumes {
     }
     const due = record === null ? 'nothing' : health.due(folder.id, isRunning);
     if (record === null || due === 'nothing') return;
-    if (due === 'ask' && (await whyNotServed(record, settings, clock)) === null) health.note(folder.id, null);
-    else await bring(folder, record);
+    if (due === 'ask' && (await probeVolume(record, settings, clock)) === null) health.note(folder.id, null);
+    else await convergeAndRecord(folder, record);
   }
 
   async function takeSnapshot(id: string, target: string): Promise<void> {
@@ -122,7 +122,7 @@ export function createVolumes(parts: VolumesParts): Volumes {
       throw new DriverError('not_found', 'There is no such volume.');
     if (await exists(target)) return;
     await mountVolume(folder);
-    await admission.snapshot(folder, target, () => copyFrozen(folder, target));
+    await admission.snapshot(folder, target, () => copyWhileFrozen(folder, target));
   }
 
   return {
@@ -131,13 +131,13 @@ export function createVolumes(parts: VolumesParts): Volumes {
       return turns.take(wish.externalId, async () => {
         const record = await admission.admit(wish);
         const folder = pool.volume(wish.externalId);
-        return view(folder, await bring(folder, record));
+        return view(folder, await convergeAndRecord(folder, record));
       });
     },
 
     async list() {
-      const views = (await readAll(pool)).map(({ folder, record, why }) =>
-        record === null ? unknown(folder.id, why) : view(folder, record),
+      const views = (await readAllVolumes(pool)).map(({ folder, record, why }) =>
+        record === null ? viewOfUnknownVolume(folder.id, why) : view(folder, record),
       );
       return Promise.all(views);
     },
@@ -166,14 +166,14 @@ export function createVolumes(parts: VolumesParts): Volumes {
         if (!(await exists(folder.path))) return;
         const record = await readRecord(folder);
         if (record !== null) await writeRecord(folder, { ...record, isLeaving: true });
-        await leave(folder);
+        await deleteVolume(folder);
       });
     },
 
     async recover() {
       for (const id of await pool.ids()) {
-        await thaw(pool.volume(id));
-        await dropDrafts(pool.volume(id));
+        await thawVolume(pool.volume(id));
+        await deleteDrafts(pool.volume(id));
       }
     },
 
@@ -185,13 +185,13 @@ export function createVolumes(parts: VolumesParts): Volumes {
         work: async (id) => {
           const folder = pool.volume(id);
           await turns
-            .take(id, () => look(folder, servers.has(folder.config)))
+            .take(id, () => superviseVolume(folder, servers.has(folder.config)))
             .catch((error: unknown) => {
               // What is wrong with a volume is in its health, and was logged there.
               if (!isDriverError(error)) throw error;
             });
         },
-        patienceMs: lookPatienceMs,
+        patienceMs: superviseMaxWaitMs,
       });
     },
 
@@ -203,9 +203,9 @@ export function createVolumes(parts: VolumesParts): Volumes {
 async function converge(
   folder: VolumeFolder,
   wanted: VolumeRecord,
-  parts: VolumesParts,
+  parts: VolumesDeps,
 ): Promise<VolumeRecord> {
-  let record = wanted.restore === null ? wanted : await decideRestore(parts.pool, folder, wanted);
+  let record = wanted.restore === null ? wanted : await commitRestore(parts.pool, folder, wanted);
   await finishRestore(folder, record, parts.clock);
   if (record.madeGb === 0 && !(await exists(folder.image))) await makeImage(folder, record.sizeGb);
   await mountVolume(folder);
@@ -218,15 +218,15 @@ async function converge(
   return record;
 }
 
-function checkAddresses(wish: VolumeWish, { isVip }: VolumesParts): void {
-  checkVolumeWish(wish);
+function checkAddresses(wish: VolumeSpec, { isVip }: VolumesDeps): void {
+  checkVolumeSpec(wish);
   if (!isVip(wish.vip)) throw new DriverError('refused', `This node does not serve volumes on ${wish.vip}.`);
   if (wish.clients.some((client) => isProbeAddress(client) || isVip(client)))
     throw new DriverError('refused', 'A client has an address of the storage node itself.');
 }
 
 /** A folder that nobody can make sense of is shown, so that somebody looks. */
-async function unknown(externalId: string, detail: string): Promise<VolumeView> {
+async function viewOfUnknownVolume(externalId: string, detail: string): Promise<VolumeView> {
   return {
     externalId,
     sizeGb: 0,

@@ -5,13 +5,13 @@ import { ensureEventStream, eventChannels, startRelay, type EventChannels } from
 import {
   createApiKeyLifecycle,
   createApiKeyService,
-  createKeyChangeAnnouncer,
+  createKeyChangePublisher,
   keyChangeSubject,
 } from '@millrace/core/identity';
-import { burnOf } from '@millrace/core/metering';
+import { readBurnRate } from '@millrace/core/metering';
 import { startNotices } from '@millrace/core/notices';
 import { Payments, stripeGatewayOf } from '@millrace/core/payments';
-import { startTrust } from '@millrace/core/suppliers';
+import { startReliabilityLoops } from '@millrace/core/suppliers';
 import { systemClock } from '@millrace/platform/clock';
 import { createDb, requireSchema, watchClock, type Db } from '@millrace/platform/db';
 import { payloadSchemaVersion } from '@millrace/platform/envelope';
@@ -19,8 +19,8 @@ import { createIdSource } from '@millrace/platform/ids';
 import { createLifecycle, startHealthServer, startLoop, type Lifecycle } from '@millrace/platform/lifecycle';
 import { createLogger, type Logger } from '@millrace/platform/log';
 import { createSmtpMailer, type Mailer } from '@millrace/platform/mail';
-import { share } from '@millrace/platform/money';
-import { connectNatsInBackground, type EarlyNatsClient } from '@millrace/platform/nats';
+import { ratio } from '@millrace/platform/money';
+import { connectNatsInBackground, type BackgroundNatsClient } from '@millrace/platform/nats';
 import {
   createRestateEndpoint,
   createRestateIngress,
@@ -28,16 +28,16 @@ import {
   type RestateEndpoint,
 } from '@millrace/platform/restate';
 import { startTelemetry } from '@millrace/platform/telemetry';
-import { startBook } from './book.ts';
+import { startKeyFeed } from './book.ts';
 import type { WorkerConfig } from './config.ts';
 import { startEnrolments } from './enrolments.ts';
 import { openDrivers, startFleet } from './fleet.ts';
 import { gateLoops } from './loop-gate.ts';
-import { serveNames } from './names.ts';
-import { soonConnected } from './nats.ts';
-import { connectPotValkey, recallMoneyOf, startPots } from './pots.ts';
+import { startCaddySync } from './names.ts';
+import { waitForConnection } from './nats.ts';
+import { connectLeaseValkey, createCreditRecall, startCreditLeases } from './pots.ts';
 import { startRentals } from './rentals.ts';
-import { guardDrivers, openRestore } from './database-restore.ts';
+import { guardDrivers, createRestoreMonitor } from './database-restore.ts';
 import { startSweeps } from './sweeps.ts';
 import { startUsage } from './usage.ts';
 import { startVolumes } from './volumes.ts';
@@ -62,7 +62,7 @@ export async function startWorker(config: WorkerConfig): Promise<Worker> {
   const log = createLogger({ name: 'worker', level: config.log.level });
   const lifecycle = createLifecycle({ clock, log, drainDeadlineMs: config.worker.drainMs });
   try {
-    await startParts(config, lifecycle, log);
+    await startComponents(config, lifecycle, log);
     const health = await startHealthServer({ lifecycle, port: config.worker.healthPort });
     lifecycle.onDrain('pools', 'health', () => health.close());
     lifecycle.started();
@@ -75,20 +75,20 @@ export async function startWorker(config: WorkerConfig): Promise<Worker> {
   }
 }
 
-async function startParts(config: WorkerConfig, lifecycle: Lifecycle, log: Logger): Promise<void> {
+async function startComponents(config: WorkerConfig, lifecycle: Lifecycle, log: Logger): Promise<void> {
   const clock = systemClock;
   const telemetry = await startTelemetry({
     service: 'worker',
     version: VERSION,
     cell: config.cell.id,
     prometheusPort: config.telemetry.prometheusPort,
-    sampleRatio: share(config.telemetry.samplePercent, 100),
+    sampleRatio: ratio(config.telemetry.samplePercent, 100),
     ...(config.telemetry.otlpUrl === undefined ? {} : { otlpUrl: config.telemetry.otlpUrl }),
   });
   lifecycle.onDrain('pools', 'telemetry', () => telemetry.shutdown());
 
   const { db, nats } = await connectEngines(config, lifecycle, log);
-  const announce = createKeyChangeAnnouncer(nats, {
+  const announce = createKeyChangePublisher(nats, {
     subject: keyChangeSubject(config.nats.prefix),
     envelope: {
       cell: config.cell.id,
@@ -101,8 +101,8 @@ async function startParts(config: WorkerConfig, lifecycle: Lifecycle, log: Logge
   const keys = createApiKeyService({ announce });
 
   const holder = `${hostname()}:${process.pid}:${randomBytes(4).toString('hex')}`;
-  const valkey = await connectPotValkey(config, { lifecycle, log });
-  const restore = openRestore(config, { db, nats, valkey, lifecycle, log });
+  const valkey = await connectLeaseValkey(config, { lifecycle, log });
+  const restore = createRestoreMonitor(config, { db, nats, valkey, lifecycle, log });
   const { guard } = restore;
   const gated = { startLoop: gateLoops(guard) };
   const openedDrivers = openDrivers(config, { db, lifecycle, log });
@@ -119,10 +119,10 @@ async function startParts(config: WorkerConfig, lifecycle: Lifecycle, log: Logge
     log,
   });
   lifecycle.onDrain('requests', 'restate endpoint', () => endpoint.close());
-  keepRegistered(config, endpoint, lifecycle, log);
+  maintainRegistration(config, endpoint, lifecycle, log);
 
   const channels = eventChannels(config.nats.prefix);
-  keepStream(config, { nats, channels }, lifecycle, log);
+  maintainStream(config, { nats, channels }, lifecycle, log);
   const relay = await startRelay({
     db,
     clock,
@@ -135,17 +135,17 @@ async function startParts(config: WorkerConfig, lifecycle: Lifecycle, log: Logge
     ...gated,
   });
   lifecycle.onDrain('consumers', 'outbox relay', () => relay.stop());
-  startBook(config, { db, nats, lifecycle, log });
+  startKeyFeed(config, { db, nats, lifecycle, log });
   startUsage(config, { db, nats, lifecycle, log, holder });
-  startPots(config, { db, nats, valkey, guard, lifecycle, log });
+  startCreditLeases(config, { db, nats, valkey, guard, lifecycle, log });
   const { onMachine } = rentals;
   await startFleet(config, { db, lifecycle, log, holder, drivers, onMachine });
   startEnrolments(config, { db, lifecycle, log, drivers, ...gated });
   await startVolumes(config, { db, ...gated, lifecycle, log });
-  serveNames(config, { db, lifecycle, log });
+  startCaddySync(config, { db, lifecycle, log });
   startWebhooks(config, { db, lifecycle, log, holder, ...gated });
 
-  for (const loop of startTrust({ db, clock, log })) {
+  for (const loop of startReliabilityLoops({ db, clock, log })) {
     lifecycle.onDrain('consumers', 'trust in suppliers', () => loop.stop());
   }
 
@@ -153,7 +153,7 @@ async function startParts(config: WorkerConfig, lifecycle: Lifecycle, log: Logge
   for (const loop of startNotices({ db, clock, log, mailer: mailerOf(config), consoleUrl, ...gated })) {
     lifecycle.onDrain('consumers', 'notices', () => loop.stop());
   }
-  const payments = new Payments({ db, clock, log, stripe, consoleUrl, burnOf, announce });
+  const payments = new Payments({ db, clock, log, stripe, consoleUrl, burnOf: readBurnRate, announce });
   const auditor = startAuditor({
     db,
     clock,
@@ -166,7 +166,7 @@ async function startParts(config: WorkerConfig, lifecycle: Lifecycle, log: Logge
 
   const eventRetentionMs = config.worker.eventRetentionDays * DAY_MS;
   const { issuer } = config.invoices;
-  const recallMoney = recallMoneyOf(config, nats);
+  const recallMoney = createCreditRecall(config, nats);
   const sweepParts = { db, clock, log, ...gated, keys, payments, recallMoney, eventRetentionMs, issuer };
   for (const sweep of startSweeps(sweepParts)) {
     lifecycle.onDrain('consumers', 'sweep', () => sweep.stop());
@@ -183,7 +183,7 @@ async function connectEngines(
   config: WorkerConfig,
   lifecycle: Lifecycle,
   log: Logger,
-): Promise<{ db: Db; nats: EarlyNatsClient }> {
+): Promise<{ db: Db; nats: BackgroundNatsClient }> {
   const db = createDb({
     url: config.postgres.url,
     poolSize: config.postgres.poolSize,
@@ -218,16 +218,16 @@ async function connectEngines(
  * NATS may be away when we start, and may lose its disk later. Until the stream is there, events are stored and wait to
  * be published.
  */
-function keepStream(
+function maintainStream(
   config: WorkerConfig,
-  { nats, channels }: { readonly nats: EarlyNatsClient; readonly channels: EventChannels },
+  { nats, channels }: { readonly nats: BackgroundNatsClient; readonly channels: EventChannels },
   lifecycle: Lifecycle,
   log: Logger,
 ): void {
   const loop = startLoop(
     { name: 'keep the event stream', clock: systemClock, log, idleMs: STREAM_CHECK_MS },
     async (signal) => {
-      await soonConnected(nats, signal);
+      await waitForConnection(nats, signal);
       if (signal.aborted) return 'idle';
       await ensureEventStream(nats, channels, {
         replicas: config.nats.replicas,
@@ -245,7 +245,7 @@ function keepStream(
  * holds up nothing else meanwhile, and is done again and again: where Restate knows us already it changes nothing,
  * and where it has forgotten us, commands are taken again before any is given up on.
  */
-function keepRegistered(
+function maintainRegistration(
   config: WorkerConfig,
   endpoint: RestateEndpoint,
   lifecycle: Lifecycle,

@@ -1,21 +1,21 @@
-import { createBookSync, keepBook, watchDeployments } from '@millrace/core/inference';
+import { createKeyFeedSync, maintainKeyFeed, monitorDeployments } from '@millrace/core/inference';
 import { createEngineProbe } from '@millrace/inference/probe';
 import { systemClock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import type { Lifecycle } from '@millrace/platform/lifecycle';
 import type { Logger } from '@millrace/platform/log';
-import type { EarlyNatsClient } from '@millrace/platform/nats';
+import type { BackgroundNatsClient } from '@millrace/platform/nats';
 import { createSealer } from '@millrace/platform/secrets';
 import type { WorkerConfig } from './config.ts';
 
 const MEBIBYTE = 1_048_576;
 
 /** Keeps what gateways know of keys, organisations and models, and looks whether deployments answer. */
-export function startBook(
+export function startKeyFeed(
   config: WorkerConfig,
   parts: {
     readonly db: Db;
-    readonly nats: EarlyNatsClient;
+    readonly nats: BackgroundNatsClient;
     readonly lifecycle: Lifecycle;
     readonly log: Logger;
   },
@@ -32,14 +32,14 @@ export function startBook(
     log,
     rates: { organisationRpm: defaultRpm, fundedRpm },
   };
-  const writing = createBookSync(options).start();
-  const keeping = keepBook({
+  const writing = createKeyFeedSync(options).start();
+  const keeping = maintainKeyFeed({
     ...options,
     replicas: config.nats.replicas,
     maxBytes: config.worker.bookMaxMebibytes * MEBIBYTE,
   });
   const { probe, close } = createEngineProbe(systemClock);
-  const watching = watchDeployments({ ...options, probe });
+  const watching = monitorDeployments({ ...options, probe });
   lifecycle.onDrain('consumers', 'gateway book', async () => {
     await Promise.all([writing.stop(), keeping.stop(), watching.stop()]);
     close();

@@ -2,17 +2,23 @@ import { DriverError, type ComputeDriver } from '@millrace/compute';
 import { eventChannels, findLostEvents, storeLostEvents } from '@millrace/core/events';
 import type { DriverPool } from '@millrace/core/fleet';
 import { usageSubjects } from '@millrace/core/inference';
-import { listLostPayments, type StripeGateway } from '@millrace/core/payments';
-import { endLeases, leaseRules, listLostLeases, readFurthest, stopPots } from '@millrace/core/pots';
-import { dryRun, quarantineHoldingLost } from '@millrace/core/rentals';
+import { listUncreditedPayments, type StripeGateway } from '@millrace/core/payments';
 import {
-  carryOutConfirmation,
+  startClosingAllLeases,
+  leaseRules,
+  listUnrecordedLeases,
+  readHighestWatermark,
+  stopAdmission,
+} from '@millrace/core/pots';
+import { dryRun, quarantineNodeWithUnknownMachine } from '@millrace/core/rentals';
+import {
+  confirmRestore,
   createRestoreGuard,
-  makeReport,
-  natsStore,
+  buildRestoreReport,
+  createNatsMarkStore,
   readCounters,
-  saveReport,
-  valkeyStore,
+  saveRestoreReport,
+  createValkeyMarkStore,
   type ReportSources,
   type RestoreGuard,
   type RestoreState,
@@ -22,14 +28,14 @@ import type { Db } from '@millrace/platform/db';
 import { parseId } from '@millrace/platform/ids';
 import type { Lifecycle } from '@millrace/platform/lifecycle';
 import type { Logger } from '@millrace/platform/log';
-import type { EarlyNatsClient } from '@millrace/platform/nats';
+import type { BackgroundNatsClient } from '@millrace/platform/nats';
 import type { ValkeyClient } from '@millrace/platform/valkey';
 import type { WorkerConfig } from './config.ts';
-import { soonConnected } from './nats.ts';
+import { waitForConnection } from './nats.ts';
 
-export interface RestoreParts {
+export interface RestoreDeps {
   readonly db: Db;
-  readonly nats: EarlyNatsClient;
+  readonly nats: BackgroundNatsClient;
   /** Null where this worker lends no credit. */
   readonly valkey: ValkeyClient | null;
   readonly lifecycle: Lifecycle;
@@ -43,7 +49,7 @@ export interface RestoreSources {
   readonly stripe: StripeGateway | null;
 }
 
-export interface Restore {
+export interface RestoreMonitor {
   readonly guard: RestoreGuard;
   /** Starts the comparison, once a second. */
   begin(sources: RestoreSources): Promise<void>;
@@ -53,7 +59,7 @@ const CHECK_TIMEOUT_MS = 2_000;
 const REPORT_EVERY_MS = 15_000;
 
 /** Detects that the database was restored to an earlier point, stops work that would do harm, and reports. */
-export function openRestore(config: WorkerConfig, parts: RestoreParts): Restore {
+export function createRestoreMonitor(config: WorkerConfig, parts: RestoreDeps): RestoreMonitor {
   const { db, nats, valkey, lifecycle, log } = parts;
   const { prefix, replicas } = config.nats;
   let sources: RestoreSources | null = null;
@@ -61,16 +67,20 @@ export function openRestore(config: WorkerConfig, parts: RestoreParts): Restore 
 
   async function whileRestored(state: RestoreState): Promise<void> {
     if (valkey !== null) {
-      await stopPots(db, valkey, config.cell.id).catch((error: unknown) =>
+      await stopAdmission(db, valkey, config.cell.id).catch((error: unknown) =>
         log.error({ err: error }, 'credit in Valkey could not be stopped after a restore; it is tried again'),
       );
     }
     if (sources === null) return;
     const isLate = systemClock.monotonicMs() - reportedMs > REPORT_EVERY_MS;
     if (state.status === 'restored' && (state.report === null || isLate)) {
-      const report = await makeReport(state, await readCounters(db), sourcesOf(config, parts, sources));
+      const report = await buildRestoreReport(
+        state,
+        await readCounters(db),
+        sourcesOf(config, parts, sources),
+      );
       await db.transaction({ name: 'save restore report', isolation: 'read committed' }, (tx) =>
-        saveReport(tx, report),
+        saveRestoreReport(tx, report),
       );
       reportedMs = systemClock.monotonicMs();
     }
@@ -78,8 +88,8 @@ export function openRestore(config: WorkerConfig, parts: RestoreParts): Restore 
   }
 
   const stores = [
-    natsStore({ nats, clock: systemClock, prefix, replicas }),
-    ...(valkey === null ? [] : [valkeyStore(valkey, prefix)]),
+    createNatsMarkStore({ nats, clock: systemClock, prefix, replicas }),
+    ...(valkey === null ? [] : [createValkeyMarkStore(valkey, prefix)]),
   ];
   const guard = createRestoreGuard({ db, clock: systemClock, log, stores, whileRestored });
   // Not required for readiness: safe work goes on, and an operator has to act.
@@ -88,14 +98,14 @@ export function openRestore(config: WorkerConfig, parts: RestoreParts): Restore 
     required: false,
     timeoutMs: CHECK_TIMEOUT_MS,
     check: async () => {
-      if (!guard.isOpen()) throw new NotNewest(guard.reason() ?? '');
+      if (!guard.isOpen()) throw new StaleDatabaseError(guard.reason() ?? '');
     },
   });
   return {
     guard,
     async begin(given) {
       sources = given;
-      await soonConnected(nats, lifecycle.draining);
+      await waitForConnection(nats, lifecycle.draining);
       await guard
         .check()
         .catch((error: unknown) => log.warn({ err: error }, 'the restore mark will be compared again'));
@@ -106,20 +116,20 @@ export function openRestore(config: WorkerConfig, parts: RestoreParts): Restore 
 }
 
 /** The readiness answer shows its name. */
-class NotNewest extends Error {
+class StaleDatabaseError extends Error {
   override readonly name = 'RestoreUnconfirmed';
 }
 
 function sourcesOf(
   config: WorkerConfig,
-  { db, nats, valkey }: RestoreParts,
+  { db, nats, valkey }: RestoreDeps,
   { drivers, stripe }: RestoreSources,
 ): ReportSources {
   const { prefix } = config.nats;
   const cell = config.cell.id;
   const channels = eventChannels(prefix);
   return {
-    leases: async () => (valkey === null ? [] : listLostLeases(db, valkey, cell)),
+    leases: async () => (valkey === null ? [] : listUnrecordedLeases(db, valkey, cell)),
     machines: async () => {
       const run = await dryRun({ db, clock: systemClock, drivers: (id) => drivers.of(id) });
       const clusters = run?.clusters ?? [];
@@ -138,23 +148,23 @@ function sourcesOf(
         ),
       };
     },
-    payments: async (since) => (stripe === null ? [] : listLostPayments(db, stripe, since)),
+    payments: async (since) => (stripe === null ? [] : listUncreditedPayments(db, stripe, since)),
     events: () => findLostEvents({ db, nats, channels }),
     usageMessages: async () => {
       const { stream } = usageSubjects(prefix, cell);
       const last = (await nats.streamState(stream))?.lastSequence ?? 0;
-      return Math.max(0, last - Number(await readFurthest(db, `${stream}@`)));
+      return Math.max(0, last - Number(await readHighestWatermark(db, `${stream}@`)));
     },
   };
 }
 
-async function confirm(config: WorkerConfig, { db, nats, log }: RestoreParts): Promise<void> {
+async function confirm(config: WorkerConfig, { db, nats, log }: RestoreDeps): Promise<void> {
   const cell = config.cell.id;
   const { potOutageMs: outageMs, potLongestRequestMs: longestRequestMs } = config.worker;
-  const done = await carryOutConfirmation(db, {
+  const done = await confirmRestore(db, {
     storeEvents: () => storeLostEvents({ db, nats, channels: eventChannels(config.nats.prefix) }),
     endLeases: (epochFloor) =>
-      endLeases(db, { cell, epochFloor, rules: leaseRules({ outageMs, longestRequestMs }) }),
+      startClosingAllLeases(db, { cell, epochFloor, rules: leaseRules({ outageMs, longestRequestMs }) }),
     quarantine: (state) => quarantineNodes(db, state),
   });
   if (done) log.info({}, 'a restore was confirmed and carried out');
@@ -165,11 +175,11 @@ async function quarantineNodes(db: Db, { report }: RestoreState): Promise<void> 
   const actor = { kind: 'system', id: 'restore' } as const;
   for (const { clusterId: text, nodeName } of report?.machines ?? []) {
     const clusterId = parseId('cls', text);
-    if (clusterId !== null) await quarantineHoldingLost(db, { clusterId, nodeName }, actor);
+    if (clusterId !== null) await quarantineNodeWithUnknownMachine(db, { clusterId, nodeName }, actor);
   }
 }
 
-const held = (guard: RestoreGuard): DriverError =>
+const restoreHeldError = (guard: RestoreGuard): DriverError =>
   new DriverError('unavailable', guard.reason() ?? 'The database is not known to be the newest state.');
 
 /** Drivers that make and remove nothing while the database is not known to be the newest state. */
@@ -184,15 +194,15 @@ export function guardDrivers(pool: DriverPool, guard: RestoreGuard): DriverPool 
 function guardDriver(driver: ComputeDriver, guard: RestoreGuard): ComputeDriver {
   const guarded: Pick<ComputeDriver, 'create' | 'cutAccess' | 'terminate'> = {
     create: async (...asked) => {
-      if (!guard.isOpen()) throw held(guard);
+      if (!guard.isOpen()) throw restoreHeldError(guard);
       return driver.create(...asked);
     },
     cutAccess: async (...asked) => {
-      if (!guard.isOpen()) throw held(guard);
+      if (!guard.isOpen()) throw restoreHeldError(guard);
       return driver.cutAccess(...asked);
     },
     terminate: async (...asked) => {
-      if (!guard.isOpen()) throw held(guard);
+      if (!guard.isOpen()) throw restoreHeldError(guard);
       return driver.terminate(...asked);
     },
   };

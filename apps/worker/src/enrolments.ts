@@ -9,7 +9,7 @@ import { createNetGuard } from '@millrace/platform/net';
 import { createSealer } from '@millrace/platform/secrets';
 import type { WorkerConfig } from './config.ts';
 
-const LOOK_EVERY_MS = 1_000;
+const POLL_MS = 1_000;
 
 /** Takes machines of suppliers, one step at a time, from asking to join to being enrolled. */
 export function startEnrolments(
@@ -40,7 +40,7 @@ export function startEnrolments(
     providerId,
     credentialRef,
   };
-  const options = { name: 'enrol machines', clock, log, idleMs: LOOK_EVERY_MS, maxBackoffMs: LOOK_EVERY_MS };
+  const options = { name: 'enrol machines', clock, log, idleMs: POLL_MS, maxBackoffMs: POLL_MS };
   const enrolments = new EnrolmentSweep(enrolment);
   const loop = startLoop(options, async () => ((await enrolments.sweep()) > 0 ? 'busy' : 'idle'));
   lifecycle.onDrain('consumers', 'enrolments', () => loop.stop());

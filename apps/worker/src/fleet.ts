@@ -1,11 +1,11 @@
-import { connectDriver, markOf } from '@millrace/compute/connect';
+import { connectDriver, credentialVersion } from '@millrace/compute/connect';
 import {
   applyFleetConfig,
   createDriverPool,
   FleetSync,
-  startFleetFigures,
+  startFleetMetrics,
   type DriverPool,
-  type SyncParts,
+  type FleetSyncDeps,
 } from '@millrace/core/fleet';
 import { systemClock } from '@millrace/platform/clock';
 import { defaultFleet } from '@millrace/platform/config';
@@ -14,9 +14,9 @@ import type { Lifecycle } from '@millrace/platform/lifecycle';
 import type { Logger } from '@millrace/platform/log';
 import { createNetGuard } from '@millrace/platform/net';
 import type { WorkerConfig } from './config.ts';
-import { attemptAtStart } from './start-attempts.ts';
+import { retryAtStart } from './start-attempts.ts';
 
-const FIGURES_EVERY_MS = 30_000;
+const METRICS_EVERY_MS = 30_000;
 
 /**
  * One driver for each cluster, for all that this process does with its engine. Closed last of all that uses them:
@@ -35,27 +35,27 @@ export function openDrivers(
     // Machines of mock engines are logged into for real: this process listens for them at the addresses of their nodes.
     connect: (cluster) =>
       connectDriver(cluster, { db, clock: systemClock, log, credentials, guard, opensDoors: true }),
-    markOf: (cluster) => markOf(cluster, credentials),
+    markOf: (cluster) => credentialVersion(cluster, credentials),
   });
   lifecycle.onDrain('pools', 'drivers', () => drivers.close());
   return drivers;
 }
 
-interface FleetParts {
+interface FleetDeps {
   readonly db: Db;
   readonly lifecycle: Lifecycle;
   readonly log: Logger;
   /** Names this process among the observers. */
   readonly holder: string;
   readonly drivers: DriverPool;
-  readonly onMachine: NonNullable<SyncParts['onMachine']>;
+  readonly onMachine: NonNullable<FleetSyncDeps['onMachine']>;
 }
 
 /** Watches the clusters. An engine that is away holds nothing up: it is asked again until it answers. */
-export async function startFleet(config: WorkerConfig, parts: FleetParts): Promise<void> {
+export async function startFleet(config: WorkerConfig, parts: FleetDeps): Promise<void> {
   const { db, lifecycle, log, holder, drivers, onMachine } = parts;
   const providers = config.providers.list ?? config.providers.file ?? defaultFleet;
-  const left = await attemptAtStart('the fleet configuration', log, () => applyFleetConfig(db, providers));
+  const left = await retryAtStart('the fleet configuration', log, () => applyFleetConfig(db, providers));
   for (const { name, problem } of left) {
     log.error({ cluster: name, problem }, 'a cluster of the configuration was left as it is');
   }
@@ -70,6 +70,6 @@ export async function startFleet(config: WorkerConfig, parts: FleetParts): Promi
   });
   sync.start();
   lifecycle.onDrain('consumers', 'fleet sync', () => sync.stop());
-  const figures = startFleetFigures({ db, clock: systemClock, log, everyMs: FIGURES_EVERY_MS });
+  const figures = startFleetMetrics({ db, clock: systemClock, log, everyMs: METRICS_EVERY_MS });
   lifecycle.onDrain('consumers', 'fleet figures', () => figures.stop());
 }

@@ -5,7 +5,7 @@ import { SimulatedClock } from '@millrace/platform/clock';
 import { loopCatalog } from '@millrace/platform/loops';
 import { testLog } from '@millrace/testing';
 import { expect, it } from 'vitest';
-import { gateLoops, loopsWithoutGate } from './loop-gate.ts';
+import { gateLoops, ungatedLoops } from './loop-gate.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 
@@ -32,12 +32,12 @@ it('a gated loop does nothing until the guard is open, and nothing again when it
 });
 
 it('names without a gate only loops that exist', () => {
-  expect(Object.keys(loopsWithoutGate).filter((name) => !(name in loopCatalog))).toEqual([]);
+  expect(Object.keys(ungatedLoops).filter((name) => !(name in loopCatalog))).toEqual([]);
 });
 
 it('every other loop of the catalog is started by a function that the worker gates', async () => {
   const ungated: string[] = [];
-  const waiting = Object.keys(loopCatalog).filter((name) => !(name in loopsWithoutGate));
+  const waiting = Object.keys(loopCatalog).filter((name) => !(name in ungatedLoops));
   const seen = new Set<string>();
   for await (const file of glob('{packages/core/src,apps/worker/src}/**/*.ts', { cwd: root })) {
     const text = readFileSync(`${root}${file}`, 'utf8');

@@ -6,7 +6,7 @@ import { startLoop, type StartLoop } from '@millrace/platform/lifecycle';
  * a restored database gives numbers that were given, sends what was sent, ends what was put off since and misses money that was
  * paid in. A test requires each loop of the catalog to be named here or to be started by the gate.
  */
-export const loopsWithoutGate: Readonly<Record<string, string>> = {
+export const ungatedLoops: Readonly<Record<string, string>> = {
   'compare the restore mark': 'It opens the gate.',
   'compare clocks': 'Reads one time.',
   'register with Restate': 'Tells Restate where this process listens.',
@@ -50,7 +50,7 @@ export const loopsWithoutGate: Readonly<Record<string, string>> = {
 /** Starts loops whose steps run only while the guard is open. */
 export function gateLoops(guard: Pick<RestoreGuard, 'isOpen'>): StartLoop {
   return (options, step) =>
-    options.name in loopsWithoutGate
+    options.name in ungatedLoops
       ? startLoop(options, step)
       : startLoop(options, async (signal) => (guard.isOpen() ? step(signal) : 'idle'));
 }

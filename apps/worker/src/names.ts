@@ -1,4 +1,4 @@
-import { startNames } from '@millrace/core/marketplace';
+import { startHostnames } from '@millrace/core/marketplace';
 import { systemClock } from '@millrace/platform/clock';
 import { caddyAddress } from '@millrace/platform/config';
 import type { Db } from '@millrace/platform/db';
@@ -8,7 +8,7 @@ import { createNetGuard } from '@millrace/platform/net';
 import type { WorkerConfig } from './config.ts';
 
 /** Only a worker that is told of a Caddy looks after one. */
-export function serveNames(
+export function startCaddySync(
   config: WorkerConfig,
   parts: { readonly db: Db; readonly lifecycle: Lifecycle; readonly log: Logger },
 ): void {
@@ -19,7 +19,7 @@ export function serveNames(
   if (domain === null || admin === null || address === null) return;
   // The settings are refused where one of them is missing.
   if (certificateFile === null || keyFile === null) throw new Error('Caddy has no certificate.');
-  const names = startNames({
+  const names = startHostnames({
     db,
     clock: systemClock,
     log,

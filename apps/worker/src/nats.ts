@@ -1,15 +1,15 @@
 import { systemClock } from '@millrace/platform/clock';
-import type { EarlyNatsClient } from '@millrace/platform/nats';
+import type { BackgroundNatsClient } from '@millrace/platform/nats';
 
-const LOOK_MS = 50;
-const LOOKS = 40;
+const POLL_MS = 50;
+const MAX_POLLS = 40;
 
 /** Waits a moment for the first connection: while we start, one that is still being made is nothing to warn of. */
-export async function soonConnected(
-  nats: Pick<EarlyNatsClient, 'connected'>,
+export async function waitForConnection(
+  nats: Pick<BackgroundNatsClient, 'connected'>,
   signal: AbortSignal,
 ): Promise<void> {
-  for (let look = 0; look < LOOKS && !nats.connected() && !signal.aborted; look += 1) {
-    await systemClock.sleep(LOOK_MS, signal).catch(() => undefined);
+  for (let look = 0; look < MAX_POLLS && !nats.connected() && !signal.aborted; look += 1) {
+    await systemClock.sleep(POLL_MS, signal).catch(() => undefined);
   }
 }

@@ -1,20 +1,20 @@
 import { chargeCheckpoints } from '@millrace/core/inference';
-import type { RecallMoney } from '@millrace/core/ledger';
-import { askForRecall, servePots } from '@millrace/core/pots';
+import type { RecallCredit } from '@millrace/core/ledger';
+import { createRecallRequester, serveCreditLeases } from '@millrace/core/pots';
 import type { RestoreGuard } from '@millrace/core/restore';
 import { systemClock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { payloadSchemaVersion } from '@millrace/platform/envelope';
 import type { Lifecycle } from '@millrace/platform/lifecycle';
 import type { Logger } from '@millrace/platform/log';
-import type { EarlyNatsClient } from '@millrace/platform/nats';
+import type { BackgroundNatsClient } from '@millrace/platform/nats';
 import { connectValkey, type ValkeyClient } from '@millrace/platform/valkey';
 import type { WorkerConfig } from './config.ts';
 
 const CHECK_TIMEOUT_MS = 2_000;
 
 /** The Valkey that gateways spend from; null if it is not configured for this worker. */
-export async function connectPotValkey(
+export async function connectLeaseValkey(
   config: WorkerConfig,
   { lifecycle, log }: { readonly lifecycle: Lifecycle; readonly log: Logger },
 ): Promise<ValkeyClient | null> {
@@ -36,11 +36,11 @@ export async function connectPotValkey(
 }
 
 /** Lends credit to gateways, if this worker knows the Valkey that they spend from. */
-export function startPots(
+export function startCreditLeases(
   config: WorkerConfig,
   parts: {
     readonly db: Db;
-    readonly nats: EarlyNatsClient;
+    readonly nats: BackgroundNatsClient;
     readonly valkey: ValkeyClient | null;
     readonly guard: RestoreGuard;
     readonly lifecycle: Lifecycle;
@@ -50,7 +50,7 @@ export function startPots(
   const { db, nats, valkey, guard, lifecycle, log } = parts;
   const { potOutageMs, potLongestRequestMs } = config.worker;
   if (valkey === null) return;
-  const pots = servePots({
+  const pots = serveCreditLeases({
     db,
     valkey,
     nats,
@@ -69,9 +69,9 @@ export function startPots(
 const RECALL_TIMEOUT_MS = 2_000;
 
 /** Asks a worker that knows the Valkey of the pots, which may be another one. */
-export function recallMoneyOf(config: WorkerConfig, nats: EarlyNatsClient): RecallMoney {
+export function createCreditRecall(config: WorkerConfig, nats: BackgroundNatsClient): RecallCredit {
   const { id: cell } = config.cell;
-  return askForRecall(nats, {
+  return createRecallRequester(nats, {
     prefix: config.nats.prefix,
     homeCell: cell,
     timeoutMs: RECALL_TIMEOUT_MS,

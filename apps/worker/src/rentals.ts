@@ -1,16 +1,16 @@
 import type { DriverPool } from '@millrace/core/fleet';
 import {
-  carryOutIdle,
-  carryOutRequired,
+  executeIdleRule,
+  executeRequiredActions,
   consoleSubject,
   createRentalRecovery,
   createRentalWorkflow,
   defaultRentalPolicy,
-  forgetOldConsoles,
-  forgetOldSamples,
-  redriveDue,
-  RentalReconciler,
-  sampleDue,
+  deleteOldConsoles,
+  expireSamples,
+  enqueueDueRentals,
+  InventoryReconciler,
+  sampleDueShards,
   serveConsoles,
 } from '@millrace/core/rentals';
 import type { RestoreGuard } from '@millrace/core/restore';
@@ -19,14 +19,14 @@ import type { Db } from '@millrace/platform/db';
 import type { ClusterId } from '@millrace/platform/ids';
 import type { Lifecycle, StartLoop } from '@millrace/platform/lifecycle';
 import type { Logger } from '@millrace/platform/log';
-import type { EarlyNatsClient } from '@millrace/platform/nats';
+import type { BackgroundNatsClient } from '@millrace/platform/nats';
 import { createSealer } from '@millrace/platform/secrets';
 import type { WorkerConfig } from './config.ts';
-import { recallMoneyOf } from './pots.ts';
+import { createCreditRecall } from './pots.ts';
 
-export interface RentalParts {
+export interface RentalDeps {
   readonly db: Db;
-  readonly nats: EarlyNatsClient;
+  readonly nats: BackgroundNatsClient;
   readonly drivers: DriverPool;
   readonly guard: RestoreGuard;
   readonly startLoop: StartLoop;
@@ -44,19 +44,19 @@ export interface Rentals {
 }
 
 /** What is due waits no longer than this: terms that end, times to live, and calls that got lost. */
-const REDRIVE_EVERY_MS = 1_000;
-const REDRIVE_BATCH = 200;
+const RECONCILE_DUE_EVERY_MS = 1_000;
+const RECONCILE_DUE_BATCH = 200;
 /** Rentals that no handler answers for are driven by workers themselves. */
 const RECOVERY_EVERY_MS = 1_000;
 /** What an empty balance asks for; each is taken up again until its effect is there. */
 const REQUIRED_EVERY_MS = 2_000;
 const REQUIRED_BATCH = 100;
 /** How late a sample is at most; how often one is taken is the policy's. */
-const SAMPLES_LOOK_MS = 3_000;
-const FORGET_EVERY_MS = 10 * 60_000;
+const SAMPLES_POLL_MS = 3_000;
+const SAMPLE_RETENTION_EVERY_MS = 10 * 60_000;
 
 /** Brings rentals up and down, keeps them as they should be, and watches those that want it. */
-export function startRentals(config: WorkerConfig, parts: RentalParts): Rentals {
+export function startRentals(config: WorkerConfig, parts: RentalDeps): Rentals {
   const { db, nats, guard, startLoop, lifecycle, log, holder } = parts;
   const clock = systemClock;
   const { sealingKeys, activeSealingKey } = config.secrets;
@@ -70,11 +70,11 @@ export function startRentals(config: WorkerConfig, parts: RentalParts): Rentals 
     const started = startLoop({ name, clock, log, idleMs, maxBackoffMs: idleMs }, step);
     lifecycle.onDrain('consumers', name, () => started.stop());
   };
-  loop('call for due rentals', REDRIVE_EVERY_MS, async () =>
-    (await redriveDue(db, REDRIVE_BATCH, { log })) >= REDRIVE_BATCH ? 'busy' : 'idle',
+  loop('call for due rentals', RECONCILE_DUE_EVERY_MS, async () =>
+    (await enqueueDueRentals(db, RECONCILE_DUE_BATCH, { log })) >= RECONCILE_DUE_BATCH ? 'busy' : 'idle',
   );
   const hold = { isHeld: () => !guard.isOpen(), heldUntil: () => guard.heldUntil() };
-  const recallMoney = recallMoneyOf(config, nats);
+  const recallMoney = createCreditRecall(config, nats);
   const drive = {
     db,
     clock,
@@ -92,17 +92,17 @@ export function startRentals(config: WorkerConfig, parts: RentalParts): Rentals 
     return 'idle';
   });
   loop('carry out what balances require', REQUIRED_EVERY_MS, async () =>
-    (await carryOutRequired(db, { log, limit: REQUIRED_BATCH })) >= REQUIRED_BATCH ? 'busy' : 'idle',
+    (await executeRequiredActions(db, { log, limit: REQUIRED_BATCH })) >= REQUIRED_BATCH ? 'busy' : 'idle',
   );
-  loop('sample machines', SAMPLES_LOOK_MS, (signal) =>
-    sampleDue({ db, clock, log, drivers, onIdle: (rental) => carryOutIdle(db, rental) }, signal),
+  loop('sample machines', SAMPLES_POLL_MS, (signal) =>
+    sampleDueShards({ db, clock, log, drivers, onIdle: (rental) => executeIdleRule(db, rental) }, signal),
   );
-  loop('forget samples and consoles', FORGET_EVERY_MS, async () => {
-    await forgetOldSamples(db);
-    await forgetOldConsoles(db);
+  loop('forget samples and consoles', SAMPLE_RETENTION_EVERY_MS, async () => {
+    await expireSamples(db);
+    await deleteOldConsoles(db);
     return 'idle';
   });
-  const reconciler = new RentalReconciler({
+  const reconciler = new InventoryReconciler({
     ...{ db, clock, log, holder, drivers },
     mayRemove: () => guard.isOpen(),
     mayHaveLostRow: (machine) => guard.mayHaveLostRow(machine),

@@ -1,8 +1,8 @@
-import { forgetOldEvents } from '@millrace/core/events';
+import { deleteExpiredEvents } from '@millrace/core/events';
 import { sweepMaintenance } from '@millrace/core/fleet';
 import { sweepDueKeys, type ApiKeyService } from '@millrace/core/identity';
 import { makeDueInvoices } from '@millrace/core/invoices';
-import { expirePromos, type RecallMoney } from '@millrace/core/ledger';
+import { expirePromos, type RecallCredit } from '@millrace/core/ledger';
 import { sweepDueShards } from '@millrace/core/metering';
 import type { Payments } from '@millrace/core/payments';
 import { writeDueStatements } from '@millrace/core/suppliers';
@@ -11,7 +11,7 @@ import type { Db } from '@millrace/platform/db';
 import { deleteExpiredOperations } from '@millrace/platform/http';
 import type { Loop, StartLoop } from '@millrace/platform/lifecycle';
 import type { Logger } from '@millrace/platform/log';
-import { createItemUpkeep } from '@millrace/platform/loops';
+import { createItemCleanup } from '@millrace/platform/loops';
 
 export interface SweepOptions {
   readonly db: Db;
@@ -20,7 +20,7 @@ export interface SweepOptions {
   readonly startLoop: StartLoop;
   readonly keys: ApiKeyService;
   readonly payments: Payments;
-  readonly recallMoney: RecallMoney;
+  readonly recallMoney: RecallCredit;
   /** Who issues invoices. */
   readonly issuer: string;
   /** 0 keeps events for ever. */
@@ -32,7 +32,7 @@ const RETENTION_EVERY_MS = 60_000;
 const PAYMENTS_EVERY_MS = 60_000;
 /** A shard is swept this often, by whichever worker takes it up; what is due waits no longer than this and a look. */
 const METERS_EVERY_MS = 30_000;
-const METERS_LOOK_MS = 5_000;
+const METERS_POLL_MS = 5_000;
 const METER_SHARDS = 16;
 /** Expired credit cannot be spent, taken or not: this only brings the books in line. */
 const PROMOS_EVERY_MS = 60_000;
@@ -65,7 +65,7 @@ export function startSweeps(options: SweepOptions): Loop[] {
     ),
     sweep(
       'post meters',
-      METERS_LOOK_MS,
+      METERS_POLL_MS,
       () => sweepDueShards(db, { log, recallMoney, everyMs: METERS_EVERY_MS, limit: METER_SHARDS }),
       METER_SHARDS,
     ),
@@ -80,7 +80,7 @@ export function startSweeps(options: SweepOptions): Loop[] {
     sweep('make invoices', INVOICES_EVERY_MS, () =>
       makeDueInvoices(db, { log, limit: BATCH, issuer: options.issuer }),
     ),
-    sweep('forget items of loops', RETENTION_EVERY_MS, createItemUpkeep(db, BATCH)),
+    sweep('forget items of loops', RETENTION_EVERY_MS, createItemCleanup(db, BATCH)),
     sweep('forget idempotency keys', RETENTION_EVERY_MS, () =>
       db.transaction({ name: 'forget idempotency keys', isolation: 'read committed' }, (tx) =>
         deleteExpiredOperations(tx, BATCH),
@@ -92,7 +92,7 @@ export function startSweeps(options: SweepOptions): Loop[] {
     sweeps.push(
       sweep('forget old events', RETENTION_EVERY_MS, () =>
         db.transaction({ name: 'forget old events', isolation: 'read committed' }, (tx) =>
-          forgetOldEvents(tx, { olderThanMs, limit: BATCH }),
+          deleteExpiredEvents(tx, { olderThanMs, limit: BATCH }),
         ),
       ),
     );

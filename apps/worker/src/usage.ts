@@ -1,7 +1,7 @@
 import {
-  createDeferredCharges,
+  createDeferredUsageCharger,
   ensureUsageStream,
-  keepUsageTables,
+  maintainUsageTables,
   startUsageSink,
   usageSubjects,
 } from '@millrace/core/inference';
@@ -9,9 +9,9 @@ import { systemClock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { startLoop, type Lifecycle } from '@millrace/platform/lifecycle';
 import type { Logger } from '@millrace/platform/log';
-import type { EarlyNatsClient } from '@millrace/platform/nats';
+import type { BackgroundNatsClient } from '@millrace/platform/nats';
 import type { WorkerConfig } from './config.ts';
-import { soonConnected } from './nats.ts';
+import { waitForConnection } from './nats.ts';
 
 const MEBIBYTE = 1_048_576;
 const STREAM_CHECK_MS = 60_000;
@@ -25,7 +25,7 @@ export function startUsage(
   config: WorkerConfig,
   parts: {
     readonly db: Db;
-    readonly nats: EarlyNatsClient;
+    readonly nats: BackgroundNatsClient;
     readonly lifecycle: Lifecycle;
     readonly log: Logger;
     readonly holder: string;
@@ -34,7 +34,7 @@ export function startUsage(
   const { db, nats, lifecycle, log, holder } = parts;
   const { prefix, replicas } = config.nats;
   const cell = config.cell.id;
-  const deferred = createDeferredCharges({ db, log });
+  const deferred = createDeferredUsageCharger({ db, log });
   const loops = [
     startLoop(
       {
@@ -45,7 +45,7 @@ export function startUsage(
         maxBackoffMs: STREAM_RETRY_MS,
       },
       async (signal) => {
-        await soonConnected(nats, signal);
+        await waitForConnection(nats, signal);
         if (signal.aborted) return 'idle';
         const maxBytes = config.worker.usageStreamMaxMebibytes * MEBIBYTE;
         await ensureUsageStream(db, nats, { prefix, cell, replicas, maxBytes });
@@ -53,7 +53,7 @@ export function startUsage(
       },
     ),
     startLoop({ name: 'keep the usage tables', clock: systemClock, log, idleMs: TABLES_EVERY_MS }, () =>
-      keepUsageTables(db),
+      maintainUsageTables(db),
     ),
     startLoop(
       { name: 'charge deferred usage', clock: systemClock, log, idleMs: DEFERRED_EVERY_MS },

@@ -1,8 +1,8 @@
 import {
   applyStorageConfig,
   createBackendPool,
-  createConverger,
-  createNodeWatch,
+  createVolumeReconciler,
+  createNodeChecker,
   defaultVolumePolicy,
   freezeUnpaid,
 } from '@millrace/core/volumes';
@@ -13,13 +13,13 @@ import type { Lifecycle, StartLoop } from '@millrace/platform/lifecycle';
 import type { Logger } from '@millrace/platform/log';
 import { connectVolumeBackend } from '@millrace/storage';
 import type { WorkerConfig } from './config.ts';
-import { attemptAtStart } from './start-attempts.ts';
+import { retryAtStart } from './start-attempts.ts';
 
 /** What was attached or detached waits no longer than this before the storage server is told. */
 const CONVERGE_EVERY_MS = 500;
-const LANES = { atOnce: 64, atOncePerNode: 16 };
+const CONCURRENCY = { atOnce: 64, atOncePerNode: 16 };
 /** How late a look at a storage node is at most; how often there is one is the policy's. */
-const LOOK_EVERY_MS = 1_000;
+const POLL_MS = 1_000;
 /** What an empty balance asks for. */
 const REQUIRED_EVERY_MS = 2_000;
 const REQUIRED_BATCH = 100;
@@ -38,7 +38,7 @@ export async function startVolumes(
   const clock = systemClock;
   const { credentials } = config.fleet;
   const nodes = config.storage.list ?? config.storage.file ?? defaultStorage;
-  const left = await attemptAtStart('the storage configuration', log, () => applyStorageConfig(db, nodes));
+  const left = await retryAtStart('the storage configuration', log, () => applyStorageConfig(db, nodes));
   for (const { name, problem } of left) {
     log.error({ storageNode: name, problem }, 'a storage node of the configuration was left as it is');
   }
@@ -56,13 +56,13 @@ export async function startVolumes(
     const started = startLoop({ name, clock, log, idleMs, maxBackoffMs: idleMs }, step);
     lifecycle.onDrain('consumers', name, () => started.stop());
   };
-  const watch = createNodeWatch(volumes);
-  loop('look at storage nodes', LOOK_EVERY_MS, async (signal) => {
+  const watch = createNodeChecker(volumes);
+  loop('look at storage nodes', POLL_MS, async (signal) => {
     await watch.look(signal);
     return 'idle';
   });
   lifecycle.onDrain('consumers', 'looks at storage nodes', () => watch.ended());
-  const converger = createConverger(volumes, LANES);
+  const converger = createVolumeReconciler(volumes, CONCURRENCY);
   loop('bring volumes about', CONVERGE_EVERY_MS, (signal) => converger.step(signal));
   lifecycle.onDrain('consumers', 'volumes under way', () => converger.ended());
   loop('freeze unpaid volumes', REQUIRED_EVERY_MS, async () =>

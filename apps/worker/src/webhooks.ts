@@ -1,4 +1,9 @@
-import { createPost, resealWebhooks, startDeliverer, tidyWebhooks } from '@millrace/core/webhooks';
+import {
+  createWebhookSender,
+  resealWebhooks,
+  startDeliverer,
+  cleanUpWebhooks,
+} from '@millrace/core/webhooks';
 import { systemClock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import type { Lifecycle, StartLoop } from '@millrace/platform/lifecycle';
@@ -9,8 +14,8 @@ import type { WorkerConfig } from './config.ts';
 
 /** What a receiver has from the look-up of its name to the end of its answer. */
 const TIMEOUT_MS = 15_000;
-const TIDY_EVERY_MS = 60_000;
-const TIDY_BATCH = 500;
+const CLEANUP_EVERY_MS = 60_000;
+const CLEANUP_BATCH = 500;
 /** Processes that still have another key active may have sealed something meanwhile. */
 const RESEAL_EVERY_MS = 3_600_000;
 
@@ -36,16 +41,16 @@ export function startWebhooks(
     holder,
     startLoop,
     sealer,
-    post: createPost({ clock, guard: createNetGuard(config.webhooks), timeoutMs: TIMEOUT_MS }),
+    post: createWebhookSender({ clock, guard: createNetGuard(config.webhooks), timeoutMs: TIMEOUT_MS }),
     tuning: { leaseTtlMs: config.worker.webhookLeaseMs },
   });
   lifecycle.onDrain('consumers', 'webhooks', () => deliverer.stop());
   const loop = (name: string, idleMs: number, step: () => Promise<'busy' | 'idle'>): void => {
-    const started = startLoop({ name, clock, log, idleMs, maxBackoffMs: TIDY_EVERY_MS }, step);
+    const started = startLoop({ name, clock, log, idleMs, maxBackoffMs: CLEANUP_EVERY_MS }, step);
     lifecycle.onDrain('consumers', name, () => started.stop());
   };
-  loop('tidy webhooks', TIDY_EVERY_MS, async () =>
-    (await tidyWebhooks(db, TIDY_BATCH)) >= TIDY_BATCH ? 'busy' : 'idle',
+  loop('tidy webhooks', CLEANUP_EVERY_MS, async () =>
+    (await cleanUpWebhooks(db, CLEANUP_BATCH)) >= CLEANUP_BATCH ? 'busy' : 'idle',
   );
   loop('reseal webhooks', RESEAL_EVERY_MS, async () => {
     await resealWebhooks(db, sealer, log);

@@ -11,7 +11,7 @@ import {
   createTestDatabase,
   engineEnv,
   eventually,
-  forgetDeployment,
+  unregisterDeployment,
   startProcess,
   startTcpProxy,
   startWorkerProcess,
@@ -209,7 +209,7 @@ describe('the worker process', () => {
       const found = await deploymentsHere();
       return found.length === 1 && found;
     });
-    await forgetDeployment(first ?? expect.fail('no deployment'));
+    await unregisterDeployment(first ?? expect.fail('no deployment'));
     await eventually({ what: 'another registration' }, async () => (await deploymentsHere()).length === 1);
     expect(await worker.stop()).toBe(0);
   });

@@ -2,12 +2,12 @@ import { createIdSource, type OrgId } from '@millrace/platform/ids';
 import { systemClock } from '@millrace/platform/clock';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { checkCommand, checkRef, checkWish } from './check-wish.ts';
+import { checkCommand, checkRef, checkSpec } from './check-wish.ts';
 import { isDriverError } from './driver-error.ts';
-import type { MachineWish } from './driver.ts';
+import type { MachineSpec } from './driver.ts';
 
 const ids = createIdSource({ clock: systemClock, cell: 1 });
-const plain: MachineWish = {
+const plain: MachineSpec = {
   externalId: ids.nextUuid(),
   orgId: ids.next('org'),
   mode: 'test',
@@ -37,7 +37,7 @@ const isRefused = (check: () => void): boolean => {
 
 describe('what every driver refuses', () => {
   it('lets a plain wish pass', () => {
-    expect(() => checkWish(plain)).not.toThrow();
+    expect(() => checkSpec(plain)).not.toThrow();
   });
 
   it('an id that passes is one segment of a path, one line and one word, whatever it was made of', () => {
@@ -57,11 +57,11 @@ describe('what every driver refuses', () => {
       fc.property(somewhere, bad, fc.nat(8), (key, character, at) => {
         const text = plain[key as 'hostname'];
         const broken = `${text.slice(0, at)}${character}${text.slice(at)}`;
-        expect(isRefused(() => checkWish({ ...plain, [key]: broken }))).toBe(true);
+        expect(isRefused(() => checkSpec({ ...plain, [key]: broken }))).toBe(true);
       }),
     );
-    expect(isRefused(() => checkWish({ ...plain, userData: 'a\0b' }))).toBe(true);
-    expect(isRefused(() => checkWish({ ...plain, orgId: 'org_1/../x' as OrgId }))).toBe(true);
+    expect(isRefused(() => checkSpec({ ...plain, userData: 'a\0b' }))).toBe(true);
+    expect(isRefused(() => checkSpec({ ...plain, orgId: 'org_1/../x' as OrgId }))).toBe(true);
   });
 
   it('refuses half a character, which no database and no file keeps', () => {
@@ -70,7 +70,7 @@ describe('what every driver refuses', () => {
     const wishes = [{ userData: half }, { labels: { team: half } }, { sshKeys: [`${key} ${half}`] }];
     for (const changes of wishes) {
       expect(
-        isRefused(() => checkWish({ ...plain, ...changes })),
+        isRefused(() => checkSpec({ ...plain, ...changes })),
         JSON.stringify(changes),
       ).toBe(true);
     }
@@ -82,14 +82,14 @@ describe('what every driver refuses', () => {
     for (const size of [0, -1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53]) {
       for (const key of ['cpuCount', 'ramMb', 'diskGb']) {
         expect(
-          isRefused(() => checkWish({ ...plain, [key]: size })),
+          isRefused(() => checkSpec({ ...plain, [key]: size })),
           `${key} ${size}`,
         ).toBe(true);
       }
     }
     const [port] = plain.ports;
     const twice = port === undefined ? [] : [port, { ...port, internalPort: 80 }];
-    expect(isRefused(() => checkWish({ ...plain, ports: twice }))).toBe(true);
+    expect(isRefused(() => checkSpec({ ...plain, ports: twice }))).toBe(true);
   });
 
   it('refuses a command without a name, with a NUL, or without bounds', () => {

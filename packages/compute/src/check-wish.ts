@@ -1,5 +1,5 @@
 import { DriverError } from './driver-error.ts';
-import type { ExecCommand, MachineHostKey, MachineRef, MachineWish, PortMapping } from './driver.ts';
+import type { ExecCommand, MachineHostKey, MachineRef, MachineSpec, PortMapping } from './driver.ts';
 
 // What every driver refuses before it speaks to its engine. Names end up in paths, in configuration files and in the
 // first boot of a machine, so what could mean something else there never leaves this process.
@@ -15,7 +15,7 @@ const control = /[\u0000-\u001f\u007f]/;
 /** Without half characters, of which every engine and database makes something else. */
 const isText = (value: string): boolean => value.isWellFormed();
 
-const most = {
+const inputLimits = {
   cpus: 4_096,
   ramMb: 64 * 1_024 * 1_024,
   diskGb: 1_024 * 1_024,
@@ -29,7 +29,7 @@ const most = {
   argvChars: 65_536,
 };
 
-function insist(holds: boolean, what: string): asserts holds {
+function assertValid(holds: boolean, what: string): asserts holds {
   if (!holds) throw new DriverError('refused', what);
 }
 
@@ -38,54 +38,58 @@ const isCount = (value: number, highest: number): boolean =>
 
 /** Refuses a reference that could not be one of ours. Every method starts with it. */
 export function checkRef(machine: MachineRef): void {
-  insist(
+  assertValid(
     idPattern.test(machine.externalId),
     'An external id is at most 63 lower-case letters, digits and dashes.',
   );
-  insist(/^org_[0-9A-Z]{26}$/.test(machine.orgId), 'The organisation is not an id of one.');
+  assertValid(/^org_[0-9A-Z]{26}$/.test(machine.orgId), 'The organisation is not an id of one.');
 }
 
 export function checkKeys(keys: readonly string[]): void {
-  insist(keys.length <= most.keys, `A machine has at most ${most.keys} keys.`);
+  assertValid(keys.length <= inputLimits.keys, `A machine has at most ${inputLimits.keys} keys.`);
   for (const key of keys) {
-    const isLine = key.trim() !== '' && key.length <= most.keyChars && !control.test(key) && isText(key);
-    insist(isLine, 'A key is one line of authorized_keys.');
+    const isLine =
+      key.trim() !== '' && key.length <= inputLimits.keyChars && !control.test(key) && isText(key);
+    assertValid(isLine, 'A key is one line of authorized_keys.');
   }
 }
 
 export function checkGpus(addresses: readonly string[]): void {
-  insist(addresses.length <= most.gpus, `A machine has at most ${most.gpus} GPUs.`);
-  insist(new Set(addresses).size === addresses.length, 'A GPU is named twice.');
-  insist(
+  assertValid(addresses.length <= inputLimits.gpus, `A machine has at most ${inputLimits.gpus} GPUs.`);
+  assertValid(new Set(addresses).size === addresses.length, 'A GPU is named twice.');
+  assertValid(
     addresses.every((address) => pciPattern.test(address)),
     'A GPU is named by its PCI address, such as 0000:17:00.0.',
   );
 }
 
 export function checkUserData(text: string): void {
-  insist(text.length <= most.userDataChars, `User data has at most ${most.userDataChars} characters.`);
-  insist(!text.includes('\0') && isText(text), 'User data is text, without a NUL in it.');
+  assertValid(
+    text.length <= inputLimits.userDataChars,
+    `User data has at most ${inputLimits.userDataChars} characters.`,
+  );
+  assertValid(!text.includes('\0') && isText(text), 'User data is text, without a NUL in it.');
 }
 
 export function checkPorts(ports: readonly PortMapping[]): void {
-  insist(ports.length <= most.ports, `A machine has at most ${most.ports} ports.`);
+  assertValid(ports.length <= inputLimits.ports, `A machine has at most ${inputLimits.ports} ports.`);
   const taken = new Set<string>();
   for (const { internalPort, externalPort, protocol } of ports) {
-    insist(isCount(internalPort, 65_535) && isCount(externalPort, 65_535), 'A port is from 1 to 65535.');
-    insist(protocol === 'tcp' || protocol === 'udp', 'A protocol is tcp or udp.');
+    assertValid(isCount(internalPort, 65_535) && isCount(externalPort, 65_535), 'A port is from 1 to 65535.');
+    assertValid(protocol === 'tcp' || protocol === 'udp', 'A protocol is tcp or udp.');
     const spot = `${protocol} ${externalPort}`;
-    insist(!taken.has(spot), `Two ports of the machine would be reached at ${spot}.`);
+    assertValid(!taken.has(spot), `Two ports of the machine would be reached at ${spot}.`);
     taken.add(spot);
   }
 }
 
 function checkLabels(labels: Readonly<Record<string, string>>): void {
   const entries = Object.entries(labels);
-  insist(entries.length <= most.labels, `A machine has at most ${most.labels} labels.`);
+  assertValid(entries.length <= inputLimits.labels, `A machine has at most ${inputLimits.labels} labels.`);
   for (const [key, value] of entries) {
-    insist(labelPattern.test(key), 'A label has a key that is not one.');
-    insist(
-      value.length <= most.labelChars && !control.test(value) && isText(value),
+    assertValid(labelPattern.test(key), 'A label has a key that is not one.');
+    assertValid(
+      value.length <= inputLimits.labelChars && !control.test(value) && isText(value),
       `The label ${key} is not one short line.`,
     );
   }
@@ -95,22 +99,28 @@ function checkLabels(labels: Readonly<Record<string, string>>): void {
 function checkHostKey({ privateKey, publicKey }: MachineHostKey): void {
   const body =
     /^-----BEGIN OPENSSH PRIVATE KEY-----\n[A-Za-z0-9+/=\n]{1,1000}-----END OPENSSH PRIVATE KEY-----\n?$/;
-  insist(body.test(privateKey), 'The host key is not an Ed25519 key in the form of OpenSSH.');
-  insist(
+  assertValid(body.test(privateKey), 'The host key is not an Ed25519 key in the form of OpenSSH.');
+  assertValid(
     /^ssh-ed25519 [A-Za-z0-9+/=]{1,200}(?: [!-~]{1,64})?$/.test(publicKey),
     'The public host key is not one line.',
   );
 }
 
-export function checkWish(wish: MachineWish): void {
+export function checkSpec(wish: MachineSpec): void {
   checkRef(wish);
-  insist(namePattern.test(wish.nodeName), 'The name of the node is not a name.');
+  assertValid(namePattern.test(wish.nodeName), 'The name of the node is not a name.');
   const isImage = imagePattern.test(wish.image) && !wish.image.includes('..') && !wish.image.includes('//');
-  insist(isImage, 'The name of the image is not a name.');
-  insist(hostnamePattern.test(wish.hostname), 'The hostname is not one (RFC 1123, lower case).');
-  insist(isCount(wish.cpuCount, most.cpus), `A machine has 1 to ${most.cpus} CPUs.`);
-  insist(isCount(wish.ramMb, most.ramMb), `A machine has 1 to ${most.ramMb} MB of memory.`);
-  insist(isCount(wish.diskGb, most.diskGb), `A machine has 1 to ${most.diskGb} GB of disk.`);
+  assertValid(isImage, 'The name of the image is not a name.');
+  assertValid(hostnamePattern.test(wish.hostname), 'The hostname is not one (RFC 1123, lower case).');
+  assertValid(isCount(wish.cpuCount, inputLimits.cpus), `A machine has 1 to ${inputLimits.cpus} CPUs.`);
+  assertValid(
+    isCount(wish.ramMb, inputLimits.ramMb),
+    `A machine has 1 to ${inputLimits.ramMb} MB of memory.`,
+  );
+  assertValid(
+    isCount(wish.diskGb, inputLimits.diskGb),
+    `A machine has 1 to ${inputLimits.diskGb} GB of disk.`,
+  );
   checkGpus(wish.gpuPciAddresses);
   checkKeys(wish.sshKeys);
   checkPorts(wish.ports);
@@ -121,12 +131,12 @@ export function checkWish(wish: MachineWish): void {
 
 export function checkCommand(command: ExecCommand): void {
   const chars = command.argv.reduce((sum, word) => sum + word.length + 1, 0);
-  insist(
-    (command.argv[0] ?? '') !== '' && chars <= most.argvChars,
+  assertValid(
+    (command.argv[0] ?? '') !== '' && chars <= inputLimits.argvChars,
     'A command has a name and is not endless.',
   );
   const isPlain = command.argv.every((word) => !word.includes('\0') && isText(word));
-  insist(isPlain, 'A command is text, without a NUL in it.');
-  insist(isCount(command.timeoutMs, 86_400_000), 'A command has from 1 ms to a day.');
-  insist(isCount(command.maxBytes, 64 * 1_024 * 1_024), 'A command may answer up to 64 MiB.');
+  assertValid(isPlain, 'A command is text, without a NUL in it.');
+  assertValid(isCount(command.timeoutMs, 86_400_000), 'A command has from 1 ms to a day.');
+  assertValid(isCount(command.maxBytes, 64 * 1_024 * 1_024), 'A command may answer up to 64 MiB.');
 }

@@ -5,10 +5,15 @@ import { systemClock } from '@millrace/platform/clock';
 import type { CredentialSetting } from '@millrace/platform/config';
 import { testLog } from '@millrace/testing';
 import { expect, it, onTestFinished } from 'vitest';
-import { connectDriver, markOf, type ConnectParts, type Reach } from './connect.ts';
+import {
+  connectDriver,
+  credentialVersion,
+  type ConnectDeps,
+  type ClusterConnectionOptions,
+} from './connect.ts';
 
 const image = { url: 'https://images.example.com/a.qcow2', sha256: 'a'.repeat(64) };
-const cluster: Reach = {
+const cluster: ClusterConnectionOptions = {
   name: 'metal',
   driver: 'ironic',
   endpoint: 'https://ironic.internal:6385',
@@ -16,7 +21,7 @@ const cluster: Reach = {
   settings: { images: { ubuntu: image }, defaultImage: 'ubuntu' },
 };
 
-function partsWith(credentials: Readonly<Record<string, CredentialSetting>>): ConnectParts {
+function partsWith(credentials: Readonly<Record<string, CredentialSetting>>): ConnectDeps {
   return {
     // Neither is asked for by this engine.
     db: undefined as never,
@@ -61,16 +66,20 @@ it.each<[string, Readonly<Record<string, CredentialSetting>>, string]>([
 
 it('an Incus whose credential is a password is refused with a reason', async () => {
   const metal = { username: 'u', passwordFile: '/p', serverCertificateFile: null };
-  const incus: Reach = { ...cluster, driver: 'incus', settings: { network: 'n', storagePool: 'p' } };
+  const incus: ClusterConnectionOptions = {
+    ...cluster,
+    driver: 'incus',
+    settings: { network: 'n', storagePool: 'p' },
+  };
   await expect(connectDriver(incus, partsWith({ metal }))).rejects.toThrow('certificate');
 });
 
 it('a password that was changed is noticed by its file, and the name of its user is none', async () => {
   const passwordFile = await secretFile();
   const credentials = { metal: { username: '/etc/passwd', passwordFile, serverCertificateFile: null } };
-  const before = await markOf(cluster, credentials);
-  expect(await markOf(cluster, credentials)).toBe(before);
+  const before = await credentialVersion(cluster, credentials);
+  expect(await credentialVersion(cluster, credentials)).toBe(before);
   await writeFile(passwordFile, 'another\n');
   await utimes(passwordFile, new Date(0), new Date(0));
-  expect(await markOf(cluster, credentials)).not.toBe(before);
+  expect(await credentialVersion(cluster, credentials)).not.toBe(before);
 });

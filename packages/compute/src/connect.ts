@@ -11,19 +11,19 @@ import {
   createIncusDriver,
   openIncusTrust,
   readIncusSettings,
-  type ConfiguredSettings,
-  type IncusReach,
+  type IncusConfig,
+  type IncusConnectionOptions,
   type IncusTrust,
 } from './incus/index.ts';
-import { createIronicDriver, readIronicSettings, type IronicReach } from './ironic/index.ts';
-import { createMockDriver, createPostgresMemory, readMockDatabase, readMockLayout } from './mock/index.ts';
+import { createIronicDriver, readIronicSettings, type IronicConnectionOptions } from './ironic/index.ts';
+import { createMockDriver, createPostgresStore, readMockDatabase, readMockLayout } from './mock/index.ts';
 
 /** From what is configured of a cluster to a driver of its engine, for every process that speaks to engines. */
 
-export type { GivenProject, IncusTrust, TrustLimits } from './incus/index.ts';
+export type { GrantedProject, IncusTrust, TrustLimits } from './incus/index.ts';
 
 /** How a cluster is reached. */
-export interface Reach {
+export interface ClusterConnectionOptions {
   readonly name: string;
   readonly driver: DriverKind;
   readonly endpoint: string;
@@ -31,7 +31,7 @@ export interface Reach {
   readonly settings: Readonly<Record<string, unknown>>;
 }
 
-export interface ConnectParts {
+export interface ConnectDeps {
   readonly db: Db;
   readonly clock: Clock;
   readonly log: Logger;
@@ -43,7 +43,10 @@ export interface ConnectParts {
 }
 
 /** The driver that a cluster asks for. Whatever is wrong with what it was told becomes the reason of its silence. */
-export async function connectDriver(cluster: Reach, parts: ConnectParts): Promise<ComputeDriver> {
+export async function connectDriver(
+  cluster: ClusterConnectionOptions,
+  parts: ConnectDeps,
+): Promise<ComputeDriver> {
   const { db, clock, log } = parts;
   switch (cluster.driver) {
     case 'mock': {
@@ -51,32 +54,35 @@ export async function connectDriver(cluster: Reach, parts: ConnectParts): Promis
       const doors = parts.opensDoors ? { bind: null } : null;
       const { name } = cluster;
       const own = openMockDatabase(cluster, parts);
-      const memory = createPostgresMemory(own ?? db, { cluster: name, clock });
+      const memory = createPostgresStore(own ?? db, { cluster: name, clock });
       const onClose = async (): Promise<void> => own?.close();
       return createMockDriver({ cluster: name, clock, memory, layout, doors, onClose });
     }
     case 'incus': {
       const settings = readIncusSettings(cluster.settings);
-      const reach = await reachOf(cluster, settings, parts);
+      const reach = await incusConnectionOptions(cluster, settings, parts);
       return createIncusDriver({ ...settings.options, ...reach, clock, log });
     }
     case 'ironic': {
       const settings = readIronicSettings(cluster.settings);
-      return createIronicDriver({ ...settings, ...(await ironicReachOf(cluster, parts)), clock });
+      return createIronicDriver({ ...settings, ...(await ironicConnectionOptions(cluster, parts)), clock });
     }
   }
 }
 
-function openMockDatabase({ settings }: Reach, { clock, log }: ConnectParts): Db | null {
+function openMockDatabase({ settings }: ClusterConnectionOptions, { clock, log }: ConnectDeps): Db | null {
   const url = readMockDatabase(settings);
   if (url === null) return null;
   const ids = createIdSource({ clock, cell: 0 });
   return createDb({ url, poolSize: 2, applicationName: 'millrace-mock', clock, ids, log });
 }
 
-async function ironicReachOf(cluster: Reach, { credentials }: ConnectParts): Promise<IronicReach> {
+async function ironicConnectionOptions(
+  cluster: ClusterConnectionOptions,
+  { credentials }: ConnectDeps,
+): Promise<IronicConnectionOptions> {
   const credential = credentialOf(cluster, credentials);
-  if (credential === undefined) throw noCredential(cluster);
+  if (credential === undefined) throw missingCredentialError(cluster);
   if (!isPassword(credential)) {
     throw new DriverError('refused', 'Ironic asks for a user name and a password; its credential has none.');
   }
@@ -93,29 +99,29 @@ function isPassword(credential: CredentialSetting): credential is PasswordSettin
   return 'passwordFile' in credential;
 }
 
-function noCredential({ credentialRef }: Reach): DriverError {
+function missingCredentialError({ credentialRef }: ClusterConnectionOptions): DriverError {
   const named =
     credentialRef === null ? 'It names no credential' : `This process has no credential ${credentialRef}`;
   return new DriverError('refused', `${named}; an engine that is reached over the network needs one.`);
 }
 
 /** Of engines that know us by what we show them. */
-function certificateOf(credential: CredentialSetting): CertificateSetting {
+function requireCertificate(credential: CredentialSetting): CertificateSetting {
   if (!isPassword(credential)) return credential;
   throw new DriverError('refused', 'Incus knows us by a certificate; its credential has a password instead.');
 }
 
-async function reachOf(
-  cluster: Reach,
-  settings: ConfiguredSettings,
-  { credentials, guard }: ConnectParts,
-): Promise<IncusReach> {
+async function incusConnectionOptions(
+  cluster: ClusterConnectionOptions,
+  settings: IncusConfig,
+  { credentials, guard }: ConnectDeps,
+): Promise<IncusConnectionOptions> {
   const { endpoint } = cluster;
   if (endpoint.startsWith('unix:') && !settings.isGuarded)
     return { socketPath: endpoint.slice('unix:'.length) };
   const named = credentialOf(cluster, credentials);
-  if (named === undefined) throw noCredential(cluster);
-  const credential = certificateOf(named);
+  if (named === undefined) throw missingCredentialError(cluster);
+  const credential = requireCertificate(named);
   return {
     endpoints: endpoint.split(','),
     tls: {
@@ -133,8 +139,8 @@ function serverCertificateOf({ serverCertificateFile }: CertificateSetting): Pro
 }
 
 function credentialOf(
-  { credentialRef }: Reach,
-  credentials: ConnectParts['credentials'],
+  { credentialRef }: ClusterConnectionOptions,
+  credentials: ConnectDeps['credentials'],
 ): CredentialSetting | undefined {
   return credentialRef === null ? undefined : credentials[credentialRef];
 }
@@ -142,13 +148,13 @@ function credentialOf(
 /** How a daemon that somebody else named, with the certificate that it is to show, comes to trust us. */
 export async function connectTrust(
   daemon: { readonly endpoint: string; readonly serverCertificate: string },
-  parts: Pick<ConnectParts, 'clock' | 'guard' | 'credentials'> & { readonly credentialRef: string },
+  parts: Pick<ConnectDeps, 'clock' | 'guard' | 'credentials'> & { readonly credentialRef: string },
 ): Promise<IncusTrust> {
   const named = parts.credentials[parts.credentialRef];
   if (named === undefined) {
     throw new DriverError('unavailable', `This process has no credential ${parts.credentialRef}.`);
   }
-  const credential = certificateOf(named);
+  const credential = requireCertificate(named);
   const tls = {
     clientCertificate: await readSecret(credential.certificateFile),
     clientKey: await readSecret(credential.keyFile),
@@ -158,7 +164,10 @@ export async function connectTrust(
 }
 
 /** Changes when one of the files of its credential does. One that cannot be read is complained of by whoever reads it. */
-export async function markOf(cluster: Reach, credentials: ConnectParts['credentials']): Promise<string> {
+export async function credentialVersion(
+  cluster: ClusterConnectionOptions,
+  credentials: ConnectDeps['credentials'],
+): Promise<string> {
   const credential: Readonly<Record<string, string | null>> = credentialOf(cluster, credentials) ?? {};
   const files = Object.entries(credential).filter(([name]) => name.endsWith('File'));
   const marks = files.map(async ([, path]) => {

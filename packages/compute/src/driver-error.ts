@@ -26,7 +26,7 @@ export type DriverErrorKind =
   | 'failed'
   | 'unclean';
 
-const passing: ReadonlySet<DriverErrorKind> = new Set(['unavailable', 'busy']);
+const transientKinds: ReadonlySet<DriverErrorKind> = new Set(['unavailable', 'busy']);
 
 export class DriverError extends Error {
   readonly kind: DriverErrorKind;
@@ -40,7 +40,7 @@ export class DriverError extends Error {
 
   /** Whether asking the same again, of the same engine, would be answered the same. */
   get isFinal(): boolean {
-    return !passing.has(this.kind);
+    return !transientKinds.has(this.kind);
   }
 }
 

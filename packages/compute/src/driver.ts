@@ -23,7 +23,7 @@ import type { NetGuard } from '@millrace/platform/net';
  */
 export interface ComputeDriver {
   readonly kind: DriverKind;
-  readonly can: DriverAbilities;
+  readonly can: DriverCapabilities;
   /**
    * Where somebody else named where the engine is: what of the addresses that it tells may be connected to. Whoever dials one
    * of them goes through this.
@@ -43,7 +43,7 @@ export interface ComputeDriver {
    * `start` says why. SSH may let somebody in before it is `on`. Whatever is asked for meanwhile comes after the start:
    * a stop, a cut or new ports wait for it.
    */
-  create(wish: MachineWish, signal: AbortSignal): Promise<void>;
+  create(wish: MachineSpec, signal: AbortSignal): Promise<void>;
 
   /** The machine as the engine sees it now; null only when the engine says that there is none. */
   describe(machine: MachineRef, signal: AbortSignal): Promise<MachineView | null>;
@@ -162,7 +162,7 @@ export const reportsGpuUse: Readonly<Record<DriverKind, boolean>> = {
 };
 
 /** What differs between engines and cannot be hidden. */
-export interface DriverAbilities {
+export interface DriverCapabilities {
   readonly exec: boolean;
   readonly setKeys: boolean;
   readonly runUserData: boolean;
@@ -184,7 +184,7 @@ export interface MachineRef {
   readonly orgId: OrgId;
 }
 
-export interface MachineWish extends MachineRef {
+export interface MachineSpec extends MachineRef {
   readonly mode: Mode;
   /** The engine's own name of the node, from its inventory. */
   readonly nodeName: string;

@@ -4,7 +4,7 @@ export { plainText } from './plain-text.ts';
 export { reportsGpuUse } from './driver.ts';
 export type {
   ComputeDriver,
-  DriverAbilities,
+  DriverCapabilities,
   DriverKind,
   DriverVolume,
   DriverVolumes,
@@ -19,7 +19,7 @@ export type {
   MachinePower,
   MachineRef,
   MachineView,
-  MachineWish,
+  MachineSpec,
   NodeHardware,
   OwnedMachines,
   PortMapping,

@@ -1,5 +1,5 @@
 /** Longer than anybody reads, shorter than any column that keeps it. */
-const LONGEST = 1_900;
+const MAX_CHARS = 1_900;
 
 /**
  * A text of others, as it can be kept and shown: in one line, without what steers terminals, without halves of characters,
@@ -7,9 +7,9 @@ const LONGEST = 1_900;
  */
 export function plainText(text: string): string {
   return text
-    .slice(0, 2 * LONGEST)
+    .slice(0, 2 * MAX_CHARS)
     .replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' ')
     .trim()
-    .slice(0, LONGEST)
+    .slice(0, MAX_CHARS)
     .toWellFormed();
 }

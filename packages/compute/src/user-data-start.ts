@@ -1,4 +1,4 @@
-import { userDataKindOf, userDataLog, userDataName } from './user-data.ts';
+import { requireUserDataKind, userDataLog, userDataDigestName } from './user-data.ts';
 
 /** How a text is started inside a machine that runs, by whatever way somebody got in. */
 
@@ -56,7 +56,7 @@ trap - EXIT
 `;
 
 /** Starts the text, which is to be its input. Ends with 0 once the text runs or ran before. */
-export function startCommand(userData: string): readonly string[] {
+export function userDataStartCommand(userData: string): readonly string[] {
   const bytes = String(Buffer.byteLength(userData));
-  return ['sh', '-c', script, 'sh', userDataName(userData), bytes, userDataKindOf(userData)];
+  return ['sh', '-c', script, 'sh', userDataDigestName(userData), bytes, requireUserDataKind(userData)];
 }

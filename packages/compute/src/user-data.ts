@@ -13,13 +13,13 @@ export function userDataKind(text: string): UserDataKind | null {
 }
 
 /** The same for drivers, which refuse what cannot be started. */
-export function userDataKindOf(text: string): UserDataKind {
+export function requireUserDataKind(text: string): UserDataKind {
   const kind = userDataKind(text);
   if (kind !== null) return kind;
   throw new DriverError('unsupported', 'User data for a running machine begins with #! or #cloud-config.');
 }
 
 /** A name for the text, safe in a path: the same text has the same. */
-export function userDataName(text: string): string {
+export function userDataDigestName(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 32);
 }

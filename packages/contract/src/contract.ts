@@ -1,8 +1,8 @@
 import { deprecations } from './deprecations.ts';
 import type { Deprecation } from './deprecations.ts';
 import type { Operation } from './operation.ts';
-import { interfaceOperations } from './operations/interface.ts';
-import { ownOperations } from './operations/own.ts';
+import { baselineOperations } from './operations/interface.ts';
+import { extensionOperations } from './operations/own.ts';
 import { createSchemas } from './records/index.ts';
 import type { ContractSchemas } from './records/index.ts';
 import { defaultProviders } from './records/provider-data.ts';
@@ -16,7 +16,7 @@ export interface ContractOptions {
   readonly widePenalties?: boolean;
 }
 
-type Operations = ReturnType<typeof interfaceOperations> & ReturnType<typeof ownOperations>;
+type Operations = ReturnType<typeof baselineOperations> & ReturnType<typeof extensionOperations>;
 
 export type OperationId = keyof Operations;
 
@@ -32,7 +32,7 @@ export interface Contract {
 /** The contract of one installation. Everything that depends on its configuration is decided here. */
 export function createContract({ providers, widePenalties = false }: ContractOptions): Contract {
   const schemas = createSchemas({ providers, widePenalties });
-  const operations = { ...interfaceOperations(schemas), ...ownOperations(schemas) };
+  const operations = { ...baselineOperations(schemas), ...extensionOperations(schemas) };
   return { providers, schemas, operations, deprecations };
 }
 

@@ -43,14 +43,14 @@ export function isReason(value: string): value is Reason {
 }
 
 /** An operation, as far as the status of a refusal depends on it. */
-export interface RefusingOperation {
+export interface ErrorContext {
   readonly source: 'interface' | 'own';
   readonly errorFamily: ErrorFamily;
   /** The statuses it declares. */
   readonly errors?: readonly number[];
 }
 
-function chosenStatus(entry: ErrorEntry, { source, errorFamily, errors }: RefusingOperation): ErrorStatus {
+function chosenStatus(entry: ErrorEntry, { source, errorFamily, errors }: ErrorContext): ErrorStatus {
   switch (errorFamily) {
     case 'inference':
       return entry.inferenceStatus ?? entry.status;
@@ -68,7 +68,7 @@ function chosenStatus(entry: ErrorEntry, { source, errorFamily, errors }: Refusi
  * The status a reason answers with on a given operation; null stands for a path that is no operation at all.
  * An operation never answers a status it does not declare: what it did not foresee becomes a plain 400 or 500.
  */
-export function statusFor(reason: Reason, operation: RefusingOperation | null): ErrorStatus {
+export function statusFor(reason: Reason, operation: ErrorContext | null): ErrorStatus {
   const entry = errorRegistry[reason];
   // A retired operation is bound by its list no more: all it ever answers is that it is gone.
   if (operation === null || reason === 'GONE') return entry.status;

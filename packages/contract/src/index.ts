@@ -4,7 +4,7 @@ export * from './error-bodies.ts';
 export * from './errors.ts';
 export * from './events.ts';
 export * from './operation.ts';
-export { operatorActMaxUsd } from './operations/own-admin-money.ts';
+export { operatorAdjustmentMaxUsd } from './operations/own-admin-money.ts';
 export { budgetLimitsMaxUsd, budgetsMax } from './operations/own-customer.ts';
 export {
   apiKeyLimits,
@@ -13,7 +13,7 @@ export {
   type ApiKeyLimits,
 } from './operations/own-keys.ts';
 export { pageSizeDefault, pageSizeMax } from './operations/own-kit.ts';
-export { placementObstacles, type PlacementObstacle } from './operations/own-rental-records.ts';
+export { placementBlockers, type PlacementBlocker } from './operations/own-rental-records.ts';
 export * from './notices.ts';
 export * from './pending.ts';
 export * from './records/index.ts';

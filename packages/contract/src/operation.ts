@@ -77,34 +77,34 @@ export function defineOperation<const Op extends Operation>(operation: Op): Op {
 }
 
 /** No parameters, query or body declared. */
-export type Nothing = Record<string, never>;
+export type NoInput = Record<string, never>;
 
 /** Path parameters as a handler receives them. */
 export type Params<Op extends Operation> = Op extends { readonly params: infer S extends z.ZodType }
   ? z.output<S>
-  : Nothing;
+  : NoInput;
 
 /** The query as a handler receives it: parsed, defaults filled in. */
 export type Query<Op extends Operation> = Op extends { readonly query: infer S extends z.ZodType }
   ? z.output<S>
-  : Nothing;
+  : NoInput;
 
 /** The body as a handler receives it: parsed, defaults filled in; a signed one as the text that was sent. */
 export type Body<Op extends Operation> = Op extends { readonly signedBody: true }
   ? string
   : Op extends { readonly body: infer S extends z.ZodType }
     ? z.output<S>
-    : Nothing;
+    : NoInput;
 
 /** The body as a client sends it: fields with a default may be left out. */
 export type BodyInput<Op extends Operation> = Op extends { readonly body: infer S extends z.ZodType }
   ? z.input<S>
-  : Nothing;
+  : NoInput;
 
 /** The query as a client sends it. */
 export type QueryInput<Op extends Operation> = Op extends { readonly query: infer S extends z.ZodType }
   ? z.input<S>
-  : Nothing;
+  : NoInput;
 
 /** The answer, whole: what is sent is what the handler returns, so a default fills nothing in for it. */
-export type Answer<Op extends Operation> = z.output<Op['response']['schema']>;
+export type ResponseBody<Op extends Operation> = z.output<Op['response']['schema']>;

@@ -2,14 +2,14 @@ import { describe, expect, it } from 'vitest';
 import { rentalStatuses } from './records/rental.ts';
 import { volumeStatuses } from './records/volume.ts';
 import {
-  canMove,
+  canTransition,
   findTransition,
   instanceStates,
   machineReadyState,
   machineStates,
   rentalStates,
   stateTables,
-  verdictOn,
+  actionDecision,
   volumeStates,
 } from './states.ts';
 
@@ -171,27 +171,27 @@ describe('state tables and records', () => {
   });
 
   it('let a volume be deleted that never became active or is frozen', () => {
-    expect(verdictOn(volumeStates, 'delete', 'inactive')).toBe('allowed');
+    expect(actionDecision(volumeStates, 'delete', 'inactive')).toBe('allowed');
   });
 
   it('answer terminating again with the first result, and other actions on what has ended with its reason', () => {
     for (const state of ['Terminating', 'Terminated'] as const) {
-      expect(verdictOn(rentalStates, 'terminate', state)).toBe('repeat');
+      expect(actionDecision(rentalStates, 'terminate', state)).toBe('repeat');
     }
-    expect(verdictOn(instanceStates, 'terminate', 'terminated')).toBe('repeat');
-    expect(verdictOn(rentalStates, 'stop', 'Terminated')).toBe('ALREADY_TERMINATED');
-    expect(verdictOn(rentalStates, 'reboot', 'Pending')).toBe('ACTION_IN_PROGRESS');
-    expect(verdictOn(rentalStates, 'reboot', 'Running')).toBe('allowed');
-    expect(verdictOn(machineStates, 'rent', 'node_draining')).toBe('MACHINE_NOT_READY');
+    expect(actionDecision(instanceStates, 'terminate', 'terminated')).toBe('repeat');
+    expect(actionDecision(rentalStates, 'stop', 'Terminated')).toBe('ALREADY_TERMINATED');
+    expect(actionDecision(rentalStates, 'reboot', 'Pending')).toBe('ACTION_IN_PROGRESS');
+    expect(actionDecision(rentalStates, 'reboot', 'Running')).toBe('allowed');
+    expect(actionDecision(machineStates, 'rent', 'node_draining')).toBe('MACHINE_NOT_READY');
   });
 
   it('let a machine be quarantined from every state that it can still be in', () => {
     for (const state of ['node_registering', 'node_ready', 'node_draining', 'node_offline'] as const) {
-      expect(verdictOn(machineStates, 'quarantine', state), state).toBe('allowed');
-      expect(canMove(machineStates, state, 'node_quarantined'), state).toBe(true);
+      expect(actionDecision(machineStates, 'quarantine', state), state).toBe('allowed');
+      expect(canTransition(machineStates, state, 'node_quarantined'), state).toBe(true);
     }
-    expect(canMove(machineStates, 'node_ready', 'node_removed')).toBe(false);
-    expect(canMove(machineStates, 'node_removed', 'node_ready')).toBe(false);
+    expect(canTransition(machineStates, 'node_ready', 'node_removed')).toBe(false);
+    expect(canTransition(machineStates, 'node_removed', 'node_ready')).toBe(false);
   });
 
   it('refuse a rental action with no reason but the two that were promised', () => {

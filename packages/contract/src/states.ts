@@ -1,13 +1,13 @@
 import { instanceStates } from './states/instance.ts';
 import { machineStates } from './states/machine.ts';
 import { rentalStates } from './states/rental.ts';
-import type { StateTable, Transition, Verdict } from './states/table.ts';
+import type { StateTable, Transition, ActionDecision } from './states/table.ts';
 import { volumeStates } from './states/volume.ts';
 
 export * from './states/instance.ts';
 export * from './states/machine.ts';
 export * from './states/rental.ts';
-export type { StateInfo, StateTable, Transition, Verdict } from './states/table.ts';
+export type { StateInfo, StateTable, Transition, ActionDecision } from './states/table.ts';
 export * from './states/volume.ts';
 
 /**
@@ -31,7 +31,7 @@ export function findTransition<State extends string, Action extends string>(
 }
 
 /** Whether the table knows a way from one state to the other. Staying is no move. */
-export function canMove<State extends string, Action extends string>(
+export function canTransition<State extends string, Action extends string>(
   table: StateTable<State, Action>,
   from: State | null,
   to: State | null,
@@ -40,10 +40,10 @@ export function canMove<State extends string, Action extends string>(
 }
 
 /** Whether an action may be taken in a state, and if not, why not. */
-export function verdictOn<State extends string, Action extends string>(
+export function actionDecision<State extends string, Action extends string>(
   table: StateTable<State, Action>,
   action: Action,
   state: State,
-): Verdict {
+): ActionDecision {
   return table.actions[action][state];
 }

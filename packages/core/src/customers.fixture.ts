@@ -7,9 +7,21 @@ import { createLogger } from '@millrace/platform/log';
 import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
 import { outboxShards } from '@millrace/platform/outbox';
 import { createTenant, uniqueId, type TestDatabase } from '@millrace/testing';
-import { openKeyBudget } from './billing/index.ts';
-import { createApiKeyService, issueFullKey, noLimits, systemCause, type KeyCall } from './identity/index.ts';
-import { applyLedger, listTransfers, readBalance, requireDone, type MoneyCause } from './ledger/index.ts';
+import { createKeyBudget } from './billing/index.ts';
+import {
+  createApiKeyService,
+  issueUnrestrictedKey,
+  unlimitedKeyLimits,
+  systemAuditContext,
+  type CallContext,
+} from './identity/index.ts';
+import {
+  applyLedger,
+  listTransfers,
+  readBalance,
+  requireLedgerSuccess,
+  type MoneyCause,
+} from './ledger/index.ts';
 import { sweepMeters } from './metering/index.ts';
 
 /** Those who rent and pay, for the worlds of several features: people, their keys, and their money in the real ledger. */
@@ -26,7 +38,7 @@ export interface Customer {
   readonly userId: UserId;
   readonly keys: Readonly<Record<Mode, KeyId>>;
   /** A request by the customer's own key, or by another one of its. */
-  call(mode?: Mode, keyId?: KeyId): KeyCall;
+  call(mode?: Mode, keyId?: KeyId): CallContext;
 }
 
 export interface Balance {
@@ -66,7 +78,9 @@ export function customersOf(database: TestDatabase, db: Db, clock: SimulatedCloc
       const user = { id: userId, name: 'Ada Tester', email: 'ada@example.com', image: null };
       const fullKey = async (mode: Mode): Promise<KeyId> => {
         const wish = { orgId, user, mode, name: mode };
-        const { key } = await within((tx) => issueFullKey(tx, systemCause('test', mode), wish));
+        const { key } = await within((tx) =>
+          issueUnrestrictedKey(tx, systemAuditContext('test', mode), wish),
+        );
         return key.id;
       };
       const keys = { live: await fullKey('live'), test: await fullKey('test') };
@@ -83,14 +97,14 @@ export function customersOf(database: TestDatabase, db: Db, clock: SimulatedCloc
 type Within = <T>(work: (tx: Tx) => Promise<T>) => Promise<T>;
 
 function keysOf(within: Within): Pick<Customers, 'addKey' | 'rotate'> {
-  const service = createApiKeyService({ announce: () => undefined, onKeyCreated: openKeyBudget });
+  const service = createApiKeyService({ announce: () => undefined, onKeyCreated: createKeyBudget });
   return {
     addKey: async (who, { mode = 'live', scopes, limits }) => {
       const wish = {
         name: `limited ${uniqueId()}`,
         mode,
         scopes,
-        limits: { ...noLimits, ...limits },
+        limits: { ...unlimitedKeyLimits, ...limits },
         allowedIps: [],
         expiresAt: null,
       };
@@ -128,7 +142,7 @@ function moneyOf(
           },
         ]),
       );
-      requireDone(result);
+      requireLedgerSuccess(result);
     },
     sweepMeters: async () => {
       await sweepMeters(db, { shards, log: quiet });

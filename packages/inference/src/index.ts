@@ -1,4 +1,4 @@
-export type { ChatAdapter, ChatStream, Counts, EngineFailure } from './adapters/adapter.ts';
+export type { TextAdapter, TextStream, TokenCounts, EngineFailure } from './adapters/adapter.ts';
 export {
   createRouter,
   type DeploymentView,
@@ -6,55 +6,55 @@ export {
   type Route,
   type Router,
   type RouterOptions,
-  type RouteWish,
-  type Visit,
+  type RouteRequest,
+  type UpstreamCall,
 } from './routing/index.ts';
 export { createEngineSlots, type EngineSlots } from './gateway/engine-slots.ts';
 export { createUsageReporter, type UsageReporter, type UsageReporterOptions } from './usage/index.ts';
 export {
   mayUseModel,
-  openBook,
+  openKeyFeed,
   priceOf,
   toWireModelList,
   toWireModelPrice,
-  type Book,
-  type BookOptions,
+  type KeyFeed,
+  type KeyFeedOptions,
 } from './book/index.ts';
 export {
-  EngineFailed,
+  MediaEngineError,
   type MediaAdapter,
-  type MediaFacts,
+  type MediaContext,
   type MediaRequest,
   type MediaResponse,
-  type UpstreamCall,
+  type SendUpstream,
 } from './adapters/media.ts';
 export { createMediaOperations, type MediaOperations } from './wire/media-operations.ts';
 export {
-  ableDeployments,
+  capableDeployments,
   defaultModel,
   mediaCost,
-  type MediaAnswerFacts,
+  type MediaAnswerContext,
   type MediaOperation,
   type MediaUnits,
   type RenderedMedia,
 } from './wire/media.ts';
-export { chatAdapterOf, isChatEngine, type ChatEngine } from './adapters/chat-adapter.ts';
+export { chatAdapterOf, isTextEngine, type TextEngine } from './adapters/chat-adapter.ts';
 export { completionAdapterOf } from './adapters/completion-adapter.ts';
-export { answerAsMock, type MockAnswer } from './adapters/chat-mock.ts';
-export type { BodyReader, ReadBody } from './wire/read-body.ts';
+export { mockResponseTo, type MockResponse } from './adapters/chat-mock.ts';
+export type { BodyReader, ParsedBody } from './wire/read-body.ts';
 export {
   chatChoices,
-  chatTokensAsked,
+  requestedMaxTokens,
   createChatReader,
   hasImages,
-  prefixOf,
-  promptBound,
+  chatPrefix,
+  maxChatPromptTokens,
   type ChatRequest,
 } from './wire/chat.ts';
 export {
   completionChoices,
   completionPrefix,
-  completionPromptBound,
+  maxCompletionPromptTokens,
   readCompletion,
   type CompletionRequest,
 } from './wire/completion.ts';

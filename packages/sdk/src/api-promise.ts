@@ -1,4 +1,4 @@
-import type { Outcome } from './transport.ts';
+import type { ResponseOutcome } from './transport.ts';
 
 /** An answer with what came around it. */
 export interface WithResponse<T> {
@@ -8,9 +8,9 @@ export interface WithResponse<T> {
   readonly requestId: string | null;
 }
 
-export interface Sending<T> {
+export interface PendingRequest<T> {
   /** Sends the call and reads the answer. */
-  readonly read: () => Promise<Outcome<T>>;
+  readonly read: () => Promise<ResponseOutcome<T>>;
   /** Sends the call and leaves the body of the answer unread. */
   readonly raw: () => Promise<Response>;
 }
@@ -21,12 +21,12 @@ export interface Sending<T> {
  */
 export class ApiPromise<T> implements Promise<T> {
   readonly [Symbol.toStringTag] = 'ApiPromise';
-  readonly #sending: Sending<T>;
-  readonly #outcome: Promise<Outcome<T> | null>;
+  readonly #sending: PendingRequest<T>;
+  readonly #outcome: Promise<ResponseOutcome<T> | null>;
   #raw: Promise<Response> | null = null;
   #isBeingRead = false;
 
-  constructor(sending: Sending<T>) {
+  constructor(sending: PendingRequest<T>) {
     this.#sending = sending;
     this.#outcome = Promise.resolve().then(() => {
       this.#isBeingRead = this.#raw === null;

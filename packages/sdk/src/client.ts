@@ -1,7 +1,7 @@
 import { ApiPromise } from './api-promise.ts';
 import { systemClock } from './clock.ts';
 import { MillraceError } from './errors.ts';
-import { followers, namespaces } from './namespaces.ts';
+import { streamMethods, namespaces } from './namespaces.ts';
 import type { OperationEntry } from './operation-entry.ts';
 import { operations } from './operations.generated.ts';
 import type { CallableId } from './operations.generated.ts';
@@ -10,11 +10,11 @@ import { Page, PagePromise, readList } from './page.ts';
 import { readerOf } from './readers.ts';
 import type { CallInput } from './request.ts';
 import type { Resources } from './resources.generated.ts';
-import { boundedStream, endlessStream, EventStream, StreamPromise } from './stream.ts';
+import { singleResponseStream, reconnectingStream, EventStream, StreamPromise } from './stream.ts';
 import { send, timeoutOf } from './transport.ts';
-import type { Call, Outcome, Transport } from './transport.ts';
+import type { Call, ResponseOutcome, Transport } from './transport.ts';
 import { version } from './version.ts';
-import { waitersOf } from './wait.ts';
+import { createWaiters } from './wait.ts';
 
 /** Anything that a call gives: an answer to come, a list or a stream. */
 export type AnyCall = ApiPromise<unknown> | PagePromise<unknown> | StreamPromise<unknown>;
@@ -35,7 +35,7 @@ export interface Millrace extends Resources, Caller {
 
 const defaultMaxRetries = 2;
 /** A feed is meant to last: it survives a restart of the service, which takes longer than a call should wait. */
-const defaultFeedRetries = 10;
+const defaultStreamRetries = 10;
 const streamIdleMs = 60_000;
 
 function createClient(options: ClientOptions): Millrace {
@@ -48,7 +48,7 @@ function createClient(options: ClientOptions): Millrace {
   };
   const { baseUrl, inferenceUrl } = transport;
   const resources = resourcesOf(caller) as Resources;
-  const waiters = waitersOf(resources, transport);
+  const waiters = createWaiters(resources, transport);
   Object.assign(resources.rentals, waiters.rentals);
   Object.assign(resources.volumes, waiters.volumes);
   Object.assign(resources.marketplace.instances, waiters.instances);
@@ -84,9 +84,9 @@ function transportOf(options: ClientOptions): Transport {
   const headers: Record<string, string> = {};
   // A browser names itself and does not let pages do it.
   if (!inBrowser) headers['user-agent'] = userAgent === undefined ? agent : `${userAgent} ${agent}`;
-  if (apiKey !== undefined) headers['authorization'] = `Bearer ${checkedKey('apiKey', apiKey)}`;
+  if (apiKey !== undefined) headers['authorization'] = `Bearer ${requireCredential('apiKey', apiKey)}`;
   if (sessionToken !== undefined) {
-    headers['authorization'] = `Bearer ${checkedKey('sessionToken', sessionToken)}`;
+    headers['authorization'] = `Bearer ${requireCredential('sessionToken', sessionToken)}`;
   }
   if (session?.organisation !== undefined) headers['millrace-organisation'] = session.organisation;
   if (session?.mode !== undefined) headers['millrace-mode'] = session.mode;
@@ -98,7 +98,7 @@ function transportOf(options: ClientOptions): Transport {
     credentials: session === undefined || sessionToken !== undefined ? 'omit' : 'same-origin',
     timeoutMs: options.timeoutMs ?? null,
     maxRetries: options.maxRetries ?? defaultMaxRetries,
-    feedRetries: options.maxRetries ?? defaultFeedRetries,
+    feedRetries: options.maxRetries ?? defaultStreamRetries,
     // A browser's fetch insists on being called as a method of its window.
     fetch: (input, init) => fetch(input, init),
     clock: options.clock ?? systemClock,
@@ -108,7 +108,7 @@ function transportOf(options: ClientOptions): Transport {
 }
 
 /** A header that cannot be sent would be told with its value, and so the key with the error. */
-function checkedKey(name: 'apiKey' | 'sessionToken', value: string): string {
+function requireCredential(name: 'apiKey' | 'sessionToken', value: string): string {
   if (/^[\x21-\x7e]+$/.test(value)) return value;
   const wrong = value === '' ? 'is empty' : 'holds a character that none has, such as a line break';
   throw new MillraceError(`The ${name} ${wrong}.`);
@@ -147,7 +147,7 @@ function listOf(
   call: Call,
   shape: NonNullable<OperationEntry['list']>,
 ): PagePromise<unknown> {
-  const fetchPage = async (input: CallInput): Promise<Outcome<Page<unknown>>> => {
+  const fetchPage = async (input: CallInput): Promise<ResponseOutcome<Page<unknown>>> => {
     const outcome = await send(transport, { ...call, input }, readerOf(call.entry));
     const { items, nextCursor } = readList(shape, outcome.data, outcome.response.headers);
     const page = new Page({
@@ -178,9 +178,9 @@ function streamOf(transport: Transport, call: Call): StreamPromise<unknown> {
     // Between two tokens of a busy engine may lie as long as the whole call may take; a feed has a heartbeat.
     if (entry.sse === 'body') {
       const idleMs = timeoutOf(transport, call);
-      return boundedStream(response, { clock, signal, baseUrl, idleMs });
+      return singleResponseStream(response, { clock, signal, baseUrl, idleMs });
     }
-    return endlessStream(response, {
+    return reconnectingStream(response, {
       ...{ clock, signal, random, idleMs: streamIdleMs },
       maxRetries: options.maxRetries ?? transport.feedRetries,
       open: async (lastEventId) => (await open(lastEventId, 0)).data,
@@ -203,7 +203,7 @@ function resourcesOf(caller: Caller): unknown {
     namespaces,
     (id) => (input?: CallInput, options?: RequestOptions) => caller.call(id, input, options),
   );
-  for (const [noun, verbs] of Object.entries(followers)) {
+  for (const [noun, verbs] of Object.entries(streamMethods)) {
     Object.assign(
       built[noun] as Methods,
       methodsOf(

@@ -9,10 +9,10 @@ export interface Clock {
 }
 
 /** Longer waits than that, Infinity among them, would end at once. */
-const longestTimerMs = 2 ** 31 - 1;
+const maxTimerMs = 2 ** 31 - 1;
 
 function after(ms: number, action: () => void): () => void {
-  const timer = setTimeout(action, Math.min(ms, longestTimerMs));
+  const timer = setTimeout(action, Math.min(ms, maxTimerMs));
   return () => clearTimeout(timer);
 }
 

@@ -49,7 +49,7 @@ export interface Issue {
 }
 
 /** What a refusal said, whichever of the three bodies it had. */
-export interface Refusal {
+export interface ErrorDetails {
   readonly status: number;
   readonly headers: Headers;
   readonly message: string;
@@ -67,7 +67,7 @@ export class ApiError extends MillraceError {
   override name = 'ApiError';
   readonly status: number;
   /** Stable, and what to switch on; null when whoever answered was not the service. */
-  readonly reason: Refusal['reason'];
+  readonly reason: ErrorDetails['reason'];
   /** What to do about it. */
   readonly suggestion: string | null;
   /** Names the request to whoever runs the service. */
@@ -80,7 +80,7 @@ export class ApiError extends MillraceError {
   readonly headers: Headers;
   readonly body: unknown;
 
-  constructor(refusal: Refusal) {
+  constructor(refusal: ErrorDetails) {
     super(refusal.message);
     this.status = refusal.status;
     this.reason = refusal.reason;
@@ -160,7 +160,7 @@ const stateReasons: ReadonlySet<string> = new Set<Reason>([
  * The error of a refusal. Operations differ in the statuses they may answer, so that the same reason comes as 402 from one
  * and as 400 from another: the reason decides, and the status only where there is none that this version knows.
  */
-export function toApiError(refusal: Refusal): ApiError {
+export function toApiError(refusal: ErrorDetails): ApiError {
   const reason = refusal.reason ?? '';
   if (capacityReasons.has(reason)) return new InsufficientCapacityError(refusal);
   if (stateReasons.has(reason)) return new ConflictError(refusal);
@@ -172,7 +172,7 @@ function statusOf(reason: string): number | undefined {
   return Object.hasOwn(statuses, reason) ? statuses[reason] : undefined;
 }
 
-function byStatus(status: number, refusal: Refusal): ApiError {
+function byStatus(status: number, refusal: ErrorDetails): ApiError {
   switch (status) {
     case 400:
     case 408:

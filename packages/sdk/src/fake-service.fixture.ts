@@ -4,7 +4,7 @@ import type { ClientOptions } from './options.ts';
 
 /** A service that answers each request with the next thing it was given. For tests only. */
 
-export interface SeenRequest {
+export interface RecordedRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -13,21 +13,21 @@ export interface SeenRequest {
 }
 
 /** An answer, or what happens instead of one. */
-export type Happening = (request: SeenRequest, signal: AbortSignal) => Response | Promise<Response>;
+export type FakeResponse = (request: RecordedRequest, signal: AbortSignal) => Response | Promise<Response>;
 
 export interface FakeService {
   readonly client: Millrace;
-  readonly requests: readonly SeenRequest[];
+  readonly requests: readonly RecordedRequest[];
   readonly clock: SimulatedClock;
   /** Resolves once everything that was begun has come to a wait. */
   idle(): Promise<void>;
 }
 
 export function fakeService(
-  happenings: readonly Happening[],
+  happenings: readonly FakeResponse[],
   options: Partial<ClientOptions> = {},
 ): FakeService {
-  const requests: SeenRequest[] = [];
+  const requests: RecordedRequest[] = [];
   const clock = new SimulatedClock();
   const left = [...happenings];
   const client = new Millrace({
@@ -36,7 +36,7 @@ export function fakeService(
     clock,
     random: () => 0.5,
     fetch: async (url, init) => {
-      const request = seen(url instanceof Request ? url.url : url.toString(), init);
+      const request = recordRequest(url instanceof Request ? url.url : url.toString(), init);
       requests.push(request);
       const next = left.shift();
       if (next === undefined) throw new Error(`nobody expected ${request.method} ${request.url}`);
@@ -47,7 +47,7 @@ export function fakeService(
   return { client, requests, clock, idle: () => new Promise((resolve) => setTimeout(resolve, 5)) };
 }
 
-function seen(url: string, init: RequestInit | undefined): SeenRequest {
+function recordRequest(url: string, init: RequestInit | undefined): RecordedRequest {
   const body = init?.body;
   return {
     method: init?.method ?? 'GET',
@@ -58,18 +58,18 @@ function seen(url: string, init: RequestInit | undefined): SeenRequest {
   };
 }
 
-export function json(status: number, body: unknown, headers: Record<string, string> = {}): Happening {
+export function json(status: number, body: unknown, headers: Record<string, string> = {}): FakeResponse {
   return () => Response.json(body, { status, headers });
 }
 
 /** The connection breaks, as Node's fetch tells it. */
-export function cut(code = 'ECONNRESET'): Happening {
+export function connectionReset(code = 'ECONNRESET'): FakeResponse {
   return () =>
     Promise.reject(new TypeError('fetch failed', { cause: Object.assign(new Error(code), { code }) }));
 }
 
 /** A stream of text whose end is told by `ending`. */
-export function streamed(pieces: readonly string[], ending: 'end' | 'cut' | 'silence' = 'end'): Happening {
+export function streamed(pieces: readonly string[], ending: 'end' | 'cut' | 'silence' = 'end'): FakeResponse {
   return (_request, signal) => {
     const encoder = new TextEncoder();
     const body = new ReadableStream<Uint8Array>({

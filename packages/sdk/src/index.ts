@@ -20,7 +20,7 @@ export {
   WaitFailedError,
   type Issue,
 } from './errors.ts';
-export { followers, namespaces } from './namespaces.ts';
+export { streamMethods, namespaces } from './namespaces.ts';
 export type { ListShape, OperationEntry } from './operation-entry.ts';
 export type { EventType, MillraceEvent, OperationId, OperationTypes, Reason } from './operation-types.ts';
 export { operations, type CallableId } from './operations.generated.ts';
@@ -29,6 +29,6 @@ export { Page, PagePromise } from './page.ts';
 export type { CallInput } from './request.ts';
 export type * from './resources.generated.ts';
 export { EventStream, StreamPromise } from './stream.ts';
-export type { Answer, Input, Item, StreamItem } from './types.ts';
+export type { Output, Input, Item, StreamItem } from './types.ts';
 export { version } from './version.ts';
 export type { Instance, Rental, RentalStep, Volume, WaitOptions, WaitStep } from './wait.ts';

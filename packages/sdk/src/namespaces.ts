@@ -209,7 +209,7 @@ export const namespaces = {
 } as const;
 
 /** Operations that answer as a stream when asked to: the same operation under a second verb. */
-export const followers = {
+export const streamMethods = {
   events: { stream: 'listEvents' },
   rentals: { streamEvents: 'listRentalEvents' },
 } as const;

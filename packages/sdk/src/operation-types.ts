@@ -10,10 +10,10 @@ type Operations = contract.Contract['operations'];
 export type OperationId = keyof Operations;
 
 /** Everything known of a type at once: hovering over an input shows its fields and not how they were put together. */
-type Flat<T> = T extends unknown ? { [K in keyof T]: T[K] } : never;
+type Simplify<T> = T extends unknown ? { [K in keyof T]: T[K] } : never;
 
 /** A field that the server reads from text is sent as what it reads. Optional ones may also be given as undefined. */
-type Sent<In, Out> = In extends unknown
+type SentInput<In, Out> = In extends unknown
   ? {
       [K in keyof In]: unknown extends In[K]
         ? K extends keyof Out
@@ -23,17 +23,17 @@ type Sent<In, Out> = In extends unknown
     }
   : never;
 
-type None = Record<never, never>;
+type NoFields = Record<never, never>;
 
 type ParamsOf<Op extends contract.Operation> = Op extends { readonly params: object }
   ? contract.Params<Op>
-  : None;
+  : NoFields;
 type QueryOf<Op extends contract.Operation> = Op extends { readonly query: object }
-  ? Sent<contract.QueryInput<Op>, contract.Query<Op>>
-  : None;
+  ? SentInput<contract.QueryInput<Op>, contract.Query<Op>>
+  : NoFields;
 type BodyOf<Op extends contract.Operation> = Op extends { readonly body: object }
   ? contract.BodyInput<Op>
-  : None;
+  : NoFields;
 
 type EventOf<Op> = Op extends {
   readonly response: { readonly event: { readonly _zod: { readonly output: infer Event } } };
@@ -44,8 +44,8 @@ type EventOf<Op> = Op extends {
 /** For each operation what it takes, what it answers, and what one event of its stream is. */
 export type OperationTypes = {
   [Id in OperationId]: {
-    readonly input: Flat<ParamsOf<Operations[Id]> & QueryOf<Operations[Id]> & BodyOf<Operations[Id]>>;
-    readonly answer: contract.Answer<Operations[Id]>;
+    readonly input: Simplify<ParamsOf<Operations[Id]> & QueryOf<Operations[Id]> & BodyOf<Operations[Id]>>;
+    readonly answer: contract.ResponseBody<Operations[Id]>;
     readonly event: EventOf<Operations[Id]>;
   };
 };

@@ -1,5 +1,5 @@
 import { ApiPromise } from './api-promise.ts';
-import type { Sending } from './api-promise.ts';
+import type { PendingRequest } from './api-promise.ts';
 import { MillraceError } from './errors.ts';
 import type { ListShape } from './operation-entry.ts';
 
@@ -50,7 +50,7 @@ export class PagePromise<Item, Answer = unknown>
   extends ApiPromise<Page<Item, Answer>>
   implements AsyncIterable<Item>
 {
-  constructor(sending: Sending<Page<Item, Answer>>) {
+  constructor(sending: PendingRequest<Page<Item, Answer>>) {
     super(sending);
   }
 
@@ -101,14 +101,14 @@ function nextOf(
 export function cursorOfLink(link: string | null): string | null {
   if (link === null) return null;
   for (const [, target = '', attributes = ''] of link.matchAll(/<([^<>]*)>([^,<]*)/g)) {
-    if (!attributes.split(';').some(namesNext)) continue;
+    if (!attributes.split(';').some(isNextRelation)) continue;
     return new URLSearchParams(target.slice(target.indexOf('?') + 1)).get('cursor');
   }
   return null;
 }
 
 /** `rel=next`, or `next` among the relations of `rel="…"`. */
-function namesNext(attribute: string): boolean {
+function isNextRelation(attribute: string): boolean {
   const [name = '', value = ''] = attribute.split('=', 2).map((part) => part.trim());
   return name.toLowerCase() === 'rel' && value.replaceAll('"', '').split(/\s+/).includes('next');
 }

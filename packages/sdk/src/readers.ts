@@ -1,9 +1,9 @@
 import { ConnectionError } from './errors.ts';
 import type { OperationEntry } from './operation-entry.ts';
-import type { Reader } from './transport.ts';
+import type { ResponseReader } from './transport.ts';
 
 /** How the plain answer of an operation is read. */
-export function readerOf(entry: OperationEntry): Reader<unknown> {
+export function readerOf(entry: OperationEntry): ResponseReader<unknown> {
   switch (entry.answer) {
     case 'nothing':
       return async (response) => void (await response.arrayBuffer());

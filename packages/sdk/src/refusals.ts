@@ -1,8 +1,8 @@
-import type { Issue, Refusal } from './errors.ts';
+import type { Issue, ErrorDetails } from './errors.ts';
 
 /** Reads a refusal. There are three bodies, and proxies on the way have their own: none of them may break the reader. */
 
-export interface RefusedResponse {
+export interface RawErrorResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
@@ -12,12 +12,12 @@ export interface RefusedResponse {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-export function readRefusal({ status, headers, text, baseUrl }: RefusedResponse): Refusal {
+export function parseErrorResponse({ status, headers, text, baseUrl }: RawErrorResponse): ErrorDetails {
   const body = parsed(text);
   const fields = isFields(body) ? body : {};
   const inner = isFields(fields['error']) ? fields['error'] : {};
   const reason = stringOr(fields['reason']) ?? stringOr(inner['code'])?.toUpperCase() ?? null;
-  const message = stringOr(fields['message']) ?? stringOr(inner['message']) ?? plainMessage(status, text);
+  const message = stringOr(fields['message']) ?? stringOr(inner['message']) ?? defaultMessage(status, text);
   const docUrl = stringOr(fields['docUrl']);
   return {
     status,
@@ -64,7 +64,7 @@ function stringOr(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? value : null;
 }
 
-function plainMessage(status: number, text: string): string {
+function defaultMessage(status: number, text: string): string {
   const line = text.trim().split('\n', 1)[0]?.slice(0, 200) ?? '';
   return line === '' || line.startsWith('<')
     ? `The answer was ${status} and said no more.`

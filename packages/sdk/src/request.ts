@@ -5,14 +5,14 @@ import type { OperationEntry } from './operation-entry.ts';
 
 export type CallInput = Readonly<Record<string, unknown>>;
 
-export interface RequestParts {
+export interface EncodedRequest {
   /** With its query. */
   readonly path: string;
   /** JSON, if the operation takes a body. */
   readonly body: string | null;
 }
 
-export function toRequest(entry: OperationEntry, input: CallInput): RequestParts {
+export function encodeRequest(entry: OperationEntry, input: CallInput): EncodedRequest {
   const rest = new Map(Object.entries(input).filter(([, value]) => value !== undefined));
   const path = entry.path.replaceAll(/\{([^{}]+)\}/g, (_, name: string) => {
     const value = rest.get(name);

@@ -3,16 +3,16 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { systemClock } from './clock.ts';
 import * as errors from './errors.ts';
-import { cut, fakeService, json } from './fake-service.fixture.ts';
-import type { SeenRequest } from './fake-service.fixture.ts';
-import { longestRetryAfterMs, retryDelayMs } from './retry.ts';
+import { connectionReset, fakeService, json } from './fake-service.fixture.ts';
+import type { RecordedRequest } from './fake-service.fixture.ts';
+import { maxRetryAfterMs, retryDelayMs } from './retry.ts';
 
 const rental = { id: 1042 };
 const create = { gpuCount: 1 } as const;
 const busy = json(503, { code: 'SERVICE_UNAVAILABLE', reason: 'SERVICE_UNAVAILABLE', message: 'busy' });
 
 test('a create whose answer was lost is sent again under the same key', async () => {
-  const service = fakeService([cut(), busy, json(200, rental)]);
+  const service = fakeService([connectionReset(), busy, json(200, rental)]);
   const answer = service.client.rentals.createVirtualMachine(create);
   await service.clock.advance(60_000);
   expect(await answer).toEqual(rental);
@@ -43,12 +43,12 @@ function ledgerOf(fates: readonly ('lost before' | 'lost after' | 'busy' | 'half
   const made = new Map<string, number>();
   const happenings = fates.map(
     (fate) =>
-      async (request: SeenRequest, signal: AbortSignal): Promise<Response> => {
-        if (fate === 'lost before') return cut()(request, signal);
+      async (request: RecordedRequest, signal: AbortSignal): Promise<Response> => {
+        if (fate === 'lost before') return connectionReset()(request, signal);
         if (fate === 'busy') return busy(request, signal);
         const key = request.headers['idempotency-key'] ?? '';
         if (!made.has(key)) made.set(key, made.size + 1);
-        if (fate === 'lost after') return cut()(request, signal);
+        if (fate === 'lost after') return connectionReset()(request, signal);
         const answer = JSON.stringify({ id: made.get(key) });
         return new Response(fate === 'half' ? answer.slice(0, 4) : answer, { status: 200 });
       },
@@ -94,7 +94,11 @@ test('an answer that is no whole JSON counts as lost', async () => {
 
 test('a duplicate that is still running is waited for', async () => {
   const body = { code: 'CONFLICT', reason: 'IDEMPOTENCY_IN_PROGRESS', message: 'running' };
-  const service = fakeService([cut(), json(409, body, { 'retry-after': '1' }), json(201, { id: 'key_1' })]);
+  const service = fakeService([
+    connectionReset(),
+    json(409, body, { 'retry-after': '1' }),
+    json(201, { id: 'key_1' }),
+  ]);
   const answer = service.client.keys.create({ name: 'ci', scopes: ['rentals:read'] });
   await service.clock.advance(60_000);
   expect(await answer).toEqual({ id: 'key_1' });
@@ -102,13 +106,13 @@ test('a duplicate that is still running is waited for', async () => {
 
 test('what costs money each time is not repeated unless it was certainly refused', async () => {
   const chat = { model: 'm', messages: [{ role: 'user' as const, content: 'hi' }] };
-  const lost = fakeService([cut('ECONNRESET')]);
+  const lost = fakeService([connectionReset('ECONNRESET')]);
   await expect(lost.client.chat.create(chat)).rejects.toBeInstanceOf(errors.ConnectionError);
   const failed = fakeService([json(502, {})]);
   await expect(failed.client.chat.create(chat)).rejects.toBeInstanceOf(errors.ServerError);
 
   const refused = fakeService([
-    cut('ECONNREFUSED'),
+    connectionReset('ECONNREFUSED'),
     json(429, {}, { 'retry-after': '2' }),
     json(200, { id: 'c' }),
   ]);
@@ -189,7 +193,7 @@ test('waits grow, are spread, and stay within bounds', () => {
       },
     ),
   );
-  expect(longestRetryAfterMs).toBe(60_000);
+  expect(maxRetryAfterMs).toBe(60_000);
 });
 
 test('every family of errors has its class by reason, whichever status the operation answers it with', async () => {

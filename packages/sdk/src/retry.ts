@@ -5,14 +5,14 @@ import type { OperationEntry } from './operation-entry.ts';
 /** When a call is sent again, and after how long. */
 
 /** A wait that the service asks for is honoured up to here; beyond it the caller is told and decides. */
-export const longestRetryAfterMs = 60_000;
+export const maxRetryAfterMs = 60_000;
 
 const firstDelayMs = 500;
-const longestDelayMs = 8_000;
+const maxDelayMs = 8_000;
 
 /** Whether the same call, sent again, can neither do harm nor is certain to fail the same way. */
 export function mayRetry(error: MillraceError, retry: OperationEntry['retry']): boolean {
-  if (error instanceof ConnectionError) return retry !== 'refusal' || neverSent(error);
+  if (error instanceof ConnectionError) return retry !== 'refusal' || wasNotSent(error);
   if (!(error instanceof ApiError)) return false;
   const { status } = error;
   if (status === 429 || status === 503) return true;
@@ -21,12 +21,12 @@ export function mayRetry(error: MillraceError, retry: OperationEntry['retry']): 
   return status === 408 || status >= 500;
 }
 
-const refusedCodes: ReadonlySet<unknown> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN']);
+const notSentCodes: ReadonlySet<unknown> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN']);
 
 /** No connection came about, so nobody can have begun to work. Node says so in the cause; others do not say. */
-function neverSent(error: ConnectionError): boolean {
+function wasNotSent(error: ConnectionError): boolean {
   for (let cause: unknown = error.cause; cause instanceof Error; { cause } = cause) {
-    if ('code' in cause && refusedCodes.has(cause.code)) return true;
+    if ('code' in cause && notSentCodes.has(cause.code)) return true;
   }
   return false;
 }
@@ -44,8 +44,8 @@ export function retryDelayMs(
   }: { readonly attempt: number; readonly random: () => number; readonly nowMs: number },
 ): number | null {
   const asked = error instanceof ApiError ? retryAfterMs(error.headers, nowMs) : null;
-  if (asked !== null) return asked > longestRetryAfterMs ? null : asked + random() * firstDelayMs * 0.5;
-  const most = Math.min(longestDelayMs, firstDelayMs * 2 ** (attempt - 1));
+  if (asked !== null) return asked > maxRetryAfterMs ? null : asked + random() * firstDelayMs * 0.5;
+  const most = Math.min(maxDelayMs, firstDelayMs * 2 ** (attempt - 1));
   return most * 0.5 + random() * most * 0.5;
 }
 

@@ -8,7 +8,7 @@ export interface ServerEvent {
 }
 
 /** An event larger than this is somebody's mistake; holding it would be ours. */
-const longestEventChars = 16 * 1024 * 1024;
+const maxEventChars = 16 * 1024 * 1024;
 
 /** Takes text in whatever pieces it comes and gives events as they become whole. An unfinished one is never given. */
 export class EventParser {
@@ -31,8 +31,8 @@ export class EventParser {
       from = end.next;
     }
     this.#rest = this.#rest.slice(from);
-    if (this.#rest.length + this.#held > longestEventChars) {
-      throw new RangeError(`an event is longer than ${longestEventChars} characters`);
+    if (this.#rest.length + this.#held > maxEventChars) {
+      throw new RangeError(`an event is longer than ${maxEventChars} characters`);
     }
     return events;
   }

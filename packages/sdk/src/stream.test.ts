@@ -9,7 +9,7 @@ import {
   TimeoutError,
 } from './errors.ts';
 import { fakeService, json, streamed } from './fake-service.fixture.ts';
-import type { Happening } from './fake-service.fixture.ts';
+import type { FakeResponse } from './fake-service.fixture.ts';
 import { EventParser } from './sse.ts';
 
 const chat = { model: 'm', messages: [{ role: 'user' as const, content: 'hi' }], stream: true as const };
@@ -139,7 +139,7 @@ test('wherever a feed is cut, and however often, every event is seen once and in
   await fc.assert(
     fc.asyncProperty(cuts, async (places) => {
       const connection =
-        (at: number, how: 'cut' | 'end' | 'silence'): Happening =>
+        (at: number, how: 'cut' | 'end' | 'silence'): FakeResponse =>
         (request, signal) => {
           const after = Number(request.headers['last-event-id'] ?? 0);
           const later = Array.from({ length: count - after }, (_, index) => event(after + index + 1)).join(
@@ -187,7 +187,7 @@ test('a feed gives up when nothing comes any more, and when it may not be read a
 });
 
 test('a feed gives up as well when each attempt to open it takes long', async () => {
-  const attempts: Happening[] = Array.from({ length: 3 }, () => (_request, signal) => {
+  const attempts: FakeResponse[] = Array.from({ length: 3 }, () => (_request, signal) => {
     return new Promise((_resolve, reject) => {
       signal.addEventListener('abort', () => reject(signal.reason as Error));
     });

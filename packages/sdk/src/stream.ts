@@ -7,11 +7,11 @@ import {
   StreamInterruptedError,
   toApiError,
 } from './errors.ts';
-import { readRefusal } from './refusals.ts';
+import { parseErrorResponse } from './refusals.ts';
 import { mayRetry, retryDelayMs } from './retry.ts';
 import { EventParser } from './sse.ts';
 import type { ServerEvent } from './sse.ts';
-import { waitFor } from './transport.ts';
+import { sleepUnlessAborted } from './transport.ts';
 
 /** A stream of events that is read once. Leaving the loop, or `close()`, ends it on the other side too. */
 export class EventStream<Item> implements AsyncIterable<Item> {
@@ -22,7 +22,7 @@ export class EventStream<Item> implements AsyncIterable<Item> {
   /** Aborting `leaving` ends the request that the items come from. */
   constructor(items: AsyncIterable<Item>, leaving: AbortController) {
     this.#leaving = leaving;
-    this.#items = untilLeft(items, leaving);
+    this.#items = untilClosed(items, leaving);
   }
 
   [Symbol.asyncIterator](): AsyncGenerator<Item, void, undefined> {
@@ -37,7 +37,7 @@ export class EventStream<Item> implements AsyncIterable<Item> {
   }
 }
 
-async function* untilLeft<Item>(
+async function* untilClosed<Item>(
   items: AsyncIterable<Item>,
   leaving: AbortController,
 ): AsyncGenerator<Item, void, undefined> {
@@ -60,7 +60,7 @@ export class StreamPromise<Item> extends ApiPromise<EventStream<Item>> implement
   }
 }
 
-export interface Reading {
+export interface StreamReadOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal | undefined;
   /** A silence this long means that the other side is gone. The service says something every 15 s. */
@@ -74,7 +74,10 @@ interface ByteReader {
 }
 
 /** The events of one response, until it ends. Throws a ConnectionError when it is cut or falls silent. */
-async function* eventsOf(response: Response, reading: Reading): AsyncGenerator<ServerEvent, void, undefined> {
+async function* eventsOf(
+  response: Response,
+  reading: StreamReadOptions,
+): AsyncGenerator<ServerEvent, void, undefined> {
   const reader: ByteReader | undefined = response.body?.getReader();
   if (reader === undefined) return;
   const decoder = new TextDecoder();
@@ -104,9 +107,9 @@ async function* eventsOf(response: Response, reading: Reading): AsyncGenerator<S
  * A stream that has an end of its own. Whatever ends it otherwise is thrown: a reader that comes to the end of its loop has
  * everything.
  */
-export async function* boundedStream(
+export async function* singleResponseStream(
   response: Response,
-  reading: Reading & { readonly baseUrl: string },
+  reading: StreamReadOptions & { readonly baseUrl: string },
 ): AsyncGenerator<unknown, void, undefined> {
   try {
     for await (const { data } of eventsOf(response, reading)) {
@@ -115,7 +118,7 @@ export async function* boundedStream(
       const item = parsed(data);
       if (isStreamError(item)) {
         const { headers } = response;
-        throw toApiError(readRefusal({ status: 500, headers, text: data, baseUrl: reading.baseUrl }));
+        throw toApiError(parseErrorResponse({ status: 500, headers, text: data, baseUrl: reading.baseUrl }));
       }
       yield item;
     }
@@ -140,7 +143,7 @@ function isStreamError(item: unknown): boolean {
   return typeof item === 'object' && item !== null && 'error' in item;
 }
 
-export interface Following extends Reading {
+export interface ReconnectOptions extends StreamReadOptions {
   readonly random: () => number;
   readonly maxRetries: number;
   /** Opens the stream anew after the event with that id; null is where it began. */
@@ -148,16 +151,16 @@ export interface Following extends Reading {
 }
 
 /** A connection that lasted this long was no failure, even if nothing happened in it. */
-const lastingMs = 10_000;
+const stableConnectionMs = 10_000;
 
 /**
  * A stream without an end. When its connection ends, for whatever reason, it is taken up again after the last event that was
  * given, so that the reader sees no event twice and misses none. It gives up when `maxRetries` connections in a row came to
  * nothing.
  */
-export async function* endlessStream(
+export async function* reconnectingStream(
   first: Response,
-  following: Following,
+  following: ReconnectOptions,
 ): AsyncGenerator<unknown, void, undefined> {
   const { clock, random, signal, maxRetries } = following;
   let response: Response | null = first;
@@ -180,11 +183,11 @@ export async function* endlessStream(
       failure = error;
     }
     response = null;
-    const hasLasted = openedAtMs !== null && clock.nowMs() - openedAtMs >= lastingMs;
+    const hasLasted = openedAtMs !== null && clock.nowMs() - openedAtMs >= stableConnectionMs;
     failures = hasLasted ? 1 : failures + 1;
     if (!(failures <= maxRetries)) throw failure;
     const delayMs = retryDelayMs(failure, { attempt: failures, random, nowMs: clock.nowMs() });
     if (delayMs === null) throw failure;
-    await waitFor(clock, delayMs, signal);
+    await sleepUnlessAborted(clock, delayMs, signal);
   }
 }

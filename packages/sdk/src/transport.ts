@@ -2,8 +2,8 @@ import type { Clock } from './clock.ts';
 import { AbortedError, ConnectionError, MillraceError, TimeoutError, toApiError } from './errors.ts';
 import type { OperationEntry } from './operation-entry.ts';
 import type { RequestOptions } from './options.ts';
-import { readRefusal, requestIdOf } from './refusals.ts';
-import { toRequest } from './request.ts';
+import { parseErrorResponse, requestIdOf } from './refusals.ts';
+import { encodeRequest } from './request.ts';
 import type { CallInput } from './request.ts';
 import { mayRetry, retryDelayMs } from './retry.ts';
 
@@ -33,14 +33,14 @@ export interface Call {
 }
 
 /** An answer, read. */
-export interface Outcome<T> {
+export interface ResponseOutcome<T> {
   readonly data: T;
   readonly response: Response;
   readonly requestId: string | null;
 }
 
 /** How an answer is read. It runs inside the attempt, so that one that was cut half way is asked for again. */
-export type Reader<T> = (response: Response) => Promise<T>;
+export type ResponseReader<T> = (response: Response) => Promise<T>;
 
 const defaultTimeoutMs = 60_000;
 const defaultInferenceTimeoutMs = 600_000;
@@ -52,7 +52,11 @@ export function timeoutOf(transport: Transport, { options, entry }: Call): numbe
 }
 
 /** Sends a call until it is answered, refused for good, or sent often enough. */
-export async function send<T>(transport: Transport, call: Call, read: Reader<T>): Promise<Outcome<T>> {
+export async function send<T>(
+  transport: Transport,
+  call: Call,
+  read: ResponseReader<T>,
+): Promise<ResponseOutcome<T>> {
   const { clock, random } = transport;
   const { signal } = call.options;
   const maxRetries = call.options.maxRetries ?? transport.maxRetries;
@@ -66,13 +70,17 @@ export async function send<T>(transport: Transport, call: Call, read: Reader<T>)
       if (!(attempt <= maxRetries) || !mayRetry(error, call.entry.retry)) throw error;
       const delayMs = retryDelayMs(error, { attempt, random, nowMs: clock.nowMs() });
       if (delayMs === null) throw error;
-      await waitFor(clock, delayMs, signal);
+      await sleepUnlessAborted(clock, delayMs, signal);
     }
   }
 }
 
 /** Waits, and tells a caller who gave up so in this package's own words. */
-export async function waitFor(clock: Clock, ms: number, signal: AbortSignal | undefined): Promise<void> {
+export async function sleepUnlessAborted(
+  clock: Clock,
+  ms: number,
+  signal: AbortSignal | undefined,
+): Promise<void> {
   try {
     await clock.sleep(ms, signal);
   } catch (cause) {
@@ -91,7 +99,7 @@ interface PreparedRequest {
 
 /** Everything that stays the same over attempts, its Idempotency-Key above all. */
 function prepare(transport: Transport, { entry, input, options, stream }: Call): PreparedRequest {
-  const { path, body } = toRequest(entry, input);
+  const { path, body } = encodeRequest(entry, input);
   const headers: Record<string, string> = { ...transport.headers };
   headers['accept'] = acceptOf(entry, stream !== undefined);
   if (body !== null) headers['content-type'] = 'application/json';
@@ -116,8 +124,8 @@ async function attemptOnce<T>(
   transport: Transport,
   call: Call,
   { url, init }: PreparedRequest,
-  read: Reader<T>,
-): Promise<Outcome<T>> {
+  read: ResponseReader<T>,
+): Promise<ResponseOutcome<T>> {
   const { clock } = transport;
   const { signal } = call.options;
   const timeoutMs = timeoutOf(transport, call);
@@ -135,17 +143,17 @@ async function attemptOnce<T>(
     if (!response.ok) {
       const { status, headers } = response;
       const text = await response.text();
-      throw toApiError(readRefusal({ status, headers, text, baseUrl: transport.baseUrl }));
+      throw toApiError(parseErrorResponse({ status, headers, text, baseUrl: transport.baseUrl }));
     }
     return { data: await read(response), response, requestId: requestIdOf(response.headers) };
   } catch (error) {
-    throw inOwnWords(error, { url, timeoutMs, late: late.signal, signal });
+    throw toMillraceError(error, { url, timeoutMs, late: late.signal, signal });
   } finally {
     cancel();
   }
 }
 
-function inOwnWords(
+function toMillraceError(
   error: unknown,
   about: {
     readonly url: string;

@@ -1,6 +1,6 @@
 import { expectTypeOf, test } from 'vitest';
 import type { Millrace } from './client.ts';
-import type { Answer, Input, Item, StreamItem } from './types.ts';
+import type { Output, Input, Item, StreamItem } from './types.ts';
 
 /** The types of inputs and answers, checked by the compiler: none of it runs. */
 
@@ -18,10 +18,10 @@ test('inputs are the fields of path, query and body, with what has a default lef
 });
 
 test('answers, items and events are what the schemas say', () => {
-  expectTypeOf<Answer<'getRental'>['status']>().toEqualTypeOf<
+  expectTypeOf<Output<'getRental'>['status']>().toEqualTypeOf<
     'Pending' | 'Running' | 'Failed' | 'Unknown' | 'Terminating' | 'Terminated'
   >();
-  expectTypeOf<Answer<'removeMember'>>().toEqualTypeOf<void>();
+  expectTypeOf<Output<'removeMember'>>().toEqualTypeOf<void>();
   expectTypeOf<Item<'listApiKeys'>['publicId']>().toBeString();
   expectTypeOf<Item<'listBareMetalRentals'>['rentalType']>().not.toBeNever();
   expectTypeOf<Item<'listModels'>['owned_by']>().toBeString();

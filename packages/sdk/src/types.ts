@@ -4,13 +4,13 @@ import type { OperationId, OperationTypes } from './operation-types.ts';
 export type Input<Id extends OperationId> = OperationTypes[Id]['input'];
 
 /** What a call answers. */
-export type Answer<Id extends OperationId> = OperationTypes[Id]['answer'];
+export type Output<Id extends OperationId> = OperationTypes[Id]['answer'];
 
 /** One event of the stream that a call can answer with. */
 export type StreamItem<Id extends OperationId> = OperationTypes[Id]['event'];
 
 /** One item of the list that a call answers with. */
-export type Item<Id extends OperationId> = ItemOf<Answer<Id>>;
+export type Item<Id extends OperationId> = ItemOf<Output<Id>>;
 
 type ItemOf<List> = List extends readonly (infer Entry)[]
   ? Entry

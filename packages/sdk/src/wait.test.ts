@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { AbortedError, ConnectionError, TimeoutError, WaitFailedError } from './errors.ts';
-import { cut, fakeService, json } from './fake-service.fixture.ts';
+import { connectionReset, fakeService, json } from './fake-service.fixture.ts';
 
 const step = (name: string, status: string) => ({
   name,
@@ -51,13 +51,13 @@ test('switched off and ended are states to wait for', async () => {
 });
 
 test('a wait survives a service that is away for a while, and not one that stays away', async () => {
-  const away = Array.from({ length: 9 }, () => cut());
+  const away = Array.from({ length: 9 }, () => connectionReset());
   const back = fakeService([rental('Pending'), ...away, rental('Running')]);
   const waited = back.client.rentals.waitUntil({ rentalId: 7 }, 'running');
   await back.clock.advance(60_000);
   expect(await waited).toMatchObject({ status: 'Running' });
 
-  const gone = fakeService(Array.from({ length: 500 }, () => cut()));
+  const gone = fakeService(Array.from({ length: 500 }, () => connectionReset()));
   const gaveUp = gone.client.rentals.waitUntil({ rentalId: 7 }, 'running').catch((caught: unknown) => caught);
   await gone.clock.advance(5 * 60_000);
   expect(await gaveUp).toBeInstanceOf(ConnectionError);

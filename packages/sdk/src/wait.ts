@@ -3,12 +3,12 @@ import { AbortedError, MillraceError, TimeoutError, WaitFailedError } from './er
 import { mayRetry } from './retry.ts';
 import type { RequestOptions } from './options.ts';
 import type { Resources } from './resources.generated.ts';
-import type { Answer, Item } from './types.ts';
-import { waitFor } from './transport.ts';
+import type { Output, Item } from './types.ts';
+import { sleepUnlessAborted } from './transport.ts';
 
 /** Waiting for a thing to come into a state, told step by step. */
 
-export type Rental = Answer<'getRental'>;
+export type Rental = Output<'getRental'>;
 export type RentalStep = Rental['steps'][number];
 export type Instance = Item<'listMarketplaceInstances'>;
 export type Volume = Item<'listStorageVolumes'>;
@@ -60,36 +60,36 @@ export interface VolumeWaiters {
 }
 
 /** What a look at the thing found: nothing yet, what was waited for, or that it will never come. */
-type Finding<Result> =
+type WaitResult<Result> =
   | { readonly kind: 'waiting' }
   | { readonly kind: 'reached'; readonly result: Result }
   | { readonly kind: 'lost'; readonly state: string; readonly why: string | null };
 
-interface Look<Thing, Result> {
+interface PollResult<Thing, Result> {
   readonly thing: Thing | null;
   readonly steps: readonly WaitStep[];
-  readonly finding: Finding<Result>;
+  readonly finding: WaitResult<Result>;
 }
 
 const defaultTimeoutMs = 30 * 60_000;
 /** Every two seconds in the first minute, then every five: an organisation that has paid nothing yet has 60 calls a minute. */
-const eagerMs = 60_000;
-const eagerPauseMs = 2_000;
-const patientPauseMs = 5_000;
+const fastPollMs = 60_000;
+const fastPollIntervalMs = 2_000;
+const slowPollIntervalMs = 5_000;
 
 /** How long a wait goes on while the service does not answer: what is waited for goes on too. */
-const longestBlindMs = 120_000;
+const maxUnansweredMs = 120_000;
 
-const nothingSeen = { thing: null, steps: [], finding: { kind: 'waiting' } } as const;
+const emptyPollResult = { thing: null, steps: [], finding: { kind: 'waiting' } } as const;
 
-interface Waiting {
+interface WaitDeps {
   readonly clock: Clock;
 }
 
-async function waitForIt<Thing, Result>(
-  { clock }: Waiting,
+async function pollUntil<Thing, Result>(
+  { clock }: WaitDeps,
   what: string,
-  look: (options: RequestOptions) => Promise<Look<Thing, Result>>,
+  look: (options: RequestOptions) => Promise<PollResult<Thing, Result>>,
   { onStep, timeoutMs = defaultTimeoutMs, signal }: WaitOptions<Thing>,
 ): Promise<Result> {
   const beganMs = clock.nowMs();
@@ -98,11 +98,11 @@ async function waitForIt<Thing, Result>(
   for (;;) {
     const seen = await look({ signal }).catch((error: unknown) => {
       const passes = error instanceof MillraceError && mayRetry(error, 'safe');
-      if (!passes || clock.nowMs() - lastSeenMs > longestBlindMs) throw error;
+      if (!passes || clock.nowMs() - lastSeenMs > maxUnansweredMs) throw error;
       return null;
     });
     if (seen !== null) lastSeenMs = clock.nowMs();
-    const { thing, steps, finding } = seen ?? nothingSeen;
+    const { thing, steps, finding } = seen ?? emptyPollResult;
     for (const [index, step] of steps.entries()) {
       const key = `${index} ${step.name} ${step.startedAt ?? ''}`;
       if (step.status === 'waiting' || told.get(key) === step.status) continue;
@@ -118,15 +118,18 @@ async function waitForIt<Thing, Result>(
     if (waitedMs >= timeoutMs) {
       throw new TimeoutError(`${what} has not got there within ${timeoutMs} ms. It goes on by itself.`);
     }
-    const pauseMs = Math.min(waitedMs < eagerMs ? eagerPauseMs : patientPauseMs, timeoutMs - waitedMs);
+    const pauseMs = Math.min(
+      waitedMs < fastPollMs ? fastPollIntervalMs : slowPollIntervalMs,
+      timeoutMs - waitedMs,
+    );
     if (signal?.aborted === true) throw new AbortedError('The wait was aborted.', { cause: signal.reason });
-    await waitFor(clock, pauseMs, signal);
+    await sleepUnlessAborted(clock, pauseMs, signal);
   }
 }
 
-export function waitersOf(
+export function createWaiters(
   resources: Resources,
-  waiting: Waiting,
+  waiting: WaitDeps,
 ): {
   readonly rentals: RentalWaiters;
   readonly volumes: VolumeWaiters;
@@ -135,7 +138,7 @@ export function waitersOf(
   return {
     rentals: {
       waitUntil: ({ rentalId }, state, options = {}) =>
-        waitForIt(
+        pollUntil(
           waiting,
           `Rental ${rentalId}`,
           async (request) => {
@@ -147,7 +150,7 @@ export function waitersOf(
     },
     volumes: {
       waitUntil: ({ storageVolumeId }, state, options = {}) =>
-        waitForIt(
+        pollUntil(
           waiting,
           `Volume ${storageVolumeId}`,
           async (request) => {
@@ -155,14 +158,14 @@ export function waitersOf(
               resources.volumes.list({}, request),
               (one) => one.id === storageVolumeId,
             );
-            return lookAt(volume, volume?.status ?? null, findVolume(volume, state));
+            return toPollResult(volume, volume?.status ?? null, findVolume(volume, state));
           },
           options,
         ),
     },
     instances: {
       waitUntil: ({ id }, state, options = {}) =>
-        waitForIt(
+        pollUntil(
           waiting,
           `Instance ${id}`,
           async (request) => {
@@ -170,7 +173,7 @@ export function waitersOf(
               resources.marketplace.instances.list({}, request),
               (one) => one.id === id,
             );
-            return lookAt(instance, instance?.instance.status ?? null, findInstance(instance, state));
+            return toPollResult(instance, instance?.instance.status ?? null, findInstance(instance, state));
           },
           options,
         ),
@@ -178,7 +181,7 @@ export function waitersOf(
   };
 }
 
-function findRental(rental: Rental, wanted: 'running' | 'off' | 'terminated'): Finding<Rental> {
+function findRental(rental: Rental, wanted: 'running' | 'off' | 'terminated'): WaitResult<Rental> {
   const { status, power, statusReason } = rental;
   if (wanted === 'terminated') {
     return status === 'Terminated' ? { kind: 'reached', result: rental } : { kind: 'waiting' };
@@ -190,7 +193,7 @@ function findRental(rental: Rental, wanted: 'running' | 'off' | 'terminated'): F
   return there ? { kind: 'reached', result: rental } : { kind: 'waiting' };
 }
 
-function findVolume(volume: Volume | null, wanted: 'active' | 'deleted'): Finding<Volume | null> {
+function findVolume(volume: Volume | null, wanted: 'active' | 'deleted'): WaitResult<Volume | null> {
   if (volume === null) {
     if (wanted === 'deleted') return { kind: 'reached', result: null };
     return { kind: 'lost', state: 'deleted', why: null };
@@ -202,7 +205,10 @@ function findVolume(volume: Volume | null, wanted: 'active' | 'deleted'): Findin
 
 const endedInstances: readonly string[] = ['failed', 'stopping', 'terminated'];
 
-function findInstance(instance: Instance | null, wanted: 'online' | 'terminated'): Finding<Instance | null> {
+function findInstance(
+  instance: Instance | null,
+  wanted: 'online' | 'terminated',
+): WaitResult<Instance | null> {
   const status = instance?.instance.status ?? 'terminated';
   if (wanted === 'terminated') {
     return status === 'terminated' ? { kind: 'reached', result: instance } : { kind: 'waiting' };
@@ -212,11 +218,11 @@ function findInstance(instance: Instance | null, wanted: 'online' | 'terminated'
 }
 
 /** For things that have no steps of their own: each state that they come into is one. */
-function lookAt<Thing, Result>(
+function toPollResult<Thing, Result>(
   thing: Thing | null,
   state: string | null,
-  finding: Finding<Result>,
-): Look<Thing, Result> {
+  finding: WaitResult<Result>,
+): PollResult<Thing, Result> {
   const steps: readonly WaitStep[] =
     state === null ? [] : [{ name: state, status: 'running', startedAt: null, endedAt: null, message: null }];
   return { thing, steps, finding };

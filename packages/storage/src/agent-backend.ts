@@ -4,10 +4,10 @@ import type { Clock } from '@millrace/platform/clock';
 import { Pool } from 'undici';
 import type { z } from 'zod';
 import type { VolumeBackend } from './backend.ts';
-import { checkSnapshotId, checkVolumeId, checkVolumeWish } from './check-wish.ts';
-import { errorBody, listBody, snapshotBody, viewBody } from './wire.ts';
+import { checkSnapshotId, checkVolumeId, checkVolumeSpec } from './check-wish.ts';
+import { errorBody, volumeListBody, snapshotBody, volumeViewBody } from './wire.ts';
 
-export interface AgentReach {
+export interface AgentConnectionOptions {
   /** `https://…` */
   readonly endpoint: string;
   readonly tls: {
@@ -20,7 +20,7 @@ export interface AgentReach {
   readonly clock: Clock;
 }
 
-interface Asked {
+interface AgentRequest {
   /** For people, in messages: "bring the volume about". */
   readonly what: string;
   readonly method: 'GET' | 'PUT' | 'DELETE';
@@ -41,12 +41,12 @@ const bounds = {
 };
 
 /** Volumes of a storage node, through the agent on it. */
-export function createAgentBackend(reach: AgentReach): VolumeBackend {
+export function createAgentBackend(reach: AgentConnectionOptions): VolumeBackend {
   const { clock } = reach;
   const pool = openPool(reach);
   const closing = new AbortController();
 
-  async function exchange(asked: Asked, signal: AbortSignal): Promise<Buffer> {
+  async function exchange(asked: AgentRequest, signal: AbortSignal): Promise<Buffer> {
     const late = new AbortController();
     const cancel = clock.after(asked.timeoutMs, () =>
       late.abort(new Error(`no answer within ${asked.timeoutMs} ms`)),
@@ -61,7 +61,7 @@ export function createAgentBackend(reach: AgentReach): VolumeBackend {
       });
       const body = await readBounded(answer.body, asked);
       if (answer.statusCode >= 200 && answer.statusCode < 300) return body;
-      throw failureOf(asked, answer.statusCode, body);
+      throw errorFromResponse(asked, answer.statusCode, body);
     } catch (error) {
       if (isDriverError(error)) throw error;
       const why = error instanceof Error ? error.message : String(error);
@@ -77,25 +77,25 @@ export function createAgentBackend(reach: AgentReach): VolumeBackend {
     }
   }
 
-  async function ask<T>(asked: Asked, schema: z.ZodType<T>, signal: AbortSignal): Promise<T> {
+  async function ask<T>(asked: AgentRequest, schema: z.ZodType<T>, signal: AbortSignal): Promise<T> {
     const body = await exchange(asked, signal);
     const parsed = schema.safeParse(jsonOf(body));
     if (parsed.success) return parsed.data;
-    throw badAnswer(asked, 'what it answered has not the shape that was agreed');
+    throw invalidResponseError(asked, 'what it answered has not the shape that was agreed');
   }
 
   return {
     async ensure(wish, signal) {
-      checkVolumeWish(wish);
+      checkVolumeSpec(wish);
       const { externalId, ...body } = wish;
       const what = 'bring a volume about';
       const view = await ask(
         { ...bounds.ensure, what, method: 'PUT', path: pathOf(externalId), body },
-        viewBody,
+        volumeViewBody,
         signal,
       );
       if (view.externalId !== externalId)
-        throw badAnswer({ what }, 'it answered for a volume that nobody asked for');
+        throw invalidResponseError({ what }, 'it answered for a volume that nobody asked for');
       return view;
     },
 
@@ -106,7 +106,7 @@ export function createAgentBackend(reach: AgentReach): VolumeBackend {
         method: 'GET',
         path: '/v1/volumes',
       } as const;
-      return (await ask(asked, listBody, signal)).volumes;
+      return (await ask(asked, volumeListBody, signal)).volumes;
     },
 
     async snapshot(volumeId, snapshotId, signal) {
@@ -135,7 +135,7 @@ export function createAgentBackend(reach: AgentReach): VolumeBackend {
   };
 }
 
-function openPool({ endpoint, tls }: AgentReach): Pool {
+function openPool({ endpoint, tls }: AgentConnectionOptions): Pool {
   const expected = fingerprintOf(tls.serverCertificate);
   return new Pool(new URL(endpoint).origin, {
     // No HTTP/2: undici and Node never return from sending if the server dies with requests under way.
@@ -177,13 +177,14 @@ function pathOf(volumeId: string, snapshotId?: string): string {
   return `/v1/volumes/${volumeId}/snapshots/${snapshotId}`;
 }
 
-async function readBounded(body: AsyncIterable<Buffer>, asked: Asked): Promise<Buffer> {
+async function readBounded(body: AsyncIterable<Buffer>, asked: AgentRequest): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of body) {
     size += chunk.length;
     // Leaving the loop destroys the body, and with it the connection that would go on sending.
-    if (size > asked.maxBytes) throw badAnswer(asked, `it answered more than ${asked.maxBytes} bytes`);
+    if (size > asked.maxBytes)
+      throw invalidResponseError(asked, `it answered more than ${asked.maxBytes} bytes`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
@@ -197,13 +198,13 @@ function jsonOf(body: Buffer): unknown {
   }
 }
 
-function failureOf(asked: Asked, status: number, body: Buffer): DriverError {
+function errorFromResponse(asked: AgentRequest, status: number, body: Buffer): DriverError {
   const parsed = errorBody.safeParse(jsonOf(body));
   if (parsed.success) return new DriverError(parsed.data.error.kind, parsed.data.error.message);
-  return badAnswer(asked, `it answered ${status} without saying why`);
+  return invalidResponseError(asked, `it answered ${status} without saying why`);
 }
 
 /** Not an answer, so that nothing may be concluded from it. */
-function badAnswer({ what }: Pick<Asked, 'what'>, why: string): DriverError {
+function invalidResponseError({ what }: Pick<AgentRequest, 'what'>, why: string): DriverError {
   return new DriverError('unavailable', `The storage node was asked to ${what}, and ${why}.`);
 }

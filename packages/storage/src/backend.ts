@@ -1,7 +1,7 @@
 import type { OrgId } from '@millrace/platform/ids';
 
 /** What a volume should be. */
-export interface VolumeWish {
+export interface VolumeSpec {
   /** The volume's name everywhere, chosen by the caller before anything is asked of the backend. */
   readonly externalId: string;
   readonly orgId: OrgId;
@@ -63,7 +63,7 @@ export interface VolumeBackend {
    * Brings the volume to what is wanted: made, grown, served on its vip to exactly these clients. Resolves when the storage
    * server itself was seen to serve by the new list; whoever is not on it is refused by then, also with files open.
    */
-  ensure(wish: VolumeWish, signal: AbortSignal): Promise<VolumeView>;
+  ensure(wish: VolumeSpec, signal: AbortSignal): Promise<VolumeView>;
 
   /** Every volume that the backend has: for comparison. */
   list(signal: AbortSignal): Promise<readonly VolumeView[]>;

@@ -2,7 +2,7 @@ import { DriverError } from '@millrace/compute';
 import { testIds } from '@millrace/testing';
 import fc from 'fast-check';
 import { expect, it, test } from 'vitest';
-import { checkVolumeId, checkVolumeWish, isHostAddress } from './check-wish.ts';
+import { checkVolumeId, checkVolumeSpec, isHostAddress } from './check-wish.ts';
 
 const wish = {
   externalId: '0193a1b2-0000-7000-8000-000000000001',
@@ -13,8 +13,8 @@ const wish = {
 };
 
 test('a wish of ours passes', () => {
-  expect(() => checkVolumeWish(wish)).not.toThrow();
-  expect(() => checkVolumeWish({ ...wish, clients: [] })).not.toThrow();
+  expect(() => checkVolumeSpec(wish)).not.toThrow();
+  expect(() => checkVolumeSpec({ ...wish, clients: [] })).not.toThrow();
 });
 
 it.each([
@@ -29,7 +29,7 @@ it.each([
   { clients: ['10.9.0.1', '10.9.0.1'] },
   { clients: ['10.9.0.0/24'] },
 ])('%j is refused for good', (changes) => {
-  expect(() => checkVolumeWish({ ...wish, ...changes })).toThrow(DriverError);
+  expect(() => checkVolumeSpec({ ...wish, ...changes })).toThrow(DriverError);
 });
 
 test('no text that passes for an address or an id holds anything but one', () => {

@@ -1,25 +1,28 @@
 import { isIPv4 } from 'node:net';
 import { DriverError } from '@millrace/compute';
-import type { VolumeWish } from './backend.ts';
+import type { VolumeSpec } from './backend.ts';
 
 // What every backend refuses before it acts. Ids become folders and addresses become lines of a configuration file, so what
 // could mean something else there goes no further. The caller checks and so does the agent: neither trusts the other.
 
 const idPattern = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
-export const mostSizeGb = 1_048_576;
-export const mostClients = 4_096;
+export const maxSizeGb = 1_048_576;
+export const maxClients = 4_096;
 
-function insist(holds: boolean, what: string): asserts holds {
+function assertValid(holds: boolean, what: string): asserts holds {
   if (!holds) throw new DriverError('refused', what);
 }
 
 export function checkVolumeId(id: string): void {
-  insist(idPattern.test(id), 'The id of a volume is at most 63 lower-case letters, digits and dashes.');
+  assertValid(idPattern.test(id), 'The id of a volume is at most 63 lower-case letters, digits and dashes.');
 }
 
 export function checkSnapshotId(id: string): void {
-  insist(idPattern.test(id), 'The id of a snapshot is at most 63 lower-case letters, digits and dashes.');
+  assertValid(
+    idPattern.test(id),
+    'The id of a snapshot is at most 63 lower-case letters, digits and dashes.',
+  );
 }
 
 /**
@@ -32,24 +35,24 @@ export function isHostAddress(address: string): boolean {
   return first >= 1 && first < 224 && address.split('.').every((part) => part === String(Number(part)));
 }
 
-export function checkVolumeWish(wish: VolumeWish): void {
+export function checkVolumeSpec(wish: VolumeSpec): void {
   checkVolumeId(wish.externalId);
-  insist(/^org_[0-9A-Z]{26}$/.test(wish.orgId), 'The organisation is not an id of one.');
-  const isSize = Number.isSafeInteger(wish.sizeGb) && wish.sizeGb >= 1 && wish.sizeGb <= mostSizeGb;
-  insist(isSize, `A volume has 1 to ${mostSizeGb} GB.`);
+  assertValid(/^org_[0-9A-Z]{26}$/.test(wish.orgId), 'The organisation is not an id of one.');
+  const isSize = Number.isSafeInteger(wish.sizeGb) && wish.sizeGb >= 1 && wish.sizeGb <= maxSizeGb;
+  assertValid(isSize, `A volume has 1 to ${maxSizeGb} GB.`);
   const isCounted =
     wish.sequence === undefined || (Number.isSafeInteger(wish.sequence) && wish.sequence >= 0);
-  insist(isCounted, 'The sequence of a wish is a whole number.');
+  assertValid(isCounted, 'The sequence of a wish is a whole number.');
   if (wish.restore !== undefined) {
     checkSnapshotId(wish.restore.id);
     checkVolumeId(wish.restore.volumeId);
     checkSnapshotId(wish.restore.snapshotId);
   }
-  insist(isHostAddress(wish.vip), 'The vip of a volume is an IPv4 address.');
-  insist(wish.clients.length <= mostClients, `A volume has at most ${mostClients} clients.`);
-  insist(
+  assertValid(isHostAddress(wish.vip), 'The vip of a volume is an IPv4 address.');
+  assertValid(wish.clients.length <= maxClients, `A volume has at most ${maxClients} clients.`);
+  assertValid(
     wish.clients.every((client) => isHostAddress(client)),
     'A client is an IPv4 address, and no name, network or pattern.',
   );
-  insist(new Set(wish.clients).size === wish.clients.length, 'A client is named twice.');
+  assertValid(new Set(wish.clients).size === wish.clients.length, 'A client is named twice.');
 }

@@ -7,20 +7,23 @@ import type { VolumeBackend } from './backend.ts';
 import { createMockBackend } from './mock-backend.ts';
 
 /** How a storage node is reached, as it is configured. */
-export interface BackendReach {
+export interface BackendConnectionOptions {
   readonly kind: 'nfs' | 'mock';
   readonly endpoint: string;
   readonly credentialRef: string | null;
   readonly settings: Readonly<Record<string, unknown>>;
 }
 
-export interface BackendParts {
+export interface BackendDeps {
   readonly clock: Clock;
   readonly credentials: Readonly<Record<string, CredentialSetting>>;
 }
 
 /** The backend that a storage node asks for. Whatever is wrong with what it was told becomes the reason of its silence. */
-export async function connectVolumeBackend(reach: BackendReach, parts: BackendParts): Promise<VolumeBackend> {
+export async function connectVolumeBackend(
+  reach: BackendConnectionOptions,
+  parts: BackendDeps,
+): Promise<VolumeBackend> {
   switch (reach.kind) {
     case 'mock':
       return createMockBackend();
@@ -34,7 +37,7 @@ export async function connectVolumeBackend(reach: BackendReach, parts: BackendPa
   }
 }
 
-async function readCredential(name: string | null, credentials: BackendParts['credentials']) {
+async function readCredential(name: string | null, credentials: BackendDeps['credentials']) {
   const credential = name === null ? undefined : credentials[name];
   if (credential === undefined) {
     const why = name === null ? 'It names no credential' : `This process has no credential ${name}`;

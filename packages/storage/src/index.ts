@@ -1,3 +1,3 @@
-export type { VolumeBackend, VolumeView, VolumeWish } from './backend.ts';
-export { connectVolumeBackend, type BackendParts, type BackendReach } from './connect.ts';
+export type { VolumeBackend, VolumeView, VolumeSpec } from './backend.ts';
+export { connectVolumeBackend, type BackendDeps, type BackendConnectionOptions } from './connect.ts';
 export { exportPath } from './wire.ts';

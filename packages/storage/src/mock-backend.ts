@@ -1,5 +1,5 @@
-import type { VolumeBackend, VolumeView, VolumeWish } from './backend.ts';
-import { checkSnapshotId, checkVolumeId, checkVolumeWish } from './check-wish.ts';
+import type { VolumeBackend, VolumeView, VolumeSpec } from './backend.ts';
+import { checkSnapshotId, checkVolumeId, checkVolumeSpec } from './check-wish.ts';
 
 /**
  * Says yes: what test keys make. It serves nothing, and remembers only what this process asked of it, so nothing may be
@@ -8,8 +8,8 @@ import { checkSnapshotId, checkVolumeId, checkVolumeWish } from './check-wish.ts
 export function createMockBackend(): VolumeBackend {
   const volumes = new Map<string, VolumeView>();
   return {
-    async ensure(wish: VolumeWish) {
-      checkVolumeWish(wish);
+    async ensure(wish: VolumeSpec) {
+      checkVolumeSpec(wish);
       const { externalId, sizeGb, vip, restore } = wish;
       const clients = wish.clients.toSorted();
       const known = volumes.get(externalId);

@@ -11,12 +11,12 @@ import { z } from 'zod';
 //
 // A failure is {error: {kind, message}} with the kinds of a DriverError.
 
-export { checkSnapshotId, checkVolumeId, checkVolumeWish, isHostAddress } from './check-wish.ts';
+export { checkSnapshotId, checkVolumeId, checkVolumeSpec, isHostAddress } from './check-wish.ts';
 
 const shortText = z.string().max(256);
 
-/** Shapes alone: what the values may be is the business of `checkVolumeWish`. */
-export const wishBody = z.strictObject({
+/** Shapes alone: what the values may be is the business of `checkVolumeSpec`. */
+export const volumeSpecBody = z.strictObject({
   orgId: shortText.transform((text) => text as OrgId),
   sizeGb: z.number(),
   vip: shortText,
@@ -25,7 +25,7 @@ export const wishBody = z.strictObject({
   sequence: z.number().exactOptional(),
 });
 
-export const viewBody = z.object({
+export const volumeViewBody = z.object({
   externalId: shortText,
   sizeGb: z.int().min(0),
   vip: shortText,
@@ -36,7 +36,7 @@ export const viewBody = z.object({
   restored: z.array(shortText).max(1_000).default([]),
 });
 
-export const listBody = z.object({ volumes: z.array(viewBody).max(100_000) });
+export const volumeListBody = z.object({ volumes: z.array(volumeViewBody).max(100_000) });
 
 export const snapshotBody = z.object({ sizeBytes: z.int().min(0) });
 
@@ -52,7 +52,7 @@ const kinds = {
   unclean: 500,
 } as const satisfies Record<DriverErrorKind, number>;
 
-export function statusOf(kind: DriverErrorKind): number {
+export function httpStatusOf(kind: DriverErrorKind): number {
   return kinds[kind];
 }
 

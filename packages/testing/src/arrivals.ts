@@ -3,13 +3,13 @@ import type { Socket } from 'node:net';
 import { eventually } from './eventually.ts';
 
 /** Follows how far a server in this process has read what its clients sent. */
-export interface Arrivals {
+export interface RequestProgress {
   /** Resolves when the server has read everything that the client has written so far, or one of them has disconnected. */
   of(client: Socket): Promise<void>;
 }
 
 /** Call it before clients connect. */
-export function watchArrivals(server: Pick<Server, 'on'>): Arrivals {
+export function trackRequestProgress(server: Pick<Server, 'on'>): RequestProgress {
   const requests = new Map<number, IncomingMessage>();
   server.on('request', (request: IncomingMessage) => {
     const { remotePort } = request.socket;

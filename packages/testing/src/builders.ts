@@ -82,6 +82,6 @@ export function principal(fields: PrincipalFields = {}): Principal {
 }
 
 /** A principal that may do everything there is. */
-export function allPowerful(fields: PrincipalFields = {}): Principal {
+export function fullAccessPrincipal(fields: PrincipalFields = {}): Principal {
   return principal({ ...fields, scopes: scopeNames, platformRoles: ['operator', 'supplier'] });
 }

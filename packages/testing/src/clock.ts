@@ -23,13 +23,13 @@ export function hybridClock(simulated: SimulatedClock): Clock {
 }
 
 /** Ahead of the system's clock by as much as a test says. It never stands still: what a slow test has just written lies in its past. */
-export interface ClockAhead extends Pick<Clock, 'nowMs'> {
+export interface OffsetClock extends Pick<Clock, 'nowMs'> {
   advance(ms: number): void;
   /** Shows the present again. */
   reset(): void;
 }
 
-export function clockAhead(): ClockAhead {
+export function offsetClock(): OffsetClock {
   let aheadMs = 0;
   return {
     nowMs: () => systemClock.nowMs() + aheadMs,
@@ -39,7 +39,7 @@ export function clockAhead(): ClockAhead {
 }
 
 /** The same database at another time: the clock of its transactions, and outside them, is the one given. */
-export function databaseAt(db: Db, time: Date | Pick<Clock, 'nowMs'>): Db {
+export function databaseWithClock(db: Db, time: Date | Pick<Clock, 'nowMs'>): Db {
   const nowMs = (): number => (time instanceof Date ? time.getTime() : time.nowMs());
   const clock: Clock = { ...systemClock, nowMs, now: () => new Date(nowMs()) };
   const at = <T extends object>(of: T, changed: Partial<T>): T =>

@@ -9,17 +9,17 @@ import type { Client } from 'pg';
 // second, making the next one took over a second of processor time. In memory it takes a tenth of that. Nothing is lost by it:
 // no test turns the machine off.
 
-const memory = '/dev/shm';
+const memoryFolder = '/dev/shm';
 const folderPrefix = 'millrace-tests-';
-const space = 'millrace_tests';
+const tablespaceName = 'millrace_tests';
 /** Says whose it is, for whoever finds it later. */
 const ownerFile = 'data-directory';
 /** A small container has 64 MB there, which is not enough for what one run holds at once. */
 const memoryNeededBytes = 2 * 1024 ** 3;
 
 async function hasMemory(): Promise<boolean> {
-  if (process.getuid?.() !== 0 || !existsSync(memory)) return false;
-  const { bavail, bsize } = await statfs(memory);
+  if (process.getuid?.() !== 0 || !existsSync(memoryFolder)) return false;
+  const { bavail, bsize } = await statfs(memoryFolder);
   return bavail * bsize >= memoryNeededBytes;
 }
 
@@ -32,11 +32,12 @@ async function dataDirectory(client: Client): Promise<string> {
 
 /** What servers that are gone left in memory. */
 async function removeOrphans(): Promise<void> {
-  for (const name of await readdir(memory)) {
+  for (const name of await readdir(memoryFolder)) {
     if (!name.startsWith(folderPrefix)) continue;
-    const owner = await readFile(join(memory, name, ownerFile), 'utf8').catch(() => null);
+    const owner = await readFile(join(memoryFolder, name, ownerFile), 'utf8').catch(() => null);
     // One without a name is being made by another checkout at this moment.
-    if (owner !== null && !existsSync(owner)) await rm(join(memory, name), { recursive: true, force: true });
+    if (owner !== null && !existsSync(owner))
+      await rm(join(memoryFolder, name), { recursive: true, force: true });
   }
 }
 
@@ -45,24 +46,24 @@ async function removeOrphans(): Promise<void> {
  * it, or where the server is not on this machine. Whoever calls holds a lock, and has dropped what a restart of the machine
  * took from under the tablespace.
  */
-export async function ensureSpace(client: Client): Promise<string | null> {
+export async function ensureTablespace(client: Client): Promise<string | null> {
   const owner = await dataDirectory(client);
   if (!(await hasMemory()) || !existsSync(owner)) return null;
   const folder = join(
-    memory,
+    memoryFolder,
     `${folderPrefix}${createHash('sha256').update(owner).digest('hex').slice(0, 12)}`,
   );
   const location = join(folder, 'space');
-  const { rowCount } = await client.query('select 1 from pg_tablespace where spcname = $1', [space]);
-  if (rowCount === 1 && existsSync(location)) return space;
+  const { rowCount } = await client.query('select 1 from pg_tablespace where spcname = $1', [tablespaceName]);
+  if (rowCount === 1 && existsSync(location)) return tablespaceName;
   await removeOrphans();
-  if (rowCount === 1) await client.query(`drop tablespace ${space}`);
+  if (rowCount === 1) await client.query(`drop tablespace ${tablespaceName}`);
   // A server that was set up anew at the same place knows nothing of what its predecessor left.
   await rm(location, { recursive: true, force: true });
   const { uid, gid } = await stat(owner);
   await mkdir(location, { recursive: true });
   await writeFile(join(folder, ownerFile), owner);
   await chown(location, uid, gid);
-  await client.query(`create tablespace ${space} location '${location}'`);
-  return space;
+  await client.query(`create tablespace ${tablespaceName} location '${location}'`);
+  return tablespaceName;
 }

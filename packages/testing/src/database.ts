@@ -7,7 +7,7 @@ import { createIdSource } from '@millrace/platform/ids';
 import { createLogger } from '@millrace/platform/log';
 import { readEndpoints } from '@millrace/services';
 import { Client } from 'pg';
-import { ensureSpace } from './database-space.ts';
+import { ensureTablespace } from './database-space.ts';
 import { isAlive, uniqueId } from './names.ts';
 
 const migrationsFolder = fileURLToPath(new URL('../../../db/migrations/', import.meta.url));
@@ -119,10 +119,10 @@ async function makeTemplate(serverUrl: string): Promise<string> {
 
 export const ensureTemplate = oncePerServer(makeTemplate);
 
-const ensureTestSpace = oncePerServer((serverUrl) =>
+const ensureTestTablespace = oncePerServer((serverUrl) =>
   withMaintenance(async (client) => {
     await client.query('select pg_advisory_lock($1)', [TEMPLATE_LOCK]);
-    return ensureSpace(client);
+    return ensureTablespace(client);
   }, serverUrl),
 );
 
@@ -177,7 +177,7 @@ export async function createTestDatabase(options: TestDatabaseOptions = {}): Pro
     options.postgresUrl === undefined ? await ensureTemplate() : await makeTemplate(options.postgresUrl);
   const name = `${TEST_PREFIX}${process.pid}_${uniqueId()}`;
   const isSynced = options.isSynced ?? options.postgresUrl !== undefined;
-  const space = isSynced ? null : await ensureTestSpace(serverUrl);
+  const space = isSynced ? null : await ensureTestTablespace(serverUrl);
   const place = space === null ? '' : `tablespace ${space}`;
   await withMaintenance(async (client) => {
     await client.query(`create database ${name} template ${template} ${place}`);

@@ -25,7 +25,7 @@ export function connectTestNats(
 }
 
 /** Takes a test's services out of the shared Restate, with whatever is still under way on them. */
-export async function forgetDeployment(deploymentId: string): Promise<void> {
+export async function unregisterDeployment(deploymentId: string): Promise<void> {
   const { adminUrl } = readEndpoints().restate;
   await killCallsTo(deploymentId);
   const answer = await fetch(`${adminUrl}/deployments/${deploymentId}?force=true`, { method: 'DELETE' });
@@ -48,9 +48,9 @@ async function killCallsTo(deploymentId: string): Promise<void> {
 }
 
 /** The same for whatever is registered at an address. */
-export async function forgetDeploymentsAt(url: string): Promise<void> {
+export async function unregisterDeploymentsAt(url: string): Promise<void> {
   const answer = await fetch(`${readEndpoints().restate.adminUrl}/deployments`);
   const { deployments } = (await answer.json()) as { deployments: readonly { id: string; uri?: string }[] };
   const ours = deployments.filter(({ uri }) => uri !== undefined && uri.replace(/\/$/, '') === url);
-  for (const { id } of ours) await forgetDeployment(id);
+  for (const { id } of ours) await unregisterDeployment(id);
 }

@@ -41,7 +41,7 @@ const everyConnection = 50;
  * Waits until a pool has parted with the connections that were killed. Each is found dead only when it is used or its
  * socket reports it, so for a moment after `killBackends` a query may still be handed one.
  */
-export async function poolRecovered(db: Db): Promise<void> {
+export async function waitForPoolRecovery(db: Db): Promise<void> {
   await eventually({ what: 'every connection of the pool to answer' }, async () => {
     await Promise.all(Array.from({ length: everyConnection }, () => db.ping()));
     return true;

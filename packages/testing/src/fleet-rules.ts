@@ -4,7 +4,7 @@ import type { Client } from 'pg';
  * What must be true of the fleet's rows at every moment between transactions. Each rule is a query for those that break
  * it, written without a look at the code that writes them.
  */
-const rules: Readonly<Record<string, string>> = {
+const invariants: Readonly<Record<string, string>> = {
   'a GPU is sold once': `
     select gpu_id::text from allocated_gpus where released_at is null group by gpu_id having count(*) > 1`,
 
@@ -79,12 +79,12 @@ const rules: Readonly<Record<string, string>> = {
 };
 
 /** Sentences about rows that break a rule; none when all is well. */
-export async function fleetBreaks(client: Client): Promise<readonly string[]> {
+export async function fleetInvariantViolations(client: Client): Promise<readonly string[]> {
   const sentences: string[] = [];
   // One view of the world for all rules, so that they can be asked while others work.
   await client.query('begin transaction isolation level repeatable read read only');
   try {
-    for (const [rule, query] of Object.entries(rules)) {
+    for (const [rule, query] of Object.entries(invariants)) {
       const { rows } = await client.query<[string]>({ text: `${query} limit 5`, rowMode: 'array' });
       for (const [who] of rows) sentences.push(`${rule}: ${who}`);
     }

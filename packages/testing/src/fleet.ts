@@ -23,7 +23,7 @@ export interface FleetOptions {
   readonly portRange?: readonly [first: number, last: number];
 }
 
-export interface PlantedFleet {
+export interface InsertedFleet {
   readonly clusterId: ClusterId;
   /** In the order of their ids. */
   readonly nodeIds: readonly NodeId[];
@@ -31,7 +31,7 @@ export interface PlantedFleet {
 
 const models = { h100: 'NVIDIA H100 80GB HBM3', h200: 'NVIDIA H200', b200: 'NVIDIA B200' } as const;
 
-export async function plantFleet(db: Db, options: FleetOptions): Promise<PlantedFleet> {
+export async function insertFleet(db: Db, options: FleetOptions): Promise<InsertedFleet> {
   const {
     gpusPerNode = 8,
     gpuType = 'h100',

@@ -1,6 +1,6 @@
 import { ensureUp } from '@millrace/services';
 import { dropAbandonedDatabases, ensureTemplate } from './database.ts';
-import { leaveIncusCluster } from './incus-cluster.ts';
+import { releaseIncusCluster } from './incus-cluster.ts';
 import { clearStorageNodes } from './storage-node.ts';
 import { dropAbandonedStreams } from './streams.ts';
 import { stopSupplierHosts } from './supplier-hosts.ts';
@@ -10,7 +10,7 @@ export async function setup(): Promise<void> {
   await ensureUp(['postgres', 'valkey', 'nats', 'restate']);
   await dropAbandonedDatabases();
   await dropAbandonedStreams();
-  await leaveIncusCluster();
+  await releaseIncusCluster();
   await stopSupplierHosts();
   await clearStorageNodes({ own: false });
   await ensureTemplate();
@@ -18,7 +18,7 @@ export async function setup(): Promise<void> {
 
 /** Runs once after it. The engines stay for the next run; the hosts that some files started do not. */
 export async function teardown(): Promise<void> {
-  await leaveIncusCluster();
+  await releaseIncusCluster();
   await stopSupplierHosts();
   await clearStorageNodes({ own: true });
 }

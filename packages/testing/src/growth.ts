@@ -11,21 +11,21 @@ export function workGrowth(
   // Compiled code on both sides: the first runs are slower whatever they do.
   const warmUpUs = cpuUs();
   do short();
-  while (cpuUs() - warmUpUs < shortestUs);
-  return quickestUs(long) / quickestUs(short);
+  while (cpuUs() - warmUpUs < MIN_ROUND_US);
+  return fastestRunUs(long) / fastestRunUs(short);
 }
 
-const shortestUs = 20_000;
+const MIN_ROUND_US = 20_000;
 const rounds = 3;
 
 /** Of the processor, for one run; the quickest of several rounds, each long enough to be measured. */
-function quickestUs(run: () => unknown): number {
+function fastestRunUs(run: () => unknown): number {
   let quickest = Infinity;
   for (let round = 0; round < rounds; round += 1) {
     const startedUs = cpuUs();
     let usedUs = 0;
     let count = 0;
-    while (usedUs < shortestUs) {
+    while (usedUs < MIN_ROUND_US) {
       run();
       count += 1;
       usedUs = cpuUs() - startedUs;

@@ -53,7 +53,7 @@ function runOf(pid: number, parent: number): number {
  * Ends this run's use of the cluster, and the cluster with it when no other run is left. Also clears away one that was
  * left by runs that were killed.
  */
-export async function leaveIncusCluster(): Promise<void> {
+export async function releaseIncusCluster(): Promise<void> {
   if (!existsSync(usersDir)) return;
   await withLock(
     path.join(folder, 'lock'),

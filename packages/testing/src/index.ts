@@ -1,7 +1,7 @@
-export { watchArrivals, type Arrivals } from './arrivals.ts';
+export { trackRequestProgress, type RequestProgress } from './arrivals.ts';
 export {
   addMember,
-  allPowerful,
+  fullAccessPrincipal,
   createOrganisation,
   createTenant,
   createUser,
@@ -10,7 +10,14 @@ export {
   type PrincipalFields,
 } from './builders.ts';
 export { startCaddy, type TestCaddy } from './caddy.ts';
-export { clockAhead, databaseAt, hybridClock, TEST_START_MS, testClock, type ClockAhead } from './clock.ts';
+export {
+  offsetClock,
+  databaseWithClock,
+  hybridClock,
+  TEST_START_MS,
+  testClock,
+  type OffsetClock,
+} from './clock.ts';
 export {
   createTestDatabase,
   dropAbandonedDatabases,
@@ -20,36 +27,42 @@ export {
   type TestDatabase,
   type TestDatabaseOptions,
 } from './database.ts';
-export { connectTestNats, forgetDeployment, forgetDeploymentsAt, testEndpoints, testLog } from './engines.ts';
+export {
+  connectTestNats,
+  unregisterDeployment,
+  unregisterDeploymentsAt,
+  testEndpoints,
+  testLog,
+} from './engines.ts';
 export { appendTestEvent } from './events.ts';
 export { eventually, type EventuallyOptions } from './eventually.ts';
-export { startStopwatch, stretchedMs, type Stopwatch } from './machine-speed.ts';
-export { fleetBreaks } from './fleet-rules.ts';
-export { plantFleet, type FleetOptions, type PlantedFleet } from './fleet.ts';
+export { startStopwatch, scaledLimitMs, type Stopwatch } from './machine-speed.ts';
+export { fleetInvariantViolations } from './fleet-rules.ts';
+export { insertFleet, type FleetOptions, type InsertedFleet } from './fleet.ts';
 export {
-  plantMarketplaceProvider,
-  plantSupplier,
-  plantSupplierMachine,
-  type PlantedMachine,
+  insertMarketplaceProvider,
+  insertSupplier,
+  insertSupplierMachine,
+  type InsertedMachine,
   type SupplierMachineOptions,
   type SupplierOptions,
 } from './suppliers.ts';
-export { killBackend, killBackends, poolRecovered } from './faults.ts';
+export { killBackend, killBackends, waitForPoolRecovery } from './faults.ts';
 export { useIncusCluster } from './incus-cluster.ts';
 export { startIronic, type IronicOptions, type TestIronic } from './ironic.ts';
 export {
   enrolFake,
   enrolRedfish,
-  orderNode,
+  setProvisionState,
   readNode,
-  untilNode,
+  waitForNodeState,
   type IronicNode,
-  type NodeWords,
+  type NodeOptions,
 } from './ironic-nodes.ts';
 export { startBareMetalFarm, type BareMetalFarm, type FarmOptions } from './emulators/bare-metal-farm.ts';
 export type {
   EmulatedMachine,
-  MachineBody,
+  MachineRuntime,
   MachineFaults,
   RunningSystem,
   WrittenDisk,
@@ -61,13 +74,13 @@ export { poisonedCall, poisonedLoop, poisonRows, type ItemPoison, type Poison } 
 export { testNames, uniqueId, type TestNames } from './names.ts';
 export {
   countStatements,
-  explainKept,
+  explainGenericPlan,
   recordStatements,
   type PlanNode,
-  type SentStatement,
+  type RecordedStatement,
 } from './plans.ts';
 export { startProtocolRecorder, type ProtocolRecorder } from './offered-protocols.ts';
-export { freePort, freePortRow, freePorts } from './ports.ts';
+export { freePort, freePortRange, freePorts } from './ports.ts';
 export {
   startCommand,
   startProcess,
@@ -84,24 +97,24 @@ export {
   type WorkerProcess,
 } from './programs.ts';
 export { createRandom, type Random } from './random.ts';
-export { plantRentals, type PlantedRental, type RentalsOptions } from './rentals.ts';
-export { plantRequest } from './requests.ts';
-export { startSmtpServer, type ReceivedLetter, type TestSmtp } from './smtp-server.ts';
+export { insertRentals, type InsertedRental, type RentalsOptions } from './rentals.ts';
+export { insertRequest } from './requests.ts';
+export { startSmtpServer, type ReceivedEmail, type TestSmtp } from './smtp-server.ts';
 export { openSse, type ReceivedEvent, type SseConnection } from './sse.ts';
-export { plantAuditReport, plantInvoice } from './invoices.ts';
-export { plantStatement } from './statements.ts';
+export { insertAuditReport, insertInvoice } from './invoices.ts';
+export { insertStatement } from './statements.ts';
 export { dropStream } from './streams.ts';
 export { dropBucket } from './streams.ts';
 export { limitStream } from './streams.ts';
 export { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
-export { checkReader, type SeenEvent } from './scenarios/feed-check.ts';
+export { feedReaderProblems, type ReadEvent } from './scenarios/feed-check.ts';
 export { runWriters, type WritersOptions, type WrittenEvents } from './scenarios/writers.ts';
 export { startValkeyServer, type TestValkey } from './valkey-server.ts';
 export {
   signStripeEvent,
   startStripeDouble,
   type DoubleSession,
-  type Failure,
+  type StripeFailure,
   type SignedEvent,
   type StripeDouble,
 } from './stripe-double.ts';
@@ -113,7 +126,7 @@ export {
 } from './doubles/chat-double.ts';
 export { KEEP_ALIVE_MS } from './doubles/keep-alive.ts';
 export { startMedia, type TestMedia } from './media.ts';
-export { listen, type Heard } from './listener.ts';
+export { transcribe, type Transcript } from './listener.ts';
 export {
   startAutomatic1111Double,
   type Automatic1111Double,
@@ -127,15 +140,15 @@ export {
 } from './doubles/openai-images.ts';
 export { fingerprintOf, makeCertificate, type TestCertificate } from './certificates.ts';
 export {
-  absurdWays,
-  createWays,
+  impossibleHardware,
+  createFailures,
   startHostileIncus,
-  unusableKinds,
-  unusableWays,
+  unusableResponseKinds,
+  unusableResponses,
   type HostileIncus,
   type HostileIncusOptions,
-  type Lie,
-  type LieAct,
+  type Misbehaviour,
+  type MisbehaviourResponse,
 } from './doubles/hostile-incus.ts';
 export {
   startWebhookReceiver,

@@ -6,7 +6,7 @@ import { testIds } from './builders.ts';
 let months = 0;
 
 /** An invoice of a dollar, of a month long ago that no other planted one is of, with the next number. */
-export async function plantInvoice(db: Db, orgId: OrgId): Promise<InvoiceId> {
+export async function insertInvoice(db: Db, orgId: OrgId): Promise<InvoiceId> {
   const id = testIds.next('ivc');
   months += 1;
   const lines = [
@@ -33,7 +33,7 @@ export async function plantInvoice(db: Db, orgId: OrgId): Promise<InvoiceId> {
 }
 
 /** An audit that found one thing wrong. */
-export async function plantAuditReport(db: Db, orgId: OrgId): Promise<AuditReportId> {
+export async function insertAuditReport(db: Db, orgId: OrgId): Promise<AuditReportId> {
   const id = testIds.next('rpt');
   const finding = {
     check: 'invoice_adds_up',

@@ -3,7 +3,7 @@ import { eventually } from './eventually.ts';
 import type { TestIronic } from './ironic.ts';
 
 /** What an operator tells the engine about a node beyond how it is driven. */
-export interface NodeWords {
+export interface NodeOptions {
   readonly name?: string;
   readonly resourceClass?: string;
   /** Where its tenants' ports are, and the address that storage knows it by. */
@@ -47,7 +47,7 @@ export function readNode(ironic: TestIronic, uuid: string): Promise<IronicNode> 
   return ironic.call('GET', `/v1/nodes/${uuid}?fields=${fields.join()}`);
 }
 
-export async function orderNode(
+export async function setProvisionState(
   ironic: TestIronic,
   uuid: string,
   target: string,
@@ -57,14 +57,14 @@ export async function orderNode(
 }
 
 /** The node, once it rests in one of these states. */
-export function untilNode(
+export function waitForNodeState(
   ironic: TestIronic,
   uuid: string,
   states: readonly string[],
   timeoutMs = 60_000,
 ): Promise<IronicNode> {
   return eventually(
-    { what: `node ${uuid} to be ${states.join(' or ')}`, timeoutMs, intervalMs: lookMs },
+    { what: `node ${uuid} to be ${states.join(' or ')}`, timeoutMs, intervalMs: POLL_MS },
     async () => {
       const node = await readNode(ironic, uuid);
       const isAtRest = node.reservation === null && states.includes(node.provision_state);
@@ -75,23 +75,23 @@ export function untilNode(
 }
 
 /** A look takes a hundredth of a second of the one processor that the engine uses. */
-const lookMs = 500;
+const POLL_MS = 500;
 
 async function manage(ironic: TestIronic, uuid: string): Promise<void> {
-  await orderNode(ironic, uuid, 'manage');
-  await untilNode(ironic, uuid, ['manageable']);
+  await setProvisionState(ironic, uuid, 'manage');
+  await waitForNodeState(ironic, uuid, ['manageable']);
 }
 
 async function provide(ironic: TestIronic, uuid: string, isCleaned: boolean): Promise<void> {
   const setCleaning = (value: boolean | null) =>
     ironic.call('PATCH', `/v1/nodes/${uuid}`, [{ op: 'add', path: '/automated_clean', value }]);
   if (!isCleaned) await setCleaning(false);
-  await orderNode(ironic, uuid, 'provide');
-  await untilNode(ironic, uuid, ['available']);
+  await setProvisionState(ironic, uuid, 'provide');
+  await waitForNodeState(ironic, uuid, ['available']);
   if (!isCleaned) await setCleaning(null);
 }
 
-const wordsOf = ({ address, privateAddress, fabric, gpuModel }: NodeWords) => ({
+const nodeExtra = ({ address, privateAddress, fabric, gpuModel }: NodeOptions) => ({
   gpu_model: gpuModel ?? 'NVIDIA H100 80GB HBM3',
   ...(address !== undefined && { address }),
   ...(privateAddress !== undefined && { private_address: privateAddress }),
@@ -113,7 +113,7 @@ const propertiesOf = () => ({
 export async function enrolRedfish(
   ironic: TestIronic,
   machine: EmulatedMachine,
-  words: NodeWords = {},
+  words: NodeOptions = {},
 ): Promise<string> {
   const { uuid } = await ironic.call<IronicNode>('POST', '/v1/nodes', {
     ...(words.name !== undefined && { name: words.name }),
@@ -134,30 +134,30 @@ export async function enrolRedfish(
       ...(words.kernelWords !== undefined && { kernel_append_params: `%default% ${words.kernelWords}` }),
     },
     properties: propertiesOf(),
-    extra: { millrace: wordsOf({ address: machine.address, privateAddress: machine.address, ...words }) },
+    extra: { millrace: nodeExtra({ address: machine.address, privateAddress: machine.address, ...words }) },
   });
   await manage(ironic, uuid);
   if (words.isInspected ?? true) {
-    await orderNode(ironic, uuid, 'inspect');
-    await untilNode(ironic, uuid, ['manageable']);
+    await setProvisionState(ironic, uuid, 'inspect');
+    await waitForNodeState(ironic, uuid, ['manageable']);
   } else await ironic.call('POST', '/v1/ports', { node_uuid: uuid, address: machine.mac });
   await provide(ironic, uuid, words.isCleaned ?? true);
   return uuid;
 }
 
 /** A node with no machine behind it, which does whatever it is told after the delays of `[fake]`. */
-export async function enrolFake(ironic: TestIronic, words: NodeWords = {}): Promise<string> {
+export async function enrolFake(ironic: TestIronic, words: NodeOptions = {}): Promise<string> {
   const { uuid } = await ironic.call<IronicNode>('POST', '/v1/nodes', {
     ...(words.name !== undefined && { name: words.name }),
     driver: 'fake-hardware',
     resource_class: words.resourceClass ?? 'gpu',
     properties: propertiesOf(),
-    extra: { millrace: wordsOf(words) },
+    extra: { millrace: nodeExtra(words) },
   });
   await manage(ironic, uuid);
   // Until it was switched once its power is unknown, and what is unknown is not given out.
   await ironic.call('PUT', `/v1/nodes/${uuid}/states/power`, { target: 'power off' });
-  await eventually({ what: `the power of node ${uuid}`, intervalMs: lookMs }, async () => {
+  await eventually({ what: `the power of node ${uuid}`, intervalMs: POLL_MS }, async () => {
     const node = await readNode(ironic, uuid);
     return node.reservation === null && node.power_state === 'power off';
   });

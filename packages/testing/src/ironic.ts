@@ -46,7 +46,7 @@ export async function startIronic(options: IronicOptions = {}): Promise<TestIron
     home,
     port,
     filesFolder,
-    filesUrl: seenByMachines(files.url, options),
+    filesUrl: machineFacingUrl(files.url, options),
     conf: withAddresses({ filesUrl: files.url, ironicUrl: url }, options),
   });
   // Nobody boots them: the machines are emulated.
@@ -102,11 +102,11 @@ function withAddresses(
     ...conf,
     conductor: { ...ramdisk, ...conf['conductor'] },
     deploy: { external_http_url: filesUrl, ...conf['deploy'] },
-    service_catalog: { endpoint_override: seenByMachines(ironicUrl, options), ...conf['service_catalog'] },
+    service_catalog: { endpoint_override: machineFacingUrl(ironicUrl, options), ...conf['service_catalog'] },
   };
 }
 
-function seenByMachines(url: string, { hostForMachines = '127.0.0.1' }: IronicOptions): string {
+function machineFacingUrl(url: string, { hostForMachines = '127.0.0.1' }: IronicOptions): string {
   return url.replace('127.0.0.1', hostForMachines);
 }
 

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-export interface Heard {
+export interface Transcript {
   /** In the order in which they were said. */
   readonly words: readonly string[];
   readonly durationMs: number;
@@ -20,7 +20,7 @@ const wavHeader = 44;
  * Listens to an MP3 file with a speech recogniser, which hears nothing but words of the vocabulary: noise it takes for
  * the nearest of them. So the vocabulary must hold words that were not said, and the order must be right too.
  */
-export async function listen(mp3: Buffer, vocabulary: readonly string[]): Promise<Heard> {
+export async function transcribe(mp3: Buffer, vocabulary: readonly string[]): Promise<Transcript> {
   const folder = await mkdtemp(path.join(tmpdir(), 'millrace-listener-'));
   const at = (name: string): string => path.join(folder, name);
   try {

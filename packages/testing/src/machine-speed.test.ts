@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { systemClock } from '@millrace/platform/clock';
 import { describe, expect, test } from 'vitest';
 import { eventually } from './eventually.ts';
-import { ranMs, startStopwatch, type LostTime } from './machine-speed.ts';
+import { runMsWithoutStalls, startStopwatch, type LostTime } from './machine-speed.ts';
 
 const before: LostTime = { frozenMs: 500, stolenMs: [1_000, 2_000], queuedMs: 70, diskMs: 30 };
 
@@ -23,7 +23,7 @@ describe('the time that the machine ran', () => {
     ['without the sum of stolen time and waits', { stolenMs: [1_000, 2_200], queuedMs: 170 }, 700],
     ['never negative', { frozenMs: 5_000 }, 0],
   ])('is %s', (_what, lost, expected) => {
-    expect(ranMs(1_000, before, { ...before, ...lost })).toBe(expected);
+    expect(runMsWithoutStalls(1_000, before, { ...before, ...lost })).toBe(expected);
   });
 });
 

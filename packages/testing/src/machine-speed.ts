@@ -18,7 +18,7 @@ function probeMs(): number {
  * A promised time, stretched by how much slower this machine is right now. For the few tests that hold the product to a
  * time: a slow or busy machine must not fail them. Measure the time with `startStopwatch`.
  */
-export function stretchedMs(promisedMs: number): number {
+export function scaledLimitMs(promisedMs: number): number {
   const slowestMs = Math.max(...Array.from({ length: PROBES }, probeMs));
   return promisedMs * Math.max(1, slowestMs / PROBE_MS);
 }
@@ -36,7 +36,7 @@ export interface LostTime {
 }
 
 /** The wall time without lost time. A freeze may also count as stolen time, so it is not added to the other kinds. */
-export function ranMs(wallMs: number, before: LostTime, after: LostTime): number {
+export function runMsWithoutStalls(wallMs: number, before: LostTime, after: LostTime): number {
   const stolenMs = Math.max(0, ...after.stolenMs.map((ms, cpu) => ms - (before.stolenMs[cpu] ?? 0)));
   const waitedMs = after.queuedMs - before.queuedMs + (after.diskMs - before.diskMs);
   return Math.max(0, wallMs - Math.max(after.frozenMs - before.frozenMs, stolenMs + waitedMs));
@@ -102,7 +102,7 @@ export function startStopwatch(): Stopwatch {
     async elapsedMs() {
       const wallMs = systemClock.monotonicMs() - startedMs;
       await nextTick();
-      return ranMs(wallMs, before, readLostTime());
+      return runMsWithoutStalls(wallMs, before, readLostTime());
     },
   };
 }

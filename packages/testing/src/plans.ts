@@ -2,7 +2,7 @@ import { Client, type QueryConfig } from 'pg';
 
 /** What PostgreSQL makes of the statements that a piece of code sends: for tests that refuse a plan which cannot scale. */
 
-export interface SentStatement {
+export interface RecordedStatement {
   readonly text: string;
   readonly values: readonly unknown[];
 }
@@ -11,8 +11,8 @@ export interface SentStatement {
 const reads = /^\s*(select|with|update|delete)\b/i;
 
 /** Every statement that this process sends while the work runs, each text once, with the values it was first sent with. */
-export async function recordStatements(work: () => Promise<unknown>): Promise<readonly SentStatement[]> {
-  const sent = new Map<string, SentStatement>();
+export async function recordStatements(work: () => Promise<unknown>): Promise<readonly RecordedStatement[]> {
+  const sent = new Map<string, RecordedStatement>();
   const { query } = Client.prototype;
   const send = query as (this: Client, ...all: unknown[]) => unknown;
   Client.prototype.query = function recording(
@@ -64,9 +64,9 @@ export interface PlanNode {
  * The nodes of the plan that is kept for any values, with what running it with these took. Whatever it writes is undone. A plan made for
  * the values at hand would hide what happens once a connection has kept one for all.
  */
-export async function explainKept(
+export async function explainGenericPlan(
   client: Client,
-  { text, values }: SentStatement,
+  { text, values }: RecordedStatement,
 ): Promise<readonly PlanNode[]> {
   await client.query('begin');
   try {

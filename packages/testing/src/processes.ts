@@ -52,7 +52,7 @@ const MAX_OUTPUT_BYTES = 2_000_000;
 const NOT_READY_MS = 240_000;
 const ANSWER_MS = 15_000;
 /** Longer than our programs take to finish what is under way (`MILLRACE_DRAIN_MS`). */
-const GRACE_MS = 120_000;
+const STOP_GRACE_MS = 120_000;
 
 /** Starts one of our programs as a real process of its own, by the same runtime as the test. */
 export async function startProcess(options: StartProcessOptions): Promise<TestProcess> {
@@ -123,7 +123,7 @@ function handleOf(name: string, child: ChildProcess): TestProcess {
     crash,
     freeze: () => void child.kill('SIGSTOP'),
     thaw: () => void child.kill('SIGCONT'),
-    stop: async (graceMs = GRACE_MS) => {
+    stop: async (graceMs = STOP_GRACE_MS) => {
       if (!running()) return (await exited).code;
       child.kill('SIGTERM');
       const stopWaiting = new AbortController();

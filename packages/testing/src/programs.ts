@@ -1,7 +1,7 @@
 import { readEndpoints, type Endpoints } from '@millrace/services';
 import type { TestDatabase } from './database.ts';
 import type { TestNames } from './names.ts';
-import { forgetDeploymentsAt } from './engines.ts';
+import { unregisterDeploymentsAt } from './engines.ts';
 import { freePorts } from './ports.ts';
 import { startProcess, type TestProcess } from './processes.ts';
 
@@ -65,7 +65,7 @@ export async function startWorkerProcess(options: ProgramOptions): Promise<Worke
   // Restate is shared: what it was told about a worker that is gone would have it call there for ever.
   const forgetting = async <T>(end: Promise<T>): Promise<T> => {
     const result = await end;
-    await forgetDeploymentsAt(`http://127.0.0.1:${endpointPort}`);
+    await unregisterDeploymentsAt(`http://127.0.0.1:${endpointPort}`);
     return result;
   };
   return {

@@ -19,7 +19,7 @@ import { testIds } from './builders.ts';
 export interface RentalsOptions {
   readonly orgId: OrgId;
   readonly userId: UserId;
-  /** Where their machines are; see `plantFleet`. */
+  /** Where their machines are; see `insertFleet`. */
   readonly clusterId: ClusterId;
   readonly nodeIds: readonly NodeId[];
   readonly live: number;
@@ -32,7 +32,7 @@ export interface RentalsOptions {
   readonly until?: Date;
 }
 
-export interface PlantedRental {
+export interface InsertedRental {
   readonly id: RentalId;
   readonly wireId: number;
 }
@@ -46,17 +46,17 @@ const POSTED_HOURS = 3;
 const STEPS = ['reserve', 'create', 'boot', 'prove', 'open'];
 const EVENTS = ['rental.pending', 'rental.running'] as const;
 /** Of a hundred that live, so many are in each status; the rest runs. */
-const RARE = ['Pending', 'Unknown', 'Failed', 'Terminating'] as const;
+const RARE_STATUSES = ['Pending', 'Unknown', 'Failed', 'Terminating'] as const;
 const CHUNK = 10_000;
 
-interface Planted extends PlantedRental {
+interface RentalRow extends InsertedRental {
   readonly meterId: MeterId;
   readonly status: string;
   readonly nodeId: NodeId;
   readonly at: Date;
 }
 
-export async function plantRentals(db: Db, options: RentalsOptions): Promise<readonly PlantedRental[]> {
+export async function insertRentals(db: Db, options: RentalsOptions): Promise<readonly InsertedRental[]> {
   const { live, ended = 0 } = options;
   const count = live + ended;
   const until = (options.until ?? new Date()).getTime();
@@ -65,27 +65,27 @@ export async function plantRentals(db: Db, options: RentalsOptions): Promise<rea
   `.execute(db.kysely);
   const first = rows[0]?.next ?? FIRST_WIRE_ID;
   const nodes = options.nodeIds;
-  const planted = Array.from({ length: count }, (_, index): Planted => {
+  const planted = Array.from({ length: count }, (_, index): RentalRow => {
     const nodeId = nodes[index % nodes.length];
     if (nodeId === undefined) throw new Error('Rentals need nodes to be on.');
     return {
       id: testIds.next('rnt'),
       wireId: first + index,
       meterId: testIds.next('mtr'),
-      status: index < ended ? 'Terminated' : rareOr(index),
+      status: index < ended ? 'Terminated' : statusAt(index),
       nodeId,
       at: new Date(until - (count - 1 - index) * 1_000),
     };
   });
   for (let from = 0; from < count; from += CHUNK) {
-    await plantChunk(db, options, planted.slice(from, from + CHUNK));
+    await insertChunk(db, options, planted.slice(from, from + CHUNK));
   }
   return planted;
 }
 
-const rareOr = (index: number): string => RARE[index % 100] ?? 'Running';
+const statusAt = (index: number): string => RARE_STATUSES[index % 100] ?? 'Running';
 
-async function plantChunk(db: Db, options: RentalsOptions, planted: readonly Planted[]): Promise<void> {
+async function insertChunk(db: Db, options: RentalsOptions, planted: readonly RentalRow[]): Promise<void> {
   await db.transaction({ name: 'plant rentals', isolation: 'read committed' }, async ({ kysely }) => {
     const { orgId, mode = 'live', kind = 'virtual-machine', brief = false } = options;
     const org = toUuid(orgId);
@@ -139,15 +139,16 @@ async function plantChunk(db: Db, options: RentalsOptions, planted: readonly Pla
         from ${all}, unnest(${brief ? STEPS.slice(0, 1) : STEPS}::text[]) with ordinality as steps (step, number)`.execute(
       kysely,
     );
-    if (kind !== 'instance') await plantMoney(kysely, { org, mode, rate, shard: shardOf(orgId), brief, all });
-    await plantEvents(kysely, { options, org, mode, all });
+    if (kind !== 'instance')
+      await insertTransfers(kysely, { org, mode, rate, shard: shardOf(orgId), brief, all });
+    await insertEvents(kysely, { options, org, mode, all });
   });
 }
 
 type Kysely = Parameters<Parameters<Db['transaction']>[1]>[0]['kysely'];
 type Rows = ReturnType<typeof sql>;
 
-async function plantMoney(
+async function insertTransfers(
   kysely: Kysely,
   {
     org,
@@ -189,7 +190,7 @@ async function plantMoney(
      where status not in ('Pending', 'Failed') and ${rate > 0n}`.execute(kysely);
 }
 
-async function plantEvents(
+async function insertEvents(
   kysely: Kysely,
   { options, org, mode, all }: { options: RentalsOptions; org: string; mode: Mode; all: Rows },
 ): Promise<void> {

@@ -12,7 +12,7 @@ import {
 import { testIds } from './builders.ts';
 
 /** An inference request as the sink would have recorded it, without a gateway behind it. */
-export interface PlantedRequest {
+export interface RequestRow {
   readonly orgId: OrgId;
   readonly id?: RequestId;
   readonly mode?: Mode;
@@ -27,10 +27,10 @@ export interface PlantedRequest {
 }
 
 /** A nano-USD for a character, so that any cost is the price of something. */
-const plantedPrice = '01900000-0000-7000-8000-00000000c0de';
+const insertedPriceId = '01900000-0000-7000-8000-00000000c0de';
 const model = 'planted';
 
-export async function plantRequest(handle: Reader, request: PlantedRequest): Promise<RequestId> {
+export async function insertRequest(handle: Reader, request: RequestRow): Promise<RequestId> {
   const { orgId, id = testIds.next('req'), mode = 'live', transferId = null } = request;
   const { outcome = mode === 'live' ? 'charged' : 'free' } = request;
   const { cost = 1_234n, reserved = cost } = request;
@@ -39,7 +39,7 @@ export async function plantRequest(handle: Reader, request: PlantedRequest): Pro
   await handle.kysely
     .insertInto('prices')
     .values({
-      id: plantedPrice,
+      id: insertedPriceId,
       subject_kind: 'model',
       model,
       model_unit: 'character',
@@ -76,7 +76,7 @@ export async function plantRequest(handle: Reader, request: PlantedRequest): Pro
       reserved_nano_usd: reserved,
       priced_nano_usd: priced,
       cost_nano_usd: outcome === 'charged' ? cost : 0n,
-      price_ids: [plantedPrice],
+      price_ids: [insertedPriceId],
       attempts: JSON.stringify([
         {
           deployment: 'deployment-one',

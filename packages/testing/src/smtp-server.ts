@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import { SMTPServer, type SMTPServerDataStream, type SMTPServerEnvelope } from 'smtp-server';
 
 /** A letter as the server took it over. */
-export interface ReceivedLetter {
+export interface ReceivedEmail {
   readonly from: string;
   readonly to: readonly string[];
   /** By their names in small letters; unfolded. */
@@ -25,12 +25,12 @@ type Step = 'MAIL FROM' | 'RCPT TO' | 'DATA';
 /** A real SMTP server on loopback, which can be told to refuse. */
 export interface TestSmtp extends AsyncDisposable {
   readonly url: string;
-  readonly letters: readonly ReceivedLetter[];
+  readonly letters: readonly ReceivedEmail[];
   /** Refuses this step, for one mailbox or for all of them, until `accept`. */
   refuse(step: Step, refusal: Refusal, mailbox?: string): void;
   accept(): void;
   /** Called when a letter is there and before it is acknowledged. */
-  onLetter: (letter: ReceivedLetter) => void;
+  onLetter: (letter: ReceivedEmail) => void;
   close(): Promise<void>;
 }
 
@@ -43,7 +43,7 @@ export interface SmtpServerOptions {
 }
 
 export async function startSmtpServer(options: SmtpServerOptions = {}): Promise<TestSmtp> {
-  const letters: ReceivedLetter[] = [];
+  const letters: ReceivedEmail[] = [];
   const refusals: { readonly step: Step; readonly refusal: Refusal; readonly mailbox: string | undefined }[] =
     [];
   const verdict = (step: Step, mailboxes: readonly string[]): Error | null => {
@@ -103,7 +103,7 @@ export async function startSmtpServer(options: SmtpServerOptions = {}): Promise<
   return smtp;
 }
 
-function read(raw: string): Pick<ReceivedLetter, 'headers' | 'body'> {
+function read(raw: string): Pick<ReceivedEmail, 'headers' | 'body'> {
   const at = raw.indexOf('\r\n\r\n');
   const lines = raw
     .slice(0, at)

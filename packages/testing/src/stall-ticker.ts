@@ -2,7 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 
 const TICK_MS = 20;
 /** A longer gap between two ticks is a stall of the machine: this thread has nothing else to do. */
-const LONGEST_GAP_MS = 60;
+const MAX_GAP_MS = 60;
 
 const frozenMs = workerData as Float64Array;
 let asked = 0;
@@ -15,6 +15,6 @@ parentPort?.on('message', () => {
 setInterval(() => {
   const gapMs = performance.now() - tickedMs;
   tickedMs += gapMs;
-  if (gapMs > LONGEST_GAP_MS) frozenMs[0] = (frozenMs[0] ?? 0) + gapMs - TICK_MS;
+  if (gapMs > MAX_GAP_MS) frozenMs[0] = (frozenMs[0] ?? 0) + gapMs - TICK_MS;
   for (; asked > 0; asked -= 1) parentPort?.postMessage('ticked');
 }, TICK_MS);

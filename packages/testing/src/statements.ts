@@ -2,13 +2,13 @@ import type { Db } from '@millrace/platform/db';
 import { toUuid, type OrgId, type StatementId } from '@millrace/platform/ids';
 import { sql } from 'kysely';
 import { testIds } from './builders.ts';
-import { plantSupplier } from './suppliers.ts';
+import { insertSupplier } from './suppliers.ts';
 
 let months = 0;
 
 /** A statement of nothing, of a month that no other planted one is of. Its organisation becomes a supplier if it is none. */
-export async function plantStatement(db: Db, orgId: OrgId): Promise<StatementId> {
-  const supplierId = await plantSupplier(db, { orgId });
+export async function insertStatement(db: Db, orgId: OrgId): Promise<StatementId> {
+  const supplierId = await insertSupplier(db, { orgId });
   const id = testIds.next('stm');
   months += 1;
   await db.transaction({ name: 'plant a statement', isolation: 'read committed' }, ({ kysely }) =>

@@ -58,7 +58,7 @@ export async function startStorageNode(options: StorageNodeOptions = {}): Promis
   try {
     return await startIn(folder, options);
   } catch (error) {
-    await clear(folder);
+    await removeNode(folder);
     throw error;
   }
 }
@@ -113,11 +113,11 @@ async function startIn(folder: string, options: StorageNodeOptions): Promise<Sto
     serverPid: (volumeId) => serversBelow(path.join(pool, 'volumes', volumeId))[0] ?? null,
     losePower: async () => {
       await agent.crash();
-      await takeApart(path.join(pool, 'volumes'));
+      await removeMountsAndServers(path.join(pool, 'volumes'));
     },
     [Symbol.asyncDispose]: async () => {
       await agent.crash();
-      await clear(folder);
+      await removeNode(folder);
     },
   };
 }
@@ -137,17 +137,17 @@ export async function clearStorageNodes(options: { readonly own: boolean }): Pro
   for (const name of readdirSync(tmpdir())) {
     const pid = Number(new RegExp(`^${prefix}(\\d+)-`).exec(name)?.[1] ?? Number.NaN);
     if (Number.isNaN(pid)) continue;
-    if (!isAlive(pid) || (options.own && pid === process.pid)) await clear(path.join(tmpdir(), name));
+    if (!isAlive(pid) || (options.own && pid === process.pid)) await removeNode(path.join(tmpdir(), name));
   }
 }
 
-async function clear(folder: string): Promise<void> {
-  await takeApart(folder);
+async function removeNode(folder: string): Promise<void> {
+  await removeMountsAndServers(folder);
   await rm(folder, { recursive: true, force: true });
 }
 
 /** Ends every server, mount and loop device below a folder, from the inside out. */
-async function takeApart(folder: string): Promise<void> {
+async function removeMountsAndServers(folder: string): Promise<void> {
   let round = 0;
   await eventually({ what: `nothing to be left of ${folder}`, timeoutMs: 30_000 }, async () => {
     round += 1;

@@ -20,7 +20,7 @@ export interface StripeDouble {
   /** Marks a session paid, as a person with a good card would. */
   pay(sessionId: string): DoubleSession;
   /** The next calls go wrong in this way, one call each. */
-  failNext(...failures: readonly Failure[]): void;
+  failNext(...failures: readonly StripeFailure[]): void;
   /** How many calls arrived, failed ones included. */
   calls(): number;
   close(): Promise<void>;
@@ -28,7 +28,7 @@ export interface StripeDouble {
 }
 
 /** `lost`: it happened, but its answer never arrived. `dropped`: it never happened. */
-export type Failure = 'lost' | 'dropped' | 'unavailable' | 'refused' | 'in use';
+export type StripeFailure = 'lost' | 'dropped' | 'unavailable' | 'refused' | 'in use';
 
 export interface DoubleSession {
   readonly id: string;
@@ -49,7 +49,7 @@ interface State {
   readonly secretKey: string;
   readonly sessions: Map<string, DoubleSession>;
   readonly answers: Map<string, { readonly parameters: string; readonly sessionId: string }>;
-  readonly failures: Failure[];
+  readonly failures: StripeFailure[];
   calls: number;
 }
 
@@ -129,12 +129,12 @@ async function answer(state: State, request: IncomingMessage, response: ServerRe
     send(response, 400, refusal('invalid_request_error', 'The double was told to refuse.'));
     return;
   }
-  const [status, result] = carryOut(state, request, body);
+  const [status, result] = handleCall(state, request, body);
   if (failure === 'lost') request.socket.destroy();
   else send(response, status, result);
 }
 
-function carryOut(state: State, request: IncomingMessage, body: string): readonly [number, unknown] {
+function handleCall(state: State, request: IncomingMessage, body: string): readonly [number, unknown] {
   if (request.headers.authorization !== `Bearer ${state.secretKey}`) {
     return [401, refusal('invalid_request_error', 'Invalid API key.')];
   }

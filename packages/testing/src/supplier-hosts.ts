@@ -6,7 +6,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import {
   down,
-  emptyIncusHost,
+  resetIncusHost,
   ensureUp,
   killNode,
   startNode,
@@ -35,10 +35,10 @@ export interface SupplierHost extends IncusHostEndpoints {
   /** Starts it again after that. */
   start(): Promise<void>;
   /** Runs `join.sh` as the host's administrator does. Rejects, with what it said, when it fails. */
-  join(wish: JoinWish): Promise<string>;
+  join(wish: JoinOptions): Promise<string>;
 }
 
-export interface JoinWish {
+export interface JoinOptions {
   /** Where the marketplace is. */
   readonly url: string;
   readonly token: string;
@@ -84,7 +84,7 @@ export async function startSupplierHosts(count: number): Promise<SupplierHosts> 
       hosts,
       async [Symbol.asyncDispose]() {
         // A host that a test killed is emptied by whoever has it next.
-        await Promise.allSettled(hosts.map(emptyIncusHost));
+        await Promise.allSettled(hosts.map(resetIncusHost));
         release();
       },
     };
@@ -102,7 +102,7 @@ async function startHost(number: number): Promise<SupplierHost> {
     databaseInMemory: true,
   });
   if (incusHost === undefined) throw new Error('The host is up, but has no endpoints.');
-  await emptyIncusHost(incusHost);
+  await resetIncusHost(incusHost);
   return {
     ...incusHost,
     kill: () => killNode(nodeName, { stateDir }),
@@ -114,7 +114,7 @@ async function startHost(number: number): Promise<SupplierHost> {
 const joinScript = path.join(repositoryRoot, 'deploy/supplier/join.sh');
 
 /** The daemon's socket is a file, so that it does not matter on whose network the script runs. */
-function runJoin(host: IncusHostEndpoints, clientDir: string, wish: JoinWish): Promise<string> {
+function runJoin(host: IncusHostEndpoints, clientDir: string, wish: JoinOptions): Promise<string> {
   mkdirSync(clientDir, { recursive: true });
   const words = {
     url: wish.url,

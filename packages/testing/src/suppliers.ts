@@ -10,7 +10,7 @@ import {
 } from '@millrace/platform/ids';
 import { sql } from 'kysely';
 import { testIds } from './builders.ts';
-import { plantFleet, type FleetOptions } from './fleet.ts';
+import { insertFleet, type FleetOptions } from './fleet.ts';
 
 /** An organisation that is a supplier, as an operator's approval leaves it. */
 export interface SupplierOptions {
@@ -21,7 +21,7 @@ export interface SupplierOptions {
 }
 
 /** Makes the organisation a supplier that stands so, whatever it was before. */
-export async function plantSupplier(db: Db, options: SupplierOptions): Promise<SupplierId> {
+export async function insertSupplier(db: Db, options: SupplierOptions): Promise<SupplierId> {
   const { orgId, status = 'approved', feePpm = 100_000 } = options;
   const at = new Date();
   const approvedAt = status === 'approved' || status === 'suspended' ? at : null;
@@ -43,15 +43,15 @@ export async function plantSupplier(db: Db, options: SupplierOptions): Promise<S
   });
 }
 
-async function findOrPlant(db: Db, orgId: OrgId): Promise<SupplierId> {
+async function findOrInsert(db: Db, orgId: OrgId): Promise<SupplierId> {
   const { rows } = await sql<{ id: string }>`
     select id from suppliers where org_id = ${toUuid(orgId)}`.execute(db.kysely);
   const [row] = rows;
-  return row === undefined ? plantSupplier(db, { orgId }) : fromUuid('sup', row.id);
+  return row === undefined ? insertSupplier(db, { orgId }) : fromUuid('sup', row.id);
 }
 
 /** The provider that suppliers' machines belong to, as the operator's settings make it. */
-export async function plantMarketplaceProvider(db: Db, region = 'us-central-1'): Promise<void> {
+export async function insertMarketplaceProvider(db: Db, region = 'us-central-1'): Promise<void> {
   const at = new Date();
   await db.transaction({ name: 'plant a provider', isolation: 'read committed' }, async ({ kysely }) => {
     await sql`insert into providers (id, variant, driver, mode, updated_at)
@@ -70,7 +70,7 @@ export interface SupplierMachineOptions extends Omit<FleetOptions, 'nodes' | 'of
   readonly pricePerGpuHourNanoUsd?: bigint | null;
 }
 
-export interface PlantedMachine {
+export interface InsertedMachine {
   readonly supplierId: SupplierId;
   readonly machineId: EnrolmentId;
   readonly clusterId: ClusterId;
@@ -91,7 +91,10 @@ const tests = {
  * A machine of a supplier as its enrolment leaves it, without an engine behind it: enrolled, approved and listed for two
  * dollars unless said otherwise. Its organisation becomes a supplier if it is none, and has a member.
  */
-export async function plantSupplierMachine(db: Db, options: SupplierMachineOptions): Promise<PlantedMachine> {
+export async function insertSupplierMachine(
+  db: Db,
+  options: SupplierMachineOptions,
+): Promise<InsertedMachine> {
   const {
     orgId,
     clusterName = 'planted',
@@ -102,8 +105,8 @@ export async function plantSupplierMachine(db: Db, options: SupplierMachineOptio
   } = options;
   const price =
     options.pricePerGpuHourNanoUsd === undefined ? 2_000_000_000n : options.pricePerGpuHourNanoUsd;
-  const supplierId = await findOrPlant(db, orgId);
-  const { clusterId, nodeIds } = await plantFleet(db, { ...fleet, nodes: 1, offer: 'marketplace' });
+  const supplierId = await findOrInsert(db, orgId);
+  const { clusterId, nodeIds } = await insertFleet(db, { ...fleet, nodes: 1, offer: 'marketplace' });
   const [nodeId] = nodeIds;
   if (nodeId === undefined) throw new Error('no node was planted');
   const machineId = testIds.next('enr');

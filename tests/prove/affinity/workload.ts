@@ -30,7 +30,7 @@ export interface Outcome {
   readonly p50Ms: number;
 }
 
-const things = [
+const nouns = [
   'fox',
   'mouse',
   'horse',
@@ -44,7 +44,7 @@ const things = [
   'bread',
   'song',
 ];
-const doings = ['found', 'met', 'liked', 'carried', 'asked for', 'walked to', 'sang to', 'helped'];
+const verbs = ['found', 'met', 'liked', 'carried', 'asked for', 'walked to', 'sang to', 'helped'];
 const questions = [
   'What colour is the sky?',
   'Who are you?',
@@ -56,7 +56,7 @@ export function instructionsOf({ tenants, characters, random }: Workload): reado
   return Array.from({ length: tenants }, () => {
     let text = '';
     while (text.length < characters) {
-      text += `The ${random.pick(things)} ${random.pick(doings)} the ${random.pick(things)}. `;
+      text += `The ${random.pick(nouns)} ${random.pick(verbs)} the ${random.pick(nouns)}. `;
     }
     return text;
   });

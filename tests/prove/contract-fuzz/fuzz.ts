@@ -4,41 +4,46 @@ import { contract, operationsOf, type Operation, type OperationId } from '@millr
 import type { Random } from '@millrace/kits';
 import { systemClock } from '@millrace/platform/clock';
 import {
-  plantAuditReport,
-  plantFleet,
-  plantInvoice,
-  plantMarketplaceProvider,
-  plantStatement,
-  plantSupplier,
-  plantSupplierMachine,
+  insertAuditReport,
+  insertFleet,
+  insertInvoice,
+  insertMarketplaceProvider,
+  insertStatement,
+  insertSupplier,
+  insertSupplierMachine,
 } from '@millrace/testing';
-import type { CallAnswer } from '../../../apps/api/src/fixture.ts';
-import { chargeOf } from '../../e2e/access.billing.rows.ts';
-import { newDaemon } from '../../e2e/access.enrolments.rows.ts';
-import { loseNode, plantedProvider } from '../../e2e/access.fleet.rows.ts';
-import { machineForRent } from '../../e2e/access.instances.rows.ts';
-import { personRows, somePerson, type SomePerson } from '../../e2e/access.persons.rows.ts';
+import type { CallResponse } from '../../../apps/api/src/fixture.ts';
+import { insertCharge } from '../../e2e/access.billing.rows.ts';
+import { newDaemonInput } from '../../e2e/access.enrolments.rows.ts';
+import { makeNodeUnreachable, insertedProvider } from '../../e2e/access.fleet.rows.ts';
+import { insertListedMachine } from '../../e2e/access.instances.rows.ts';
+import { personRows, createSignedInPerson, type SignedInPerson } from '../../e2e/access.persons.rows.ts';
 import {
-  briefRentalOf,
-  goneRentalOf,
-  lostRentalOf,
-  plantPrivateCloudProvider,
-  readyToRent,
-  runningRentalOf,
+  createRentalWithTtl,
+  createRentalWithoutMachine,
+  createUnreachableRental,
+  insertPrivateCloudProvider,
+  prepareToRent,
+  createRunningRental,
 } from '../../e2e/access.rentals.rows.ts';
-import { earn } from '../../e2e/access.supplier-money.rows.ts';
-import { batchOf, requestOf } from '../../e2e/access.usage.rows.ts';
-import { lostVolumeOf, readySnapshotOf, runningMetalOf, volumeOf } from '../../e2e/access.volumes.rows.ts';
-import { deliveryOf } from '../../e2e/access.webhooks.rows.ts';
-import { call, type Input, type World } from '../../e2e/world.ts';
+import { insertEarnings } from '../../e2e/access.supplier-money.rows.ts';
+import { insertBatchOf, insertUsageRequest } from '../../e2e/access.usage.rows.ts';
+import {
+  createUnreachableVolume,
+  createReadySnapshot,
+  createRunningBareMetal,
+  createActiveVolume,
+} from '../../e2e/access.volumes.rows.ts';
+import { createDelivery } from '../../e2e/access.webhooks.rows.ts';
+import { callOperation, type CallInput, type Harness } from '../../e2e/world.ts';
 import { isNearStall, StallWatch } from '../stalls.ts';
-import { createJudge } from './judge.ts';
+import { createResponseChecker } from './judge.ts';
 import { mutationsOf } from './mutate.ts';
-import { createPools, type Given, type GivenSuppliers, type Pools } from './pools.ts';
+import { createPools, type InitialIds, type InitialSuppliers, type Pools } from './pools.ts';
 import { valuesOf, type JsonSchema } from './sampler.ts';
 
 /** What became of the calls of one operation. */
-export interface Tally {
+export interface CallCounts {
   calls: number;
   /** Calls that sent a body. */
   bodies: number;
@@ -48,7 +53,7 @@ export interface Tally {
 }
 
 export interface FuzzResult {
-  readonly tallies: ReadonlyMap<string, Tally>;
+  readonly tallies: ReadonlyMap<string, CallCounts>;
   readonly failures: readonly string[];
 }
 
@@ -63,59 +68,62 @@ const beforeHandler = new Set([
   'URL_TOO_LONG',
 ]);
 
-const failuresKept = 20;
+const MAX_FAILURES = 20;
 
 /** Each can be reversed once and refunded until it is used up. */
-const chargesMade = 40;
+const CHARGE_COUNT = 40;
 
 /** Each can be removed once. */
-const nodesMade = 40;
+const NODE_COUNT = 40;
 /** How many further calls an operation gets when none of its calls has succeeded. */
-const furtherCalls = 100;
+const EXTRA_CALLS = 100;
 
 /** An operation without a body has less to get wrong: one call of it for so many of one with a body. */
 const bodilessShare = 2;
 
 /** Each is one rental of bare metal, and nobody is there to make room again. */
-const metalMade = 8;
+const BARE_METAL_COUNT = 8;
 
 /**
  * Calls every served operation with bodies sampled from its own schema and with mutations of them, and judges
  * each answer by the published document alone: its status must be declared there, and its body must fit.
  */
 export async function fuzz(
-  world: World,
+  world: Harness,
   options: { readonly bodies: number; readonly seed: number; readonly random: Random },
 ): Promise<FuzzResult> {
   const { random } = options;
   const served = new Set(world.fixture.api.server.served());
   const targets = operationsOf(contract).filter(({ id }) => served.has(id));
-  const judge = createJudge();
+  const judge = createResponseChecker();
   const charges: string[] = [];
-  for (let made = 0; made < chargesMade; made += 1) charges.push(await chargeOf(world, world.acme));
-  const readied = await readiedRentals(world);
-  await readyToRent(world, world.acme);
-  for (let made = 0; made < metalMade; made += 1) await readyToRent(world, world.acme, 'bare-metal');
-  await plantPrivateCloudProvider(world);
-  const requests = [await requestOf(world, world.acme), await requestOf(world, world.other)];
-  const batches = [await batchOf(world, world.acme), await batchOf(world, world.other)];
-  await earn(world, world.acme);
-  const suppliers = await plantedSuppliers(world);
-  const forRent = [await machineForRent(world), await machineForRent(world)];
-  const planted = { ...(await plantedNodes(world)), suppliers, forRent };
+  for (let made = 0; made < CHARGE_COUNT; made += 1) charges.push(await insertCharge(world, world.acme));
+  const readied = await insertSwitchableRentals(world);
+  await prepareToRent(world, world.acme);
+  for (let made = 0; made < BARE_METAL_COUNT; made += 1) await prepareToRent(world, world.acme, 'bare-metal');
+  await insertPrivateCloudProvider(world);
+  const requests = [
+    await insertUsageRequest(world, world.acme),
+    await insertUsageRequest(world, world.other),
+  ];
+  const batches = [await insertBatchOf(world, world.acme), await insertBatchOf(world, world.other)];
+  await insertEarnings(world, world.acme);
+  const suppliers = await insertSuppliers(world);
+  const forRent = [await insertListedMachine(world), await insertListedMachine(world)];
+  const planted = { ...(await insertNodes(world)), suppliers, forRent };
   const storage = {
-    volumeId: String(await volumeOf(world, world.acme)),
-    rentalId: await runningMetalOf(world, world.acme),
+    volumeId: String(await createActiveVolume(world, world.acme)),
+    rentalId: await createRunningBareMetal(world, world.acme),
   };
-  const { params: restorable } = await readySnapshotOf(world, world.acme);
+  const { params: restorable } = await createReadySnapshot(world, world.acme);
   const snapshot = { volumeId: restorable?.storageVolumeId ?? '', snapshotId: restorable?.snapshotId ?? '' };
-  const lost = await plantedLosses(world);
+  const lost = await insertUnreachable(world);
   const { db } = world.fixture;
   const books = {
-    invoices: [await plantInvoice(db, world.acme.organisation.id)],
-    reports: [await plantAuditReport(db, world.acme.organisation.id)],
+    invoices: [await insertInvoice(db, world.acme.organisation.id)],
+    reports: [await insertAuditReport(db, world.acme.organisation.id)],
   };
-  const sent = await deliveryOf(world, world.acme);
+  const sent = await createDelivery(world, world.acme);
   const pools = createPools(world, random, {
     charges,
     readied,
@@ -128,7 +136,7 @@ export async function fuzz(
     lost,
     ...planted,
   });
-  const tallies = new Map<string, Tally>(
+  const tallies = new Map<string, CallCounts>(
     targets.map(({ id }) => [id, { calls: 0, bodies: 0, reached: 0, succeeded: 0 }]),
   );
   const failures: string[] = [];
@@ -140,17 +148,19 @@ export async function fuzz(
   });
 
   using stallWatch = new StallWatch();
-  const callOnce = async (operation: Operation, sample: Sample, tally: Tally): Promise<void> => {
+  const callOnce = async (operation: Operation, sample: Sample, tally: CallCounts): Promise<void> => {
     const input = toInput(operation, sample, pools, random);
-    await watch(world);
-    const answer = await repeatedAfterStalls(stallWatch, () => callAsWhoMay(world, operation, input, random));
+    await refreshClusters(world);
+    const answer = await repeatedAfterStalls(stallWatch, () =>
+      callAsAllowedCaller(world, operation, input, random),
+    );
     pools.note(operation.id, answer);
     tally.calls += 1;
     if (input.body !== undefined) tally.bodies += 1;
     if (answer.status === operation.response.status) tally.succeeded += 1;
     if (!beforeHandler.has(String(answer.json?.reason))) tally.reached += 1;
     const wrong = judge(operation, answer);
-    if (wrong !== null && failures.length < failuresKept) {
+    if (wrong !== null && failures.length < MAX_FAILURES) {
       failures.push(`${operation.id} ${JSON.stringify(input).slice(0, 500)}: ${wrong}`);
     }
   };
@@ -166,7 +176,7 @@ export async function fuzz(
   for (const [index, operation] of targets.entries()) {
     const tally = tallies.get(operation.id);
     if (tally === undefined || tally.succeeded > 0) continue;
-    for (const sample of samplesOf(operation, furtherCalls, options.seed + targets.length + index)) {
+    for (const sample of samplesOf(operation, EXTRA_CALLS, options.seed + targets.length + index)) {
       if (tally.succeeded === 0) await callOnce(operation, sample, tally);
     }
   }
@@ -176,25 +186,25 @@ export async function fuzz(
   return { tallies, failures };
 }
 
-const attemptsMost = 5;
+const MAX_ATTEMPTS = 5;
 const afterStallMs = 1_000;
 
 /** Repeats a call, as clients do, if the api answers 503 because a stall exceeded one of its time limits. */
 async function repeatedAfterStalls(
   watched: StallWatch,
-  callOf: () => Promise<CallAnswer>,
-): Promise<CallAnswer> {
+  callOf: () => Promise<CallResponse>,
+): Promise<CallResponse> {
   for (let attempt = 1; ; attempt += 1) {
     const startedMs = systemClock.monotonicMs();
     const answer = await callOf();
     const when = { startedMs, endedMs: systemClock.monotonicMs() };
-    const mayRepeat = answer.status === 503 && attempt < attemptsMost;
+    const mayRepeat = answer.status === 503 && attempt < MAX_ATTEMPTS;
     if (!mayRepeat || !isNearStall(watched.stalls, when, afterStallMs)) return answer;
   }
 }
 
 /** Does the work of running processes: the api reads changes of its lists, and workers report that clusters answer. */
-async function watch(world: World): Promise<void> {
+async function refreshClusters(world: Harness): Promise<void> {
   while ((await world.fixture.api.listing.step()) === 'busy');
   await world.fixture.db.kysely
     .updateTable('clusters')
@@ -204,26 +214,30 @@ async function watch(world: World): Promise<void> {
 }
 
 /** What is of people alone takes no key. Each call has a person of its own, who may end the session that makes it. */
-async function callAsWhoMay(
-  world: World,
+async function callAsAllowedCaller(
+  world: Harness,
   operation: Operation,
-  input: Input,
+  input: CallInput,
   random: Random,
-): Promise<CallAnswer> {
+): Promise<CallResponse> {
   const key = operation.document === 'admin' ? world.operator.owner.key : world.acme.owner.key;
-  if (operation.auth !== 'person') return call(world, operation, input, key);
-  const person = await somePerson(world);
+  if (operation.auth !== 'person') return callOperation(world, operation, input, key);
+  const person = await createSignedInPerson(world);
   // Half of the calls name things of the person. The others, and those whose thing cannot be made, name what was sampled.
   const own = random.chance(0.5) ? await ownInput(world, operation, person) : undefined;
   // An invitation is accepted with its own secret.
   const body = own?.body ?? input.body;
   const named = own?.params === undefined ? {} : { params: own.params, body };
   const headers = { ...input.headers, ...person.session.bearer() };
-  return call(world, operation, { ...input, ...named, headers }, undefined);
+  return callOperation(world, operation, { ...input, ...named, headers }, undefined);
 }
 
 /** Undefined once the organisation has sent all the invitations that it may send in a day. */
-async function ownInput(world: World, operation: Operation, person: SomePerson): Promise<Input | undefined> {
+async function ownInput(
+  world: Harness,
+  operation: Operation,
+  person: SignedInPerson,
+): Promise<CallInput | undefined> {
   try {
     return await personRows[operation.id as OperationId]?.own(world, person);
   } catch (error) {
@@ -239,65 +253,65 @@ function sampleFor(operation: Operation, samples: readonly Sample[], round: numb
 }
 
 /** Nodes to be drained, quarantined and removed, and one that stays. */
-async function plantedNodes(world: World): Promise<Pick<Given, 'nodes' | 'steady'>> {
-  const { nodeIds } = await plantFleet(world.fixture.db, { nodes: nodesMade });
+async function insertNodes(world: Harness): Promise<Pick<InitialIds, 'nodes' | 'steady'>> {
+  const { nodeIds } = await insertFleet(world.fixture.db, { nodes: NODE_COUNT });
   const [nodeId = '', ...nodes] = nodeIds;
   const { key } = world.operator.owner;
-  const node = await call(world, contract.operations.adminGetNode, { params: { nodeId } }, key);
+  const node = await callOperation(world, contract.operations.adminGetNode, { params: { nodeId } }, key);
   const gpuIds = (node.json.gpus as readonly { readonly id: string }[]).map(({ id }) => id);
   return { nodes, steady: { nodeId, gpuIds } };
 }
 
-const lossesMade = 4;
+const UNREACHABLE_COUNT = 4;
 
-async function plantedLosses(world: World): Promise<Given['lost']> {
-  const { nodeIds } = await plantFleet(world.fixture.db, { nodes: lossesMade });
+async function insertUnreachable(world: Harness): Promise<InitialIds['lost']> {
+  const { nodeIds } = await insertFleet(world.fixture.db, { nodes: UNREACHABLE_COUNT });
   const [rentals, volumes]: [string[], string[]] = [[], []];
   for (const nodeId of nodeIds) {
-    await loseNode(world, nodeId);
-    rentals.push(String(await lostRentalOf(world, world.other)));
-    volumes.push(String(await lostVolumeOf(world, world.other)));
+    await makeNodeUnreachable(world, nodeId);
+    rentals.push(String(await createUnreachableRental(world, world.other)));
+    volumes.push(String(await createUnreachableVolume(world, world.other)));
   }
   return { rentals, volumes, nodes: nodeIds };
 }
 
 /** Each can be withdrawn once. */
-const machinesMade = 10;
+const MACHINE_COUNT = 10;
 
 /** Two suppliers with machines. The caller's was rejected: it applies anew and is approved by what is sampled. */
-async function plantedSuppliers({ fixture: { db }, acme, other }: World): Promise<GivenSuppliers> {
+async function insertSuppliers({ fixture: { db }, acme, other }: Harness): Promise<InitialSuppliers> {
   const planted = async (count: number): Promise<string[]> => {
     const ids: string[] = [];
     for (let nth = 0; nth < count; nth += 1) {
-      ids.push((await plantSupplierMachine(db, { orgId: acme.organisation.id })).nodeId);
+      ids.push((await insertSupplierMachine(db, { orgId: acme.organisation.id })).nodeId);
     }
     return ids;
   };
-  await plantMarketplaceProvider(db, plantedProvider.region);
-  const machines = { steady: await planted(machinesMade), leaving: await planted(machinesMade) };
-  const statements = [await plantStatement(db, acme.organisation.id)];
-  const victim = await plantSupplier(db, { orgId: other.organisation.id });
-  const own = await plantSupplier(db, { orgId: acme.organisation.id, status: 'rejected' });
-  const daemons = [await newDaemon(), await newDaemon(), await newDaemon()];
+  await insertMarketplaceProvider(db, insertedProvider.region);
+  const machines = { steady: await planted(MACHINE_COUNT), leaving: await planted(MACHINE_COUNT) };
+  const statements = [await insertStatement(db, acme.organisation.id)];
+  const victim = await insertSupplier(db, { orgId: other.organisation.id });
+  const own = await insertSupplier(db, { orgId: acme.organisation.id, status: 'rejected' });
+  const daemons = [await newDaemonInput(), await newDaemonInput(), await newDaemonInput()];
   return { ids: { own, victim }, machines, statements, daemons };
 }
 
 /** Each takes one stop or reboot: nobody is there to carry it out. */
-const switchedOnce = 8;
+const SWITCHABLE_RENTAL_COUNT = 8;
 
-async function readiedRentals(world: World): Promise<Given['readied']> {
-  const made = async (count: number, make: typeof runningRentalOf): Promise<string[]> => {
+async function insertSwitchableRentals(world: Harness): Promise<InitialIds['readied']> {
+  const made = async (count: number, make: typeof createRunningRental): Promise<string[]> => {
     const ids: string[] = [];
     for (let nth = 0; nth < count; nth += 1) ids.push(String(await make(world, world.acme)));
     return ids;
   };
   return {
-    startRental: await made(1, runningRentalOf),
-    stopRental: await made(switchedOnce, runningRentalOf),
-    rebootRental: await made(switchedOnce, runningRentalOf),
-    extendRental: await made(1, briefRentalOf),
+    startRental: await made(1, createRunningRental),
+    stopRental: await made(SWITCHABLE_RENTAL_COUNT, createRunningRental),
+    rebootRental: await made(SWITCHABLE_RENTAL_COUNT, createRunningRental),
+    extendRental: await made(1, createRentalWithTtl),
     // Only workers can ask a machine that is there.
-    getRentalConsole: await made(1, goneRentalOf),
+    getRentalConsole: await made(1, createRentalWithoutMachine),
   };
 }
 
@@ -328,7 +342,7 @@ function schemaOf(schema: z.ZodType): JsonSchema {
   return z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonSchema;
 }
 
-function toInput(operation: Operation, sample: Sample, pools: Pools, random: Random): Input {
+function toInput(operation: Operation, sample: Sample, pools: Pools, random: Random): CallInput {
   const named = (values: Readonly<Record<string, unknown>>): Record<string, string> =>
     Object.fromEntries(
       Object.entries(values ?? {}).flatMap(([name, value]) => {

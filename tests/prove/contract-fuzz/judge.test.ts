@@ -1,11 +1,11 @@
 import { contract } from '@millrace/contract';
 import { expect, test } from 'vitest';
-import { createJudge } from './judge.ts';
+import { createResponseChecker } from './judge.ts';
 
 // A fuzz run that finds nothing proves something only if its judge would have found it. Fields that no schema knows
 // are not its business: our own records may grow, and the http kit itself answers 500 to them in tests.
 
-const judge = createJudge();
+const judge = createResponseChecker();
 const { getApiKey, revokeApiKey, deleteSshPublicKey } = contract.operations;
 const answer = (status: number, json: unknown) => ({ status, json, text: JSON.stringify(json) });
 

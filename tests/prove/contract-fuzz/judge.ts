@@ -1,15 +1,15 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { contract, type Operation } from '@millrace/contract';
 import { buildDocument, documentNames, type OpenApiDocument } from '@millrace/contract/openapi';
-import type { CallAnswer } from '../../../apps/api/src/fixture.ts';
+import type { CallResponse } from '../../../apps/api/src/fixture.ts';
 
 /** Says what is wrong with an answer, by the published documents alone; null when nothing is. */
-export type Judge = (
+export type ResponseChecker = (
   operation: Operation,
-  answer: Pick<CallAnswer, 'status' | 'text' | 'json'>,
+  answer: Pick<CallResponse, 'status' | 'text' | 'json'>,
 ) => string | null;
 
-export function createJudge(): Judge {
+export function createResponseChecker(): ResponseChecker {
   const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: false });
   const documents = new Map<string, OpenApiDocument>();
   const validators = new Map<string, ValidateFunction>();
@@ -21,7 +21,7 @@ export function createJudge(): Judge {
   return (operation, answer) => {
     if (answer.status >= 500) return `answered ${answer.status}: ${answer.text.slice(0, 300)}`;
     const document = documents.get(operation.document);
-    const pointer = followed(document, responsePointer(operation, answer.status));
+    const pointer = resolvePointer(document, responsePointer(operation, answer.status));
     const declared = lookUp(document, pointer);
     if (declared === undefined)
       return `answered ${answer.status}, which it does not declare: ${answer.text.slice(0, 300)}`;
@@ -43,7 +43,7 @@ function responsePointer(operation: Operation, status: number): readonly string[
 }
 
 /** Error answers are shared components: where the pointer really leads. */
-function followed(document: unknown, pointer: readonly string[]): readonly string[] {
+function resolvePointer(document: unknown, pointer: readonly string[]): readonly string[] {
   const ref: unknown = lookUp(document, [...pointer, '$ref']);
   return typeof ref === 'string' ? ref.replace('#/', '').split('/') : pointer;
 }

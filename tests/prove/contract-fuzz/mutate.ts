@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 
 /** Values that have broken parsers before: wrong types, edges of number types, control characters, lookalikes. */
-const poisons: readonly unknown[] = [
+const malformedValues: readonly unknown[] = [
   null,
   true,
   0,
@@ -30,19 +30,19 @@ const poisons: readonly unknown[] = [
   { constructor: { prototype: { polluted: true } } },
 ];
 
-const poison = fc.constantFrom(...poisons);
+const malformedValue = fc.constantFrom(...malformedValues);
 
 /** One change somewhere in a value: a field replaced, dropped or added, a number or text pushed over its edge. */
 export function mutationsOf(value: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
   return fc
-    .tuple(value, fc.nat(), fc.constantFrom('replace', 'drop', 'add', 'nudge', 'whole'), poison)
+    .tuple(value, fc.nat(), fc.constantFrom('replace', 'drop', 'add', 'nudge', 'whole'), malformedValue)
     .map(([original, at, how, what]) => mutate(structuredClone(original), at, how, what));
 }
 
-type How = 'replace' | 'drop' | 'add' | 'nudge' | 'whole';
+type MutationKind = 'replace' | 'drop' | 'add' | 'nudge' | 'whole';
 
-function mutate(root: unknown, at: number, how: How, what: unknown): unknown {
-  const places = placesIn(root);
+function mutate(root: unknown, at: number, how: MutationKind, what: unknown): unknown {
+  const places = positionsIn(root);
   const place = places[at % Math.max(1, places.length)];
   if (how === 'whole' || place === undefined) return what;
   const { holder, key } = place;
@@ -60,12 +60,12 @@ function nudge(value: unknown): unknown {
   return value === null ? undefined : null;
 }
 
-interface Place {
+interface ValuePosition {
   readonly holder: object;
   readonly key: string;
 }
 
-function placesIn(value: unknown): Place[] {
+function positionsIn(value: unknown): ValuePosition[] {
   if (typeof value !== 'object' || value === null) return [];
-  return Object.entries(value).flatMap(([key, child]) => [{ holder: value, key }, ...placesIn(child)]);
+  return Object.entries(value).flatMap(([key, child]) => [{ holder: value, key }, ...positionsIn(child)]);
 }

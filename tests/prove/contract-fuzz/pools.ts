@@ -1,12 +1,12 @@
 import type { Random } from '@millrace/kits';
-import type { CallAnswer } from '../../../apps/api/src/fixture.ts';
+import type { CallResponse } from '../../../apps/api/src/fixture.ts';
 import { signStripeEvent, testIds } from '@millrace/testing';
-import { orderFor } from '../../e2e/access.instances.rows.ts';
-import { newCluster, newWindow, plantedProvider } from '../../e2e/access.fleet.rows.ts';
+import { instanceRequestBody } from '../../e2e/access.instances.rows.ts';
+import { newCluster, newWindow, insertedProvider } from '../../e2e/access.fleet.rows.ts';
 import { newPrivateCloud } from '../../e2e/access.rentals.rows.ts';
 import { newVolume } from '../../e2e/access.volumes.rows.ts';
 import { newWebhook } from '../../e2e/access.webhooks.rows.ts';
-import { newSshPublicKey, type World } from '../../e2e/world.ts';
+import { newSshPublicKey, type Harness } from '../../e2e/world.ts';
 
 /** What the run has made so far, so that later calls can name things that really exist. */
 export interface Pools {
@@ -17,16 +17,16 @@ export interface Pools {
   /** A whole call that no sampling could make, such as one that is signed; null where sampling will do. */
   signed(operationId: string): { readonly body: unknown; readonly headers: Record<string, string> } | null;
   /** Learns from an answer. */
-  note(operationId: string, answer: CallAnswer): void;
+  note(operationId: string, answer: CallResponse): void;
 }
 
 /** How many of each kind are remembered: enough for variety, few enough that names repeat and collide. */
-const remembered = 200;
+const MAX_IDS_PER_KIND = 200;
 
-const smallOrder = {
+const smallRequest = {
   gpuCount: 1,
   gpuType: 'h100',
-  region: plantedProvider.region,
+  region: insertedProvider.region,
   networkType: 'ethernet',
   termType: 'on-demand',
   discountPercentage: 0,
@@ -37,29 +37,39 @@ const smallOrder = {
   userData: undefined,
 };
 
-const smallMetalOrder = { ...smallOrder, gpuCount: 8, storageVolume: undefined, cudaVersion: undefined };
+const smallBareMetalRequest = {
+  ...smallRequest,
+  gpuCount: 8,
+  storageVolume: undefined,
+  cudaVersion: undefined,
+};
 
 /** What of a sampled order of an instance would have to be true of things that no sampling finds. */
 const plainInstance = { image: undefined, ssh_key_ids: undefined, max_usd: undefined, user_data: undefined };
 
-const smallWish = {
+const smallQuoteRequest = {
   rentalType: 'virtual-machine',
   gpuCount: 1,
   gpuType: 'h100',
-  region: plantedProvider.region,
+  region: insertedProvider.region,
   termType: 'on-demand',
   discountPercentage: 0,
   storageSizeInGb: undefined,
 };
 
-export type ReadiedFor = 'startRental' | 'stopRental' | 'rebootRental' | 'extendRental' | 'getRentalConsole';
+export type SwitchOperation =
+  | 'startRental'
+  | 'stopRental'
+  | 'rebootRental'
+  | 'extendRental'
+  | 'getRentalConsole';
 
 /** What no operation of the control plane makes: the run begins with some. */
-export interface Given {
+export interface InitialIds {
   /** Transfers that can be refunded. */
   readonly charges: readonly string[];
   readonly nodes: readonly string[];
-  readonly suppliers: GivenSuppliers;
+  readonly suppliers: InitialSuppliers;
   /** Machines that anybody may rent. */
   readonly forRent: readonly string[];
   /** Inference requests: the caller's own first. */
@@ -69,7 +79,7 @@ export interface Given {
   /** A node that is never removed, and its GPUs. */
   readonly steady: { readonly nodeId: string; readonly gpuIds: readonly string[] };
   /** Rentals by what is asked of them and needs more than being accepted, which is all that happens to others here. */
-  readonly readied: Readonly<Record<ReadiedFor, readonly string[]>>;
+  readonly readied: Readonly<Record<SwitchOperation, readonly string[]>>;
   /** A volume that is active and stays, and bare metal near it that runs: no worker is there to make others so. */
   readonly storage: { readonly volumeId: string; readonly rentalId: number };
   /** What does not answer any more. Each can be written off once. */
@@ -87,7 +97,7 @@ export interface Given {
 }
 
 /** Machines join by no operation that could be sampled, and an operator's word ends what others ask for. */
-export interface GivenSuppliers {
+export interface InitialSuppliers {
   /** The caller's, which is approved sooner or later, and one that may be suspended. */
   readonly ids: { readonly own: string; readonly victim: string };
   /** What hosts say of themselves when they ask to join. */
@@ -99,7 +109,7 @@ export interface GivenSuppliers {
 
 const reportedMs = 10 * 86_400_000;
 
-export function createPools(world: World, random: Random, given: Given): Pools {
+export function createPools(world: Harness, random: Random, given: InitialIds): Pools {
   const { charges, nodes, requests, steady, readied, suppliers, forRent, storage, sent, lost, snapshot } =
     given;
   const { invoices, reports } = given.books;
@@ -143,7 +153,7 @@ export function createPools(world: World, random: Random, given: Given): Pools {
   const remember = (items: string[], value: unknown): void => {
     if (typeof value !== 'string') return;
     items.push(value);
-    if (items.length > remembered) items.shift();
+    if (items.length > MAX_IDS_PER_KIND) items.shift();
   };
 
   const isAnythingRented = (): boolean => rentals.length > 0 && ending.length > 0 && metal.length > 0;
@@ -177,7 +187,7 @@ export function createPools(world: World, random: Random, given: Given): Pools {
       case 'entitlementId':
         return someOf(entitlements);
       case 'providerId':
-        return plantedProvider.id;
+        return insertedProvider.id;
       case 'clusterId':
         return someOf(clusters);
       case 'nodeId':
@@ -216,7 +226,7 @@ export function createPools(world: World, random: Random, given: Given): Pools {
         if (operationId === 'getMarketplaceInstance') return someOf(instances);
         return operationId === 'adminUpdateModel' ? someOf(models) : undefined;
       case 'region':
-        return operationId === 'quoteStorageVolume' ? plantedProvider.region : undefined;
+        return operationId === 'quoteStorageVolume' ? insertedProvider.region : undefined;
       case 'sizeInGb':
         return operationId === 'quoteStorageVolume' ? '256' : undefined;
       case 'deploymentId':
@@ -240,7 +250,9 @@ export function createPools(world: World, random: Random, given: Given): Pools {
       case 'rentalId':
         if (operationId === 'adminTerminateRental') return someOf(ending);
         if (operationId === 'adminWriteOffRental') return someOf(lost.rentals);
-        return someOf(Object.hasOwn(readied, operationId) ? readied[operationId as ReadiedFor] : rentals);
+        return someOf(
+          Object.hasOwn(readied, operationId) ? readied[operationId as SwitchOperation] : rentals,
+        );
       default:
         return undefined;
     }
@@ -302,7 +314,7 @@ export function createPools(world: World, random: Random, given: Given): Pools {
       }
       if (operationId === 'adminCreateCluster') return { ...body, ...newCluster(), credentialRef: null };
       if (operationId === 'supplierCreateJoinToken' && random.chance(0.8))
-        return { ...body, clusterName: 'c1', region: plantedProvider.region };
+        return { ...body, clusterName: 'c1', region: insertedProvider.region };
       if (operationId === 'supplierRequestPayout' && random.chance(0.8))
         return { ...body, amountNanoUsd: String(random.int(1, 1000)) };
       if (operationId === 'supplierStartEnrolment' && random.chance(0.8))
@@ -321,9 +333,9 @@ export function createPools(world: World, random: Random, given: Given): Pools {
       if (operationId === 'adminDrainNode') return { ...body, deadlineAt: undefined };
       // What is sampled asks for everything at once, and there is one kind of host with one price.
       if (operationId === 'createVirtualMachineRental' && (!isAnythingRented() || random.chance(0.5)))
-        return { ...body, ...smallOrder };
+        return { ...body, ...smallRequest };
       if (operationId === 'createBareMetalRental' && (!isAnythingRented() || random.chance(0.5)))
-        return { ...body, ...smallMetalOrder };
+        return { ...body, ...smallBareMetalRequest };
       if (operationId === 'terminateBareMetalRental' && random.chance(0.8))
         return { ...body, rentalId: Number(someOf(metal) ?? 1) };
       if (operationId === 'createStorageVolume' && random.chance(0.6))
@@ -342,10 +354,10 @@ export function createPools(world: World, random: Random, given: Given): Pools {
       if (operationId === 'terminateVirtualMachineRental' && random.chance(0.8))
         return { ...body, rentalId: Number(someOf(ending) ?? 1) };
       if (operationId === 'createMarketplaceInstance' && random.chance(0.5))
-        return { ...body, ...plainInstance, ...orderFor(someOf(forRent) ?? '') };
+        return { ...body, ...plainInstance, ...instanceRequestBody(someOf(forRent) ?? '') };
       if (operationId === 'terminateMarketplaceInstance' && random.chance(0.8))
         return { ...body, id: someOf(instances) ?? 'no-such-instance' };
-      if (operationId === 'quoteRental' && random.chance(0.5)) return { ...body, ...smallWish };
+      if (operationId === 'quoteRental' && random.chance(0.5)) return { ...body, ...smallQuoteRequest };
       // Names of models and organisations that exist, which no sample hits.
       if (operationId === 'adminCreateModel' && random.chance(0.8))
         return { ...body, fallbacks: models.slice(0, 1), visibleTo: null, aliases: [], modality: 'chat' };

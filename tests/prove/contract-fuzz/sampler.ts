@@ -28,8 +28,8 @@ export interface JsonSchema {
   readonly multipleOf?: number;
 }
 
-const smallCollection = 4;
-const longestString = 64;
+const MAX_COLLECTION_SIZE = 4;
+const MAX_STRING_LENGTH = 64;
 
 /**
  * Values that satisfy a schema. Cross-field rules that JSON Schema cannot say are not known here, so a
@@ -82,7 +82,7 @@ function allOf(parts: readonly JsonSchema[], root: JsonSchema): fc.Arbitrary<unk
 
 function strings(schema: JsonSchema): fc.Arbitrary<string> {
   const minLength = schema.minLength ?? 0;
-  const maxLength = Math.max(minLength, Math.min(schema.maxLength ?? longestString, longestString));
+  const maxLength = Math.max(minLength, Math.min(schema.maxLength ?? MAX_STRING_LENGTH, MAX_STRING_LENGTH));
   if (schema.format === 'date-time') {
     // Around the present: years far from it are legal text but rarely legal expiry dates.
     return fc
@@ -138,7 +138,10 @@ function numbers(schema: JsonSchema): fc.Arbitrary<number> {
 
 function arrays(schema: JsonSchema, root: JsonSchema): fc.Arbitrary<unknown[]> {
   const minLength = schema.minItems ?? 0;
-  const maxLength = Math.max(minLength, Math.min(schema.maxItems ?? smallCollection, smallCollection));
+  const maxLength = Math.max(
+    minLength,
+    Math.min(schema.maxItems ?? MAX_COLLECTION_SIZE, MAX_COLLECTION_SIZE),
+  );
   return fc.array(valuesOf(schema.items ?? {}, root), { minLength, maxLength });
 }
 
@@ -152,6 +155,6 @@ function objects(schema: JsonSchema, root: JsonSchema): fc.Arbitrary<unknown> {
     schema.propertyNames === undefined
       ? fc.stringMatching(/^[a-z]{1,8}$/u)
       : (valuesOf(schema.propertyNames, root) as fc.Arbitrary<string>);
-  const extra = fc.dictionary(keys, valuesOf(additionalProperties, root), { maxKeys: smallCollection });
+  const extra = fc.dictionary(keys, valuesOf(additionalProperties, root), { maxKeys: MAX_COLLECTION_SIZE });
   return fc.tuple(extra, known).map(([more, value]) => ({ ...more, ...(value as object) }));
 }

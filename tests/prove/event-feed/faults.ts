@@ -57,7 +57,7 @@ export async function runFaults(options: FaultOptions): Promise<FaultCounts> {
       // Every kind once in a random order, then again: no run is spared one of them.
       if (due.length === 0) due = options.random.shuffle(faults);
       const fault = due.pop();
-      if (fault !== undefined) await befall(fault, { options, workers, counts, start });
+      if (fault !== undefined) await injectFault(fault, { options, workers, counts, start });
       if (total() % 10 === 0) options.note(`${total()} faults so far`);
     }
   } finally {
@@ -70,14 +70,14 @@ export async function runFaults(options: FaultOptions): Promise<FaultCounts> {
 const faults = ['kill', 'freeze', 'stop', 'cut NATS'] as const;
 type Fault = (typeof faults)[number];
 
-interface Scene {
+interface FaultScene {
   readonly options: FaultOptions;
   readonly workers: WorkerProcess[];
   readonly counts: FaultCounts;
   readonly start: () => Promise<WorkerProcess>;
 }
 
-async function befall(fault: Fault, { options, workers, counts, start }: Scene): Promise<void> {
+async function injectFault(fault: Fault, { options, workers, counts, start }: FaultScene): Promise<void> {
   const { random, leaseMs, proxy } = options;
   const victim = random.int(0, workers.length - 1);
   const worker = workers[victim];

@@ -2,18 +2,18 @@ import { createFeed, eventChannels, type Feed } from '@millrace/core/events';
 import { systemClock } from '@millrace/platform/clock';
 import type { OrgId } from '@millrace/platform/ids';
 import type { NatsClient } from '@millrace/platform/nats';
-import { testLog, type Random, type SeenEvent, type TestDatabase, type TestNames } from '@millrace/testing';
+import { testLog, type Random, type ReadEvent, type TestDatabase, type TestNames } from '@millrace/testing';
 
-export interface View {
+export interface ReaderView {
   readonly reader: string;
   readonly orgId: OrgId;
-  readonly seen: readonly SeenEvent[];
+  readonly seen: readonly ReadEvent[];
 }
 
 /** Whether a reader of this organisation has seen all there is. */
 type Done = (seen: number) => boolean;
 
-const STREAM_PATIENCE_MS = 2_000;
+const STREAM_TIMEOUT_MS = 2_000;
 
 export function openFeed(database: TestDatabase, nats: NatsClient, names: TestNames): Feed {
   const channels = eventChannels(names.natsPrefix);
@@ -21,8 +21,8 @@ export function openFeed(database: TestDatabase, nats: NatsClient, names: TestNa
 }
 
 /** Asks for page after page at `after=SEQ`, each of a random size. */
-export async function readByPages(feed: Feed, orgId: OrgId, random: Random, done: Done): Promise<View> {
-  const seen: SeenEvent[] = [];
+export async function readByPages(feed: Feed, orgId: OrgId, random: Random, done: Done): Promise<ReaderView> {
+  const seen: ReadEvent[] = [];
   while (!done(seen.length)) {
     const after = seen.at(-1)?.seq ?? 0;
     const page = await feed.page(orgId, { after, limit: random.int(1, 100), mode: 'live' });
@@ -33,12 +33,17 @@ export async function readByPages(feed: Feed, orgId: OrgId, random: Random, done
 }
 
 /** Follows the stream, leaves at random points and comes back with the last number it saw. */
-export async function readByStream(feed: Feed, orgId: OrgId, random: Random, done: Done): Promise<View> {
-  const seen: SeenEvent[] = [];
+export async function readByStream(
+  feed: Feed,
+  orgId: OrgId,
+  random: Random,
+  done: Done,
+): Promise<ReaderView> {
+  const seen: ReadEvent[] = [];
   while (!done(seen.length)) {
     const leaving = new AbortController();
     const leaveAt = seen.length + random.int(1, 400);
-    const impatience = systemClock.sleep(STREAM_PATIENCE_MS, leaving.signal).then(
+    const impatience = systemClock.sleep(STREAM_TIMEOUT_MS, leaving.signal).then(
       () => leaving.abort(),
       () => undefined,
     );

@@ -1,17 +1,23 @@
 import { findingsOf, runAudit } from '@millrace/core/auditor';
 import { systemClock } from '@millrace/platform/clock';
 import { fromUuid, toUuid } from '@millrace/platform/ids';
-import { stretchedMs } from '@millrace/testing';
+import { scaledLimitMs } from '@millrace/testing';
 import type { InferenceStack } from '../../stack/inference-stack.ts';
 import { CHAT_PRICES, type InferenceTenant } from '../../stack/inference-tenant.ts';
-import type { Told } from './load.ts';
+import type { RequestResult } from './load.ts';
 import { isNearStall, stalledMs } from '../stalls.ts';
-import { whileProgress } from '../progress.ts';
-import { blows, isExcused, isOfTheBroker, type Circumstances, type Strike } from './strikes.ts';
+import { waitWhileProgress } from '../progress.ts';
+import {
+  faults,
+  isExplainedByFault,
+  affectsBroker,
+  type RunConditions,
+  type InjectedFault,
+} from './strikes.ts';
 
 /** Compares what clients were told with what stands in the books. */
 
-export interface Judgement {
+export interface RequestCheckReport {
   readonly failures: readonly string[];
   readonly figures: Readonly<Record<string, number>>;
 }
@@ -26,7 +32,7 @@ interface RequestRow {
 }
 
 /** A gateway that is killed so soon after an answer's end may not have stored its usage yet: that is then free. */
-const UNSTORED_MS = 1_500;
+const UNSTORED_USAGE_MS = 1_500;
 
 /**
  * Gateways give Valkey and the ledger half a second. Where a slow machine takes longer, a request is refused with 503 though
@@ -34,7 +40,7 @@ const UNSTORED_MS = 1_500;
  * speed has no such refusals, and one of half that speed or less has one in a hundred at most: a death that must not be
  * noticed, such as that of PostgreSQL, refuses more than that if it is noticed.
  */
-const MOST_STALLED_SHARE = 0.01;
+const MAX_STALLED_SHARE = 0.01;
 /** How long after a stall requests may still be refused, because they waited for Valkey or the ledger during it. */
 const AFTER_STALL_MS = 2_000;
 
@@ -42,46 +48,50 @@ const counts = `
   select (select count(*)::int from inference_requests) as written,
          (select count(*)::int from inference_checkpoints) as waiting`;
 
-const AT_REST_MS = 2_000;
+const QUIESCENT_MS = 2_000;
 
 /**
  * Waits until nothing is left to settle and the books have not changed for a while. Returns how long that took; null if something
  * is left and the books have not changed for `stuckAfterMs`.
  */
-export async function waitForRest(stack: InferenceStack, stuckAfterMs: number): Promise<number | null> {
+export async function waitForUsageQuiescence(
+  stack: InferenceStack,
+  stuckAfterMs: number,
+): Promise<number | null> {
   let before = '';
   let sameSinceMs = systemClock.monotonicMs();
-  return whileProgress({ stuckAfterMs }, async () => {
+  return waitWhileProgress({ stuckAfterMs }, async () => {
     const [now] = await stack.rows<{ written: number; waiting: number }>(counts);
     const seen = JSON.stringify(now);
     if (seen !== before) [before, sameSinceMs] = [seen, systemClock.monotonicMs()];
-    const isAtRest = now?.waiting === 0 && systemClock.monotonicMs() - sameSinceMs > AT_REST_MS;
+    const isAtRest = now?.waiting === 0 && systemClock.monotonicMs() - sameSinceMs > QUIESCENT_MS;
     return isAtRest ? null : seen;
   });
 }
 
-export async function judge(
+export async function checkRequests(
   stack: InferenceStack,
   tenants: readonly { readonly tenant: InferenceTenant; readonly givenNanoUsd: bigint }[],
-  told: readonly Told[],
-  happened: Pick<Circumstances, 'strikes' | 'stalls'>,
-): Promise<Judgement> {
+  told: readonly RequestResult[],
+  happened: Pick<RunConditions, 'strikes' | 'stalls'>,
+): Promise<RequestCheckReport> {
   const rows = await stack.rows<RequestRow>(
     'select id, org_id, cost_nano_usd as cost, outcome, source, late_nano_usd as late from inference_requests',
   );
   const byId = new Map(rows.map((row) => [fromUuid('req', row.id) as string, row]));
-  const circumstances = { ...happened, slowness: stretchedMs(1) };
+  const circumstances = { ...happened, slowness: scaledLimitMs(1) };
   const judged = told.map((one) =>
-    judgeOne(one, one.id === null ? undefined : byId.get(one.id), circumstances),
+    checkRequest(one, one.id === null ? undefined : byId.get(one.id), circumstances),
   );
   const failures = [
-    ...summed(judged.flatMap(({ failure }) => (failure === null ? [] : [failure]))),
-    ...summed(judgeStalled(judged, circumstances.slowness)),
-    ...judgeStrangers(told, byId),
-    ...(await judgeBalances(tenants, rows)),
-    ...(await judgeBooks(stack)),
+    ...groupFailures(judged.flatMap(({ failure }) => (failure === null ? [] : [failure]))),
+    ...groupFailures(checkStalled(judged, circumstances.slowness)),
+    ...checkUnknownRequests(told, byId),
+    ...(await checkBalances(tenants, rows)),
+    ...(await checkLedger(stack)),
   ];
-  const count = (outcome: Told['outcome']): number => told.filter((one) => one.outcome === outcome).length;
+  const count = (outcome: RequestResult['outcome']): number =>
+    told.filter((one) => one.outcome === outcome).length;
   return {
     failures,
     figures: {
@@ -105,7 +115,7 @@ export async function judge(
   };
 }
 
-interface Judged {
+interface RequestCheck {
   readonly failure: string | null;
   /** A refusal that cost nothing, said when to come again and has no strike near: a failure where there are too many. */
   readonly stalled: string | null;
@@ -116,7 +126,7 @@ interface Judged {
 }
 
 /** Alike but for their ids: one sentence and how many more. */
-function summed(failures: readonly string[]): string[] {
+function groupFailures(failures: readonly string[]): string[] {
   const alike = Object.entries(
     Object.groupBy(failures, (text) => text.replaceAll(/\b[a-z]+_[0-9A-Z]{26}\b/g, '…')),
   );
@@ -125,17 +135,27 @@ function summed(failures: readonly string[]): string[] {
   );
 }
 
-const fine: Judged = { failure: null, stalled: null, isNearStall: false, isExact: false, isFree: false };
+const fine: RequestCheck = {
+  failure: null,
+  stalled: null,
+  isNearStall: false,
+  isExact: false,
+  isFree: false,
+};
 
 /** None of them on a machine of the promised speed; on a slower one all of them unless they are too many. */
-function judgeStalled(judged: readonly Judged[], slowness: number): readonly string[] {
+function checkStalled(judged: readonly RequestCheck[], slowness: number): readonly string[] {
   const stalled = judged.flatMap((one) => (one.stalled === null ? [] : [one.stalled]));
-  return stalled.length <= judged.length * MOST_STALLED_SHARE * Math.min(1, slowness - 1) ? [] : stalled;
+  return stalled.length <= judged.length * MAX_STALLED_SHARE * Math.min(1, slowness - 1) ? [] : stalled;
 }
 
-function judgeOne(one: Told, row: RequestRow | undefined, circumstances: Circumstances): Judged {
+function checkRequest(
+  one: RequestResult,
+  row: RequestRow | undefined,
+  circumstances: RunConditions,
+): RequestCheck {
   const said = (what: string): string => `${one.id ?? 'a request'} (${one.outcome}): ${what}`;
-  const bad = (what: string): Judged => ({ ...fine, failure: said(what) });
+  const bad = (what: string): RequestCheck => ({ ...fine, failure: said(what) });
   const cost = row === undefined ? 0 : Number(row.cost);
   if (one.outcome === 'whole') {
     if (one.costNanoUsd === null) return bad('was not told its cost');
@@ -146,9 +166,9 @@ function judgeOne(one: Told, row: RequestRow | undefined, circumstances: Circums
       : bad(`was told ${one.costNanoUsd}; in the books: ${cost}, ${row?.outcome ?? 'not there'}`);
   }
   if (one.outcome === 'refused' && cost > 0) return bad(`is charged ${cost}`);
-  if (cost > mostOf(one))
-    return bad(`is charged ${cost}, and no more than ${mostOf(one)} can have been made`);
-  if (one.outcome === 'left' || isExcused(one, circumstances)) return fine;
+  if (cost > maxTokensOf(one))
+    return bad(`is charged ${cost}, and no more than ${maxTokensOf(one)} can have been made`);
+  if (one.outcome === 'left' || isExplainedByFault(one, circumstances)) return fine;
   const unexplained = `nothing explains it: ${one.status} ${one.why}`;
   if (one.outcome === 'refused' && one.status === 503 && one.isToComeAgain) {
     return isNearStall(circumstances.stalls, one, AFTER_STALL_MS)
@@ -159,8 +179,8 @@ function judgeOne(one: Told, row: RequestRow | undefined, circumstances: Circums
 }
 
 /** Its gateway died before the stream had acknowledged it, or was given up before it could report it. */
-function isUnstored({ startedMs, endedMs }: Told, circumstances: Circumstances): boolean {
-  const unstoredMs = UNSTORED_MS * circumstances.slowness;
+function isUnstored({ startedMs, endedMs }: RequestResult, circumstances: RunConditions): boolean {
+  const unstoredMs = UNSTORED_USAGE_MS * circumstances.slowness;
   return circumstances.strikes.some((strike) => {
     const { target, struckMs, backMs } = strike;
     /** How long the gateway had to store the request. It stores nothing during a stall. */
@@ -173,17 +193,17 @@ function isUnstored({ startedMs, endedMs }: Told, circumstances: Circumstances):
 }
 
 /** Until when a gateway could store what it had to report: a stream without a leader takes nothing. */
-function storedUntil(gateway: Strike, { strikes, slowness }: Circumstances): number {
+function storedUntil(gateway: InjectedFault, { strikes, slowness }: RunConditions): number {
   const leaderless = strikes.filter(
     ({ target, struckMs, backMs }) =>
-      isOfTheBroker(target) &&
+      affectsBroker(target) &&
       struckMs <= gateway.struckMs &&
-      gateway.struckMs <= backMs + blows[target].afterMs * slowness,
+      gateway.struckMs <= backMs + faults[target].afterMs * slowness,
   );
   return Math.min(gateway.struckMs, ...leaderless.map(({ struckMs }) => struckMs));
 }
 
-function mostOf({ question }: Told): number {
+function maxTokensOf({ question }: RequestResult): number {
   const { prompt_token, completion_token } = CHAT_PRICES;
   return (
     Buffer.byteLength(question.content) * prompt_token +
@@ -193,7 +213,10 @@ function mostOf({ question }: Told): number {
 }
 
 /** Rows of requests whose id nobody heard: as many as there are clients who heard none, at most. */
-function judgeStrangers(told: readonly Told[], byId: ReadonlyMap<string, RequestRow>): string[] {
+function checkUnknownRequests(
+  told: readonly RequestResult[],
+  byId: ReadonlyMap<string, RequestRow>,
+): string[] {
   const heard = new Set(told.flatMap(({ id }) => (id === null ? [] : [id])));
   const strangers = [...byId.keys()].filter((id) => !heard.has(id)).length;
   const deaf = told.filter(({ id }) => id === null).length;
@@ -203,7 +226,7 @@ function judgeStrangers(told: readonly Told[], byId: ReadonlyMap<string, Request
 }
 
 /** Every balance lost exactly what its requests cost. */
-async function judgeBalances(
+async function checkBalances(
   tenants: readonly { readonly tenant: InferenceTenant; readonly givenNanoUsd: bigint }[],
   rows: readonly RequestRow[],
 ): Promise<string[]> {
@@ -222,7 +245,7 @@ async function judgeBalances(
   return failures;
 }
 
-async function judgeBooks(stack: InferenceStack): Promise<string[]> {
+async function checkLedger(stack: InferenceStack): Promise<string[]> {
   const report = await runAudit(stack.database.db, { kind: 'full', whenBusy: 'unrecorded' });
   const findings =
     report === null

@@ -5,7 +5,7 @@ import type { InferenceTenant } from '../../stack/inference-tenant.ts';
 
 /** Clients who ask and ask, and remember what they were told. */
 
-export interface Told {
+export interface RequestResult {
   readonly tenant: InferenceTenant;
   readonly question: Question;
   readonly streamed: boolean;
@@ -46,15 +46,15 @@ export interface LoadOptions {
 }
 
 export interface Load {
-  readonly told: readonly Told[];
+  readonly told: readonly RequestResult[];
   /** Ends each lane after what it is at. */
   stop(): Promise<void>;
 }
 
-const POLITE_MS = 100;
+const REQUEST_PAUSE_MS = 100;
 
 export function startLoad(options: LoadOptions): Load {
-  const told: Told[] = [];
+  const told: RequestResult[] = [];
   let isOver = false;
   const lane = async (nth: number): Promise<void> => {
     const random = options.random.fork(nth);
@@ -62,7 +62,7 @@ export function startLoad(options: LoadOptions): Load {
     const isLong = nth < 2;
     while (!isOver) {
       const question = isLong ? options.long : random.pick(options.short);
-      const one: Told = {
+      const one: RequestResult = {
         tenant: random.pick(options.tenants),
         question,
         streamed: isLong || random.int(0, 1) === 0,
@@ -80,7 +80,7 @@ export function startLoad(options: LoadOptions): Load {
       const leaveAfter = one.streamed && random.int(0, 7) === 0 ? random.int(1, 12) : null;
       await ask(options.gatewayUrl, one, leaveAfter);
       one.endedMs = systemClock.monotonicMs();
-      await systemClock.sleep(one.outcome === 'whole' ? random.int(0, 20) : POLITE_MS);
+      await systemClock.sleep(one.outcome === 'whole' ? random.int(0, 20) : REQUEST_PAUSE_MS);
     }
   };
   const lanes = Array.from({ length: options.lanes }, (_, nth) => lane(nth));
@@ -93,7 +93,7 @@ export function startLoad(options: LoadOptions): Load {
   };
 }
 
-async function ask(url: string, one: Told, leaveAfter: number | null): Promise<void> {
+async function ask(url: string, one: RequestResult, leaveAfter: number | null): Promise<void> {
   const { model, content, maxTokens } = one.question;
   const leaving = new AbortController();
   try {
@@ -127,7 +127,7 @@ interface Usage {
   readonly usage?: { readonly cost_nano_usd?: number } | null;
 }
 
-function readWhole(text: string, one: Told): void {
+function readWhole(text: string, one: RequestResult): void {
   one.hasBegun = true;
   one.costNanoUsd = (JSON.parse(text) as Usage).usage?.cost_nano_usd ?? null;
   one.outcome = 'whole';
@@ -135,7 +135,7 @@ function readWhole(text: string, one: Told): void {
 
 async function readStream(
   response: Response,
-  one: Told,
+  one: RequestResult,
   leaveAfter: number | null,
   leaving: AbortController,
 ): Promise<void> {
@@ -158,7 +158,7 @@ async function readStream(
   }
 }
 
-function readEvent(data: string, one: Told): void {
+function readEvent(data: string, one: RequestResult): void {
   if (data === '[DONE]') {
     one.outcome = 'whole';
     return;

@@ -4,11 +4,11 @@ import { systemClock } from '@millrace/platform/clock';
 import { limitStream } from '@millrace/testing';
 import type { InferenceStack } from '../../stack/inference-stack.ts';
 import { stalledMs, type Stall } from '../stalls.ts';
-import type { Told } from './load.ts';
+import type { RequestResult } from './load.ts';
 
 /** What is done to the stack, and what of it clients may notice. */
 
-export type Target =
+export type FaultTarget =
   | 'gateway'
   | 'nats'
   | 'valkey'
@@ -20,7 +20,7 @@ export type Target =
   | 'frozen';
 
 /** As a figure names it. */
-export const titles: Readonly<Record<Target, string>> = {
+export const faultTitles: Readonly<Record<FaultTarget, string>> = {
   gateway: 'kill -9 of a gateway',
   nats: 'kill -9 of a NATS node',
   valkey: 'kill -9 of Valkey',
@@ -32,29 +32,30 @@ export const titles: Readonly<Record<Target, string>> = {
   frozen: 'a gateway frozen until it was given up, and thawed',
 };
 
-export interface Strike {
-  readonly target: Target;
+export interface InjectedFault {
+  readonly target: FaultTarget;
   readonly struckMs: number;
   /** When it was back; what it does to clients may last a little longer. */
   readonly backMs: number;
 }
 
-interface Blow {
+interface Fault {
   /** Kills, and answers how to bring back. */
   readonly strike: (stack: InferenceStack, random: Random) => Promise<() => Promise<void>>;
   readonly downMs: number;
   /** How long after it is back clients may still notice, on a machine of the promised speed. */
   readonly afterMs: number;
   /** Null: nothing may be noticed. Otherwise what of a request that did not go well is its doing. */
-  readonly excuses: ((told: Told) => boolean) | null;
+  readonly excuses: ((told: RequestResult) => boolean) | null;
 }
 
 /** Longer than it takes to give a gateway up, with the times of the proof that freezes one. */
 const FROZEN_MS = 110_000;
 
-const isUnavailable = ({ outcome, status }: Told): boolean => outcome === 'refused' && status === 503;
+const isUnavailable = ({ outcome, status }: RequestResult): boolean =>
+  outcome === 'refused' && status === 503;
 
-export const blows: Readonly<Record<Target, Blow>> = {
+export const faults: Readonly<Record<FaultTarget, Fault>> = {
   // Only those who were with it: the others are none the wiser.
   gateway: {
     strike: async ({ gateways }, random) => {
@@ -135,11 +136,11 @@ export const blows: Readonly<Record<Target, Blow>> = {
 };
 
 /** While it lasts, usage waits in the memory of the gateways. */
-export const isOfTheBroker = (target: Target): boolean =>
+export const affectsBroker = (target: FaultTarget): boolean =>
   target === 'nats' || target === 'quorum' || target === 'full';
 
 /** A full stream refuses usage, which gateways keep and offer again: nobody notices until they keep too much. */
-function fillStream(): Blow {
+function fillStream(): Fault {
   return {
     strike: async ({ endpoints, natsPrefix }) => {
       const { stream } = usageSubjects(natsPrefix, 1);
@@ -152,7 +153,7 @@ function fillStream(): Blow {
   };
 }
 
-function node(name: (random: Random) => string): Pick<Blow, 'strike'> {
+function node(name: (random: Random) => string): Pick<Fault, 'strike'> {
   return {
     strike: async (stack, random) => {
       const victim = name(random);
@@ -162,8 +163,12 @@ function node(name: (random: Random) => string): Pick<Blow, 'strike'> {
   };
 }
 
-export async function deal(stack: InferenceStack, target: Target, random: Random): Promise<Strike> {
-  const { strike, downMs } = blows[target];
+export async function injectFault(
+  stack: InferenceStack,
+  target: FaultTarget,
+  random: Random,
+): Promise<InjectedFault> {
+  const { strike, downMs } = faults[target];
   const struckMs = systemClock.monotonicMs();
   const bringBack = await strike(stack, random);
   await systemClock.sleep(downMs);
@@ -172,17 +177,20 @@ export async function deal(stack: InferenceStack, target: Target, random: Random
 }
 
 /** What happened during the requests. */
-export interface Circumstances {
-  readonly strikes: readonly Strike[];
+export interface RunConditions {
+  readonly strikes: readonly InjectedFault[];
   /** How many times slower than promised the machine is. */
   readonly slowness: number;
   readonly stalls: readonly Stall[];
 }
 
 /** Whether a strike explains the failure of this request. Stalls do not count towards the time since a strike. */
-export function isExcused(told: Told, { strikes, slowness, stalls }: Circumstances): boolean {
+export function isExplainedByFault(
+  told: RequestResult,
+  { strikes, slowness, stalls }: RunConditions,
+): boolean {
   return strikes.some(({ target, struckMs, backMs }) => {
-    const { excuses, afterMs } = blows[target];
+    const { excuses, afterMs } = faults[target];
     const sinceMs = told.startedMs - backMs - stalledMs(stalls, backMs, told.startedMs);
     const overlaps = told.endedMs >= struckMs && sinceMs <= afterMs * slowness;
     return excuses !== null && overlaps && excuses(told);

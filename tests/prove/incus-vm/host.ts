@@ -3,20 +3,20 @@ import { once } from 'node:events';
 import { chmodSync, copyFileSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { CannotProve } from '@millrace/kits';
+import { UnsupportedHostError } from '@millrace/kits';
 import { eventually } from '@millrace/testing';
 import type { VmImage } from './image.ts';
 
 const run = promisify(execFile);
 const daemon = '/usr/libexec/incus/incusd';
 
-const cableName = 'mrvm0';
+const vethName = 'mrvm0';
 /** Set aside for examples and routed nowhere; laboratories and sandboxes use them all the same. */
 const exampleNetworks = ['198.51.100', '203.0.113'];
 const network = { name: 'tenants', subnet: '10.155.0.1/24' };
 /** What the daemon calls its folder: the sockets of a VM have long names, and a socket's path ends at 108 bytes. */
 const shortDir = '/mnt';
-const isoMaker = '/usr/bin/mkisofs';
+const isoProgram = '/usr/bin/mkisofs';
 
 export const hostName = 'emulated';
 export const imageAlias = 'debian';
@@ -40,7 +40,7 @@ export interface EmulatedHost {
  * The inside of the host. Its /usr has the packages in it that this machine has not, its /dev what Incus looks for before
  * it believes that a host can run VMs: an empty file does, since nothing is ever asked of it.
  */
-const furnishing = `set -e
+const hostSetupScript = `set -e
 folder=$1 unpacked=$2 address=$3
 echo ${hostName} >/proc/sys/kernel/hostname
 ip link set lo up
@@ -79,7 +79,7 @@ export async function openEmulatedHost(
   // Incus asks for a module of the kernel that it then only needs for an agent, which these machines have not.
   writeFileSync(at('bin/modprobe'), '#!/bin/sh\nexit 0\n', { mode: 0o755 });
 
-  const keeper = launchKeeper(at('keeper.log'));
+  const keeper = launchNamespaceHolder(at('keeper.log'));
   const close = async (): Promise<void> => {
     await endAll(keeper);
     rmSync(folder, { recursive: true, force: true });
@@ -100,7 +100,7 @@ export async function openEmulatedHost(
       return (await running).stdout;
     };
     await connect(pid, here);
-    await enter('sh', '-c', furnishing, 'sh', folder, unpacked, there);
+    await enter('sh', '-c', hostSetupScript, 'sh', folder, unpacked, there);
     const shim = path.join(import.meta.dirname, 'without-vsock.py');
     const words = ['/usr/bin/python3', shim, daemon, '--group', 'root', '--logfile', at('incusd.log')];
     launch('nsenter', [...inside, ...words], at('daemon.log'), env);
@@ -108,11 +108,11 @@ export async function openEmulatedHost(
     const engine = await engineOf(enter, at('incusd.log'));
     await setUp(enter, image);
     const withoutIsoMaker = async (work: () => Promise<void>): Promise<void> => {
-      await enter('mount', '--bind', '/dev/null', isoMaker);
+      await enter('mount', '--bind', '/dev/null', isoProgram);
       try {
         await work();
       } finally {
-        await enter('umount', isoMaker);
+        await enter('umount', isoProgram);
       }
     };
     return {
@@ -132,7 +132,7 @@ export async function openEmulatedHost(
 }
 
 /** Asleep as the first process of its namespaces; the kernel ends all others there with it. */
-function launchKeeper(log: string): ChildProcess {
+function launchNamespaceHolder(log: string): ChildProcess {
   const spaces = ['--mount', '--net', '--uts', '--pid', '--mount-proc', '--propagation', 'private'];
   const words = ['--pdeathsig', 'KILL', 'unshare', ...spaces, '--fork', '--kill-child', 'sleep', 'infinity'];
   return launch('setpriv', words, log);
@@ -165,7 +165,7 @@ async function chooseAddresses(): Promise<{ readonly here: string; readonly ther
   const { stdout: routes } = await run('ip', ['-4', 'route', 'show', 'table', 'all']);
   const free = exampleNetworks.find((prefix) => !routes.includes(`${prefix}.`));
   if (free === undefined) {
-    throw new CannotProve(
+    throw new UnsupportedHostError(
       `this machine uses ${exampleNetworks.join('.0/24 and ')}.0/24, one of which it needs.`,
     );
   }
@@ -173,9 +173,9 @@ async function chooseAddresses(): Promise<{ readonly here: string; readonly ther
 }
 
 async function connect(pid: string, here: string): Promise<void> {
-  await run('ip', ['link', 'add', cableName, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', pid]);
-  await run('ip', ['addr', 'add', `${here}/24`, 'dev', cableName]);
-  await run('ip', ['link', 'set', cableName, 'up']);
+  await run('ip', ['link', 'add', vethName, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', pid]);
+  await run('ip', ['addr', 'add', `${here}/24`, 'dev', vethName]);
+  await run('ip', ['link', 'set', vethName, 'up']);
 }
 
 async function setUp(enter: EmulatedHost['enter'], image: VmImage): Promise<void> {
@@ -193,7 +193,7 @@ async function engineOf(enter: EmulatedHost['enter'], log: string): Promise<stri
   if (driver.includes('qemu')) return `Incus ${incus}, ${driver} ${version}`;
   const lines = readFileSync(log, 'utf8').split('\n');
   const reason = lines.findLast((line) => line.includes('virtual-machine')) ?? '';
-  throw new CannotProve(`Incus does not find this host able to run VMs. ${reason}`);
+  throw new UnsupportedHostError(`Incus does not find this host able to run VMs. ${reason}`);
 }
 
 /** The first process cannot be waited for before all others are gone, and `unshare` waits for it. */

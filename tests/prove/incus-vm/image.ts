@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process';
 import { globSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { CannotProve } from '@millrace/kits';
-import { made, type Tool } from '../workshop.ts';
+import { UnsupportedHostError } from '@millrace/kits';
+import { cachedBuild, type Tool } from '../workshop.ts';
 
 const run = promisify(execFile);
 
@@ -54,19 +54,19 @@ export interface VmImage {
 /** Debian 12 with cloud-init and SSH, as a disk that UEFI boots from. Made once for this recipe, and kept. */
 export async function vmImage(cache: string, unpacked: string, tool: Tool): Promise<VmImage> {
   const recipe = readFileSync(import.meta.filename, 'utf8');
-  const folder = await made(cache, 'image', recipe, async (draft) => {
+  const folder = await cachedBuild(cache, 'image', recipe, async (draft) => {
     const guest = path.join(draft, 'guest');
-    await furnish(guest);
+    await installFiles(guest);
     await writeDisk(draft, guest, unpacked, tool);
     rmSync(guest, { recursive: true });
   });
   return { metadataFile: path.join(folder, 'metadata.tar.gz'), diskFile: path.join(folder, 'disk.qcow2') };
 }
 
-async function furnish(guest: string): Promise<void> {
+async function installFiles(guest: string): Promise<void> {
   await run('debootstrap', ['--variant=minbase', suite, guest, mirror], { timeout: 900_000 }).catch(
     (error: unknown) => {
-      throw new CannotProve(`debootstrap cannot make a Debian from ${mirror}.`, { cause: error });
+      throw new UnsupportedHostError(`debootstrap cannot make a Debian from ${mirror}.`, { cause: error });
     },
   );
   for (const [name, text] of Object.entries(files)) {
@@ -74,17 +74,17 @@ async function furnish(guest: string): Promise<void> {
     writeFileSync(path.join(guest, name), text);
   }
   // debootstrap itself does not follow what is needed under another name.
-  await inside(guest, `apt-get -qq -y --no-install-recommends install ${packages.join(' ')}`);
-  await inside(guest, 'systemctl enable systemd-networkd');
-  await inside(guest, `systemctl mask ${masked.join(' ')}`);
-  await inside(
+  await runInImage(guest, `apt-get -qq -y --no-install-recommends install ${packages.join(' ')}`);
+  await runInImage(guest, 'systemctl enable systemd-networkd');
+  await runInImage(guest, `systemctl mask ${masked.join(' ')}`);
+  await runInImage(
     guest,
     'update-initramfs -u && apt-get clean && rm -rf /var/lib/apt/lists/* /etc/ssh/ssh_host_*',
   );
 }
 
 /** In the guest's files, with a /proc that goes with the command; nothing that is installed there is started. */
-async function inside(guest: string, command: string): Promise<void> {
+async function runInImage(guest: string, command: string): Promise<void> {
   const script = [
     'mount -t proc proc "$0/proc"',
     'mount --bind /dev "$0/dev"',
@@ -153,8 +153,8 @@ async function writeBootPartition(
     'EFI/BOOT/BOOTX64.EFI': path.join(unpacked, 'usr/lib/systemd/boot/efi/systemd-bootx64.efi'),
     'loader/loader.conf': path.join(folder, 'loader.conf'),
     'loader/entries/debian.conf': path.join(folder, 'entry.conf'),
-    vmlinuz: only(path.join(guest, 'boot/vmlinuz-*')),
-    initrd: only(path.join(guest, 'boot/initrd.img-*')),
+    vmlinuz: onlyMatch(path.join(guest, 'boot/vmlinuz-*')),
+    initrd: onlyMatch(path.join(guest, 'boot/initrd.img-*')),
   };
   await run('truncate', ['-s', `${espMebibytes}M`, partition]);
   await tool('mkfs.vfat', '-F', '32', partition);
@@ -164,7 +164,7 @@ async function writeBootPartition(
   }
 }
 
-function only(pattern: string): string {
+function onlyMatch(pattern: string): string {
   const [file] = globSync(pattern).filter((found) => statSync(found).isFile());
   if (file === undefined) throw new Error(`There is no ${pattern}.`);
   return file;

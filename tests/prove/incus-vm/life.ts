@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { isDriverError, type ComputeDriver, type DriverErrorKind, type MachineWish } from '@millrace/compute';
+import { isDriverError, type ComputeDriver, type DriverErrorKind, type MachineSpec } from '@millrace/compute';
 import {
   acceptsTcp,
   newKeyPair,
@@ -7,7 +7,7 @@ import {
   type KeyPair,
   type SshSession,
 } from '@millrace/compute/conformance/ssh';
-import { handOverSsh, keyIsRefused } from '@millrace/compute/proof';
+import { handOverOverSsh, isKeyRejected } from '@millrace/compute/proof';
 import { systemClock } from '@millrace/platform/clock';
 import { eventually, testIds } from '@millrace/testing';
 import { Stages } from '../stages.ts';
@@ -26,7 +26,7 @@ const web = { internalPort: 8_000, externalPort: webPort, protocol: 'tcp' } as c
 /** Leaves a line whenever it runs, on the disk, where the tenant can read it. */
 const userData = '#!/bin/sh\necho "user data ran on $(hostname)" >>/var/tmp/user-data\n';
 
-interface Parts {
+interface LifecycleDeps {
   readonly driver: ComputeDriver;
   /** As another process. */
   readonly other: ComputeDriver;
@@ -35,14 +35,14 @@ interface Parts {
 }
 
 /** One machine, from its wish to its end. Each step says what it holds the driver to. */
-export class Life extends Stages {
-  readonly #parts: Parts;
+export class VmLifecycle extends Stages {
+  readonly #parts: LifecycleDeps;
   /** Who gets in now: the platform first, and its tenant once it was handed over. */
   #key = newKeyPair();
-  readonly #wish: MachineWish;
+  readonly #wish: MachineSpec;
   #hostKey = '';
 
-  constructor(parts: Parts) {
+  constructor(parts: LifecycleDeps) {
     super(parts.note);
     this.#parts = parts;
     this.#wish = {
@@ -90,32 +90,35 @@ export class Life extends Stages {
 
   async #refusesWhatCannotBe(): Promise<void> {
     const { driver, host } = this.#parts;
-    const { nodes } = await driver.readInventory(soon());
+    const { nodes } = await driver.readInventory(callTimeout());
     this.expect(nodes[0]?.reachable === true, `the host is not fit for VMs: ${nodes[0]?.detail}`);
     await this.#refuses('not_found', 'an image that is not there', () =>
-      driver.create({ ...this.#wish, image: 'no-such-image' }, soon()),
+      driver.create({ ...this.#wish, image: 'no-such-image' }, callTimeout()),
     );
     await host.withoutIsoMaker(async () => {
       const error = await this.#refuses(
         'failed',
         'a VM on a host that cannot make the disk for its keys',
-        () => driver.create(this.#wish, soon()),
+        () => driver.create(this.#wish, callTimeout()),
       );
       this.expect(/genisoimage/u.test(error), `the error does not say what to install: ${error}`);
     });
-    this.expect((await driver.describe(this.#wish, soon())) === null, 'a refused create left a machine');
+    this.expect(
+      (await driver.describe(this.#wish, callTimeout())) === null,
+      'a refused create left a machine',
+    );
   }
 
   async #isMadeOnce(): Promise<void> {
     const { driver, other } = this.#parts;
-    await Promise.all([driver.create(this.#wish, soon()), other.create(this.#wish, soon())]);
-    const view = await driver.describe(this.#wish, soon());
+    await Promise.all([driver.create(this.#wish, callTimeout()), other.create(this.#wish, callTimeout())]);
+    const view = await driver.describe(this.#wish, callTimeout());
     this.expect(view?.power === 'on', `it is ${view?.power} after create`);
     this.expect(view?.nodeName === hostName, `it is on the node ${view?.nodeName}`);
     this.expect(view?.address === this.#parts.host.address, `its ports are at ${view?.address}`);
     this.expect(isSame(view?.ports, [ssh]), `its ports are ${JSON.stringify(view?.ports)}`);
     this.expect(view?.labels['purpose'] === 'proof', 'its label is not there');
-    const { machines, unseen } = await other.listOwned(soon());
+    const { machines, unseen } = await other.listOwned(callTimeout());
     const ids = machines.map(({ externalId }) => externalId);
     this.expect(isSame(ids, [this.#wish.externalId]) && unseen.length === 0, `there are ${ids.join(' ')}`);
   }
@@ -143,19 +146,19 @@ export class Life extends Stages {
 
   async #isTold(): Promise<void> {
     const { driver } = this.#parts;
-    await driver.create(this.#wish, soon());
+    await driver.create(this.#wish, callTimeout());
     await this.#refuses('conflict', 'a machine of another size', () =>
-      driver.create({ ...this.#wish, ramMb: 1_024 }, soon()),
+      driver.create({ ...this.#wish, ramMb: 1_024 }, callTimeout()),
     );
-    const view = await driver.describe(this.#wish, soon());
+    const view = await driver.describe(this.#wish, callTimeout());
     this.expect(view?.privateIps.length === 1, `its addresses are ${view?.privateIps.join(' ')}`);
-    const { cpuSeconds, ramUsedBytes } = await driver.metrics(this.#wish, soon());
+    const { cpuSeconds, ramUsedBytes } = await driver.metrics(this.#wish, callTimeout());
     this.expect(cpuSeconds !== 0 && ramUsedBytes !== 0, 'a figure that nobody measured is 0, not null');
     const command = { argv: ['true'], timeoutMs: 1_000, maxBytes: 1_000 };
-    await this.#refuses('unsupported', 'exec', () => driver.exec(this.#wish, command, soon()));
-    await this.#refuses('unsupported', 'setKeys', () => driver.setKeys(this.#wish, [], soon()));
+    await this.#refuses('unsupported', 'exec', () => driver.exec(this.#wish, command, callTimeout()));
+    await this.#refuses('unsupported', 'setKeys', () => driver.setKeys(this.#wish, [], callTimeout()));
     await this.#refuses('unsupported', 'consoleLog', () =>
-      driver.consoleLog(this.#wish, { maxBytes: 1_000 }, soon()),
+      driver.consoleLog(this.#wish, { maxBytes: 1_000 }, callTimeout()),
     );
   }
 
@@ -168,16 +171,16 @@ export class Life extends Stages {
     const privateKey = platform.private;
     const target = { host, port: sshPort, user: 'ubuntu', privateKey, hostKey: null };
     let refusal = '';
-    const handed = await handOverSsh(
+    const handed = await handOverOverSsh(
       target,
       {
         keys: [tenant.public],
         userData: '#!/bin/sh\necho "handed over by $(id -un)" >>/var/tmp/handed\n',
         first: async () => {
-          refusal = await keyIsRefused(target, soon());
+          refusal = await isKeyRejected(target, callTimeout());
         },
       },
-      soon(),
+      callTimeout(),
     );
     this.expect(refusal === 'refused', `the first key is ${refusal} when the tenant's is in`);
     this.expect(isSame(handed, { outcome: 'replaced', hasStarted: true }), `it is ${JSON.stringify(handed)}`);
@@ -187,52 +190,52 @@ export class Life extends Stages {
       return (await after.run('cat /var/tmp/handed')) === 'handed over by root\n';
     });
     after.end();
-    this.expect((await keyIsRefused(target, soon())) === 'refused', 'the first key gets in again');
+    this.expect((await isKeyRejected(target, callTimeout())) === 'refused', 'the first key gets in again');
   }
 
   async #opensAndClosesPorts(): Promise<void> {
     const { driver, other, host } = this.#parts;
     const session = await this.#login();
     await session.run('cd /var/tmp && setsid -f python3 -m http.server 8000 </dev/null >/dev/null 2>&1');
-    await driver.setPorts(this.#wish, [ssh, web], soon());
+    await driver.setPorts(this.#wish, [ssh, web], callTimeout());
     const page = await eventually({ what: 'a page through the new port', timeoutMs: loginMs }, async () => {
       const answer = await fetch(`http://${host.address}:${webPort}/user-data`);
       return answer.text();
     });
     this.expect(page.startsWith('user data ran'), `the new port answers ${JSON.stringify(page)}`);
-    await other.setPorts(this.#wish, [ssh], soon());
+    await other.setPorts(this.#wish, [ssh], callTimeout());
     await this.#isClosed(webPort);
     await this.#expectInside(session, 'echo still here', 'still here');
     session.end();
-    await driver.setPorts(this.#wish, [], soon());
+    await driver.setPorts(this.#wish, [], callTimeout());
     await this.#isClosed(sshPort);
-    await driver.setPorts(this.#wish, [ssh], soon());
+    await driver.setPorts(this.#wish, [ssh], callTimeout());
     (await this.#login()).end();
   }
 
   async #stops(): Promise<void> {
     const { driver, other } = this.#parts;
     const beganMs = systemClock.monotonicMs();
-    await driver.stop(this.#wish, { graceMs }, soon());
+    await driver.stop(this.#wish, { graceMs }, callTimeout());
     const tookMs = systemClock.monotonicMs() - beganMs;
     this.expect(tookMs < graceMs, 'it did not end by itself when it was asked to');
-    await other.stop(this.#wish, { graceMs }, soon());
-    const view = await driver.describe(this.#wish, soon());
+    await other.stop(this.#wish, { graceMs }, callTimeout());
+    const view = await driver.describe(this.#wish, callTimeout());
     this.expect(view?.power === 'off', `it is ${view?.power} after stop`);
     this.expect(!(await this.#isRunning()), 'an emulator runs for a machine that is off');
-    const { cpuSeconds, ramUsedBytes } = await driver.metrics(this.#wish, soon());
+    const { cpuSeconds, ramUsedBytes } = await driver.metrics(this.#wish, callTimeout());
     this.expect(cpuSeconds === null && ramUsedBytes === null, 'figures are told of a machine that is off');
   }
 
   async #isTheSameAfterStart(): Promise<void> {
-    await this.#parts.other.start(this.#wish, soon());
+    await this.#parts.other.start(this.#wish, callTimeout());
     await this.#isTheSame();
   }
 
   async #isTheSameAfterReboot(): Promise<void> {
     const before = await this.#login();
     const boot = await before.run('cat /proc/sys/kernel/random/boot_id');
-    await this.#parts.driver.reboot(this.#wish, { graceMs }, soon());
+    await this.#parts.driver.reboot(this.#wish, { graceMs }, callTimeout());
     await eventually({ what: 'the session to end', timeoutMs: callMs }, () => isOver(before));
     const after = await this.#isTheSame();
     this.expect(boot !== '' && after !== boot, 'it did not boot anew');
@@ -253,9 +256,9 @@ export class Life extends Stages {
   async #isCutForGood(): Promise<void> {
     const { driver, other } = this.#parts;
     const session = await this.#login();
-    await other.cutAccess(this.#wish, soon());
+    await other.cutAccess(this.#wish, callTimeout());
     await this.#isClosed(sshPort);
-    const view = await driver.describe(this.#wish, soon());
+    const view = await driver.describe(this.#wish, callTimeout());
     this.expect(view?.power === 'off', `it is ${view?.power} after it was cut`);
     this.expect(view?.ports.length === 0, 'it has ports after it was cut');
     this.expect(!(await this.#isRunning()), 'an emulator runs for a machine that was cut');
@@ -263,12 +266,12 @@ export class Life extends Stages {
     const silence = await session.run('echo still here').catch(() => 'silence');
     this.expect(silence === 'silence', 'an open session goes on after the cut');
     session.end();
-    await driver.cutAccess(this.#wish, soon());
+    await driver.cutAccess(this.#wish, callTimeout());
     const refused: Readonly<Record<string, () => Promise<unknown>>> = {
-      create: () => driver.create(this.#wish, soon()),
-      start: () => driver.start(this.#wish, soon()),
-      reboot: () => driver.reboot(this.#wish, { graceMs: 0 }, soon()),
-      'new ports': () => driver.setPorts(this.#wish, [ssh], soon()),
+      create: () => driver.create(this.#wish, callTimeout()),
+      start: () => driver.start(this.#wish, callTimeout()),
+      reboot: () => driver.reboot(this.#wish, { graceMs: 0 }, callTimeout()),
+      'new ports': () => driver.setPorts(this.#wish, [ssh], callTimeout()),
     };
     for (const [what, call] of Object.entries(refused)) {
       await this.#refuses('conflict', `${what} after a cut`, call);
@@ -277,10 +280,13 @@ export class Life extends Stages {
 
   async #ends(): Promise<void> {
     const { driver, other, host } = this.#parts;
-    await Promise.all([driver.terminate(this.#wish, soon()), other.terminate(this.#wish, soon())]);
-    await driver.terminate(this.#wish, soon());
-    this.expect((await driver.describe(this.#wish, soon())) === null, 'it is there after terminate');
-    const { machines } = await driver.listOwned(soon());
+    await Promise.all([
+      driver.terminate(this.#wish, callTimeout()),
+      other.terminate(this.#wish, callTimeout()),
+    ]);
+    await driver.terminate(this.#wish, callTimeout());
+    this.expect((await driver.describe(this.#wish, callTimeout())) === null, 'it is there after terminate');
+    const { machines } = await driver.listOwned(callTimeout());
     this.expect(machines.length === 0, 'it is listed after terminate');
     const disks = await host.enter('ls', '/mnt/storage-pools/default/virtual-machines');
     this.expect(disks.trim() === '', `its disk is left: ${disks}`);
@@ -338,6 +344,6 @@ function isSame(left: unknown, right: unknown): boolean {
   return JSON.stringify(left) === JSON.stringify(right);
 }
 
-function soon(): AbortSignal {
+function callTimeout(): AbortSignal {
   return AbortSignal.timeout(graceMs + callMs);
 }

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
-import { CannotProve } from '@millrace/kits';
-import { insistOn, type Packages } from '../workshop.ts';
+import { UnsupportedHostError } from '@millrace/kits';
+import { requireFiles, type Packages } from '../workshop.ts';
 
 /** Programs, with the libraries that they need: the emulator and its firmware, and what makes disks. */
 const programs = [
@@ -29,9 +29,11 @@ const needed: Readonly<Record<string, string>> = {
 };
 
 /** Says what this machine lacks, before anything is fetched or made. */
-export function insistOnMachine(): void {
-  insistOn(needed);
+export function requireIncusHost(): void {
+  requireFiles(needed);
   if (!existsSync('/dev/vsock')) {
-    throw new CannotProve('the kernel has no vsock, without which Incus runs no VMs (CONFIG_VSOCKETS).');
+    throw new UnsupportedHostError(
+      'the kernel has no vsock, without which Incus runs no VMs (CONFIG_VSOCKETS).',
+    );
   }
 }

@@ -1,8 +1,13 @@
 import { readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import path from 'node:path';
-import { startCommand, type EmulatedMachine, type MachineBody, type RunningSystem } from '@millrace/testing';
-import { wordsIn } from '../workshop.ts';
+import {
+  startCommand,
+  type EmulatedMachine,
+  type MachineRuntime,
+  type RunningSystem,
+} from '@millrace/testing';
+import { unshareArgs } from '../workshop.ts';
 
 /**
  * Ironic tries itself what it tells machines to fetch. On the network that QEMU makes up for one this host is the router, and
@@ -19,8 +24,8 @@ const sectorBytes = 512;
 const tableSignature = Buffer.from([0x55, 0xaa]);
 
 /** A machine whose processor is software: what Ironic boots on it really runs, and what it writes is on a disk to be read. */
-export interface QemuBody {
-  readonly boot: MachineBody;
+export interface QemuRuntime {
+  readonly boot: MachineRuntime;
   /** What its kernels, and the firmware, wrote to the serial line. */
   console(): string;
   searchDisk(words: readonly string[]): Promise<DiskContent>;
@@ -36,13 +41,13 @@ export interface DiskContent {
   readonly found: readonly string[];
 }
 
-export function qemuBody(folder: string, unpacked: string): QemuBody {
+export function createQemuRuntime(folder: string, unpacked: string): QemuRuntime {
   const at = (name: string): string => path.join(folder, name);
   const [disk, consoleLog] = [at('disk.raw'), at('console.log')];
   for (const file of [disk, consoleLog]) writeFileSync(file, '');
   truncateSync(disk, diskBytes);
 
-  const boot: MachineBody = async (machine, from) => {
+  const boot: MachineRuntime = async (machine, from) => {
     const words = [
       ...hardware(machine, disk, consoleLog),
       '-boot',
@@ -55,7 +60,7 @@ export function qemuBody(folder: string, unpacked: string): QemuBody {
     const qemu = await startCommand({
       name: 'qemu',
       file: 'unshare',
-      args: wordsIn(unpacked, 'qemu-system-x86_64', ...words),
+      args: unshareArgs(unpacked, 'qemu-system-x86_64', ...words),
       env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' },
       folder,
     });

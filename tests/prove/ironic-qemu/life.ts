@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { ComputeDriver, MachineView, MachineWish } from '@millrace/compute';
+import type { ComputeDriver, MachineView, MachineSpec } from '@millrace/compute';
 import {
   acceptsTcp,
   newKeyPair,
@@ -7,10 +7,10 @@ import {
   type KeyPair,
   type SshSession,
 } from '@millrace/compute/conformance/ssh';
-import { keyIsRefused } from '@millrace/compute/proof';
+import { isKeyRejected } from '@millrace/compute/proof';
 import { eventually, readNode, testIds, type EmulatedMachine, type TestIronic } from '@millrace/testing';
 import { Stages } from '../stages.ts';
-import type { QemuBody } from './body.ts';
+import type { QemuRuntime } from './body.ts';
 import { volumeLabel } from './tenant-image.ts';
 
 const callMs = 120_000;
@@ -22,25 +22,25 @@ const loginMs = 60_000;
 const hostname = 'emulated-metal';
 export const imageName = 'tenant';
 
-interface Parts {
+interface LifecycleDeps {
   readonly driver: ComputeDriver;
   /** As another process. */
   readonly other: ComputeDriver;
   readonly ironic: TestIronic;
   readonly machine: EmulatedMachine;
   readonly nodeUuid: string;
-  readonly body: QemuBody;
+  readonly body: QemuRuntime;
   readonly note: (line: string) => void;
 }
 
 /** One machine on bare metal, from its wish until its disk is wiped. Each step says what it holds the driver and Ironic to. */
-export class Life extends Stages {
-  readonly #parts: Parts;
+export class BareMetalLifecycle extends Stages {
+  readonly #parts: LifecycleDeps;
   readonly #key = newKeyPair();
   /** What the tenant leaves on the disk. */
   readonly #secret = `of-the-tenant-${randomBytes(16).toString('hex')}`;
 
-  constructor(parts: Parts) {
+  constructor(parts: LifecycleDeps) {
     super(parts.note);
     this.#parts = parts;
   }
@@ -61,7 +61,7 @@ export class Life extends Stages {
     };
   }
 
-  async #wish(): Promise<MachineWish> {
+  async #wish(): Promise<MachineSpec> {
     const { driver, nodeUuid } = this.#parts;
     const { nodes } = await driver.readInventory(within(callMs));
     const hardware = nodes.find(({ name }) => name === nodeUuid)?.hardware;
@@ -84,7 +84,7 @@ export class Life extends Stages {
     };
   }
 
-  async #isDeployed(wish: MachineWish): Promise<void> {
+  async #isDeployed(wish: MachineSpec): Promise<void> {
     const { driver, other, machine } = this.#parts;
     await Promise.all([driver.create(wish, within(callMs)), other.create(wish, within(callMs))]);
     const options = { what: 'the deploy to end', timeoutMs: deployMs, intervalMs: 2_000 };
@@ -106,7 +106,7 @@ export class Life extends Stages {
     await session.run(`echo ${this.#secret} >/data/secret && sync`);
     session.end();
     const target = { host: machine.address, port: 22, user: 'root', hostKey: null };
-    const stranger = await keyIsRefused({ ...target, privateKey: newKeyPair().private }, within(loginMs));
+    const stranger = await isKeyRejected({ ...target, privateKey: newKeyPair().private }, within(loginMs));
     this.expect(stranger === 'refused', `a key that nobody gave it is ${stranger}`);
   }
 
@@ -118,7 +118,7 @@ export class Life extends Stages {
     this.expect(unseen.length === 0, `the deployed disk does not hold ${unseen.join(', ')}`);
   }
 
-  async #isCut(wish: MachineWish): Promise<void> {
+  async #isCut(wish: MachineSpec): Promise<void> {
     const { other, machine } = this.#parts;
     const session = await this.#login(this.#key);
     await other.cutAccess(wish, within(callMs));
@@ -130,7 +130,7 @@ export class Life extends Stages {
     session.end();
   }
 
-  async #ends(wish: MachineWish): Promise<void> {
+  async #ends(wish: MachineSpec): Promise<void> {
     const { driver, other, ironic, nodeUuid } = this.#parts;
     await driver.terminate(wish, within(wipeMs));
     this.expect((await other.describe(wish, within(callMs))) === null, 'it is there after terminate');

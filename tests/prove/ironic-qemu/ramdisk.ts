@@ -8,8 +8,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
-import { made, type Tool } from '../workshop.ts';
-import { furnish, packRamdisk } from './workshop.ts';
+import { cachedBuild, type Tool } from '../workshop.ts';
+import { buildDebianTree, packRamdisk } from './workshop.ts';
 
 /** What the agent is in Python, and the programs that it calls. */
 const include = [
@@ -69,9 +69,9 @@ export async function deployRamdisk(cache: string, tool: Tool): Promise<DeployRa
   const recipe = ['ramdisk.ts', 'workshop.ts', 'agent-init.sh', 'dhcp.sh']
     .map((name) => readFileSync(path.join(here, name), 'utf8'))
     .join('\n');
-  const folder = await made(cache, 'ramdisk', recipe, async (draft) => {
+  const folder = await cachedBuild(cache, 'ramdisk', recipe, async (draft) => {
     const [tree, at] = [path.join(draft, 'tree'), (name: string): string => path.join(draft, name)];
-    await furnish(tool, tree, { variant: 'apt', include, hook });
+    await buildDebianTree(tool, tree, { variant: 'apt', include, hook });
     mkdirSync(path.join(tree, 'usr/lib/millrace'));
     copyFileSync(path.join(here, 'agent-init.sh'), path.join(tree, 'init'));
     copyFileSync(path.join(here, 'dhcp.sh'), path.join(tree, 'usr/lib/millrace/dhcp.sh'));

@@ -9,9 +9,9 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
-import { made, type Tool } from '../workshop.ts';
+import { cachedBuild, type Tool } from '../workshop.ts';
 import type { DeployRamdisk } from './ramdisk.ts';
-import { furnish, packRamdisk } from './workshop.ts';
+import { buildDebianTree, packRamdisk } from './workshop.ts';
 
 const include = ['busybox-static', 'dropbear-bin'];
 const modules = ['virtio_blk', 'virtio_net', 'virtio_rng', 'nls_cp437', 'nls_ascii', 'vfat', 'isofs'];
@@ -42,10 +42,10 @@ export async function tenantImage(cache: string, ramdisk: DeployRamdisk, tool: T
   const recipe = ['tenant-image.ts', 'workshop.ts', 'tenant-init.sh', 'dhcp.sh']
     .map((name) => readFileSync(path.join(here, name), 'utf8'))
     .join('\n');
-  const folder = await made(cache, 'tenant-image', `${recipe}${ramdisk.kernelFile}`, async (draft) => {
+  const folder = await cachedBuild(cache, 'tenant-image', `${recipe}${ramdisk.kernelFile}`, async (draft) => {
     const tree = path.join(draft, 'tree');
-    await furnish(tool, tree, { variant: 'extract', include, hook: 'true' });
-    await settle(tree, ramdisk.modulesFolder, tool);
+    await buildDebianTree(tool, tree, { variant: 'extract', include, hook: 'true' });
+    await writeConfig(tree, ramdisk.modulesFolder, tool);
     await packRamdisk(tool, tree, path.join(draft, 'ramdisk'), [
       'var',
       'usr/share',
@@ -59,7 +59,7 @@ export async function tenantImage(cache: string, ramdisk: DeployRamdisk, tool: T
 }
 
 /** What the packages do not bring. */
-async function settle(tree: string, modulesFolder: string, tool: Tool): Promise<void> {
+async function writeConfig(tree: string, modulesFolder: string, tool: Tool): Promise<void> {
   const at = (name: string): string => path.join(tree, name);
   for (const name of [
     'bin',
@@ -85,7 +85,7 @@ async function settle(tree: string, modulesFolder: string, tool: Tool): Promise<
   copyFileSync(path.join(import.meta.dirname, 'dhcp.sh'), at('dhcp.sh'));
   for (const name of ['bin/busybox', 'init', 'dhcp.sh']) chmodSync(at(name), 0o755);
 
-  const order = inOrder(readFileSync(path.join(modulesFolder, 'modules.dep'), 'utf8'));
+  const order = sortByDependency(readFileSync(path.join(modulesFolder, 'modules.dep'), 'utf8'));
   for (const file of order) {
     copyFileSync(path.join(modulesFolder, file), at(`modules/${path.basename(file)}`));
     if (file.endsWith('.xz')) await tool('xz', '-d', at(`modules/${path.basename(file)}`));
@@ -94,7 +94,7 @@ async function settle(tree: string, modulesFolder: string, tool: Tool): Promise<
 }
 
 /** The files of the modules, each behind those that it needs: the kernel takes them one by one. */
-function inOrder(dependencies: string): readonly string[] {
+function sortByDependency(dependencies: string): readonly string[] {
   const needs = new Map(
     dependencies
       .split('\n')

@@ -1,5 +1,5 @@
-import { CannotProve } from '@millrace/kits';
-import { insistOn, type Packages, type Tool } from '../workshop.ts';
+import { UnsupportedHostError } from '@millrace/kits';
+import { requireFiles, type Packages, type Tool } from '../workshop.ts';
 
 /** The emulator, and what makes ramdisks and disks. */
 export const packages: Packages = {
@@ -18,8 +18,8 @@ export const packages: Packages = {
 };
 
 /** Says what this machine lacks, before anything is fetched or made. */
-export function insistOnMachine(): void {
-  insistOn({
+export function requireIronicHost(): void {
+  requireFiles({
     '/usr/bin/apt-get': 'Debian 12',
     '/usr/lib/python3/dist-packages/ironic': '`npm run services -- up --install ironic`',
     // Ironic converts a tenant's image with it.
@@ -34,7 +34,7 @@ const suite = 'trixie';
 const mirror = 'http://deb.debian.org/debian';
 
 /** Makes a tree of files out of packages of Debian. */
-export async function furnish(
+export async function buildDebianTree(
   tool: Tool,
   folder: string,
   options: {
@@ -61,7 +61,7 @@ export async function furnish(
   ];
   await tool('env', 'DEBIAN_FRONTEND=noninteractive', 'LC_ALL=C.UTF-8', 'mmdebstrap', ...words).catch(
     (error: unknown) => {
-      throw new CannotProve(`mmdebstrap cannot make a ${suite} from ${mirror}.`, { cause: error });
+      throw new UnsupportedHostError(`mmdebstrap cannot make a ${suite} from ${mirror}.`, { cause: error });
     },
   );
 }

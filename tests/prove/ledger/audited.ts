@@ -1,7 +1,7 @@
 import { findingsOf, runAudit } from '@millrace/core/auditor';
-import { allEvents, playEvents, type SimResult } from '@millrace/kits';
+import { allEvents, runEvents, type SimResult } from '@millrace/kits';
 import { lastTally, sim } from '../../sim/ledger.sim.ts';
-import type { World } from '../../sim/ledger/world.ts';
+import type { LedgerHarness } from '../../sim/ledger/world.ts';
 
 /** One seed of the simulation, judged by its own rules and, before its database is dropped, by the auditor. */
 
@@ -20,13 +20,13 @@ export async function playAudited(seed: number, events: number): Promise<SeedRun
     ...sim,
     async close(state: unknown): Promise<void> {
       try {
-        audit = await auditBooks(state as World);
+        audit = await auditLedger(state as LedgerHarness);
       } finally {
         await sim.close?.(state);
       }
     },
   };
-  const { failure, happened } = await playEvents(audited, seed, allEvents(events));
+  const { failure, happened } = await runEvents(audited, seed, allEvents(events));
   return { seed, failure, happened, tally: lastTally(), audit };
 }
 
@@ -37,7 +37,7 @@ const needsOtherTables: ReadonlySet<string> = new Set([
   'hold_has_owner',
 ]);
 
-async function auditBooks({ database }: World): Promise<SeedRun['audit']> {
+async function auditLedger({ database }: LedgerHarness): Promise<SeedRun['audit']> {
   const report = await runAudit(database.db, { kind: 'full' });
   if (report === null) throw new Error('Another audit of the same database is running.');
   return {

@@ -8,14 +8,14 @@ import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
  * itself: it brings the money that it spends. So nothing in it may ever be refused, and the end can be computed.
  */
 
-export interface Order {
+export interface PostingBatch {
   /** Done in one transaction. */
   readonly first: readonly LedgerCommand[];
   /** Done in the next, with the ids of the holds of the first. */
   readonly afterwards: (holdIds: readonly HoldId[]) => readonly LedgerCommand[];
 }
 
-export interface Scene {
+export interface BatchScope {
   readonly seed: number;
   readonly poster: number;
   readonly orgIds: readonly OrgId[];
@@ -28,7 +28,7 @@ const revenue = (amount: NanoUsd): readonly Share[] => [
 const amountFrom = (random: Random): NanoUsd => nanoUsd(BigInt(random.int(1, 2_000_000_000)));
 
 /** What a batch asks of one organisation; the numbers are all there is to it. */
-export interface Deal {
+export interface BatchItem {
   readonly orgId: OrgId;
   readonly step: string;
   readonly paidIn: NanoUsd;
@@ -37,7 +37,7 @@ export interface Deal {
   readonly posted: NanoUsd;
 }
 
-export function dealsOf({ seed, poster, orgIds }: Scene, batch: number): Deal[] {
+export function batchItems({ seed, poster, orgIds }: BatchScope, batch: number): BatchItem[] {
   const random = createRandom(seed).fork(poster).fork(batch);
   return random
     .shuffle(orgIds)
@@ -51,9 +51,9 @@ export function dealsOf({ seed, poster, orgIds }: Scene, batch: number): Deal[] 
     });
 }
 
-export function orderOf(scene: Scene, batch: number): Order {
-  const deals = dealsOf(scene, batch);
-  const base = (deal: Deal, act: string) =>
+export function buildBatch(scene: BatchScope, batch: number): PostingBatch {
+  const deals = batchItems(scene, batch);
+  const base = (deal: BatchItem, act: string) =>
     ({
       orgId: deal.orgId,
       mode: 'live',
@@ -99,8 +99,8 @@ export function orderOf(scene: Scene, batch: number): Order {
 }
 
 /** The idempotency keys of the transfers that a batch leaves behind. A charge of nothing leaves none. */
-export function keysOf(scene: Scene, batch: number): string[] {
-  return dealsOf(scene, batch).flatMap((deal) =>
+export function batchIdempotencyKeys(scene: BatchScope, batch: number): string[] {
+  return batchItems(scene, batch).flatMap((deal) =>
     ['in', 'out', ...(deal.posted > 0n ? ['post'] : [])].map(
       (act) => `${deal.orgId} load:${scene.poster}-${batch}:${deal.step}-${act}`,
     ),

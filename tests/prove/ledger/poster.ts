@@ -1,17 +1,17 @@
 import { writeSync } from 'node:fs';
-import { applyLedger, requireDone, type LedgerCommand } from '@millrace/core/ledger';
+import { applyLedger, requireLedgerSuccess, type LedgerCommand } from '@millrace/core/ledger';
 import { systemClock } from '@millrace/platform/clock';
 import { createDb } from '@millrace/platform/db';
 import { createIdSource, type HoldId, type OrgId } from '@millrace/platform/ids';
 import { createLogger } from '@millrace/platform/log';
-import { orderOf, type Scene } from './orders.ts';
+import { buildBatch, type BatchScope } from './orders.ts';
 
 /**
  * A posting process, to be killed at any point. It works through its batches, several at once, and says the number of
  * each once it is committed; whatever was not said is done again by the next one.
  */
 
-interface Orders extends Scene {
+interface PosterConfig extends BatchScope {
   readonly url: string;
   readonly atOnce: number;
   readonly from: number;
@@ -20,11 +20,11 @@ interface Orders extends Scene {
   readonly done: readonly number[];
 }
 
-const orders = JSON.parse(process.argv[2] ?? '{}') as Orders & { orgIds: OrgId[] };
+const config = JSON.parse(process.argv[2] ?? '{}') as PosterConfig & { orgIds: OrgId[] };
 const db = createDb({
-  url: orders.url,
-  poolSize: orders.atOnce,
-  ids: createIdSource({ clock: systemClock, cell: orders.poster }),
+  url: config.url,
+  poolSize: config.atOnce,
+  ids: createIdSource({ clock: systemClock, cell: config.poster }),
   log: createLogger({ name: 'poster', level: 'silent' }),
 });
 
@@ -35,13 +35,13 @@ const apply = (commands: readonly LedgerCommand[]) =>
   db.transaction({ name: 'post', isolation: 'read committed' }, (tx) => applyLedger(tx, commands));
 
 async function postOne(batch: number): Promise<void> {
-  const order = orderOf(orders, batch);
-  const results = (await apply(order.first)).map((result) => requireDone(result));
+  const order = buildBatch(config, batch);
+  const results = (await apply(order.first)).map((result) => requireLedgerSuccess(result));
   const holdIds = results.flatMap(({ holdId }): HoldId[] => (holdId === null ? [] : [holdId]));
-  (await apply(order.afterwards(holdIds))).map((result) => requireDone(result));
+  (await apply(order.afterwards(holdIds))).map((result) => requireLedgerSuccess(result));
 }
 
-async function postSurely(batch: number): Promise<void> {
+async function postUntilKnown(batch: number): Promise<void> {
   for (;;) {
     try {
       return await postOne(batch);
@@ -53,19 +53,19 @@ async function postSurely(batch: number): Promise<void> {
   }
 }
 
-const skipped = new Set(orders.done);
-let next = orders.from;
+const skipped = new Set(config.done);
+let next = config.from;
 async function work(): Promise<void> {
-  while (orders.until === null || next < orders.until) {
+  while (config.until === null || next < config.until) {
     const batch = next;
     next += 1;
     if (skipped.has(batch)) continue;
     say(`begun ${batch}`);
-    await postSurely(batch);
+    await postUntilKnown(batch);
     say(`done ${batch}`);
   }
 }
 
 say('ready');
-await Promise.all(Array.from({ length: orders.atOnce }, work));
+await Promise.all(Array.from({ length: config.atOnce }, work));
 await db.close();

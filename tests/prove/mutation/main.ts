@@ -2,7 +2,7 @@ import { dirname, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { repositoryRoot, testsBeside } from './files.ts';
 import { tryMutants } from './run.ts';
-import { describeScore, describeSurvivor, judge, scoreFiles } from './score.ts';
+import { describeScore, describeSurvivor, scoreProblem, scoreFiles } from './score.ts';
 
 const help = `tools/run tests/prove/mutation/main.ts [--sample N] [--seed S] FILE…
 
@@ -29,4 +29,6 @@ for (const score of scores) {
   for (const survivor of score.survivors) process.stdout.write(`${describeSurvivor(survivor)}\n`);
 }
 for (const score of scores) process.stdout.write(`${score.file}: ${describeScore(score)}\n`);
-process.exit(scores.some((score) => judge(score, sample === null ? 'whole' : 'sample') !== null) ? 1 : 0);
+process.exit(
+  scores.some((score) => scoreProblem(score, sample === null ? 'whole' : 'sample') !== null) ? 1 : 0,
+);

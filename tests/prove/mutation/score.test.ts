@@ -4,7 +4,7 @@ import {
   chanceOfAtMost,
   describeScore,
   describeSurvivor,
-  judge,
+  scoreProblem,
   scoreFiles,
   type TriedMutant,
 } from './score.ts';
@@ -27,13 +27,15 @@ const scoreOf = (counts: Parameters<typeof mutants>[0]) => {
 
 describe('a whole file', () => {
   test('passes at the bar and not below it; what times out was noticed, what cannot be loaded does not count', () => {
-    expect(judge(scoreOf({ Killed: 7, Timeout: 1, Survived: 2, RuntimeError: 9 }), 'whole')).toBeNull();
-    expect(judge(scoreOf({ Killed: 79, Survived: 20, NoCoverage: 1 }), 'whole')).toContain('79.0 %');
+    expect(
+      scoreProblem(scoreOf({ Killed: 7, Timeout: 1, Survived: 2, RuntimeError: 9 }), 'whole'),
+    ).toBeNull();
+    expect(scoreProblem(scoreOf({ Killed: 79, Survived: 20, NoCoverage: 1 }), 'whole')).toContain('79.0 %');
   });
 
   test('that has no mutants at all is not a success', () => {
-    expect(judge(scoreOf({ RuntimeError: 3 }), 'whole')).toContain('nothing to mutate');
-    expect(judge(scoreOf({}), 'sample')).toContain('nothing to mutate');
+    expect(scoreProblem(scoreOf({ RuntimeError: 3 }), 'whole')).toContain('nothing to mutate');
+    expect(scoreProblem(scoreOf({}), 'sample')).toContain('nothing to mutate');
   });
 
   test('has its survivors told apart from what no test runs', () => {
@@ -45,9 +47,9 @@ describe('a whole file', () => {
 
 describe('a sample', () => {
   test('forgives bad luck and finds out a file that is far below the bar', () => {
-    expect(judge(scoreOf({ Killed: 8, Survived: 4 }), 'sample')).toBeNull();
-    expect(judge(scoreOf({ Killed: 3, Survived: 9 }), 'sample')).toContain('25.0 %');
-    expect(judge(scoreOf({ Killed: 60, Survived: 40 }), 'sample')).toContain('60.0 %');
+    expect(scoreProblem(scoreOf({ Killed: 8, Survived: 4 }), 'sample')).toBeNull();
+    expect(scoreProblem(scoreOf({ Killed: 3, Survived: 9 }), 'sample')).toContain('25.0 %');
+    expect(scoreProblem(scoreOf({ Killed: 60, Survived: 40 }), 'sample')).toContain('60.0 %');
   });
 
   test('judges by the tail of the binomial distribution', () => {

@@ -38,21 +38,22 @@ export function scoreFiles(files: readonly string[], mutants: readonly TriedMuta
   });
 }
 
-export const noticed = ({ killed, timedOut }: FileScore): number => killed + timedOut;
-export const tried = (score: FileScore): number => noticed(score) + score.survivors.length;
+export const detectedCount = ({ killed, timedOut }: FileScore): number => killed + timedOut;
+export const triedCount = (score: FileScore): number => detectedCount(score) + score.survivors.length;
 
 /** A file without a single mutant scores nothing: a list that names the wrong file must not pass. */
-export const shareOf = (score: FileScore): number => (tried(score) === 0 ? 0 : noticed(score) / tried(score));
+export const shareOf = (score: FileScore): number =>
+  triedCount(score) === 0 ? 0 : detectedCount(score) / triedCount(score);
 
 /** Null when the score is good enough; otherwise why it is not. */
-export function judge(score: FileScore, form: 'whole' | 'sample'): string | null {
-  if (tried(score) === 0)
+export function scoreProblem(score: FileScore, form: 'whole' | 'sample'): string | null {
+  if (triedCount(score) === 0)
     return `${score.file}: there was nothing to mutate, so it does not belong in the list`;
   const share = shareOf(score);
   const doubtful =
     form === 'whole'
       ? share < requiredShare
-      : chanceOfAtMost(noticed(score), tried(score), requiredShare) < doubtBelow;
+      : chanceOfAtMost(detectedCount(score), triedCount(score), requiredShare) < doubtBelow;
   if (!doubtful) return null;
   return `${score.file}: the tests beside it kill ${percent(share)} of its mutants, not ${percent(requiredShare)}`;
 }
@@ -78,7 +79,7 @@ export function describeScore(score: FileScore): string {
     `${uncovered} not covered`,
     ...(broken > 0 ? [`${broken} could not be loaded`] : []),
   ];
-  return `${percent(shareOf(score))} of ${tried(score)} (${parts.join(', ')})`;
+  return `${percent(shareOf(score))} of ${triedCount(score)} (${parts.join(', ')})`;
 }
 
 /** Where a survivor is and what it does, on one line: enough to write the test that is missing. */

@@ -1,12 +1,12 @@
 import { writeSync } from 'node:fs';
-import { createMockDriver, createPostgresMemory } from '@millrace/compute/mock';
+import { createMockDriver, createPostgresStore } from '@millrace/compute/mock';
 import {
   findPlacement,
   markReleasing,
   place,
   releaseAllocation,
   type Placement,
-  type PlacementWish,
+  type PlacementRequest,
 } from '@millrace/core/fleet';
 import { systemClock } from '@millrace/platform/clock';
 import { createDb, type Tx } from '@millrace/platform/db';
@@ -22,7 +22,7 @@ import { CLUSTER, layout, planOf, REGION, type Plan } from './plans.ts';
  * engine tell how far it came.
  */
 
-interface Orders {
+interface ClientConfig {
   readonly url: string;
   readonly seed: number;
   readonly cell: number;
@@ -33,20 +33,20 @@ interface Orders {
   readonly sequences: readonly number[];
 }
 
-const orders = JSON.parse(process.argv[2] ?? '{}') as Orders;
+const config = JSON.parse(process.argv[2] ?? '{}') as ClientConfig;
 const db = createDb({
-  url: orders.url,
-  poolSize: orders.clients + 2,
+  url: config.url,
+  poolSize: config.clients + 2,
   applicationName: 'placement-client',
-  ids: createIdSource({ clock: systemClock, cell: orders.cell }),
+  ids: createIdSource({ clock: systemClock, cell: config.cell }),
   log: createLogger({ name: 'client', level: 'silent' }),
 });
-const pool = new Pool({ connectionString: orders.url, max: 2 });
+const pool = new Pool({ connectionString: config.url, max: 2 });
 pool.on('error', () => undefined);
 const driver = createMockDriver({
   cluster: CLUSTER,
   clock: systemClock,
-  memory: createPostgresMemory(db, { cluster: CLUSTER, clock: systemClock }),
+  memory: createPostgresStore(db, { cluster: CLUSTER, clock: systemClock }),
   layout,
   doors: null,
 });
@@ -56,19 +56,19 @@ const say = (line: string): void => void writeSync(1, `${line}\n`);
 const soon = (): AbortSignal => AbortSignal.timeout(120_000);
 const committed = { name: 'place', isolation: 'read committed' } as const;
 
-interface Live {
+interface LiveSequence {
   readonly sequence: number;
   readonly plan: Plan;
   readonly orgId: OrgId;
 }
 
 function orgOf(plan: Plan): OrgId {
-  const orgId = orders.orgIds[plan.organisation];
+  const orgId = config.orgIds[plan.organisation];
   if (orgId === undefined) throw new Error('There are as many organisations as plans name.');
   return orgId;
 }
 
-const wishOf = (plan: Plan): PlacementWish => ({
+const placementRequest = (plan: Plan): PlacementRequest => ({
   orgId: orgOf(plan),
   externalId: plan.externalId,
   holder: 'rental',
@@ -90,18 +90,18 @@ const wishOf = (plan: Plan): PlacementWish => ({
 });
 
 /** One machine on each node: the engine knows it by the allocation's id and its place in the gang. */
-const machineOf = ({ plan, orgId }: Live, index: number) => ({
+const machineOf = ({ plan, orgId }: LiveSequence, index: number) => ({
   externalId: `${plan.externalId}-${index}`,
   orgId,
 });
 
-async function createMachines(live: Live, { nodes }: Placement): Promise<void> {
+async function createMachines(live: LiveSequence, { nodes }: Placement): Promise<void> {
   for (const [index, node] of nodes.entries()) {
     await driver.create(
       {
         ...machineOf(live, index),
         mode: 'live',
-        nodeName: orders.nodeNames[node.nodeId] ?? '',
+        nodeName: config.nodeNames[node.nodeId] ?? '',
         gpuPciAddresses: node.gpus.map(({ pciAddress }) => pciAddress),
         cpuCount: 8,
         ramMb: 65_536,
@@ -118,27 +118,27 @@ async function createMachines(live: Live, { nodes }: Placement): Promise<void> {
   }
 }
 
-async function takePlace(live: Live, tx: Tx): Promise<Placement> {
-  return place(tx, wishOf(live.plan));
+async function reservePlacement(live: LiveSequence, tx: Tx): Promise<Placement> {
+  return place(tx, placementRequest(live.plan));
 }
 
-class OnPurpose extends Error {}
+class IntentionalRollback extends Error {}
 
-async function placeOnce(live: Live): Promise<Placement> {
+async function placeOnce(live: LiveSequence): Promise<Placement> {
   if (live.plan.rollsBackFirst) {
     const undone = db.transaction(committed, async (tx) => {
-      await takePlace(live, tx);
-      throw new OnPurpose();
+      await reservePlacement(live, tx);
+      throw new IntentionalRollback();
     });
     await undone.catch((error: unknown) => {
-      if (!(error instanceof OnPurpose)) throw error;
+      if (!(error instanceof IntentionalRollback)) throw error;
     });
   }
-  return db.transaction(committed, (tx) => takePlace(live, tx));
+  return db.transaction(committed, (tx) => reservePlacement(live, tx));
 }
 
 /** How far it came before, as the rows tell. */
-async function stateOf({ plan, orgId }: Live): Promise<{ id: AllocationId; state: string } | null> {
+async function stateOf({ plan, orgId }: LiveSequence): Promise<{ id: AllocationId; state: string } | null> {
   const { rows } = await pool.query<{ id: string; state: string }>(
     'select id, state from allocations where external_id = $1 and org_id = $2 order by created_at desc limit 1',
     [plan.externalId, toUuid(orgId)],
@@ -148,11 +148,11 @@ async function stateOf({ plan, orgId }: Live): Promise<{ id: AllocationId; state
 }
 
 /** Until it has its machine, was refused, or is found to be over. */
-async function begin(live: Live): Promise<'live' | 'refused' | 'over'> {
+async function startSequence(live: LiveSequence): Promise<'live' | 'refused' | 'over'> {
   const before = await stateOf(live);
   if (before?.state === 'released') return 'over';
   if (before?.state === 'releasing') {
-    await end(live);
+    await endSequence(live);
     return 'over';
   }
   try {
@@ -164,7 +164,7 @@ async function begin(live: Live): Promise<'live' | 'refused' | 'over'> {
   }
 }
 
-async function end(live: Live): Promise<void> {
+async function endSequence(live: LiveSequence): Promise<void> {
   const { plan, orgId } = live;
   const known = await stateOf(live);
   if (known === null || known.state === 'released') return;
@@ -182,7 +182,7 @@ async function end(live: Live): Promise<void> {
 }
 
 /** A connection may be cut under it. Whether a commit arrived is not known, so the rows are asked again. */
-async function surely<T>(sequence: number, work: () => Promise<T>): Promise<T> {
+async function retryUntilKnown<T>(sequence: number, work: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
       return await work();
@@ -193,21 +193,21 @@ async function surely<T>(sequence: number, work: () => Promise<T>): Promise<T> {
   }
 }
 
-const left = [...orders.sequences];
+const left = [...config.sequences];
 async function work(): Promise<void> {
-  const kept: Live[] = [];
+  const kept: LiveSequence[] = [];
   const endOldest = async (): Promise<void> => {
     const oldest = kept.shift();
     if (oldest === undefined) return;
-    await surely(oldest.sequence, () => end(oldest));
+    await retryUntilKnown(oldest.sequence, () => endSequence(oldest));
     say(`done ${oldest.sequence}`);
   };
   for (let sequence = left.shift(); sequence !== undefined; sequence = left.shift()) {
-    const plan = planOf(orders.seed, sequence);
+    const plan = planOf(config.seed, sequence);
     const live = { sequence, plan, orgId: orgOf(plan) };
     const number = sequence;
     say(`begun ${number}`);
-    const outcome = await surely(number, () => begin(live));
+    const outcome = await retryUntilKnown(number, () => startSequence(live));
     say(`${outcome} ${number}`);
     if (outcome === 'live') kept.push(live);
     if (outcome === 'refused') await endOldest();
@@ -217,7 +217,7 @@ async function work(): Promise<void> {
 }
 
 say('ready');
-await Promise.all(Array.from({ length: orders.clients }, work));
+await Promise.all(Array.from({ length: config.clients }, work));
 await driver.close();
 await pool.end();
 await db.close();

@@ -1,4 +1,4 @@
-import { fleetBreaks, type TestDatabase } from '@millrace/testing';
+import { fleetInvariantViolations, type TestDatabase } from '@millrace/testing';
 import type { Client } from 'pg';
 import { CLUSTER } from './plans.ts';
 
@@ -17,7 +17,7 @@ const sold = `
     join nodes as node on node.id = held.node_id
    where held.released_at is null`;
 
-const alwaysTrue: Readonly<Record<string, string>> = {
+const invariants: Readonly<Record<string, string>> = {
   'a device is in two machines of the engine': `
     select format('%s %s', node_name, pci_address) from (${devices}) as device
      group by node_name, pci_address having count(*) > 1`,
@@ -29,7 +29,7 @@ const alwaysTrue: Readonly<Record<string, string>> = {
      where sold.external_id is null`,
 };
 
-async function broken(client: Client, rules: Readonly<Record<string, string>>): Promise<string[]> {
+async function violatedRules(client: Client, rules: Readonly<Record<string, string>>): Promise<string[]> {
   const sentences: string[] = [];
   for (const [rule, query] of Object.entries(rules)) {
     const { rows } = await client.query<[string]>({ text: `${query} limit 5`, rowMode: 'array' });
@@ -39,10 +39,10 @@ async function broken(client: Client, rules: Readonly<Record<string, string>>): 
 }
 
 /** Holds at every moment, so it is asked while everybody works. */
-export async function judgeNow(database: TestDatabase): Promise<readonly string[]> {
+export async function checkInvariants(database: TestDatabase): Promise<readonly string[]> {
   const client = await database.connect();
   try {
-    return [...(await fleetBreaks(client)), ...(await broken(client, alwaysTrue))];
+    return [...(await fleetInvariantViolations(client)), ...(await violatedRules(client, invariants))];
   } finally {
     await client.end();
   }
@@ -56,7 +56,7 @@ const indexes = [
 ];
 
 /** Every row is in its index and the index has nothing else, by PostgreSQL's own check. */
-export async function judgeIndexes(database: TestDatabase): Promise<readonly string[]> {
+export async function checkIndexes(database: TestDatabase): Promise<readonly string[]> {
   const client = await database.connect();
   try {
     await client.query('create extension if not exists amcheck');

@@ -1,5 +1,5 @@
 import { fromUuid } from '@millrace/platform/ids';
-import { orderNode, untilNode, type IronicNode } from '@millrace/testing';
+import { setProvisionState, waitForNodeState, type IronicNode } from '@millrace/testing';
 import type { MetalStack } from '../../stack/metal-stack.ts';
 import { seedOperator } from '../../stack/supplier.ts';
 
@@ -7,7 +7,7 @@ import { seedOperator } from '../../stack/supplier.ts';
  * The person of the runbook. A node whose wiping was interrupted, because Ironic died, is for nobody until somebody has looked
  * at it: here somebody has it wiped in Ironic, and puts it back into use over the operator's API once that is done.
  */
-export async function caretakerOf(stack: MetalStack): Promise<() => Promise<number>> {
+export async function createHostRepair(stack: MetalStack): Promise<() => Promise<number>> {
   const operator = await seedOperator(stack);
   return async () => {
     const nodes = await readPool(stack);
@@ -39,9 +39,9 @@ async function wipeAgain({ ironic }: MetalStack, node: IronicNode): Promise<void
   const { uuid, provision_state: state, reservation } = node;
   if (reservation !== null || (state !== 'clean failed' && state !== 'manageable')) return;
   if (state === 'clean failed') {
-    await orderNode(ironic, uuid, 'manage');
-    await untilNode(ironic, uuid, ['manageable']);
+    await setProvisionState(ironic, uuid, 'manage');
+    await waitForNodeState(ironic, uuid, ['manageable']);
   }
   await ironic.call('DELETE', `/v1/nodes/${uuid}/maintenance`);
-  await orderNode(ironic, uuid, 'provide');
+  await setProvisionState(ironic, uuid, 'provide');
 }

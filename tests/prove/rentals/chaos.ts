@@ -22,10 +22,10 @@ export interface ChaosOptions {
   readonly note: (text: string) => void;
 }
 
-type Victim = 'api' | 'worker' | 'restate' | 'engine';
+type KillTarget = 'api' | 'worker' | 'restate' | 'engine';
 
 /** Victims in turn, so that each is hit however few kills there are; which one of a kind is the dice's. */
-const turns: readonly Victim[] = ['worker', 'engine', 'restate', 'api', 'worker', 'engine'];
+const killOrder: readonly KillTarget[] = ['worker', 'engine', 'restate', 'api', 'worker', 'engine'];
 
 /** Kills one thing at a time, each brought back a moment later, until as many were killed as asked for. */
 export async function killAtRandom(stack: CoreStack, random: Random, options: ChaosOptions): Promise<Kills> {
@@ -39,9 +39,9 @@ export async function killAtRandom(stack: CoreStack, random: Random, options: Ch
       continue;
     }
     await systemClock.sleep(random.int(0, 1_500));
-    const victim = turns[kills.total % turns.length] ?? 'worker';
+    const victim = killOrder[kills.total % killOrder.length] ?? 'worker';
     options.note(`kill ${kills.total + 1}: ${victim}`);
-    await strike(stack, victim, random);
+    await killTarget(stack, victim, random);
     kills[victim] += 1;
     kills.total += 1;
     // In the middle of each stretch, while there is work to forget.
@@ -54,7 +54,7 @@ export async function killAtRandom(stack: CoreStack, random: Random, options: Ch
   return kills;
 }
 
-async function strike(stack: CoreStack, victim: Victim, random: Random): Promise<void> {
+async function killTarget(stack: CoreStack, victim: KillTarget, random: Random): Promise<void> {
   const pauseMs = random.int(0, 1_500);
   switch (victim) {
     case 'api':

@@ -24,7 +24,7 @@ interface TenantRow {
 }
 
 /** Each node as it is in our rows, and under it every machine that still has it. */
-export async function tellFleet({ rows }: Pick<CoreStack, 'rows'>): Promise<string> {
+export async function describeFleet({ rows }: Pick<CoreStack, 'rows'>): Promise<string> {
   const nodes = await rows<NodeRow>(`
     select node.name, node.status, node.status_reason as reason, capacity.placeable, capacity.gpus_free,
            extract(epoch from now() - node.status_since)::int as seconds
@@ -41,12 +41,12 @@ export async function tellFleet({ rows }: Pick<CoreStack, 'rows'>): Promise<stri
      order by rental.wire_id`);
   const lines = nodes.flatMap(({ name, status, reason, seconds, placeable, gpus_free: free }) => [
     `${name}: ${status} for ${seconds} s (${reason ?? 'no reason'}), ${free} GPUs free${placeable ? '' : ', not for sale'}`,
-    ...tenants.filter((tenant) => tenant.name === name).map(tellTenant),
+    ...tenants.filter((tenant) => tenant.name === name).map(describeTenant),
   ]);
   return ['The hosts, as we know them:', ...lines].join('\n  ');
 }
 
-function tellTenant({
+function describeTenant({
   wire_id: id,
   rental,
   task,
@@ -89,10 +89,13 @@ const poolFields: readonly (keyof PoolNode)[] = [
 ];
 
 /** The same nodes as Ironic has them, and what the machines behind them really do. */
-export async function tellPool({ ironic, farm }: Pick<MetalStack, 'ironic' | 'farm'>): Promise<string> {
+export async function describeIronicPool({
+  ironic,
+  farm,
+}: Pick<MetalStack, 'ironic' | 'farm'>): Promise<string> {
   const target = `/v1/nodes?fields=${poolFields.join()}`;
   const { nodes } = await ironic.call<{ nodes: readonly PoolNode[] }>('GET', target);
-  const lines = nodes.toSorted((one, other) => (one.uuid < other.uuid ? -1 : 1)).map(tellPoolNode);
+  const lines = nodes.toSorted((one, other) => (one.uuid < other.uuid ? -1 : 1)).map(describePoolNode);
   const machines = farm.machines.map(({ id, power, agent, disk, wipes }) => {
     const runs = agent === null ? 'no agent' : 'an agent';
     return `machine ${id}: power ${power}, ${runs}, its disk ${disk === null ? 'empty' : 'written'}, wiped ${wipes} times`;
@@ -100,7 +103,7 @@ export async function tellPool({ ironic, farm }: Pick<MetalStack, 'ironic' | 'fa
   return ['The hosts, as Ironic knows them:', ...lines, ...machines].join('\n  ');
 }
 
-function tellPoolNode(node: PoolNode): string {
+function describePoolNode(node: PoolNode): string {
   const said = poolFields.filter((name) => name !== 'uuid' && node[name] !== null && node[name] !== false);
   return `${node.uuid}: ${said.map((name) => `${name} ${node[name]}`).join(', ')}`;
 }

@@ -1,33 +1,36 @@
-import { loginAndCount } from '@millrace/compute/proof';
+import { loginAndCountGpus } from '@millrace/compute/proof';
 import { findingsOf, runAudit } from '@millrace/core/auditor';
 import { systemClock } from '@millrace/platform/clock';
-import { fleetBreaks } from '@millrace/testing';
+import { fleetInvariantViolations } from '@millrace/testing';
 import type { CoreStack } from '../../stack/core-stack.ts';
 import type { StackTenant } from '../../stack/tenant.ts';
-import { whileProgress } from '../progress.ts';
-import { idColumn, type Kind } from './kinds.ts';
-import type { Story } from './stories.ts';
+import { waitWhileProgress } from '../progress.ts';
+import { tenantIdColumn, type RentalKind } from './kinds.ts';
+import type { RentalScenario } from './stories.ts';
 
 /** Looks at the rows, the hosts and the books, and believes none of them alone. */
 
-export interface Judgement {
+export interface RentalCheckReport {
   readonly failures: readonly string[];
   readonly figures: Readonly<Record<string, number>>;
 }
 
 /** One that ends by itself has not come to rest before it did: it would end under the eyes of who judges it. */
-const unsettled = `
+const unsettledQuery = `
   select coalesce(string_agg(concat_ws(' ', wire_id, status, task, expires_at), ', ' order by wire_id), '') as list from rentals
    where status <> 'Terminated' and (status <> 'Running' or task is not null or expires_at is not null)`;
-const undone = `
+const unfinishedQuery = `
   select coalesce(string_agg(concat_ws(' ', external_id, state), ', ' order by external_id), '') as list from rental_machines
    where state not in ('open', 'gone')`;
 
 /** Returns how long it took until all rentals were at rest; null if some are not and nothing changed for `stuckAfterMs`. */
-export async function waitForRest(stack: CoreStack, stuckAfterMs: number): Promise<number | null> {
-  return whileProgress({ stuckAfterMs, intervalMs: 250 }, async () => {
-    const [moving] = await stack.rows<{ list: string }>(unsettled);
-    const [there] = await stack.rows<{ list: string }>(undone);
+export async function waitForRentalQuiescence(
+  stack: CoreStack,
+  stuckAfterMs: number,
+): Promise<number | null> {
+  return waitWhileProgress({ stuckAfterMs, intervalMs: 250 }, async () => {
+    const [moving] = await stack.rows<{ list: string }>(unsettledQuery);
+    const [there] = await stack.rows<{ list: string }>(unfinishedQuery);
     const left = `${moving?.list}; ${there?.list}`;
     return left === '; ' ? null : left;
   });
@@ -45,20 +48,20 @@ interface MachineRow {
   readonly gpu_addresses: readonly string[];
 }
 
-export async function judgeEnd(
+export async function checkFinalState(
   stack: CoreStack,
   tenants: readonly StackTenant[],
-  stories: readonly Story[],
-  kind: Kind,
-): Promise<Judgement> {
+  stories: readonly RentalScenario[],
+  kind: RentalKind,
+): Promise<RentalCheckReport> {
   const rentals = await stack.rows<RentalRow>(
-    `select ${idColumn}, status, status_reason, started_at from rentals`,
+    `select ${tenantIdColumn}, status, status_reason, started_at from rentals`,
   );
   const failures = [
-    ...judgeStories(stories, rentals),
-    ...(await judgeHosts(stack)),
-    ...(await judgeLogins(stories, rentals)),
-    ...(await judgeBooks(stack, kind)),
+    ...checkScenarios(stories, rentals),
+    ...(await checkHosts(stack)),
+    ...(await checkLogins(stories, rentals)),
+    ...(await checkLedger(stack, kind)),
   ];
   const running = rentals.filter(({ status }) => status === 'Running').length;
   const neverRan = rentals.filter(({ started_at }) => started_at === null).length;
@@ -76,7 +79,7 @@ export async function judgeEnd(
   };
 }
 
-function judgeStories(stories: readonly Story[], rentals: readonly RentalRow[]): string[] {
+function checkScenarios(stories: readonly RentalScenario[], rentals: readonly RentalRow[]): string[] {
   const byId = new Map(rentals.map((rental) => [rental.id, rental]));
   const accepted = stories.filter(({ id }) => id !== null);
   const failures = accepted.flatMap(({ nth, id, outcome }) => {
@@ -107,7 +110,7 @@ async function readHosts(stack: CoreStack): ReturnType<CoreStack['engine']['list
 }
 
 /** What the hosts have is what the rows say, and no device is in two machines. */
-async function judgeHosts(stack: CoreStack): Promise<string[]> {
+async function checkHosts(stack: CoreStack): Promise<string[]> {
   const { machines, unseen } = await readHosts(stack);
   const rows = await stack.rows<MachineRow>(
     "select external_id, gpu_addresses from rental_machines where state = 'open'",
@@ -133,19 +136,22 @@ async function judgeHosts(stack: CoreStack): Promise<string[]> {
   return failures;
 }
 
-const LOGINS_MOST = 5;
+const MAX_LOGIN_ATTEMPTS = 5;
 
 /** A stall may break a login, so it is repeated a few times. */
-async function logIn(target: Parameters<typeof loginAndCount>[0]): ReturnType<typeof loginAndCount> {
+async function logIn(target: Parameters<typeof loginAndCountGpus>[0]): ReturnType<typeof loginAndCountGpus> {
   for (let attempt = 1; ; attempt += 1) {
-    const look = await loginAndCount(target, AbortSignal.timeout(ANSWERED_WITHIN_MS));
-    if (look.outcome === 'in' || attempt === LOGINS_MOST) return look;
+    const look = await loginAndCountGpus(target, AbortSignal.timeout(ANSWERED_WITHIN_MS));
+    if (look.outcome === 'in' || attempt === MAX_LOGIN_ATTEMPTS) return look;
     await systemClock.sleep(1_000);
   }
 }
 
 /** Everyone who is told that their machine runs can get in. */
-async function judgeLogins(stories: readonly Story[], rentals: readonly RentalRow[]): Promise<string[]> {
+async function checkLogins(
+  stories: readonly RentalScenario[],
+  rentals: readonly RentalRow[],
+): Promise<string[]> {
   const running = new Set(rentals.filter(({ status }) => status === 'Running').map(({ id }) => id));
   const failures: string[] = [];
   for (const { tenant, id, kind } of stories) {
@@ -167,9 +173,9 @@ async function judgeLogins(stories: readonly Story[], rentals: readonly RentalRo
   return failures;
 }
 
-async function judgeBooks(stack: CoreStack, kind: Kind): Promise<string[]> {
+async function checkLedger(stack: CoreStack, kind: RentalKind): Promise<string[]> {
   const client = await stack.database.connect();
-  const breaks = await fleetBreaks(client);
+  const breaks = await fleetInvariantViolations(client);
   await client.end();
   const report = await runAudit(stack.database.db, { kind: 'full', whenBusy: 'unrecorded' });
   const findings =
@@ -177,7 +183,7 @@ async function judgeBooks(stack: CoreStack, kind: Kind): Promise<string[]> {
       ? ['no audit could be made']
       : findingsOf(report, 'error').map((found) => JSON.stringify(found));
   const paidForNothing = await stack.rows<{ id: string }>(`
-    select ${idColumn} from rentals as rental
+    select ${tenantIdColumn} from rentals as rental
       join meters as meter on meter.cause_kind = '${kind.name}' and meter.cause_id = rental.wire_id::text
      where rental.started_at is null`);
   const endedTwice = await stack.rows<{ resource_id: string; type: string }>(`
@@ -194,11 +200,15 @@ async function judgeBooks(stack: CoreStack, kind: Kind): Promise<string[]> {
 }
 
 /** At the end everybody leaves, and nothing may be left. */
-async function endAll(stack: CoreStack, tenants: readonly StackTenant[], kind: Kind): Promise<string[]> {
+async function endAll(
+  stack: CoreStack,
+  tenants: readonly StackTenant[],
+  kind: RentalKind,
+): Promise<string[]> {
   for (const tenant of tenants) {
     for (const id of await kind.list(tenant)) await kind.end(tenant, id);
   }
-  const rest = await waitForRest(stack, 120_000);
+  const rest = await waitForRentalQuiescence(stack, 120_000);
   if (rest === null) return ['the last rentals never ended'];
   const { machines } = await stack.engine.listOwned(AbortSignal.timeout(ANSWERED_WITHIN_MS));
   const [free] = await stack.rows<{ gpus: number }>('select sum(gpus_free)::int as gpus from node_capacity');

@@ -3,9 +3,9 @@ import { systemClock } from '@millrace/platform/clock';
 import type { CoreStack } from '../../stack/core-stack.ts';
 import { seedTenant, type StackTenant } from '../../stack/tenant.ts';
 import { killAtRandom, type Kills } from './chaos.ts';
-import { judgeEnd, waitForRest, type Judgement } from './judge.ts';
-import type { Kind, Premises } from './kinds.ts';
-import { rentAtRandom, RoomLine, type Story } from './stories.ts';
+import { checkFinalState, waitForRentalQuiescence, type RentalCheckReport } from './judge.ts';
+import type { RentalKind, ProofEnvironment } from './kinds.ts';
+import { rentAtRandom, CapacityQueue, type RentalScenario } from './stories.ts';
 
 /** How much is done, and how much is killed meanwhile. */
 export interface Size {
@@ -20,23 +20,23 @@ export interface Size {
  * itself does so after a minute, and failed work is tried again sooner.
  */
 const STUCK_AFTER_MS = 120_000;
-const MENDED_EVERY_MS = 1_000;
+const REPAIR_INTERVAL_MS = 1_000;
 
 /** The same struggle for every kind of rental: they are made, proven, billed and removed by one mechanism. */
-export async function proveKind(run: ProofRun, kind: Kind, size: Size): Promise<ProofReport> {
+export async function proveRentalKind(run: ProofRun, kind: RentalKind, size: Size): Promise<ProofReport> {
   const premises = await kind.open();
   const { stack } = premises;
-  const rounds = keepMending(premises);
+  const rounds = keepRepairing(premises);
   try {
     const tenants: StackTenant[] = [];
     for (let nth = 0; nth < size.tenants; nth += 1) tenants.push(await seedTenant(stack, 10_000));
-    const struggled = await struggle(run, stack, tenants, { ...size, kind }).catch(async (error: Error) => {
-      throw new Error(`${error.message}\n${await explained(premises)}`, { cause: error });
+    const struggled = await runChaos(run, stack, tenants, { ...size, kind }).catch(async (error: Error) => {
+      throw new Error(`${error.message}\n${await describeHostsSafely(premises)}`, { cause: error });
     });
-    const restMs = await waitForRest(stack, STUCK_AFTER_MS);
-    const unrest = restMs === null ? await explained(premises) : null;
-    const judgement = await judgeEnd(stack, tenants, struggled.stories, kind);
-    const left = judgement.failures.length > 0 ? await explained(premises) : null;
+    const restMs = await waitForRentalQuiescence(stack, STUCK_AFTER_MS);
+    const unrest = restMs === null ? await describeHostsSafely(premises) : null;
+    const judgement = await checkFinalState(stack, tenants, struggled.stories, kind);
+    const left = judgement.failures.length > 0 ? await describeHostsSafely(premises) : null;
     const mended = await rounds.end();
     const { engineName } = premises;
     return report(size, {
@@ -50,17 +50,17 @@ export async function proveKind(run: ProofRun, kind: Kind, size: Size): Promise<
 }
 
 /** What is wrong may be that nobody can be asked any more. */
-const explained = ({ explain }: Premises): Promise<string> =>
+const describeHostsSafely = ({ explain }: ProofEnvironment): Promise<string> =>
   explain().catch((error: unknown) => `The hosts cannot be asked: ${String(error)}`);
 
 /** Somebody goes round all the time; what cannot be done in one round, as while the engine is dead, is done in another. */
-function keepMending({ mend }: Premises): { end(): Promise<number> } {
+function keepRepairing({ mend }: ProofEnvironment): { end(): Promise<number> } {
   const over = new AbortController();
   let mended = 0;
   const rounds = (async () => {
     while (!over.signal.aborted) {
       mended += await mend().catch(() => 0);
-      await systemClock.sleep(MENDED_EVERY_MS, over.signal).catch(() => undefined);
+      await systemClock.sleep(REPAIR_INTERVAL_MS, over.signal).catch(() => undefined);
     }
   })();
   return {
@@ -72,14 +72,14 @@ function keepMending({ mend }: Premises): { end(): Promise<number> } {
   };
 }
 
-async function struggle(
+async function runChaos(
   run: ProofRun,
   stack: CoreStack,
   tenants: readonly StackTenant[],
-  size: Size & { readonly kind: Kind },
-): Promise<Pick<Happened, 'stories' | 'kills' | 'waitedInLine'>> {
-  const stories: Story[] = [];
-  const room = new RoomLine();
+  size: Size & { readonly kind: RentalKind },
+): Promise<Pick<ChaosResult, 'stories' | 'kills' | 'waitedInLine'>> {
+  const stories: RentalScenario[] = [];
+  const room = new CapacityQueue();
   const random: Random = run.random.fork(1);
   const over = new AbortController();
   const kills = killAtRandom(stack, run.random.fork(2), {
@@ -91,7 +91,14 @@ async function struggle(
   });
   const lines = tenants.map(async (tenant, line) => {
     for (let nth = line; nth < size.rentals; nth += tenants.length) {
-      const story: Story = { tenant, nth, kind: size.kind, id: null, refusals: 0, outcome: 'unknown' };
+      const story: RentalScenario = {
+        tenant,
+        nth,
+        kind: size.kind,
+        id: null,
+        refusals: 0,
+        outcome: 'unknown',
+      };
       stories.push(story);
       await rentAtRandom(story, room, random.fork(nth));
       await systemClock.sleep(random.int(0, 400));
@@ -102,24 +109,24 @@ async function struggle(
   return { stories, kills: made, waitedInLine: room.total };
 }
 
-interface Happened {
-  readonly stories: readonly Story[];
+interface ChaosResult {
+  readonly stories: readonly RentalScenario[];
   readonly kills: Kills;
   readonly waitedInLine: number;
   /** How long it took until everything was at rest; null: it never was. */
   readonly restMs: number | null;
   /** How the hosts were while there was no rest; null if there was. */
   readonly unrest: string | null;
-  readonly judgement: Judgement;
+  readonly judgement: RentalCheckReport;
   /** How they were in the end; null if all is as it should be. */
   readonly left: string | null;
   readonly mended: number;
   readonly engineName: string;
 }
 
-function report(size: Size, happened: Happened): ProofReport {
+function report(size: Size, happened: ChaosResult): ProofReport {
   const { stories, kills, waitedInLine, restMs, unrest, judgement, left, mended, engineName } = happened;
-  const count = (outcome: Story['outcome']): number =>
+  const count = (outcome: RentalScenario['outcome']): number =>
     stories.filter((story) => story.outcome === outcome).length;
   const failures = [...judgement.failures, ...(left === null ? [] : [left])];
   if (unrest !== null) failures.push(`never at rest after the last kill: ${unrest}`);

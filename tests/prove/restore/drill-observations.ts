@@ -11,7 +11,7 @@ export interface ReportJson {
   readonly problems: readonly string[];
 }
 
-export async function stateOf(
+export async function restoreState(
   stack: DrillStack,
 ): Promise<{ readonly state: string; readonly report: ReportJson | null }> {
   const [row] = await stack.rows<{ state: string; report: ReportJson | null }>(
@@ -22,13 +22,13 @@ export async function stateOf(
 }
 
 /** How often the worker has marked this state of the installation. */
-export async function markOf(stack: DrillStack): Promise<number> {
+export async function markCount(stack: DrillStack): Promise<number> {
   const [row] = await stack.rows<{ mark: number }>('select mark::int as mark from restore_state');
   if (row === undefined) throw new Error('The restore state has no row.');
   return row.mark;
 }
 
-interface Pot {
+interface ValkeyLease {
   readonly key: string;
   readonly epoch: string;
   readonly isClosed: boolean;
@@ -38,9 +38,9 @@ interface Pot {
   readonly left: bigint;
 }
 
-async function pots(stack: DrillStack): Promise<readonly Pot[]> {
+async function readValkeyLeases(stack: DrillStack): Promise<readonly ValkeyLease[]> {
   const keys = (await stack.valkey.client.command(['KEYS', 'pot:*'])) as readonly string[];
-  const found: Pot[] = [];
+  const found: ValkeyLease[] = [];
   for (const key of keys.filter((each) => /\}:(?:live|test)$/.test(each))) {
     const fields = (await stack.valkey.client.command([
       ...['HMGET', key, 'epoch', 'granted', 'recalled', 'reserved', 'spent', 'closed'],
@@ -54,8 +54,11 @@ async function pots(stack: DrillStack): Promise<readonly Pot[]> {
 }
 
 /** What gateways could reserve now, of all organisations. */
-export async function spendable(stack: DrillStack): Promise<bigint> {
-  return (await pots(stack)).reduce((sum, { isClosed, left }) => sum + (isClosed ? 0n : left), 0n);
+export async function spendableCredit(stack: DrillStack): Promise<bigint> {
+  return (await readValkeyLeases(stack)).reduce(
+    (sum, { isClosed, left }) => sum + (isClosed ? 0n : left),
+    0n,
+  );
 }
 
 interface Lease {
@@ -72,10 +75,10 @@ const openLeases = (stack: DrillStack): Promise<readonly Lease[]> =>
       from pot_leases lease join ledger_holds hold on hold.id = lease.hold_id where lease.state = 'open'`);
 
 /** Pots in which more was or can be spent than their lease holds in the ledger. */
-export async function lentBeyondHolds(stack: DrillStack): Promise<readonly string[]> {
+export async function leasesExceedingHolds(stack: DrillStack): Promise<readonly string[]> {
   // Leases may change while the pots are read, so a pot may match its lease as it was before or as it is after.
   const before = await openLeases(stack);
-  const found = await pots(stack);
+  const found = await readValkeyLeases(stack);
   const leases = [...before, ...(await openLeases(stack))];
   const wrong = leases
     .filter(({ lent, held, settled }) => BigInt(held) + BigInt(settled) < BigInt(lent))

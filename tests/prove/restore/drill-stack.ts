@@ -6,7 +6,7 @@ import { down, ensureUp } from '@millrace/services';
 import {
   createTestDatabase,
   engineEnv,
-  forgetDeploymentsAt,
+  unregisterDeploymentsAt,
   freePorts,
   startChatDouble,
   startStripeDouble,
@@ -17,7 +17,7 @@ import {
   type TestValkey,
 } from '@millrace/testing';
 import { MOCK_REGION } from '../../stack/mock-stack.ts';
-import { rowsOf, supervise, type ReadRows, type Supervised } from '../../stack/supervised.ts';
+import { createRowReader, supervise, type ReadRows, type SupervisedProcess } from '../../stack/supervised.ts';
 import { startBackedUpPostgres, type BackedUpPostgres } from './backup.ts';
 
 /** The whole product on a PostgreSQL that can be restored, with machines, credit, payments and events outside of it. */
@@ -30,9 +30,9 @@ export interface DrillStack {
   readonly valkey: TestValkey;
   readonly stripe: StripeDouble;
   readonly chatAddress: string;
-  readonly api: Supervised;
-  readonly worker: Supervised;
-  readonly gateway: Supervised;
+  readonly api: SupervisedProcess;
+  readonly worker: SupervisedProcess;
+  readonly gateway: SupervisedProcess;
   readonly rows: ReadRows;
   /** The machines that the engine has, whatever the product's database says. */
   machines(): Promise<readonly string[]>;
@@ -70,7 +70,7 @@ async function open(closers: Closers, close: () => Promise<void>): Promise<Drill
   const engine = await createTestDatabase();
   closers.push(() => engine.drop());
   // An engine knows the ids of organisations and nothing else about them.
-  await rowsOf(engine)('alter table mock_machines drop constraint mock_machines_org_id_fkey');
+  await createRowReader(engine)('alter table mock_machines drop constraint mock_machines_org_id_fkey');
   const valkey = await startValkeyServer();
   closers.push(() => valkey[Symbol.asyncDispose]());
   const stripe = await startStripeDouble();
@@ -137,7 +137,7 @@ async function open(closers: Closers, close: () => Promise<void>): Promise<Drill
       MILLRACE_GATEWAY_HEALTH_PORT: String(gatewayHealth),
     },
   });
-  closers.push(() => forgetDeploymentsAt(`http://127.0.0.1:${endpointPort}`));
+  closers.push(() => unregisterDeploymentsAt(`http://127.0.0.1:${endpointPort}`));
   closers.push(() => Promise.all([gateway, api, worker].map((each) => each.kill())));
   await Promise.all([api.start(), worker.start()]);
   return {
@@ -151,9 +151,9 @@ async function open(closers: Closers, close: () => Promise<void>): Promise<Drill
       stripe,
     },
     ...{ chatAddress: chat.address, api, worker, gateway, env, close },
-    rows: rowsOf(database),
+    rows: createRowReader(database),
     machines: async () => {
-      const found = await rowsOf(engine)<{ external_id: string }>(
+      const found = await createRowReader(engine)<{ external_id: string }>(
         'select external_id from mock_machines where machine is not null order by external_id',
       );
       return found.map(({ external_id }) => external_id);

@@ -1,4 +1,4 @@
-import { newProofKey } from '@millrace/compute/proof';
+import { newReadinessKey } from '@millrace/compute/proof';
 import { systemClock } from '@millrace/platform/clock';
 import { nanoUsd } from '@millrace/platform/money';
 import { eventually, signStripeEvent } from '@millrace/testing';
@@ -6,12 +6,12 @@ import { seedOrganisation } from '../../../apps/api/src/fixture.ts';
 import {
   addDeployment,
   addModel,
-  callerOf,
+  createCaller,
   CHAT_PRICES,
   type Operator,
 } from '../../stack/inference-tenant.ts';
 import { MOCK_REGION } from '../../stack/mock-stack.ts';
-import { giveMoney } from '../../stack/tenant.ts';
+import { grantCredit } from '../../stack/tenant.ts';
 import type { DrillStack } from './drill-stack.ts';
 
 /** Work of tenants over the public interface. */
@@ -27,11 +27,11 @@ export interface DrillTenant {
 }
 
 const MODEL = 'flour';
-const GIVEN = nanoUsd(50_000_000_000n);
+const INITIAL_BALANCE = nanoUsd(50_000_000_000n);
 
-export async function sellFlour(stack: DrillStack): Promise<void> {
+export async function addTestModel(stack: DrillStack): Promise<void> {
   const { owner } = await seedOrganisation(stack.database.db, { platformRole: 'operator' });
-  const call = callerOf(stack.apiUrl, owner.key);
+  const call = createCaller(stack.apiUrl, owner.key);
   const operator: Operator = {
     call,
     do: async (method, path, body) => {
@@ -50,16 +50,16 @@ export function seedTenants(stack: DrillStack, count: number): Promise<DrillTena
 
 async function seedTenant(stack: DrillStack): Promise<DrillTenant> {
   const { organisation, owner, ownerKey } = await seedOrganisation(stack.database.db);
-  await giveMoney(stack.database.db, organisation.id, GIVEN);
-  const call = callerOf(stack.apiUrl, owner.key);
+  await grantCredit(stack.database.db, organisation.id, INITIAL_BALANCE);
+  const call = createCaller(stack.apiUrl, owner.key);
   const made = await call('POST', '/v2/api-keys', {
     name: 'chat',
     scopes: ['inference:read', 'inference:write'],
   });
   const chatKey = String(made.json.key);
   const { key: testKey } = await ownerKey('test');
-  const test = callerOf(stack.apiUrl, testKey);
-  await test('POST', '/v2/ssh-public-keys', { name: 'laptop', publicKey: newProofKey().publicKey });
+  const test = createCaller(stack.apiUrl, testKey);
+  await test('POST', '/v2/ssh-public-keys', { name: 'laptop', publicKey: newReadinessKey().publicKey });
   return {
     chat: async () => {
       const response = await fetch(`${stack.gatewayUrl}/v1/chat/completions`, {
@@ -97,7 +97,11 @@ const required = (tenant: DrillTenant | undefined): DrillTenant => {
 };
 
 /** Requests until this many were answered. */
-export async function ask(_stack: DrillStack, tenant: DrillTenant, count: number): Promise<void> {
+export async function sendChatRequests(
+  _stack: DrillStack,
+  tenant: DrillTenant,
+  count: number,
+): Promise<void> {
   for (let nth = 0; nth < count; nth += 1) {
     await eventually(
       { what: 'an answer of the model', timeoutMs: 60_000 },
@@ -107,7 +111,7 @@ export async function ask(_stack: DrillStack, tenant: DrillTenant, count: number
 }
 
 /** Rents a machine and waits until it runs. */
-export async function rent(_stack: DrillStack, given: DrillTenant | undefined): Promise<number> {
+export async function rentMachine(_stack: DrillStack, given: DrillTenant | undefined): Promise<number> {
   const tenant = required(given);
   const id = await eventually({ what: 'a free machine', timeoutMs: 60_000 }, () =>
     tenant.order().catch(() => false as const),

@@ -3,14 +3,21 @@ import { systemClock } from '@millrace/platform/clock';
 import { eventually } from '@millrace/testing';
 import type { Size } from '../restore.prove.ts';
 import type { DrillStack } from './drill-stack.ts';
-import { ask, payByCard, rent, seedTenants, sellFlour, type DrillTenant } from './drill-work.ts';
+import {
+  sendChatRequests,
+  payByCard,
+  rentMachine,
+  seedTenants,
+  addTestModel,
+  type DrillTenant,
+} from './drill-work.ts';
 import {
   admin,
-  lentBeyondHolds,
+  leasesExceedingHolds,
   lastSeqs,
-  markOf,
-  spendable,
-  stateOf,
+  markCount,
+  spendableCredit,
+  restoreState,
   unpublished,
   type ReportJson,
 } from './drill-observations.ts';
@@ -21,16 +28,16 @@ export async function drill(run: ProofRun, stack: DrillStack, size: Size): Promi
   const expect = (isTrue: boolean, what: string): void => {
     if (!isTrue) failures.push(what);
   };
-  await sellFlour(stack);
+  await addTestModel(stack);
   const tenants = await seedTenants(stack, size.tenants);
   await stack.gateway.start();
   // The others get their first lease after the point.
-  await Promise.all(tenants.slice(0, 1).map((tenant) => ask(stack, tenant, 1)));
-  const kept = await rent(stack, tenants[0]);
+  await Promise.all(tenants.slice(0, 1).map((tenant) => sendChatRequests(stack, tenant, 1)));
+  const kept = await rentMachine(stack, tenants[0]);
   await stack.postgres.backUp();
   const figures: Record<string, number> = {};
   for (let nth = 1; nth <= size.restores; nth += 1) {
-    const lost = await workOn(stack, tenants, size);
+    const lost = await doLostWork(stack, tenants, size);
     run.note(`restore ${nth}: ${JSON.stringify(lost)}`);
     // The gateway keeps running with its leases; the other processes ended with the database.
     await Promise.all([stack.api.kill(), stack.worker.kill()]);
@@ -60,23 +67,23 @@ export async function drill(run: ProofRun, stack: DrillStack, size: Size): Promi
   return { figures, failures };
 }
 
-interface Lost {
+interface LostWork {
   readonly machine: string;
   readonly session: string;
 }
 
 /** Work that the restored database will not know. */
-async function workOn(stack: DrillStack, tenants: readonly DrillTenant[], size: Size): Promise<Lost> {
+async function doLostWork(stack: DrillStack, tenants: readonly DrillTenant[], size: Size): Promise<LostWork> {
   // The worker copies each mark before it makes the next one. After three more marks, a copy is newer than `point`.
-  const point = await markOf(stack);
+  const point = await markCount(stack);
   await eventually(
     { what: 'the mark to be copied', timeoutMs: 300_000 },
-    async () => (await markOf(stack)) >= point + 3,
+    async () => (await markCount(stack)) >= point + 3,
   );
   const before = new Set(await stack.machines());
   const session = await payByCard(stack, tenants[0]);
-  await Promise.all(tenants.map((tenant) => ask(stack, tenant, size.requests)));
-  await rent(stack, tenants[0]);
+  await Promise.all(tenants.map((tenant) => sendChatRequests(stack, tenant, size.requests)));
+  await rentMachine(stack, tenants[0]);
   const machine = (await stack.machines()).find((id) => !before.has(id));
   if (machine === undefined) throw new Error('The rental has made no machine.');
   await eventually({ what: 'all events to be in the stream' }, async () => {
@@ -88,7 +95,7 @@ async function workOn(stack: DrillStack, tenants: readonly DrillTenant[], size: 
 /** Waits for a report without problems. If a source does not answer, the worker makes the report again later. */
 function completeReport(stack: DrillStack): Promise<ReportJson> {
   return eventually({ what: 'a complete report of the restore', timeoutMs: 300_000 }, async () => {
-    const { state, report } = await stateOf(stack);
+    const { state, report } = await restoreState(stack);
     if (state !== 'restored' || report === null) return false;
     if (report.problems.length > 0) throw new Error(report.problems.join('; '));
     return report;
@@ -110,12 +117,12 @@ async function watchBlocked(
   // The worker tries again when Valkey does not answer in time.
   await eventually(
     { what: 'the credit in Valkey to be stopped' },
-    async () => (await spendable(stack)) === 0n,
+    async () => (await spendableCredit(stack)) === 0n,
   );
   const untilMs = systemClock.monotonicMs() + watchMs;
   do {
     expect(
-      (await spendable(stack)) === 0n,
+      (await spendableCredit(stack)) === 0n,
       'credit can be spent in Valkey while the restore is not confirmed',
     );
     const answer = await tenants[0]?.chat();
@@ -131,7 +138,7 @@ async function watchBlocked(
   });
 }
 
-function expectListed(report: ReportJson, lost: Lost, expect: Expect): void {
+function expectListed(report: ReportJson, lost: LostWork, expect: Expect): void {
   expect(report.leases.length > 0, 'the report lists no lease');
   expect(
     report.machines.some(({ externalId }) => externalId === lost.machine),
@@ -155,9 +162,9 @@ async function afterwards(
   },
 ): Promise<void> {
   const { tenants, seqs, kept, lostMachine, expect } = options;
-  for (const tenant of tenants) await ask(stack, tenant, 1);
-  await rent(stack, tenants[0]);
-  const beyond = await lentBeyondHolds(stack);
+  for (const tenant of tenants) await sendChatRequests(stack, tenant, 1);
+  await rentMachine(stack, tenants[0]);
+  const beyond = await leasesExceedingHolds(stack);
   expect(beyond.length === 0, `more is lent than the ledger holds: ${beyond.join('; ')}`);
   const after = await lastSeqs(stack);
   for (const [orgId, seq] of seqs) {

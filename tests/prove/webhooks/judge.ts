@@ -2,9 +2,9 @@ import type { Db } from '@millrace/platform/db';
 import { fromUuid, toUuid } from '@millrace/platform/ids';
 import type { ReceivedDelivery } from '@millrace/testing';
 import { Webhook } from 'standardwebhooks';
-import type { ProvenWebhook } from './tenants.ts';
+import type { TestWebhook } from './tenants.ts';
 
-export interface Verdict {
+export interface DeliveryCheckReport {
   readonly failures: readonly string[];
   readonly repeats: number;
 }
@@ -15,11 +15,11 @@ const FAILURES_SHOWN = 5;
  * What one webhook's receiver saw against what happened: every event at least once, each thing's in the order of their
  * numbers. A repeat may come late (its worker may have been frozen over it); what comes for the first time may not.
  */
-export async function judge(
+export async function checkDeliveries(
   db: Db,
-  webhook: ProvenWebhook,
+  webhook: TestWebhook,
   received: readonly ReceivedDelivery[],
-): Promise<Verdict> {
+): Promise<DeliveryCheckReport> {
   const events = await db.kysely
     .selectFrom('events')
     .select(['id', 'seq', 'resource_id'])
@@ -48,7 +48,7 @@ export async function judge(
 
 function problemWith(
   { payload, headers, event }: ReceivedDelivery,
-  { secret, orgId }: ProvenWebhook,
+  { secret, orgId }: TestWebhook,
 ): string[] {
   try {
     // Receivers refuse what is older than five minutes, and the judge comes later than that: the time that was signed is

@@ -8,7 +8,7 @@ import { createTenant, testIds, type Random } from '@millrace/testing';
 
 /** What tenants have and do, while workers die: webhooks, and events about a few things of theirs. */
 
-export interface ProvenWebhook {
+export interface TestWebhook {
   readonly id: WebhookId;
   readonly orgId: OrgId;
   readonly secret: string;
@@ -20,7 +20,7 @@ export interface ProvenWebhook {
 const sealer = createSealer({ keys: [{ id: 'test', key: Buffer.alloc(32, 7) }], activeId: 'test' });
 
 /** Past the api and its courtesy: what counts is what happens when an address is connected to. */
-export async function plantWebhook(db: Db, orgId: OrgId, origin: string): Promise<ProvenWebhook> {
+export async function insertWebhook(db: Db, orgId: OrgId, origin: string): Promise<TestWebhook> {
   const id = testIds.next('whk');
   const path = `/${id}`;
   const secret = `whsec_${randomBytes(32).toString('base64')}`;
@@ -49,12 +49,12 @@ export async function plantWebhook(db: Db, orgId: OrgId, origin: string): Promis
   return { id, orgId, secret, path };
 }
 
-export async function newTenants(db: Db, count: number): Promise<readonly OrgId[]> {
+export async function insertTenants(db: Db, count: number): Promise<readonly OrgId[]> {
   return Promise.all(Array.from({ length: count }, async () => (await createTenant(db)).orgId));
 }
 
-const THINGS = 10;
-const EVENTS_AT_ONCE = 3;
+const RESOURCES = 10;
+const EVENTS_PER_BATCH = 3;
 const PAUSE_MS = 60;
 const LONG_PAUSE_MS = 1_000;
 
@@ -68,7 +68,7 @@ export async function writeEvents(
   let written = 0;
   while (!over.aborted) {
     for (const orgId of orgIds) {
-      const count = random.int(1, EVENTS_AT_ONCE);
+      const count = random.int(1, EVENTS_PER_BATCH);
       await db.transaction({ name: 'write events', isolation: 'read committed' }, async (tx) => {
         for (let nth = 0; nth < count; nth += 1) {
           await appendOutbox(tx, {
@@ -76,7 +76,7 @@ export async function writeEvents(
             orgId,
             mode: 'live',
             type: 'machine.ready',
-            resource: { kind: 'machine', id: `thing-${random.int(1, THINGS)}` },
+            resource: { kind: 'machine', id: `thing-${random.int(1, RESOURCES)}` },
             data: { machineId: 'm', clusterName: 'c', region: 'r', reason: null },
             actor: { kind: 'system', id: 'proof' },
             occurredAt: systemClock.now(),

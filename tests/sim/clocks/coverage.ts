@@ -54,7 +54,7 @@ export const withoutSweep: Readonly<Record<string, string>> = {
  * Sweeps that are run with wrong clocks, but for which nothing is planted that a wrong clock would touch. Every other sweep
  * is shown to be noticed when its transactions go by the clock of the process.
  */
-export const withoutPlant: Readonly<Record<string, string>> = {
+export const withoutTestData: Readonly<Record<string, string>> = {
   'close leases of pots': 'goes by positions in a stream',
   'settle ended gateways': 'goes by positions in a stream',
   'sample machines': 'adds samples; deletes and charges nothing',

@@ -14,7 +14,7 @@ const UNSTABLE_TABLES: ReadonlySet<string> = new Set(['loop_items', 'audit_runs'
  * state how many rows have it, and for each time how many rows have one. A charge, an end or a deletion changes at least
  * one of these figures. The tables are those that the database has, so a new one is compared without being named here.
  */
-export async function digestOf(database: TestDatabase): Promise<ReadonlyMap<string, string>> {
+export async function databaseDigest(database: TestDatabase): Promise<ReadonlyMap<string, string>> {
   const client = await database.connect();
   try {
     const { rows: columns } = await client.query<Column>(`

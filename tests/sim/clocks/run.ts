@@ -1,34 +1,34 @@
 import { findingsOf, runAudit } from '@millrace/core/auditor';
 import type { Db } from '@millrace/platform/db';
-import { differences, digestOf } from './digest.ts';
+import { differences, databaseDigest } from './digest.ts';
 import { withWrongClock } from './process-clock.ts';
 import { sweeps } from './sweeps.ts';
-import type { ClocksWorld } from './world.ts';
+import type { ClockHarness } from './world.ts';
 
 const realNowMs = Date.now;
 
 /** Works with the wall clock of the process this far from the clock of the database. */
-export function atOffset<T>(world: ClocksWorld, offsetMs: () => number, work: () => Promise<T>): Promise<T> {
+export function atOffset<T>(world: ClockHarness, offsetMs: () => number, work: () => Promise<T>): Promise<T> {
   return withWrongClock(() => world.rentals.clock.nowMs() + offsetMs() - realNowMs(), work);
 }
 
 type Figures = ReadonlyMap<string, string>;
 
-async function figuresOf({ rentals, volumes }: ClocksWorld): Promise<Figures> {
-  const both = await Promise.all([digestOf(rentals.database), digestOf(volumes.database)]);
+async function figuresOf({ rentals, volumes }: ClockHarness): Promise<Figures> {
+  const both = await Promise.all([databaseDigest(rentals.database), databaseDigest(volumes.database)]);
   return new Map(
     both.flatMap((digest, index) => [...digest].map(([name, value]) => [`${index} ${name}`, value])),
   );
 }
 
-async function sweepOnce(world: ClocksWorld, db: Db): Promise<void> {
+async function sweepOnce(world: ClockHarness, db: Db): Promise<void> {
   for (const sweep of Object.values(sweeps)) await sweep(world, db);
 }
 
 const ROUNDS_MAX = 12;
 
 /** Sweeps with the right clock until nothing is left to be done at this time of the database. */
-export async function settle(world: ClocksWorld): Promise<void> {
+export async function sweepUntilStable(world: ClockHarness): Promise<void> {
   let before = await figuresOf(world);
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
     await atOffset(
@@ -44,7 +44,7 @@ export async function settle(world: ClocksWorld): Promise<void> {
 }
 
 /** Everything that the sweeps change with a wrong clock, after the right clock has left nothing to be done. */
-export async function changesAt(world: ClocksWorld, offsetMs: () => number): Promise<readonly string[]> {
+export async function changesAt(world: ClockHarness, offsetMs: () => number): Promise<readonly string[]> {
   const before = await figuresOf(world);
   await atOffset(world, offsetMs, () => sweepOnce(world, world.rentals.db));
   return differences(before, await figuresOf(world));
@@ -52,7 +52,7 @@ export async function changesAt(world: ClocksWorld, offsetMs: () => number): Pro
 
 /** What one sweep changes if its transactions go by the wall clock of the process, as they once did. */
 export async function changesIfBroken(
-  world: ClocksWorld,
+  world: ClockHarness,
   name: string,
   offsetMs: number,
 ): Promise<readonly string[]> {
@@ -67,7 +67,7 @@ export async function changesIfBroken(
 }
 
 /** Findings of a full audit of both databases; the money of the tenants was never paid in, which is not one. */
-export async function auditFindings({ rentals, volumes }: ClocksWorld): Promise<readonly string[]> {
+export async function auditFindings({ rentals, volumes }: ClockHarness): Promise<readonly string[]> {
   const found: string[] = [];
   for (const { db } of [rentals, volumes]) {
     const report = await runAudit(db, { kind: 'full', whenBusy: 'unrecorded' });

@@ -1,38 +1,41 @@
 import {
-  forgetTrust,
-  judgeFaults,
+  deleteOldReliabilityDays,
+  quarantineFaultyMachines,
   measureMachines,
 } from '../../../packages/core/src/suppliers/trust.service.ts';
-import { convergeDue } from '../../../packages/core/src/volumes/converge.ts';
-import { driveOnce } from '../../../packages/core/src/rentals/drive.ts';
-import { partsOf } from '../../../packages/core/src/rentals/drive.fixture.ts';
-import { createPotSweeps, type PotSweeps } from '../../../packages/core/src/pots/pots.sweeps.ts';
-import { forgetExpired } from '../../../packages/platform/src/auth/people.store.ts';
+import { reconcileDueVolumes } from '../../../packages/core/src/volumes/converge.ts';
+import { reconcileRental } from '../../../packages/core/src/rentals/drive.ts';
+import { reconcileDepsOf } from '../../../packages/core/src/rentals/drive.fixture.ts';
+import {
+  createCreditLeaseSweeps,
+  type CreditLeaseSweeps,
+} from '../../../packages/core/src/pots/pots.sweeps.ts';
+import { deleteExpiredAuthRows } from '../../../packages/platform/src/auth/people.store.ts';
 import { sweepMaintenance } from '@millrace/core/fleet';
 import { createApiKeyService, sweepDueKeys } from '@millrace/core/identity';
-import { keepUsageTables } from '@millrace/core/inference';
+import { maintainUsageTables } from '@millrace/core/inference';
 import { makeDueInvoices } from '@millrace/core/invoices';
 import { expirePromos } from '@millrace/core/ledger';
-import { burnOf, sweepDueShards } from '@millrace/core/metering';
+import { readBurnRate, sweepDueShards } from '@millrace/core/metering';
 import { Payments } from '@millrace/core/payments';
 import {
-  carryOutIdle,
-  carryOutRequired,
+  executeIdleRule,
+  executeRequiredActions,
   createRentalRecovery,
-  forgetOldConsoles,
-  forgetOldSamples,
-  redriveDue,
-  RentalReconciler,
-  sampleDue,
+  deleteOldConsoles,
+  expireSamples,
+  enqueueDueRentals,
+  InventoryReconciler,
+  sampleDueShards,
 } from '@millrace/core/rentals';
 import { writeDueStatements } from '@millrace/core/suppliers';
-import { freezeUnpaid, lookAtNodes } from '@millrace/core/volumes';
-import { tidyWebhooks } from '@millrace/core/webhooks';
+import { freezeUnpaid, checkDueNodes } from '@millrace/core/volumes';
+import { cleanUpWebhooks } from '@millrace/core/webhooks';
 import { systemClock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { deleteExpiredOperations } from '@millrace/platform/http';
 import { createLogger } from '@millrace/platform/log';
-import type { ClocksWorld } from './world.ts';
+import type { ClockHarness } from './world.ts';
 
 const log = createLogger({ name: 'clocks', level: 'silent' });
 const never = new AbortController().signal;
@@ -40,18 +43,18 @@ const LIMIT = 500;
 const ROUNDS_MAX = 50;
 
 /** One step of a loop of the worker or the api, as the process runs it. `db` is the database of the rentals. */
-export type Sweep = (world: ClocksWorld, db: Db) => Promise<unknown>;
+export type Sweep = (world: ClockHarness, db: Db) => Promise<unknown>;
 
 const keys = createApiKeyService({ announce: () => undefined });
 const inTransaction = (db: Db, name: string, work: Parameters<Db['transaction']>[1]): Promise<unknown> =>
   db.transaction({ name, isolation: 'read committed' }, work);
-const potsOf = (world: ClocksWorld, db: Db): PotSweeps =>
-  createPotSweeps({
+const leaseSweepsOf = (world: ClockHarness, db: Db): CreditLeaseSweeps =>
+  createCreditLeaseSweeps({
     ...{ db, log, cell: 1, service: world.potService, rules: world.potRules },
     publishEnd: async () => undefined,
   });
 /** The rows of volumes are in a database of their own: with the clock that the other one has. */
-const volumesOf = (world: ClocksWorld, db: Db) => ({
+const volumesOf = (world: ClockHarness, db: Db) => ({
   ...world.volumes.parts,
   ...(db === world.rentals.db ? {} : { db: world.atProcessTime(world.volumes.db) }),
 });
@@ -61,7 +64,7 @@ export const sweeps: Readonly<Record<string, Sweep>> = {
   'close due api keys': (_, db) => sweepDueKeys(db, { keys, limit: LIMIT, log }),
   'ask about undecided payments': (_, db) =>
     new Payments({
-      ...{ db, clock: systemClock, log, consoleUrl: 'https://console.example.com', burnOf },
+      ...{ db, clock: systemClock, log, consoleUrl: 'https://console.example.com', burnOf: readBurnRate },
       stripe: {
         live: true,
         openCheckout: () => Promise.reject(new Error('The provider is away.')),
@@ -84,45 +87,45 @@ export const sweeps: Readonly<Record<string, Sweep>> = {
   'forget idempotency keys': (_, db) =>
     inTransaction(db, 'forget idempotency keys', (tx) => deleteExpiredOperations(tx, LIMIT)),
   'expired sessions': (_, db) =>
-    inTransaction(db, 'forget expired sign-ins', (tx) => forgetExpired(tx, LIMIT)),
-  'call for due rentals': (_, db) => redriveDue(db, LIMIT, { log }),
+    inTransaction(db, 'forget expired sign-ins', (tx) => deleteExpiredAuthRows(tx, LIMIT)),
+  'call for due rentals': (_, db) => enqueueDueRentals(db, LIMIT, { log }),
   'recover stuck rentals': async (world, db) => {
-    const parts = { ...partsOf(world.rentals), db };
+    const parts = { ...reconcileDepsOf(world.rentals), db };
     await createRentalRecovery(parts).recover(never);
     // The workflow calls this; here nothing else does.
     for (const { orgId, id } of await world.liveRentals()) {
       for (let round = 0; round < ROUNDS_MAX; round += 1) {
-        if ((await driveOnce(parts, orgId, id, never)).kind !== 'again') break;
+        if ((await reconcileRental(parts, orgId, id, never)).kind !== 'again') break;
       }
     }
   },
-  'carry out what balances require': (_, db) => carryOutRequired(db, { log, limit: LIMIT }),
+  'carry out what balances require': (_, db) => executeRequiredActions(db, { log, limit: LIMIT }),
   'repair late rentals': (world, db) =>
-    new RentalReconciler({
+    new InventoryReconciler({
       ...{ db, clock: systemClock, log, holder: 'clocks', drivers: world.rentals.drivers },
     }).repairLate(),
   'sample machines': (world, db) => {
-    const onIdle: Parameters<typeof sampleDue>[0]['onIdle'] = (rental) => carryOutIdle(db, rental);
-    return sampleDue({ db, clock: systemClock, log, drivers: world.rentals.drivers, onIdle }, never);
+    const onIdle: Parameters<typeof sampleDueShards>[0]['onIdle'] = (rental) => executeIdleRule(db, rental);
+    return sampleDueShards({ db, clock: systemClock, log, drivers: world.rentals.drivers, onIdle }, never);
   },
   'forget samples and consoles': async (_, db) => {
-    await forgetOldSamples(db);
-    await forgetOldConsoles(db);
+    await expireSamples(db);
+    await deleteOldConsoles(db);
   },
-  'look at storage nodes': (world, db) => lookAtNodes(volumesOf(world, db), never),
+  'look at storage nodes': (world, db) => checkDueNodes(volumesOf(world, db), never),
   'bring volumes about': async (world, db) => {
     for (let round = 0; round < ROUNDS_MAX; round += 1) {
-      if ((await convergeDue(volumesOf(world, db), LIMIT, never)) === 0) break;
+      if ((await reconcileDueVolumes(volumesOf(world, db), LIMIT, never)) === 0) break;
     }
   },
   'freeze unpaid volumes': (world, db) => freezeUnpaid(volumesOf(world, db).db, { log, limit: LIMIT }),
-  'call in leases of pots': (world, db) => potsOf(world, db).callIn(),
-  'close leases of pots': (world, db) => potsOf(world, db).closePassed(),
-  'give up silent gateways': (world, db) => potsOf(world, db).buryDead(),
-  'settle ended gateways': (world, db) => potsOf(world, db).settleDead(),
-  'tidy webhooks': (_, db) => tidyWebhooks(db, LIMIT),
+  'call in leases of pots': (world, db) => leaseSweepsOf(world, db).callIn(),
+  'close leases of pots': (world, db) => leaseSweepsOf(world, db).closePassed(),
+  'give up silent gateways': (world, db) => leaseSweepsOf(world, db).buryDead(),
+  'settle ended gateways': (world, db) => leaseSweepsOf(world, db).settleDead(),
+  'tidy webhooks': (_, db) => cleanUpWebhooks(db, LIMIT),
   'measure machines of suppliers': (_, db) => measureMachines({ db, clock: systemClock, log }, LIMIT),
-  'judge machines of suppliers': (_, db) => judgeFaults({ db, clock: systemClock, log }),
-  'forget days of machines': (_, db) => forgetTrust({ db }, LIMIT),
-  'keep the usage tables': (_, db) => keepUsageTables(db),
+  'judge machines of suppliers': (_, db) => quarantineFaultyMachines({ db, clock: systemClock, log }),
+  'forget days of machines': (_, db) => deleteOldReliabilityDays({ db }, LIMIT),
+  'keep the usage tables': (_, db) => maintainUsageTables(db),
 };

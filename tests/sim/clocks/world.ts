@@ -1,34 +1,37 @@
-import { grant } from '@millrace/core/billing';
+import { grantCredit } from '@millrace/core/billing';
 import { issueKey } from '../../../packages/core/src/identity/api-keys.service.ts';
-import { noLimits, systemCause } from '../../../packages/core/src/identity/index.ts';
+import { unlimitedKeyLimits, systemAuditContext } from '../../../packages/core/src/identity/index.ts';
 import { announceMaintenance } from '../../../packages/core/src/fleet/maintenance.service.ts';
 import { listNodes } from '@millrace/core/fleet';
-import { burnOf } from '@millrace/core/metering';
-import { createPotService, type PotService } from '../../../packages/core/src/pots/pots.service.ts';
-import type { LeaseRules } from '../../../packages/core/src/pots/lease-book.ts';
-import { driveUntil } from '../../../packages/core/src/rentals/drive.fixture.ts';
+import { readBurnRate } from '@millrace/core/metering';
 import {
-  createRentalWorld,
+  createCreditLeaseService,
+  type CreditLeaseService,
+} from '../../../packages/core/src/pots/pots.service.ts';
+import type { LeaseRules } from '../../../packages/core/src/pots/lease-book.ts';
+import { reconcileUntil } from '../../../packages/core/src/rentals/drive.fixture.ts';
+import {
+  createRentalHarness,
   DAY_MS,
   HOUR_MS,
   MINUTE_MS,
   usd,
-  type RentalWorld,
+  type RentalHarness,
 } from '../../../packages/core/src/rentals/rental.fixture.ts';
 import type { Rental } from '../../../packages/core/src/rentals/rental.ts';
 import { deleteVolume } from '../../../packages/core/src/volumes/life.service.ts';
-import { createVolumeWorld, type VolumeWorld } from '../../../packages/core/src/volumes/world.fixture.ts';
+import { createVolumeHarness, type VolumeHarness } from '../../../packages/core/src/volumes/world.fixture.ts';
 import { systemClock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { fromUuid, toUuid, type OrgId, type UserId } from '@millrace/platform/ids';
 import { createLogger } from '@millrace/platform/log';
-import { databaseAt, startValkeyServer, testIds, uniqueId, type TestValkey } from '@millrace/testing';
+import { databaseWithClock, startValkeyServer, testIds, uniqueId, type TestValkey } from '@millrace/testing';
 
 /** Tenants with everything that time charges, ends or deletes: some of it due soon, some in hours, some in weeks. */
-export interface ClocksWorld {
-  readonly rentals: RentalWorld;
-  readonly volumes: VolumeWorld;
-  readonly potService: PotService;
+export interface ClockHarness {
+  readonly rentals: RentalHarness;
+  readonly volumes: VolumeHarness;
+  readonly potService: CreditLeaseService;
   readonly potRules: LeaseRules;
   liveRentals(): Promise<readonly Pick<Rental, 'orgId' | 'id'>[]>;
   /** A database whose transactions go by the wall clock of the process: the defect that this simulation is to find. */
@@ -39,7 +42,7 @@ export interface ClocksWorld {
 }
 
 const log = createLogger({ name: 'clocks', level: 'silent' });
-const cause = systemCause('test', 'live');
+const cause = systemAuditContext('test', 'live');
 /** When things are due, from the start: between the offsets of the clocks that are tried. */
 const DUE_MS = [
   10 * MINUTE_MS,
@@ -51,7 +54,7 @@ const DUE_MS = [
   60 * DAY_MS,
 ];
 
-const potRules: LeaseRules = {
+const leaseRules: LeaseRules = {
   leaseMs: 30 * MINUTE_MS,
   longestRequestMs: 10 * MINUTE_MS,
   deadAfterMs: 38 * MINUTE_MS,
@@ -61,47 +64,47 @@ const potRules: LeaseRules = {
   calmMs: 5_000,
 };
 
-export async function createClocksWorld(): Promise<ClocksWorld> {
-  const rentals = await createRentalWorld();
-  const volumes = await createVolumeWorld();
+export async function createClockHarness(): Promise<ClockHarness> {
+  const rentals = await createRentalHarness();
+  const volumes = await createVolumeHarness();
   const valkey = await startValkeyServer();
-  const potService = createPotService({
-    ...{ db: rentals.db, valkey: valkey.client, cell: 1, clock: systemClock, log, rules: potRules },
+  const potService = createCreditLeaseService({
+    ...{ db: rentals.db, valkey: valkey.client, cell: 1, clock: systemClock, log, rules: leaseRules },
   });
-  const world: ClocksWorld = {
+  const world: ClockHarness = {
     rentals,
     volumes,
     potService,
-    potRules,
+    potRules: leaseRules,
     liveRentals: async () => {
       const rows = await rentals.rows<{ org_id: string; id: string }>(
         `select org_id, id from rentals where status not in ('Terminated', 'Failed') order by id`,
       );
       return rows.map((row) => ({ orgId: fromUuid('org', row.org_id), id: fromUuid('rnt', row.id) }));
     },
-    atProcessTime: (db) => databaseAt(db, systemClock),
+    atProcessTime: (db) => databaseWithClock(db, systemClock),
     advance: async (ms) => {
       await rentals.advance(ms);
       await volumes.clock.advance(Math.max(0, rentals.clock.nowMs() - volumes.clock.nowMs()));
     },
     drop: () => dropAll(rentals, volumes, valkey),
   };
-  await plantRentals(rentals);
-  await plantMoney(world);
-  await plantRows(rentals);
-  await plantVolumes(volumes);
+  await insertRentals(rentals);
+  await insertMoney(world);
+  await insertExpiringRows(rentals);
+  await insertVolumes(volumes);
   await world.advance(0);
   return world;
 }
 
-async function dropAll(rentals: RentalWorld, volumes: VolumeWorld, valkey: TestValkey): Promise<void> {
+async function dropAll(rentals: RentalHarness, volumes: VolumeHarness, valkey: TestValkey): Promise<void> {
   await rentals.drop();
   await volumes.drop();
   await valkey[Symbol.asyncDispose]();
 }
 
 /** Machines of a rich tenant, of a poor one, with a term, with a time to live, on a node with maintenance ahead. */
-async function plantRentals(rentals: RentalWorld): Promise<void> {
+async function insertRentals(rentals: RentalHarness): Promise<void> {
   await rentals.offerTerm(1);
   const rich = await rentals.tenant({ balanceUsd: 200_000 });
   const poor = await rentals.tenant({ balanceUsd: 100 });
@@ -111,7 +114,7 @@ async function plantRentals(rentals: RentalWorld): Promise<void> {
     await rentals.rent(rich, 'live', { termType: 'reserved', termPeriodDays: 1 }),
     await rentals.rentInstance(rich, { ttlSeconds: 7_200 }),
   ];
-  for (const order of orders) await driveUntil(rentals, order, { until: 'Running' });
+  for (const order of orders) await reconcileUntil(rentals, order, { until: 'Running' });
   const nodes = await listNodes(
     rentals.db,
     { clusterId: rentals.engines.live.clusterId },
@@ -131,20 +134,26 @@ async function plantRentals(rentals: RentalWorld): Promise<void> {
 }
 
 /** Promotional credit and keys that expire, payments that were begun, and credit lent to gateways. */
-async function plantMoney({ rentals, potService }: ClocksWorld): Promise<void> {
+async function insertMoney({ rentals, potService }: ClockHarness): Promise<void> {
   const tenant = await rentals.tenant({ balanceUsd: 1_000 });
   for (const dueMs of DUE_MS) {
     const expiresAt = new Date(rentals.clock.nowMs() + dueMs);
     await rentals.run((tx) =>
-      grant(tx, cause, tenant.orgId, {
-        ...{ amount: usd(1), reason: 'welcome', actId: uniqueId(), burnOf },
+      grantCredit(tx, cause, tenant.orgId, {
+        ...{ amount: usd(1), reason: 'welcome', actId: uniqueId(), burnOf: readBurnRate },
         promo: { priority: 1, expiresAt },
       }),
     );
     await rentals.run((tx) =>
       issueKey(tx, cause, {
         ...{ orgId: tenant.orgId, userId: tenant.userId as UserId, name: 'for a while' },
-        rights: { mode: 'live', scopes: ['rentals:read'], limits: noLimits, allowedIps: [], expiresAt },
+        rights: {
+          mode: 'live',
+          scopes: ['rentals:read'],
+          limits: unlimitedKeyLimits,
+          allowedIps: [],
+          expiresAt,
+        },
       }),
     );
   }
@@ -158,7 +167,7 @@ async function plantMoney({ rentals, potService }: ClocksWorld): Promise<void> {
 }
 
 /** A payment whose page was never made: it can be opened for a while and then expires. */
-async function insertPayment(rentals: RentalWorld, orgId: OrgId): Promise<void> {
+async function insertPayment(rentals: RentalHarness, orgId: OrgId): Promise<void> {
   const at = rentals.clock.now().toISOString();
   await rentals.rows(
     `insert into payments (id, org_id, mode, provider, amount_nano_usd, state, success_url, cancel_url, created_at, next_check_at)
@@ -168,7 +177,7 @@ async function insertPayment(rentals: RentalWorld, orgId: OrgId): Promise<void> 
 }
 
 /** Rows that are kept until a time: one of each kind for each time at which something is due. */
-async function plantRows(rentals: RentalWorld): Promise<void> {
+async function insertExpiringRows(rentals: RentalHarness): Promise<void> {
   const { orgId, userId } = await rentals.tenant();
   const startMs = rentals.clock.nowMs();
   const org = `'${toUuid(orgId)}'`;
@@ -197,7 +206,7 @@ async function plantRows(rentals: RentalWorld): Promise<void> {
 }
 
 /** A volume that was deleted, one with a limit, and one of a tenant whose money runs out. */
-async function plantVolumes(volumes: VolumeWorld): Promise<void> {
+async function insertVolumes(volumes: VolumeHarness): Promise<void> {
   const rich = await volumes.tenant(10_000);
   const poor = await volumes.tenant(2);
   const deleted = await volumes.active(rich);

@@ -71,11 +71,11 @@ export interface Transfer {
   reversed: boolean;
 }
 
-export const least = (left: bigint, right: bigint): bigint => (left < right ? left : right);
-export const most = (left: bigint, right: bigint): bigint => (left > right ? left : right);
+export const minBigint = (left: bigint, right: bigint): bigint => (left < right ? left : right);
+export const maxBigint = (left: bigint, right: bigint): bigint => (left > right ? left : right);
 
 export function freeIn(account: Account): bigint {
-  return most(0n, account.balance - account.held - (account.floor ?? 0n));
+  return maxBigint(0n, account.balance - account.held - (account.floor ?? 0n));
 }
 
 export function ownMoney(tenant: Tenant): bigint {

@@ -1,6 +1,6 @@
 import type { Client } from 'pg';
 import { fromUuid, toUuid, type BudgetId } from '@millrace/platform/ids';
-import { least, type Account, type Budget } from './accounts.ts';
+import { minBigint, type Account, type Budget } from './accounts.ts';
 import type { Oracle } from './oracle.ts';
 
 /** The database beside the oracle, row by row. Every function gives the first difference, or nothing. */
@@ -49,7 +49,7 @@ export async function compareAccounts(client: Client, oracle: Oracle): Promise<s
             same(
               `the floor of ${account.name}`,
               row.floor === null ? null : BigInt(row.floor),
-              account.what === 'earned' ? least(0n, account.balance - account.held) : account.floor,
+              account.what === 'earned' ? minBigint(0n, account.balance - account.held) : account.floor,
             ));
       if (difference !== null) return difference;
       const held = same(`what is held of ${account.name}`, BigInt(row.held), account.held);
@@ -163,14 +163,14 @@ export const deepRules: Readonly<Record<string, string>> = {
     select id::text from ledger_transfers t where not exists (select 1 from ledger_entries where transfer_id = t.id)`,
 };
 
-export async function breaks(client: Client, rule: string): Promise<string | undefined> {
+export async function findViolation(client: Client, rule: string): Promise<string | undefined> {
   const { rows } = await client.query<Record<string, string>>(`${rule} limit 1`);
   const [row] = rows;
   return row === undefined ? undefined : String(Object.values(row)[0]);
 }
 
 /** What was told about budgets, each threshold as often as it was passed. */
-export async function compareTold(client: Client, oracle: Oracle): Promise<string | undefined> {
+export async function compareBudgetNotices(client: Client, oracle: Oracle): Promise<string | undefined> {
   const { rows } = await client.query<{ event: string; times: number }>(
     `select type || ' ' || resource_id as event, count(*)::int as times from outbox
       where type like 'budget.%' and org_id = any($1) group by 1`,

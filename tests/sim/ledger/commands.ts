@@ -7,7 +7,7 @@ import type { Oracle } from './oracle.ts';
 
 /** Random commands. They are made to hit: balances stay small, so that refusals are as common as successes. */
 
-export interface Known {
+export interface KnownState {
   readonly oracle: Oracle;
   readonly tenants: readonly Tenant[];
   /** Open holds, and some that are closed: what has an id by now. */
@@ -28,7 +28,7 @@ export function amountFrom(random: Random, mostUsd = 5): NanoUsd {
 }
 
 /** Revenue, or a marketplace split between a supplier and the fee. */
-function sharesFrom(known: Known, random: Random, tenant: Tenant, amount: NanoUsd): Share[] {
+function sharesFrom(known: KnownState, random: Random, tenant: Tenant, amount: NanoUsd): Share[] {
   const product = random.pick(products);
   if (amount === 0n || random.chance(0.6)) return [{ account: { kind: 'revenue', product }, amount }];
   const fee = nanoUsd((amount * BigInt(random.int(0, 100))) / 100n);
@@ -47,8 +47,8 @@ function sharesFrom(known: Known, random: Random, tenant: Tenant, amount: NanoUs
   return shares;
 }
 
-const maker = {
-  topUp(known: Known, random: Random, tenant: Tenant): LedgerCommand {
+const commandMakers = {
+  topUp(known: KnownState, random: Random, tenant: Tenant): LedgerCommand {
     const amount = amountFrom(random, 6);
     return {
       ...base(known, random, tenant, 'deposit'),
@@ -59,7 +59,7 @@ const maker = {
       description: 'Top-up',
     };
   },
-  grant(known: Known, random: Random, tenant: Tenant): LedgerCommand {
+  grant(known: KnownState, random: Random, tenant: Tenant): LedgerCommand {
     const amount = amountFrom(random, 3);
     const forMs = random.pick([60_000, 3_600_000, 86_400_000, 10 * 86_400_000]);
     const expiresAt = random.chance(0.2) ? null : new Date(known.nowMs + random.int(-1000, forMs));
@@ -74,7 +74,7 @@ const maker = {
     };
   },
   /** Given back for work not delivered: partly by the supplier, who may have been paid already. */
-  giveBack(known: Known, random: Random, tenant: Tenant): LedgerCommand {
+  giveBack(known: KnownState, random: Random, tenant: Tenant): LedgerCommand {
     const amount = amountFrom(random, 2);
     return {
       ...base(known, random, tenant, 'rental'),
@@ -87,7 +87,7 @@ const maker = {
       description: 'Given back',
     };
   },
-  debit(known: Known, random: Random, tenant: Tenant): LedgerCommand {
+  debit(known: KnownState, random: Random, tenant: Tenant): LedgerCommand {
     const amount = amountFrom(random);
     const kind = random.pick(['charge', 'charge', 'charge', 'adjustment', 'clawback'] as const);
     return {
@@ -105,7 +105,7 @@ const maker = {
       description: 'Used',
     };
   },
-  payout(known: Known, random: Random, tenant: Tenant): LedgerCommand {
+  payout(known: KnownState, random: Random, tenant: Tenant): LedgerCommand {
     const amount = amountFrom(random, 3);
     return {
       ...base(known, random, tenant, 'payout'),
@@ -118,7 +118,7 @@ const maker = {
     };
   },
   /** Asks for a payout, which sets it aside. */
-  ask(known: Known, random: Random, tenant: Tenant): LedgerCommand {
+  ask(known: KnownState, random: Random, tenant: Tenant): LedgerCommand {
     return {
       ...base(known, random, tenant, 'payout'),
       do: 'hold',
@@ -128,7 +128,7 @@ const maker = {
     };
   },
   /** Pays out what was asked for, or rejects it. */
-  settle(known: Known, random: Random): LedgerCommand | null {
+  settle(known: KnownState, random: Random): LedgerCommand | null {
     const asked = known.holds.filter(({ ofEarnings }) => ofEarnings).slice(-20);
     if (asked.length === 0) return null;
     const hold = random.pick(asked);
@@ -137,7 +137,7 @@ const maker = {
       ? { ...command, do: 'pay_out', description: 'Payout' }
       : { ...command, do: 'close', of: 'earnings' };
   },
-  hold(known: Known, random: Random, tenant: Tenant): LedgerCommand {
+  hold(known: KnownState, random: Random, tenant: Tenant): LedgerCommand {
     const amount = amountFrom(random, 4);
     const budget = random.pick([null, null, null, null, ...tenant.budgets]);
     return {
@@ -149,7 +149,7 @@ const maker = {
       demand: random.pick(['new', 'new', 'running'] as const),
     };
   },
-  resize(known: Known, random: Random): LedgerCommand | null {
+  resize(known: KnownState, random: Random): LedgerCommand | null {
     const hold = pickHold(known, random);
     if (hold === null) return null;
     const target = amountFrom(random, 4);
@@ -162,7 +162,7 @@ const maker = {
       demand: random.pick(['new', 'running'] as const),
     };
   },
-  post(known: Known, random: Random): LedgerCommand | null {
+  post(known: KnownState, random: Random): LedgerCommand | null {
     const hold = pickHold(known, random);
     if (hold === null || hold.onlyBudget !== null) return null;
     const amount = random.chance(0.3) ? nanoUsd(hold.held) : amountFrom(random, 2);
@@ -180,12 +180,12 @@ const maker = {
       description: 'Posted',
     };
   },
-  close(known: Known, random: Random): LedgerCommand | null {
+  close(known: KnownState, random: Random): LedgerCommand | null {
     const hold = pickHold(known, random);
     if (hold === null) return null;
     return { ...base(known, random, hold.tenant, 'rental'), do: 'close', holdId: hold.id as HoldId };
   },
-  refund(known: Known, random: Random): LedgerCommand | null {
+  refund(known: KnownState, random: Random): LedgerCommand | null {
     const source = pickTransfer(known, random, random.chance(0.9) ? 'charge' : null);
     if (source === null) return null;
     const paid = source.amount < 0n ? -source.amount : source.amount;
@@ -198,7 +198,7 @@ const maker = {
       description: 'Refund',
     };
   },
-  reverse(known: Known, random: Random): LedgerCommand | null {
+  reverse(known: KnownState, random: Random): LedgerCommand | null {
     const source = pickTransfer(known, random, null);
     if (source === null) return null;
     return {
@@ -208,7 +208,7 @@ const maker = {
       description: 'Reversal',
     };
   },
-  expire(known: Known, random: Random, tenant: Tenant): LedgerCommand | null {
+  expire(known: KnownState, random: Random, tenant: Tenant): LedgerCommand | null {
     const promos = tenant.money.filter(({ what, id }) => what === 'promo' && id.length > 20);
     if (promos.length === 0) return null;
     const promo = random.pick(promos);
@@ -222,16 +222,16 @@ const maker = {
   },
 } as const;
 
-export type Wish = keyof typeof maker;
+export type CommandKind = keyof typeof commandMakers;
 
 /** A command of this sort, or null when there is nothing it could be about. */
-export function makeCommand(known: Known, random: Random, wish: Wish): LedgerCommand | null {
+export function makeCommand(known: KnownState, random: Random, wish: CommandKind): LedgerCommand | null {
   const poor = known.tenants.filter((tenant) => ownMoney(tenant) < 1_000_000_000n);
   const tenant = wish === 'topUp' && poor.length > 0 ? random.pick(poor) : random.pick(known.tenants);
-  return maker[wish](known, random, tenant);
+  return commandMakers[wish](known, random, tenant);
 }
 
-function base(known: Known, random: Random, tenant: Tenant, kind: string) {
+function base(known: KnownState, random: Random, tenant: Tenant, kind: string) {
   // A hostile or confused caller names things of others.
   const stranger = random.pick(known.tenants.filter(({ mode }) => mode === tenant.mode));
   const { orgId, mode } = random.chance(0.01) ? stranger : tenant;
@@ -243,13 +243,13 @@ function keyOf(random: Random, tenant: Tenant): { keyId?: KeyId } {
   return keyId === null ? {} : { keyId: keyId as KeyId };
 }
 
-function pickHold(known: Known, random: Random): Hold | null {
+function pickHold(known: KnownState, random: Random): Hold | null {
   const recent = known.holds.slice(-60);
   if (recent.length === 0) return null;
   return random.pick(recent);
 }
 
-function pickTransfer(known: Known, random: Random, kind: string | null): Transfer | null {
+function pickTransfer(known: KnownState, random: Random, kind: string | null): Transfer | null {
   const recent = known.transfers.slice(-200).filter((transfer) => kind === null || transfer.kind === kind);
   return recent.length === 0 ? null : random.pick(recent);
 }

@@ -4,8 +4,8 @@ import {
   endOfPeriod,
   freeIn,
   inSpendingOrder,
-  least,
-  most,
+  minBigint,
+  maxBigint,
   ownMoney,
   type Account,
   type Budget,
@@ -40,16 +40,20 @@ export type Prediction =
     };
 
 type Of<Do extends LedgerCommand['do']> = Extract<LedgerCommand, { do: Do }>;
-type Parts = Map<Account, bigint>;
+type AmountsByAccount = Map<Account, bigint>;
 
-const no = (reason: string, available: bigint | null = null, budgetId: string | null = null): Prediction => ({
+const refusedPrediction = (
+  reason: string,
+  available: bigint | null = null,
+  budgetId: string | null = null,
+): Prediction => ({
   ok: false,
   reason,
   available,
   budgetId,
 });
 
-const bump = (parts: Parts, account: Account, by: bigint): void => {
+const bump = (parts: AmountsByAccount, account: Account, by: bigint): void => {
   parts.set(account, (parts.get(account) ?? 0n) + by);
 };
 
@@ -138,7 +142,7 @@ export class Oracle {
   #repay(tenant: Tenant): void {
     const { credit } = tenant;
     const repaid =
-      tenant.owed < 0n ? tenant.owed : least(tenant.owed, most(0n, credit.balance - credit.held));
+      tenant.owed < 0n ? tenant.owed : minBigint(tenant.owed, maxBigint(0n, credit.balance - credit.held));
     credit.balance -= repaid;
     tenant.owed -= repaid;
     this.systemAccount('shortfall', null, tenant.mode).balance += repaid;
@@ -177,7 +181,7 @@ export class Oracle {
       budget.endsAtMs = endOfPeriod(budget.period, this.nowMs);
       budget.notified = 0;
       budget.balance = budget.limit;
-      if (budget.floor !== null) budget.floor = least(0n, budget.balance - budget.held);
+      if (budget.floor !== null) budget.floor = minBigint(0n, budget.balance - budget.held);
     }
   }
 
@@ -192,7 +196,7 @@ export class Oracle {
     budget.balance += limit - budget.limit;
     budget.limit = limit;
     budget.onExceeded = onExceeded;
-    budget.floor = onExceeded === 'stop_everything' ? least(0n, budget.balance - budget.held) : null;
+    budget.floor = onExceeded === 'stop_everything' ? minBigint(0n, budget.balance - budget.held) : null;
   }
 
   #key(command: LedgerCommand): string {
@@ -220,14 +224,14 @@ export class Oracle {
   #before(tenant: Tenant, command: LedgerCommand, kind: string, hold: Hold | null = null): Prediction | null {
     const known = this.transfers.get(this.#key(command));
     if (known === undefined) return null;
-    return known.kind === kind ? this.#done(tenant, known, hold, true) : no('STEP_REUSED');
+    return known.kind === kind ? this.#done(tenant, known, hold, true) : refusedPrediction('STEP_REUSED');
   }
 
   #enter(
     tenant: Tenant,
     command: LedgerCommand,
     kind: string,
-    legs: Parts,
+    legs: AmountsByAccount,
     amount: bigint,
     shortfall = 0n,
   ): Transfer {
@@ -261,7 +265,7 @@ export class Oracle {
     const before = this.#before(tenant, command, command.kind);
     if (before !== null) return before;
     if (command.amount === 0n) return this.#done(tenant);
-    const legs: Parts = new Map();
+    const legs: AmountsByAccount = new Map();
     let into = tenant.credit;
     if (command.promo !== undefined) {
       into = {
@@ -286,12 +290,12 @@ export class Oracle {
   }
 
   /** Up to `amount`, account by account, in the order of spending. */
-  #draw(accounts: readonly Account[], amount: bigint): Parts {
-    const parts: Parts = new Map();
+  #draw(accounts: readonly Account[], amount: bigint): AmountsByAccount {
+    const parts: AmountsByAccount = new Map();
     let missing = amount;
     for (const account of inSpendingOrder(accounts)) {
       if (account.expiresAtMs !== null && account.expiresAtMs <= this.nowMs) continue;
-      const taken = least(missing, freeIn(account));
+      const taken = minBigint(missing, freeIn(account));
       if (taken > 0n) parts.set(account, taken);
       missing -= taken;
     }
@@ -299,7 +303,7 @@ export class Oracle {
   }
 
   /** Paid money first, whatever the order of spending. */
-  #takeBackFrom(tenant: Tenant, amount: bigint): Parts {
+  #takeBackFrom(tenant: Tenant, amount: bigint): AmountsByAccount {
     const paid = this.#draw([tenant.credit], amount);
     const gifts = tenant.money.filter((account) => account !== tenant.credit);
     return new Map([...paid, ...this.#draw(gifts, amount - sum(paid.values()))]);
@@ -325,23 +329,23 @@ export class Oracle {
     for (const budget of budgets) {
       if (budget.removed || budget.onExceeded === 'notify') continue;
       if (demand === 'running' && budget.onExceeded === 'stop_new_work') continue;
-      const left = most(0n, budget.balance - budget.held);
+      const left = maxBigint(0n, budget.balance - budget.held);
       if (found === null || left < found.left) found = { budget, left };
     }
     return found;
   }
 
-  #count(legs: Parts, budgets: readonly Budget[], paid: bigint): void {
+  #count(legs: AmountsByAccount, budgets: readonly Budget[], paid: bigint): void {
     for (const budget of budgets) {
       const room = budget.floor === null ? paid : budget.balance - budget.held - budget.floor;
-      const counted = least(paid, room);
+      const counted = minBigint(paid, room);
       if (counted > 0n) bump(legs, budget, -counted);
     }
   }
 
   #tell(budgets: readonly Budget[]): void {
     for (const budget of budgets) {
-      const used = most(0n, budget.limit - budget.balance);
+      const used = maxBigint(0n, budget.limit - budget.balance);
       const reached = [...new Set([...budget.thresholds, 100])].filter(
         (percent) => percent > budget.notified && used * 100n >= BigInt(percent) * budget.limit,
       );
@@ -365,19 +369,19 @@ export class Oracle {
     const payout = command.kind === 'payout';
     const money = payout ? freeIn(tenant.earned) : this.#free(tenant);
     const tight = this.#tightest(budgets, 'new');
-    const affordable = tight === null ? money : least(money, tight.left);
+    const affordable = tight === null ? money : minBigint(money, tight.left);
     if (command.whenShort === 'refuse' && affordable < command.amount) {
-      if (money < command.amount || tight === null) return no('INSUFFICIENT_BALANCE', money);
-      return no('BUDGET_EXCEEDED', tight.left, tight.budget.id);
+      if (money < command.amount || tight === null) return refusedPrediction('INSUFFICIENT_BALANCE', money);
+      return refusedPrediction('BUDGET_EXCEEDED', tight.left, tight.budget.id);
     }
-    const wanted = least(command.amount, affordable);
+    const wanted = minBigint(command.amount, affordable);
     const parts =
       command.kind === 'clawback'
         ? this.#takeBackFrom(tenant, wanted)
         : this.#draw(payout ? [tenant.earned] : tenant.money, wanted);
     const paid = sum(parts.values());
     const shortfall = command.amount - paid;
-    const legs: Parts = new Map();
+    const legs: AmountsByAccount = new Map();
     for (const [account, part] of parts) bump(legs, account, -part);
     bump(legs, this.systemAccount('shortfall', null, tenant.mode), -shortfall);
     for (const share of command.to) bump(legs, this.#account(share, tenant.mode), share.amount);
@@ -403,10 +407,11 @@ export class Oracle {
     const free = hold.ofEarnings ? freeIn(earned) : this.#free(hold.tenant);
     const money = hold.onlyBudget === null ? free : wish.more;
     const tight = this.#tightest(budgets, wish.demand);
-    let amount = least(wish.more, money);
-    if (amount < wish.atLeast) return no('INSUFFICIENT_BALANCE', money);
+    let amount = minBigint(wish.more, money);
+    if (amount < wish.atLeast) return refusedPrediction('INSUFFICIENT_BALANCE', money);
     if (tight !== null && tight.left < amount) amount = tight.left;
-    if (tight !== null && amount < wish.atLeast) return no('BUDGET_EXCEEDED', tight.left, tight.budget.id);
+    if (tight !== null && amount < wish.atLeast)
+      return refusedPrediction('BUDGET_EXCEEDED', tight.left, tight.budget.id);
     if (hold.onlyBudget === null) {
       const payers = hold.ofEarnings ? [earned] : hold.tenant.money;
       for (const [account, part] of this.#draw(payers, amount)) this.#setAside(hold, account, part);
@@ -419,19 +424,19 @@ export class Oracle {
   }
 
   /** Lets go of an amount; what is charged is taken in the order of spending, what is given back in the reverse. */
-  #letGo(hold: Hold, amount: bigint, order: 'charge' | 'give back'): Parts {
+  #letGo(hold: Hold, amount: bigint, order: 'charge' | 'give back'): AmountsByAccount {
     const money = inSpendingOrder([...hold.parts.keys()].filter((account) => account.what !== 'budget'));
     if (order === 'give back') money.reverse();
-    const taken: Parts = new Map();
+    const taken: AmountsByAccount = new Map();
     let missing = amount;
     for (const account of money) {
-      const part = least(missing, hold.parts.get(account) ?? 0n);
+      const part = minBigint(missing, hold.parts.get(account) ?? 0n);
       missing -= part;
       if (part > 0n) taken.set(account, part);
       this.#setAside(hold, account, -part);
     }
     for (const [account, part] of hold.parts) {
-      if (account.what === 'budget') this.#setAside(hold, account, -least(part, amount));
+      if (account.what === 'budget') this.#setAside(hold, account, -minBigint(part, amount));
     }
     hold.held -= amount;
     return taken;
@@ -444,10 +449,10 @@ export class Oracle {
   #hold(tenant: Tenant, command: Of<'hold'>): Prediction {
     const known = this.holdsByKey.get(this.#key(command));
     if (known !== undefined) return this.#done(tenant, null, known, true);
-    if (command.demand === 'new' && tenant.frozen) return no('ACCOUNT_FROZEN');
+    if (command.demand === 'new' && tenant.frozen) return refusedPrediction('ACCOUNT_FROZEN');
     const named = command.onlyBudgets?.[0];
     const onlyBudget = tenant.budgets.find(({ id, removed }) => !removed && id === named) ?? null;
-    if (named !== undefined && onlyBudget === null) return no('BUDGET_NOT_FOUND');
+    if (named !== undefined && onlyBudget === null) return refusedPrediction('BUDGET_NOT_FOUND');
     const hold: Hold = {
       id: null,
       tenant,
@@ -482,23 +487,24 @@ export class Oracle {
     }
     return this.#grow(hold, this.#budgetsOfHold(hold), {
       more: target - hold.held,
-      atLeast: most(0n, atLeast - hold.held),
+      atLeast: maxBigint(0n, atLeast - hold.held),
       demand,
     });
   }
 
   #resize(tenant: Tenant, command: Of<'resize'>): Prediction {
     const hold = this.#find(tenant, command.holdId);
-    if (hold === null) return no('HOLD_NOT_FOUND');
-    if (hold.closed) return no('HOLD_CLOSED');
-    if (command.target > hold.held && command.demand === 'new' && tenant.frozen) return no('ACCOUNT_FROZEN');
+    if (hold === null) return refusedPrediction('HOLD_NOT_FOUND');
+    if (hold.closed) return refusedPrediction('HOLD_CLOSED');
+    if (command.target > hold.held && command.demand === 'new' && tenant.frozen)
+      return refusedPrediction('ACCOUNT_FROZEN');
     const refusal = this.#bringTo(hold, command.target, command.atLeast ?? command.target, command.demand);
     return refusal ?? this.#done(tenant, null, hold);
   }
 
   #close(tenant: Tenant, command: Of<'close'>): Prediction {
     const hold = this.#find(tenant, command.holdId, command.of);
-    if (hold === null) return no('HOLD_NOT_FOUND');
+    if (hold === null) return refusedPrediction('HOLD_NOT_FOUND');
     const replayed = hold.closed;
     if (!replayed) this.#letGo(hold, hold.held, 'give back');
     hold.closed = true;
@@ -509,13 +515,13 @@ export class Oracle {
     const before = this.#before(tenant, command, 'payout', this.holds.get(command.holdId) ?? null);
     if (before !== null) return before;
     const hold = this.#find(tenant, command.holdId, 'earnings');
-    if (hold === null) return no('HOLD_NOT_FOUND');
-    if (hold.closed) return no('HOLD_CLOSED');
+    if (hold === null) return refusedPrediction('HOLD_NOT_FOUND');
+    if (hold.closed) return refusedPrediction('HOLD_CLOSED');
     const { held } = hold;
     this.#letGo(hold, held, 'charge');
     hold.posted = held;
     hold.closed = true;
-    const legs: Parts = new Map([
+    const legs: AmountsByAccount = new Map([
       [tenant.earned, -held],
       [this.systemAccount('payments_clearing', null, tenant.mode), held],
     ]);
@@ -526,11 +532,11 @@ export class Oracle {
     const before = this.#before(tenant, command, 'charge', this.holds.get(command.holdId) ?? null);
     if (before !== null) return before;
     const hold = this.#find(tenant, command.holdId);
-    if (hold === null) return no('HOLD_NOT_FOUND');
+    if (hold === null) return refusedPrediction('HOLD_NOT_FOUND');
     if (hold.closed) {
       // Nothing to charge and nothing to close: it happened before.
       const same = command.amount === 0n && command.afterwards === 'close';
-      return same ? this.#done(tenant, null, hold, true) : no('HOLD_CLOSED');
+      return same ? this.#done(tenant, null, hold, true) : refusedPrediction('HOLD_CLOSED');
     }
     const transfer = command.amount === 0n ? null : this.#charge(tenant, hold, command);
     if (command.afterwards === 'close') {
@@ -544,12 +550,12 @@ export class Oracle {
 
   #charge(tenant: Tenant, hold: Hold, command: Of<'post'>): Transfer {
     const budgets = this.#budgetsOf(tenant, command.keyId ?? hold.keyId);
-    const fromHold = least(command.amount, hold.held);
+    const fromHold = minBigint(command.amount, hold.held);
     const tight = this.#tightest(budgets, 'running');
     const beyond = command.amount - fromHold;
     const allowed = command.beyondHold === 'operator' ? 0n : beyond;
-    const more = this.#draw(tenant.money, tight === null ? allowed : least(allowed, tight.left));
-    const legs: Parts = new Map();
+    const more = this.#draw(tenant.money, tight === null ? allowed : minBigint(allowed, tight.left));
+    const legs: AmountsByAccount = new Map();
     for (const parts of [this.#letGo(hold, fromHold, 'charge'), more]) {
       for (const [account, part] of parts) bump(legs, account, -part);
     }
@@ -576,22 +582,22 @@ export class Oracle {
     const before = this.#before(tenant, command, 'refund');
     if (before !== null) return before;
     const source = this.transfersById.get(command.transferId);
-    if (source?.tenant !== tenant) return no('TRANSFER_NOT_FOUND');
+    if (source?.tenant !== tenant) return refusedPrediction('TRANSFER_NOT_FOUND');
     const left = this.#left(source);
     const payers = left.filter(([{ what }]) => what === 'credit' || what === 'promo');
     const most = payers.reduce((total, [, by]) => total - by, 0n);
-    if (source.kind !== 'charge') return no('TRANSFER_NOT_REVERSIBLE', 0n);
+    if (source.kind !== 'charge') return refusedPrediction('TRANSFER_NOT_REVERSIBLE', 0n);
     if (source.reversed || command.amount === 0n || command.amount > most) {
-      return no('TRANSFER_NOT_REVERSIBLE', most);
+      return refusedPrediction('TRANSFER_NOT_REVERSIBLE', most);
     }
-    const legs: Parts = new Map();
+    const legs: AmountsByAccount = new Map();
     let toGive: bigint = command.amount;
     // Paid money comes back first, then promotional credit, last spent first.
     const order = inSpendingOrder(payers.map(([account]) => account)).reverse();
     order.sort((a, b) => Number(b.what === 'credit') - Number(a.what === 'credit'));
     for (const account of order) {
       const owed = -(payers.find(([payer]) => payer === account)?.[1] ?? 0n);
-      const given = least(toGive, owed);
+      const given = minBigint(toGive, owed);
       bump(legs, account, given);
       toGive -= given;
     }
@@ -610,17 +616,18 @@ export class Oracle {
     const before = this.#before(tenant, command, 'reversal');
     if (before !== null) return before;
     const source = this.transfersById.get(command.transferId);
-    if (source?.tenant !== tenant) return no('TRANSFER_NOT_FOUND');
+    if (source?.tenant !== tenant) return refusedPrediction('TRANSFER_NOT_FOUND');
     const final = ['refund', 'reversal', 'budget', 'expiry'].includes(source.kind);
-    if (final || source.reversed || source.undone.size > 0) return no('TRANSFER_NOT_REVERSIBLE');
+    if (final || source.reversed || source.undone.size > 0)
+      return refusedPrediction('TRANSFER_NOT_REVERSIBLE');
     const entries = this.#left(source);
     for (const [account, by] of entries) {
       // Also when nothing is free: a supplier may owe, a tenant may not.
       if (account.what !== 'system' && account.what !== 'earned' && by > freeIn(account)) {
-        return no('INSUFFICIENT_BALANCE', freeIn(account));
+        return refusedPrediction('INSUFFICIENT_BALANCE', freeIn(account));
       }
     }
-    const legs: Parts = new Map(entries.map(([account, by]) => [account, -by]));
+    const legs: AmountsByAccount = new Map(entries.map(([account, by]) => [account, -by]));
     const own = entries.filter(([{ what }]) => what === 'credit' || what === 'promo');
     const amount = own.reduce((total, [, by]) => total - by, 0n);
     const transfer = this.#enter(tenant, command, 'reversal', legs, amount);
@@ -637,7 +644,7 @@ export class Oracle {
     if (account?.expiresAtMs == null || account.expiresAtMs > this.nowMs) return this.#done(tenant);
     const amount = freeIn(account);
     if (amount === 0n) return this.#done(tenant);
-    const legs: Parts = new Map([
+    const legs: AmountsByAccount = new Map([
       [account, -amount],
       [this.systemAccount('grants', null, tenant.mode), amount],
     ]);

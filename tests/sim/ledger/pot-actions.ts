@@ -1,38 +1,38 @@
-import { noteEpochEnd, passUsage, postUsage, type UsageItem } from '@millrace/core/pots';
-import { readBalance, requireDone } from '@millrace/core/ledger';
+import { recordEpochEnd, advanceUsageWatermark, postUsage, type UsageItem } from '@millrace/core/pots';
+import { readBalance, requireLedgerSuccess } from '@millrace/core/ledger';
 import type { Random } from '@millrace/kits';
 import { toUuid } from '@millrace/platform/ids';
 import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
-import { eventually, plantRequest, TEST_START_MS } from '@millrace/testing';
+import { eventually, insertRequest, TEST_START_MS } from '@millrace/testing';
 import { amountFrom } from './commands.ts';
 import {
   applyFor,
-  Died,
+  ProcessDied,
   forgetSnapshot,
   isPaid,
   payIn,
-  quiet,
+  waitForPending,
   startGateway,
   streamName,
-  type Flight,
+  type InFlightRequest,
   type Message,
-  type PotWorld,
-  type Spender,
+  type LeaseHarness,
+  type LeaseTenant,
 } from './pot-world.ts';
-import { count, type World } from './world.ts';
+import { countOutcome, type LedgerHarness } from './world.ts';
 
 /** What can happen to pots. Every act is alone: questions that it leaves behind are waited for. */
 
-type Act = (world: World, pots: PotWorld, random: Random) => Promise<void>;
+type LeaseAction = (world: LedgerHarness, pots: LeaseHarness, random: Random) => Promise<void>;
 
-const balanceOf = (world: World, { orgId, mode }: Spender) =>
+const balanceOf = (world: LedgerHarness, { orgId, mode }: LeaseTenant) =>
   readBalance(world.db, orgId, mode, world.clock.now());
 
 /** What the pot of a spender still has on Valkey, as anyone can see who looks; null when there is none. */
-export async function lookInto(
-  world: World,
-  pots: PotWorld,
-  { orgId, mode }: Spender,
+export async function readLease(
+  world: LedgerHarness,
+  pots: LeaseHarness,
+  { orgId, mode }: LeaseTenant,
 ): Promise<{ epoch: bigint; remaining: bigint } | null> {
   const { rows } = await world.client.query<{ namespace: string }>('select namespace from pot_servers');
   const key = `pot:${rows[0]?.namespace}:{${orgId}}:${mode}`;
@@ -55,7 +55,7 @@ function worstCaseFrom(random: Random): NanoUsd {
 /** Rate limits are not what is simulated here. */
 const unlimited = { limits: [], tokens: 0 };
 
-export const reserve: Act = async (world, pots, random) => {
+export const reserve: LeaseAction = async (world, pots, random) => {
   const gateway = random.pick(pots.gateways);
   const spender = random.pick(pots.spenders);
   const amount = worstCaseFrom(random);
@@ -69,14 +69,14 @@ export const reserve: Act = async (world, pots, random) => {
     budgets: budget === null ? [] : [budget],
     ...unlimited,
   });
-  await quiet(pots);
+  await waitForPending(pots);
   if (!('refused' in got)) {
     if (!isPaid(got)) throw new Error('A request was admitted without a lease.');
     pots.flights.push({ gateway, spender, reservation: got });
-    count(world, 'requests admitted');
+    countOutcome(world, 'requests admitted');
     return;
   }
-  count(world, `requests turned away: ${got.refused}`);
+  countOutcome(world, `requests turned away: ${got.refused}`);
   if (trouble) return;
   if (got.refused === 'LEDGER_UNAVAILABLE') {
     if (!pots.ledgerIsUp || (await isMoneyReturning(world, spender))) return;
@@ -87,7 +87,7 @@ export const reserve: Act = async (world, pots, random) => {
   if (!pots.ledgerIsUp) throw new Error(`The ledger was away and a request was told ${got.refused}.`);
   if (got.refused === 'INSUFFICIENT_BALANCE') {
     const { available } = await balanceOf(world, spender);
-    const pot = await lookInto(world, pots, spender);
+    const pot = await readLease(world, pots, spender);
     // A Valkey that went back in time may show a pot whose lease is closed: its money has long been given back.
     const inPot = pot !== null && (await isOpenIn(world, spender, pot.epoch)) ? pot.remaining : 0n;
     if (available + inPot >= amount) {
@@ -99,7 +99,7 @@ export const reserve: Act = async (world, pots, random) => {
 };
 
 /** Whether a lease that is over still has to give something back. */
-async function isOpenIn(world: World, { orgId, mode }: Spender, epoch: bigint): Promise<boolean> {
+async function isOpenIn(world: LedgerHarness, { orgId, mode }: LeaseTenant, epoch: bigint): Promise<boolean> {
   const { rowCount } = await world.client.query(
     `select 1 from pot_leases where org_id = $1 and mode = $2 and epoch = $3 and state = 'open'`,
     [toUuid(orgId), mode, epoch.toString()],
@@ -107,7 +107,7 @@ async function isOpenIn(world: World, { orgId, mode }: Spender, epoch: bigint): 
   return rowCount !== 0;
 }
 
-async function isMoneyReturning(world: World, { orgId, mode }: Spender): Promise<boolean> {
+async function isMoneyReturning(world: LedgerHarness, { orgId, mode }: LeaseTenant): Promise<boolean> {
   const { rowCount } = await world.client.query(
     `select 1 from pot_leases where org_id = $1 and mode = $2 and state = 'closing'`,
     [toUuid(orgId), mode],
@@ -116,7 +116,7 @@ async function isMoneyReturning(world: World, { orgId, mode }: Spender): Promise
 }
 
 /** Many at once at all gateways: they ask for the same pot, and one question serves them. */
-export const rush: Act = async (world, pots, random) => {
+export const reserveConcurrently: LeaseAction = async (world, pots, random) => {
   const spender = random.pick(pots.spenders);
   const { orgId, mode, budget } = spender;
   await Promise.all(
@@ -131,13 +131,13 @@ export const rush: Act = async (world, pots, random) => {
         ...unlimited,
       });
       if (isPaid(got)) pots.flights.push({ gateway, spender, reservation: got });
-      count(world, 'refused' in got ? `requests turned away: ${got.refused}` : 'requests admitted');
+      countOutcome(world, 'refused' in got ? `requests turned away: ${got.refused}` : 'requests admitted');
     }),
   );
-  await quiet(pots);
+  await waitForPending(pots);
 };
 
-function usageOf({ reservation, spender }: Flight, amount: bigint): UsageItem {
+function usageOf({ reservation, spender }: InFlightRequest, amount: bigint): UsageItem {
   const { requestId, orgId, mode, leaseId, gatewayId, budgets, amount: reserved } = reservation;
   return {
     requestId,
@@ -156,29 +156,29 @@ function usageOf({ reservation, spender }: Flight, amount: bigint): UsageItem {
   };
 }
 
-function actualOf(random: Random, flight: Flight): bigint {
+function actualOf(random: Random, flight: InFlightRequest): bigint {
   if (random.chance(0.3)) return flight.reservation.amount;
   return (flight.reservation.amount * BigInt(random.int(0, 100))) / 100n;
 }
 
 /** The request is over: its usage is in the stream, sometimes twice, and then the rest is given back. */
-export const finish: Act = async (world, pots, random) => {
+export const finish: LeaseAction = async (world, pots, random) => {
   const [flight] = pots.flights.splice(random.int(0, pots.flights.length - 1), 1);
   if (flight === undefined) return;
   const actual = actualOf(random, flight);
   publish(pots, flight, actual);
   if (random.chance(0.05)) publish(pots, flight, actual);
   await flight.gateway.client.settle(flight.reservation, actual);
-  await quiet(pots);
-  count(world, 'requests finished');
+  await waitForPending(pots);
+  countOutcome(world, 'requests finished');
 };
 
-function publish(pots: PotWorld, flight: Flight, actual: bigint): void {
+function publish(pots: LeaseHarness, flight: InFlightRequest, actual: bigint): void {
   pots.stream.push({ usage: usageOf(flight, actual), spender: flight.spender });
 }
 
 /** Works on the next messages in an order of its own, with some old ones among them, and then passes their place. */
-export const sink: Act = async (world, pots, random) => {
+export const sink: LeaseAction = async (world, pots, random) => {
   const until = Math.min(pots.stream.length, pots.passed + random.int(1, 40));
   const fresh = pots.stream
     .slice(pots.passed, until)
@@ -190,7 +190,7 @@ export const sink: Act = async (world, pots, random) => {
   try {
     await world.db.transaction({ name: 'sink', isolation: 'read committed' }, async (tx) => {
       for (const { message, seq } of batch) {
-        if ('end' in message) await noteEpochEnd(tx, message.end, { stream: streamName, seq: BigInt(seq) });
+        if ('end' in message) await recordEpochEnd(tx, message.end, { stream: streamName, seq: BigInt(seq) });
       }
       const items = batch.flatMap(({ message }) => ('usage' in message ? [message] : []));
       const posted = await postUsage(
@@ -204,33 +204,33 @@ export const sink: Act = async (world, pots, random) => {
         const cost = amount > reserved ? reserved : amount;
         const { keyId } = item.spender;
         const request = { id, orgId, mode, keyId, leaseId, reserved, cost, priced, transferId };
-        await plantRequest(tx, { ...request, outcome: verdict });
+        await insertRequest(tx, { ...request, outcome: verdict });
       }
-      await passUsage(tx, streamName, BigInt(until));
-      if (dies) throw new SinkDied('The sink dies before it commits.');
-      tx.afterCommit(() => noteVerdicts(world, pots, items, posted));
+      await advanceUsageWatermark(tx, streamName, BigInt(until));
+      if (dies) throw new SinkCrash('The sink dies before it commits.');
+      tx.afterCommit(() => recordSinkResults(world, pots, items, posted));
     });
     pots.passed = until;
   } catch (error) {
-    if (!(error instanceof SinkDied)) throw error;
-    count(world, 'sinks that died');
+    if (!(error instanceof SinkCrash)) throw error;
+    countOutcome(world, 'sinks that died');
   }
   await requireAllKnown(world, pots);
 };
 
-class SinkDied extends Error {}
+class SinkCrash extends Error {}
 
 const late: { usage: UsageItem }[] = [];
 
-function noteVerdicts(
-  world: World,
-  pots: PotWorld,
-  items: readonly { readonly usage: UsageItem; readonly spender: Spender }[],
+function recordSinkResults(
+  world: LedgerHarness,
+  pots: LeaseHarness,
+  items: readonly { readonly usage: UsageItem; readonly spender: LeaseTenant }[],
   posted: readonly { readonly requestId: string; readonly verdict: string }[],
 ): void {
   items.forEach(({ usage, spender }, index) => {
     const verdict = posted[index]?.verdict ?? 'none';
-    count(world, `usage ${verdict}`);
+    countOutcome(world, `usage ${verdict}`);
     const isKnown = pots.known.has(usage.requestId);
     pots.known.add(usage.requestId);
     if (isKnown !== (verdict === 'duplicate')) wrong.push(`${usage.requestId} was judged ${verdict}`);
@@ -245,7 +245,7 @@ function noteVerdicts(
 const wrong: string[] = [];
 
 /** Usage may come too late only from gateways that were given up: nobody else's work is given away. */
-async function requireAllKnown(world: World, pots: PotWorld): Promise<void> {
+async function requireAllKnown(world: LedgerHarness, pots: LeaseHarness): Promise<void> {
   const complaint = wrong.splice(0)[0];
   if (complaint !== undefined) throw new Error(complaint);
   for (const { usage } of late.splice(0)) {
@@ -260,7 +260,7 @@ async function requireAllKnown(world: World, pots: PotWorld): Promise<void> {
 }
 
 /** The process is gone in the middle of its requests. Of some the usage was stored, of some it comes later, or never. */
-export const gatewayDies: Act = async (world, pots, random) => {
+export const killGateway: LeaseAction = async (world, pots, random) => {
   const index = random.int(0, pots.gateways.length - 1);
   const dead = pots.gateways[index];
   pots.gateways[index] = startGateway();
@@ -270,36 +270,36 @@ export const gatewayDies: Act = async (world, pots, random) => {
     if (random.chance(0.4)) publish(pots, flight, actualOf(random, flight));
     else pots.ghosts.push(flight);
   }
-  count(world, 'gateways that died');
+  countOutcome(world, 'gateways that died');
 };
 
 /** A message of the dead arrives after all: soon, or long after its lease. */
-export const ghostSpeaks: Act = async (_world, pots, random) => {
+export const deliverLateMessage: LeaseAction = async (_world, pots, random) => {
   const [ghost] = pots.ghosts.splice(random.int(0, pots.ghosts.length - 1), 1);
   if (ghost !== undefined) publish(pots, ghost, actualOf(random, ghost));
 };
 
-export const tend: Act = async (_world, pots, random) => {
+export const maintain: LeaseAction = async (_world, pots, random) => {
   await random.pick(pots.gateways).client.tend();
-  await quiet(pots);
+  await waitForPending(pots);
 };
 
-export const sweep: Act = async (_world, pots, random) => {
+export const sweep: LeaseAction = async (_world, pots, random) => {
   const name = random.pick(['callIn', 'closePassed', 'buryDead', 'settleDead'] as const);
   await pots.sweeps[name]().catch((error: unknown) => {
-    if (!(error instanceof Died)) throw error;
+    if (!(error instanceof ProcessDied)) throw error;
   });
 };
 
 /** Money is wanted for something else: what the pot can spare becomes available, and not a nano more or less. */
-export const recall: Act = async (world, pots, random) => {
+export const recall: LeaseAction = async (world, pots, random) => {
   const spender = random.pick(pots.spenders);
   const before = await balanceOf(world, spender);
   const { orgId, mode } = spender;
   const freed = await pots.service
     .recallFor({ orgId, mode, amount: amountFrom(random, 2) })
     .catch((error: unknown) => {
-      if (error instanceof Died) return null;
+      if (error instanceof ProcessDied) return null;
       throw error;
     });
   const after = await balanceOf(world, spender);
@@ -309,14 +309,14 @@ export const recall: Act = async (world, pots, random) => {
 };
 
 /** A rental of the same organisation: it has exactly what the pots have not. */
-export const holdBeside: Act = async (world, pots, random) => {
+export const holdForRental: LeaseAction = async (world, pots, random) => {
   const spender = random.pick(pots.spenders);
   const { orgId, mode, holds } = spender;
   world.steps += 1;
   const base = { orgId, mode, cause: { kind: 'rental', id: `r${world.steps}` }, step: 'hold' } as const;
   const [held] = holds.keys();
   if (held !== undefined && random.chance(0.6)) {
-    requireDone(await applyFor(world, { ...base, do: 'close', holdId: held }));
+    requireLedgerSuccess(await applyFor(world, { ...base, do: 'close', holdId: held }));
     holds.delete(held);
     return;
   }
@@ -328,30 +328,30 @@ export const holdBeside: Act = async (world, pots, random) => {
   if (result.ok && result.holdId !== null) holds.set(result.holdId, amount);
 };
 
-export const fund: Act = async (world, pots, random) => {
+export const fund: LeaseAction = async (world, pots, random) => {
   const poorest = pots.spenders.toSorted((a, b) => (a.paidIn - a.charged < b.paidIn - b.charged ? -1 : 1));
   await payIn(world, poorest[0] ?? random.pick(pots.spenders), amountFrom(random, 2) + 1n);
 };
 
-async function meddle(world: World, pots: PotWorld, what: string): Promise<void> {
+async function markTampered(world: LedgerHarness, pots: LeaseHarness, what: string): Promise<void> {
   const { rows } = await world.client.query<{ generation: string }>('select generation from pot_servers');
   pots.meddled = BigInt(rows[0]?.generation ?? 0);
-  count(world, what);
+  countOutcome(world, what);
 }
 
-export const wipe: Act = async (world, pots) => {
+export const wipe: LeaseAction = async (world, pots) => {
   await pots.valkey.client.command(['FLUSHALL']);
-  count(world, 'Valkeys wiped');
+  countOutcome(world, 'Valkeys wiped');
 };
 
-export const restartEmpty: Act = async (world, pots) => {
+export const restartEmpty: LeaseAction = async (world, pots) => {
   await forgetSnapshot(pots);
   await pots.valkey.restart();
-  await meddle(world, pots, 'Valkeys restarted empty');
+  await markTampered(world, pots, 'Valkeys restarted empty');
 };
 
 /** The snapshot to go back to. */
-export const snapshot: Act = async (_world, pots) => {
+export const snapshot: LeaseAction = async (_world, pots) => {
   // A replica that took a copy may have left one being written.
   await eventually({ what: 'a snapshot', intervalMs: 5 }, async () => {
     await pots.valkey.client.command(['SAVE']);
@@ -359,16 +359,16 @@ export const snapshot: Act = async (_world, pots) => {
   });
 };
 
-export const rollBack: Act = async (world, pots) => {
+export const rollBack: LeaseAction = async (world, pots) => {
   await pots.valkey.restart();
-  await meddle(world, pots, 'Valkeys rolled back');
+  await markTampered(world, pots, 'Valkeys rolled back');
 };
 
 const isSynced = async (client: { command(words: readonly string[]): Promise<unknown> }): Promise<boolean> =>
   String(await client.command(['INFO', 'replication'])).includes('master_link_status:up');
 
 /** A replica takes a copy, and then hears no more of it. */
-export const copyToReplica: Act = async (_world, pots) => {
+export const copyToReplica: LeaseAction = async (_world, pots) => {
   const { client } = pots.replica;
   await client.command(['REPLICAOF', '127.0.0.1', String(pots.valkey.port)]);
   await eventually({ what: 'the replica to have a copy', intervalMs: 5 }, () => isSynced(client));
@@ -377,16 +377,16 @@ export const copyToReplica: Act = async (_world, pots) => {
 };
 
 /** The stale copy takes the place of the master: same address, scripts and all, and the data of some time ago. */
-export const promoteStale: Act = async (world, pots) => {
+export const promoteStale: LeaseAction = async (world, pots) => {
   const { client } = pots.valkey;
   await client.command(['REPLICAOF', '127.0.0.1', String(pots.replica.port)]);
   await eventually({ what: 'the stale data to be taken over', intervalMs: 5 }, () => isSynced(client));
   await client.command(['REPLICAOF', 'NO', 'ONE']);
-  await meddle(world, pots, 'stale replicas promoted');
+  await markTampered(world, pots, 'stale replicas promoted');
 };
 
 /** Everything comes to its end: all money is back but what was charged. */
-export const windDown: Act = async (world, pots, random) => {
+export const closeEverything: LeaseAction = async (world, pots, random) => {
   pots.ledgerIsUp = true;
   pots.fault = null;
   while (pots.flights.length > 0) await finish(world, pots, random);

@@ -1,12 +1,12 @@
 import { fromUuid, toUuid, type LeaseId } from '@millrace/platform/ids';
-import { lookInto } from './pot-actions.ts';
-import { quiet, type PotWorld } from './pot-world.ts';
-import type { World } from './world.ts';
+import { readLease } from './pot-actions.ts';
+import { waitForPending, type LeaseHarness } from './pot-world.ts';
+import type { LedgerHarness } from './world.ts';
 
 /** What must hold of pots, whatever was done to Valkey, gateways and workers. */
 
-export async function chargesAddUp(world: World, pots: PotWorld): Promise<string | undefined> {
-  await quiet(pots);
+export async function checkCharges(world: LedgerHarness, pots: LeaseHarness): Promise<string | undefined> {
+  await waitForPending(pots);
   for (const { orgId, mode, paidIn, charged } of pots.spenders) {
     const { rows } = await world.client.query<{ balance: string; shortfall: string; recorded: string }>(
       `select coalesce((select sum(balance_nano_usd) from ledger_accounts
@@ -43,8 +43,11 @@ interface LeaseRow {
  * The invariant of pots: what a lease sets aside covers all that can still be charged to it. That is what the pot would
  * admit, what is under way, and what is in the stream.
  */
-export async function leasesCover(world: World, pots: PotWorld): Promise<string | undefined> {
-  await quiet(pots);
+export async function checkLeaseCoverage(
+  world: LedgerHarness,
+  pots: LeaseHarness,
+): Promise<string | undefined> {
+  await waitForPending(pots);
   const settled = await settledGateways(world);
   const owed = new Map<LeaseId, bigint>();
   const owe = (leaseId: LeaseId, gatewayId: string, amount: bigint): void => {
@@ -73,7 +76,7 @@ export async function leasesCover(world: World, pots: PotWorld): Promise<string 
         where lease.org_id = $1 and lease.mode = $2 and state <> 'closed'`,
       [toUuid(spender.orgId), spender.mode],
     );
-    const pot = await lookInto(world, pots, spender);
+    const pot = await readLease(world, pots, spender);
     for (const row of rows) {
       if (row.hold !== row.held) return `lease ${row.id} holds ${row.hold} and must hold ${row.held}`;
       const spendable =
@@ -90,7 +93,7 @@ export async function leasesCover(world: World, pots: PotWorld): Promise<string 
   return undefined;
 }
 
-async function settledGateways(world: World): Promise<ReadonlySet<string>> {
+async function settledGateways(world: LedgerHarness): Promise<ReadonlySet<string>> {
   const { rows } = await world.client.query<{ lease_id: string; gateway_id: string }>(
     `select lease_id, gateway_id from pot_lease_gateways where settled_at is not null
       union all
@@ -99,7 +102,7 @@ async function settledGateways(world: World): Promise<ReadonlySet<string>> {
   return new Set(rows.map((row) => `${fromUuid('lse', row.lease_id)} ${row.gateway_id}`));
 }
 
-export async function budgetsKeep(world: World, pots: PotWorld): Promise<string | undefined> {
+export async function checkBudgets(world: LedgerHarness, pots: LeaseHarness): Promise<string | undefined> {
   for (const { budget, charged } of pots.spenders) {
     if (budget === null) continue;
     const { rows } = await world.client.query<{ spent: string; left: string }>(

@@ -1,22 +1,22 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
-  createPotClient,
-  createPotService,
-  createPotSweeps,
+  createCreditLeaseClient,
+  createCreditLeaseService,
+  createCreditLeaseSweeps,
   type EpochEnd,
   type LeaseRules,
-  type PotClient,
-  type PotService,
-  type PotSweeps,
-  type Refusal,
+  type CreditLeaseClient,
+  type CreditLeaseService,
+  type CreditLeaseSweeps,
+  type ReserveRefusal,
   type Reservation,
   type UsageItem,
 } from '@millrace/core/pots';
 import {
   applyLedger,
   createBudget,
-  requireDone,
+  requireLedgerSuccess,
   type LedgerCommand,
   type LedgerResult,
 } from '@millrace/core/ledger';
@@ -34,7 +34,7 @@ import { createLogger } from '@millrace/platform/log';
 import { nanoUsd } from '@millrace/platform/money';
 import type { ValkeyClient } from '@millrace/platform/valkey';
 import { hybridClock, startValkeyServer, type TestValkey } from '@millrace/testing';
-import { cell, type World } from './world.ts';
+import { cell, type LedgerHarness } from './world.ts';
 
 /** Gateways, a worker and a usage stream around a real Valkey that belongs to this simulation alone. */
 
@@ -49,7 +49,7 @@ const rules: LeaseRules = {
 };
 
 /** An organisation that spends from pots. It has no other money than what is paid in here. */
-export interface Spender {
+export interface LeaseTenant {
   readonly orgId: OrgId;
   readonly mode: 'live';
   readonly keyId: KeyId;
@@ -62,33 +62,36 @@ export interface Spender {
 
 export interface Gateway {
   readonly name: string;
-  readonly client: PotClient;
+  readonly client: CreditLeaseClient;
 }
 
 /** With money from a pot: in test mode there is none. */
-export type Paid = Reservation & { readonly leaseId: LeaseId };
+export type PaidReservation = Reservation & { readonly leaseId: LeaseId };
 
-export const isPaid = (got: Reservation | Refusal): got is Paid => 'leaseId' in got && got.leaseId !== null;
+export const isPaid = (got: Reservation | ReserveRefusal): got is PaidReservation =>
+  'leaseId' in got && got.leaseId !== null;
 
 /** Admitted by a pot and not yet told to the stream. */
-export interface Flight {
+export interface InFlightRequest {
   readonly gateway: Gateway;
-  readonly spender: Spender;
-  readonly reservation: Paid;
+  readonly spender: LeaseTenant;
+  readonly reservation: PaidReservation;
 }
 
-export type Message = { readonly usage: UsageItem; readonly spender: Spender } | { readonly end: EpochEnd };
+export type Message =
+  | { readonly usage: UsageItem; readonly spender: LeaseTenant }
+  | { readonly end: EpochEnd };
 
-export interface PotWorld {
+export interface LeaseHarness {
   readonly valkey: TestValkey;
   readonly replica: TestValkey;
-  readonly service: PotService;
-  readonly sweeps: PotSweeps;
-  readonly spenders: readonly Spender[];
+  readonly service: CreditLeaseService;
+  readonly sweeps: CreditLeaseSweeps;
+  readonly spenders: readonly LeaseTenant[];
   readonly gateways: Gateway[];
-  readonly flights: Flight[];
+  readonly flights: InFlightRequest[];
   /** Requests of gateways that died; some of them are still heard of. */
-  readonly ghosts: Flight[];
+  readonly ghosts: InFlightRequest[];
   readonly stream: Message[];
   readonly ends: Set<string>;
   /** Amounts by request, once its usage is in the books, charged or not. */
@@ -109,22 +112,22 @@ export interface PotWorld {
 export const streamName = 'USAGE_1';
 
 /** Time as gateways and workers see it: it stands still with the simulation. */
-function potClock(world: World): Clock {
+function leaseClock(world: LedgerHarness): Clock {
   return { ...hybridClock(world.clock), monotonicMs: () => world.clock.monotonicMs() };
 }
 
-export class Died extends Error {}
+export class ProcessDied extends Error {}
 
-export async function createPotWorld(world: World): Promise<PotWorld> {
+export async function createLeaseHarness(world: LedgerHarness): Promise<LeaseHarness> {
   const [valkey, replica] = await Promise.all([startValkeyServer(), startValkeyServer()]);
   const log = createLogger({ name: 'pots', level: 'silent' });
-  const clock = potClock(world);
+  const clock = leaseClock(world);
   const guard = async <T>(act: () => Promise<T>): Promise<T> => {
     const { fault } = pots;
     pots.fault = null;
-    if (fault === 'before') throw new Died('The worker died before it did this.');
+    if (fault === 'before') throw new ProcessDied('The worker died before it did this.');
     const result = await act();
-    if (fault === 'after') throw new Died('The worker died after it had done this.');
+    if (fault === 'after') throw new ProcessDied('The worker died after it had done this.');
     return result;
   };
   const db = {
@@ -138,14 +141,14 @@ export async function createPotWorld(world: World): Promise<PotWorld> {
     ...valkey.client,
     runLoaded: (script, call) => guard(() => valkey.client.runLoaded(script, call)),
   };
-  const service = createPotService({ db, valkey: ours, cell, clock, log, rules });
+  const service = createCreditLeaseService({ db, valkey: ours, cell, clock, log, rules });
   const publishEnd = async (end: EpochEnd): Promise<void> => {
     const id = `${end.gatewayId} ${end.orgId} ${end.mode} ${end.throughEpoch}`;
     if (!pots.ends.has(id)) pots.stream.push({ end });
     pots.ends.add(id);
   };
-  const sweeps = createPotSweeps({ db, log, cell, service, rules, publishEnd });
-  const pots: PotWorld = {
+  const sweeps = createCreditLeaseSweeps({ db, log, cell, service, rules, publishEnd });
+  const pots: LeaseHarness = {
     valkey,
     replica,
     service,
@@ -168,7 +171,7 @@ export async function createPotWorld(world: World): Promise<PotWorld> {
   newGateway = () => {
     pots.made += 1;
     const name = `gw-${pots.made}`;
-    const client = createPotClient({
+    const client = createCreditLeaseClient({
       valkey: valkey.client,
       requestLease: (request) => {
         const answer = pots.ledgerIsUp
@@ -195,19 +198,19 @@ export async function createPotWorld(world: World): Promise<PotWorld> {
 let newGateway: () => Gateway;
 export const startGateway = (): Gateway => newGateway();
 
-export async function closePotWorld(pots: PotWorld): Promise<void> {
-  await quiet(pots);
+export async function closeLeaseHarness(pots: LeaseHarness): Promise<void> {
+  await waitForPending(pots);
   await pots.valkey[Symbol.asyncDispose]();
   await pots.replica[Symbol.asyncDispose]();
 }
 
 /** Resolves when nobody asks the ledger any more. */
-export async function quiet(pots: PotWorld): Promise<void> {
+export async function waitForPending(pots: LeaseHarness): Promise<void> {
   while (pots.pending.size > 0) await Promise.all(pots.pending);
 }
 
-async function createSpenders(world: World): Promise<Spender[]> {
-  const spenders: Spender[] = [];
+async function createSpenders(world: LedgerHarness): Promise<LeaseTenant[]> {
+  const spenders: LeaseTenant[] = [];
   for (let number = 0; number < 5; number += 1) {
     const orgId = world.ids.next('org');
     const mode = 'live';
@@ -216,13 +219,13 @@ async function createSpenders(world: World): Promise<Spender[]> {
       [toUuid(orgId), `Spender ${number}`, `spender-${number}`, cell],
     );
     const keyId = world.ids.next('key');
-    const budget = number === 0 ? await createPotBudget(world, orgId, keyId) : null;
+    const budget = number === 0 ? await createLeaseBudget(world, orgId, keyId) : null;
     spenders.push({ orgId, mode, keyId, budget, paidIn: 0n, charged: 0n, holds: new Map() });
   }
   return spenders;
 }
 
-async function createPotBudget(world: World, orgId: OrgId, keyId: KeyId): Promise<BudgetId> {
+async function createLeaseBudget(world: LedgerHarness, orgId: OrgId, keyId: KeyId): Promise<BudgetId> {
   const { id } = await world.db.transaction({ name: 'budget', isolation: 'read committed' }, (tx) =>
     createBudget(tx, {
       orgId,
@@ -238,7 +241,7 @@ async function createPotBudget(world: World, orgId: OrgId, keyId: KeyId): Promis
   return id;
 }
 
-export async function applyFor(world: World, command: LedgerCommand): Promise<LedgerResult> {
+export async function applyFor(world: LedgerHarness, command: LedgerCommand): Promise<LedgerResult> {
   const [result] = await world.db.transaction({ name: 'spender', isolation: 'read committed' }, (tx) =>
     applyLedger(tx, [command]),
   );
@@ -246,10 +249,10 @@ export async function applyFor(world: World, command: LedgerCommand): Promise<Le
   return result;
 }
 
-export async function payIn(world: World, spender: Spender, amount: bigint): Promise<void> {
+export async function payIn(world: LedgerHarness, spender: LeaseTenant, amount: bigint): Promise<void> {
   const { orgId, mode } = spender;
   world.steps += 1;
-  requireDone(
+  requireLedgerSuccess(
     await applyFor(world, {
       do: 'credit',
       kind: 'top_up',
@@ -267,7 +270,7 @@ export async function payIn(world: World, spender: Spender, amount: bigint): Pro
 }
 
 /** Removes what an earlier snapshot has left, so that the next start is an empty one. */
-export async function forgetSnapshot(pots: PotWorld): Promise<void> {
+export async function forgetSnapshot(pots: LeaseHarness): Promise<void> {
   const answer = await pots.valkey.client.command(['CONFIG', 'GET', 'dir']);
   const folder = Array.isArray(answer) ? answer[1] : (answer as Record<string, unknown>)['dir'];
   await rm(join(String(folder), 'dump.rdb'), { force: true });

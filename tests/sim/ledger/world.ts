@@ -11,7 +11,7 @@ import {
   createTestDatabase,
   hybridClock,
   longDbTimeouts,
-  poolRecovered,
+  waitForPoolRecovery,
   TEST_START_MS,
   type TestDatabase,
 } from '@millrace/testing';
@@ -25,9 +25,9 @@ export const cell = 1;
 const organisations = 10;
 const writers = 6;
 
-export type Tally = Record<string, number>;
+export type OutcomeCounts = Record<string, number>;
 
-export interface World {
+export interface LedgerHarness {
   readonly database: TestDatabase;
   readonly db: Db;
   /** Looks on from outside, and ends the connections of others. */
@@ -40,7 +40,7 @@ export interface World {
   readonly transfers: Transfer[];
   /** Commands that were sent, to be sent again. */
   readonly sent: LedgerCommand[];
-  readonly tally: Tally;
+  readonly tally: OutcomeCounts;
   queue: LedgerCommand[];
   steps: number;
 }
@@ -49,7 +49,7 @@ const fillFrom = (random: Random) => (bytes: Uint8Array) => {
   for (let index = 0; index < bytes.length; index += 1) bytes[index] = random.int(0, 255);
 };
 
-export async function createWorld(random: Random): Promise<World> {
+export async function createLedgerHarness(random: Random): Promise<LedgerHarness> {
   await ensureUp(['postgres']);
   const database = await createTestDatabase();
   const clock = new SimulatedClock(TEST_START_MS + random.int(0, 40 * 86_400_000));
@@ -78,7 +78,7 @@ export async function createWorld(random: Random): Promise<World> {
     tenants.push(oracle.addTenant(orgId, 'live', keyIds));
     if (random.chance(0.3)) tenants.push(oracle.addTenant(orgId, 'test', keyIds));
   }
-  const world: World = {
+  const world: LedgerHarness = {
     database,
     db,
     client,
@@ -98,7 +98,7 @@ export async function createWorld(random: Random): Promise<World> {
 }
 
 /** A payout of what nobody has earned is refused, and opens both accounts, so that their ids are known. */
-async function openAccounts(world: World): Promise<void> {
+async function openAccounts(world: LedgerHarness): Promise<void> {
   const commands = world.tenants.map(({ orgId, mode }): LedgerCommand => ({
     do: 'debit',
     kind: 'payout',
@@ -121,13 +121,13 @@ async function openAccounts(world: World): Promise<void> {
   }
 }
 
-export async function closeWorld(world: World): Promise<void> {
+export async function closeLedgerHarness(world: LedgerHarness): Promise<void> {
   await world.client.end();
   await world.db.close();
   await world.database.drop();
 }
 
-export function count(world: World, what: string, by = 1): void {
+export function countOutcome(world: LedgerHarness, what: string, by = 1): void {
   world.tally[what] = (world.tally[what] ?? 0) + by;
 }
 
@@ -164,7 +164,11 @@ async function identify(tx: Tx): Promise<{ xid: string; pid: number }> {
 
 class Crash extends Error {}
 
-async function attempt(world: World, commands: readonly LedgerCommand[], fault?: Fault): Promise<Attempt> {
+async function attempt(
+  world: LedgerHarness,
+  commands: readonly LedgerCommand[],
+  fault?: Fault,
+): Promise<Attempt> {
   let turn = 0;
   let xid: string | null = null;
   let killed: Promise<unknown> = Promise.resolve();
@@ -192,12 +196,12 @@ async function attempt(world: World, commands: readonly LedgerCommand[], fault?:
     return { commands, results: null, turn, xid };
   } finally {
     await killed;
-    if (fault?.before === 'killed' || fault?.during !== undefined) await poolRecovered(world.db);
+    if (fault?.before === 'killed' || fault?.during !== undefined) await waitForPoolRecovery(world.db);
   }
 }
 
 /** Asks the server itself, not the ledger, whether a transaction is in the books. */
-async function isCommitted(world: World, xid: string): Promise<boolean> {
+async function isCommitted(world: LedgerHarness, xid: string): Promise<boolean> {
   for (;;) {
     const { rows } = await world.client.query<{ status: string }>(
       'select pg_xact_status($1::xid8) as status',
@@ -209,40 +213,40 @@ async function isCommitted(world: World, xid: string): Promise<boolean> {
 }
 
 /** Applies one batch and holds every answer against the oracle's. */
-export async function applyOnce(world: World, commands: readonly LedgerCommand[]): Promise<void> {
-  await judge(world, await attempt(world, commands));
+export async function applyOnce(world: LedgerHarness, commands: readonly LedgerCommand[]): Promise<void> {
+  await compareWithOracle(world, await attempt(world, commands));
 }
 
 /** Several batches at once, over the same organisations; then the oracle does them in the order in which they came. */
-export async function applyTogether(
-  world: World,
+export async function applyConcurrently(
+  world: LedgerHarness,
   batches: readonly (readonly LedgerCommand[])[],
 ): Promise<void> {
   const settled = await Promise.allSettled(batches.map((batch) => attempt(world, batch)));
   const failed = settled.find((one) => one.status === 'rejected');
   if (failed !== undefined) throw failed.reason;
   const attempts = settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
-  for (const one of attempts.toSorted((a, b) => a.turn - b.turn)) await judge(world, one);
-  count(world, 'batches at once', batches.length);
+  for (const one of attempts.toSorted((a, b) => a.turn - b.turn)) await compareWithOracle(world, one);
+  countOutcome(world, 'batches at once', batches.length);
 }
 
 /** A batch that meets a fault, and is then repeated whole by a caller who cannot know what became of it. */
-export async function applyBroken(
-  world: World,
+export async function applyWithFault(
+  world: LedgerHarness,
   commands: readonly LedgerCommand[],
   fault: Fault,
 ): Promise<void> {
   const broken = await attempt(world, commands, fault);
-  if (broken.results !== null) await judge(world, broken);
+  if (broken.results !== null) await compareWithOracle(world, broken);
   else if (broken.xid !== null && (await isCommitted(world, broken.xid))) {
     if (fault.before !== undefined) throw new Error('A batch that failed before its commit is in the books.');
-    count(world, 'commits without an answer');
+    countOutcome(world, 'commits without an answer');
     for (const command of commands) world.oracle.decide(command, world.clock.nowMs());
-  } else count(world, 'batches undone by a crash');
+  } else countOutcome(world, 'batches undone by a crash');
   await applyOnce(world, commands);
 }
 
-async function judge(world: World, { commands, results }: Attempt): Promise<void> {
+async function compareWithOracle(world: LedgerHarness, { commands, results }: Attempt): Promise<void> {
   if (results?.length !== commands.length) throw new Error('A batch was answered with too few results.');
   let grants = false;
   commands.forEach((command, index) => {
@@ -253,12 +257,15 @@ async function judge(world: World, { commands, results }: Attempt): Promise<void
       throw new Error(`${difference}: expected ${show(expected)}, got ${show(result)} for ${show(command)}`);
     }
     grants ||= command.do === 'credit' && command.promo !== undefined;
-    count(world, expected.ok ? (expected.replayed ? 'repeated' : `done ${command.do}`) : expected.reason);
+    countOutcome(
+      world,
+      expected.ok ? (expected.replayed ? 'repeated' : `done ${command.do}`) : expected.reason,
+    );
   });
-  if (grants) await learnPromos(world);
+  if (grants) await recordPromos(world);
 }
 
-function compareResult(world: World, expected: Prediction, result: LedgerResult): string | null {
+function compareResult(world: LedgerHarness, expected: Prediction, result: LedgerResult): string | null {
   if (!expected.ok || !result.ok) {
     if (expected.ok || result.ok) return 'refused by one only';
     const same =
@@ -270,12 +277,12 @@ function compareResult(world: World, expected: Prediction, result: LedgerResult)
   for (const field of ['replayed', 'amount', 'held', 'shortfall', 'balanceAfter'] as const) {
     if (expected[field] !== result[field]) return `another ${field}`;
   }
-  return learnIds(world, expected, result);
+  return recordIds(world, expected, result);
 }
 
 /** Ids are the ledger's to choose, but a thing has one and keeps it. */
-function learnIds(
-  world: World,
+function recordIds(
+  world: LedgerHarness,
   { transfer, hold }: Extract<Prediction, { ok: true }>,
   result: Extract<LedgerResult, { ok: true }>,
 ): string | null {
@@ -299,7 +306,7 @@ function learnIds(
 }
 
 /** The ids of promotional accounts, which no answer tells: the oldest unknown one of a tenant is its next. */
-async function learnPromos(world: World): Promise<void> {
+async function recordPromos(world: LedgerHarness): Promise<void> {
   const waiting = world.tenants.flatMap((tenant) =>
     tenant.money
       .filter(({ what, id }) => what === 'promo' && id.startsWith('z'))
@@ -321,7 +328,7 @@ async function learnPromos(world: World): Promise<void> {
   }
 }
 
-function* knownPromos(world: World): Iterable<string> {
+function* knownPromos(world: LedgerHarness): Iterable<string> {
   for (const tenant of world.tenants) {
     for (const { what, id } of tenant.money) if (what === 'promo' && !id.startsWith('z')) yield id;
   }

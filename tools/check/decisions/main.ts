@@ -1,7 +1,7 @@
 import { globSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { faultsOf, renderIndex, sharedNumbers, undecided } from '../src/decisions.ts';
+import { pageProblems, renderIndex, duplicateNumbers, undocumentedDependencies } from '../src/decisions.ts';
 
 // Checks the decision pages and their index; with --write, brings the index up to date first.
 const root = join(import.meta.dirname, '../../..');
@@ -28,7 +28,11 @@ function dependencies(): string[] {
   return [...new Set(names)].filter((name) => !name.startsWith('@millrace/')).toSorted();
 }
 
-const faults = [...pages.flatMap(faultsOf), ...sharedNumbers(pages), ...undecided(dependencies(), pages)];
+const faults = [
+  ...pages.flatMap(pageProblems),
+  ...duplicateNumbers(pages),
+  ...undocumentedDependencies(dependencies(), pages),
+];
 if (!write && current !== readme) faults.push('docs/decisions/README.md does not list the pages as they are');
 for (const fault of faults) console.error(fault);
 process.exitCode = faults.length === 0 ? 0 : 1;

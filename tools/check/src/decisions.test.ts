@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { faultsOf, renderIndex, sharedNumbers, undecided } from './decisions.ts';
+import { pageProblems, renderIndex, duplicateNumbers, undocumentedDependencies } from './decisions.ts';
 
 const page = (file: string, title: string) => ({
   file,
@@ -8,19 +8,19 @@ const page = (file: string, title: string) => ({
 });
 
 test('a page with its four parts in order has no fault', () => {
-  expect(faultsOf(page('012-queues.md', 'One queue'))).toEqual([]);
+  expect(pageProblems(page('012-queues.md', 'One queue'))).toEqual([]);
 });
 
 test('a missing part, a wrong number and a wrong name are each said', () => {
   const whole = page('012-queues.md', 'One queue');
-  expect(faultsOf({ ...whole, text: whole.text.replace('## Decision\n', '') })).toHaveLength(1);
-  expect(faultsOf({ ...whole, text: whole.text.replace('012', '013') })).toHaveLength(1);
-  expect(faultsOf({ ...whole, file: '012_Queues.md' })).toHaveLength(1);
+  expect(pageProblems({ ...whole, text: whole.text.replace('## Decision\n', '') })).toHaveLength(1);
+  expect(pageProblems({ ...whole, text: whole.text.replace('012', '013') })).toHaveLength(1);
+  expect(pageProblems({ ...whole, file: '012_Queues.md' })).toHaveLength(1);
 });
 
 test('two pages of one number are named', () => {
   const pages = [page('012-a.md', 'A'), page('012-b.md', 'B'), page('013-c.md', 'C')];
-  expect(sharedNumbers(pages)).toEqual(['012 is taken by 012-a.md and 012-b.md']);
+  expect(duplicateNumbers(pages)).toEqual(['012 is taken by 012-a.md and 012-b.md']);
 });
 
 test('the index lists pages by number with their titles and keeps the words around it', () => {
@@ -34,8 +34,8 @@ test('the index lists pages by number with their titles and keeps the words arou
 
 test('a dependency that no page speaks of is named', () => {
   const pages = [{ file: '012-a.md', text: 'We use `left-pad` and `@scope/*`.' }];
-  expect(undecided(['left-pad', '@scope/one', '@types/left-pad'], pages)).toEqual([]);
-  expect(undecided(['right-pad', '@other/one'], pages)).toEqual([
+  expect(undocumentedDependencies(['left-pad', '@scope/one', '@types/left-pad'], pages)).toEqual([]);
+  expect(undocumentedDependencies(['right-pad', '@other/one'], pages)).toEqual([
     'right-pad: no page in docs/decisions says why it is here',
     '@other/one: no page in docs/decisions says why it is here',
   ]);

@@ -4,22 +4,23 @@ export interface Page {
 }
 
 const titlePattern = /^# \d{3}[.:] (.+)$/m;
-const parts = ['Context', 'Decision', 'What the largest users run', 'Consequences'];
+const requiredSections = ['Context', 'Decision', 'What the largest users run', 'Consequences'];
 
 /** What is wrong with a page, as sentences. */
-export function faultsOf({ file, text }: Page): string[] {
+export function pageProblems({ file, text }: Page): string[] {
   const faults: string[] = [];
   const number = file.slice(0, 3);
   if (!/^\d{3}-[a-z0-9-]+\.md$/.test(file)) faults.push('the file is named NNN-words-with-hyphens.md');
   if (!titlePattern.exec(text)?.[0].startsWith(`# ${number}`))
     faults.push(`the title begins with "# ${number}. "`);
   const headings = [...text.matchAll(/^## (.+)$/gm)].map((match) => match[1]);
-  if (headings.join() !== parts.join()) faults.push(`the parts are, in this order: ${parts.join(', ')}`);
+  if (headings.join() !== requiredSections.join())
+    faults.push(`the parts are, in this order: ${requiredSections.join(', ')}`);
   return faults.map((fault) => `docs/decisions/${file}: ${fault}`);
 }
 
 /** Numbers are how people cite a page. */
-export function sharedNumbers(pages: readonly Page[]): string[] {
+export function duplicateNumbers(pages: readonly Page[]): string[] {
   const byNumber = Map.groupBy(pages, ({ file }) => file.slice(0, 3));
   return [...byNumber]
     .filter(([, sharing]) => sharing.length > 1)
@@ -38,7 +39,7 @@ export function renderIndex(readme: string, pages: readonly Page[]): string {
 }
 
 /** Dependencies that no page speaks of. `@scope/*` speaks of a whole scope; types belong to what they describe. */
-export function undecided(dependencies: readonly string[], pages: readonly Page[]): string[] {
+export function undocumentedDependencies(dependencies: readonly string[], pages: readonly Page[]): string[] {
   const words = pages.map(({ text }) => text).join('\n');
   const spokenOf = (name: string): boolean =>
     name.startsWith('@types/') || words.includes(name) || words.includes(`\`${name.split('/')[0]}/*\``);

@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { anchorsOf, deadEnds } from './docs.ts';
+import { anchorsOf, brokenReferences } from './docs.ts';
 
 const root = join(import.meta.dirname, '../../..');
 const skipped = new Set(['node_modules', '.millrace', '.git', 'coverage', 'dist']);
@@ -14,7 +14,7 @@ const known = new Set(Object.keys(scripts));
 test('every relative link, file and npm script named in a page is there', () => {
   expect(files).toContain('README.md');
   const pages = files.map((file) => ({ file, text: readFileSync(join(root, file), 'utf8') }));
-  expect(pages.flatMap((page) => deadEnds(page, root, known))).toEqual([]);
+  expect(pages.flatMap((page) => brokenReferences(page, root, known))).toEqual([]);
 });
 
 test('a dead link, a dead anchor, a missing file and an unknown script are each found', () => {
@@ -27,7 +27,7 @@ test('a dead link, a dead anchor, a missing file and an unknown script are each 
     '[in a block](docs/not-a-link.md)',
     '```',
   ].join('\n');
-  expect(deadEnds({ file: 'PAGE.md', text }, root, known)).toEqual([
+  expect(brokenReferences({ file: 'PAGE.md', text }, root, known)).toEqual([
     'PAGE.md: docs/gone.md',
     'PAGE.md: README.md#nowhere',
     'PAGE.md: #other-page',

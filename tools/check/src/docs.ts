@@ -8,10 +8,10 @@ export interface Page {
 }
 
 /** What a reader of a page would try in vain: links, files and npm scripts that are not there. */
-export function deadEnds(page: Page, root: string, scripts: ReadonlySet<string>): string[] {
+export function brokenReferences(page: Page, root: string, scripts: ReadonlySet<string>): string[] {
   const prose = withoutBlocks(page.text);
   return [
-    ...relativeLinks(prose).filter((link) => !leadsSomewhere(page, root, link)),
+    ...relativeLinks(prose).filter((link) => !linkExists(page, root, link)),
     ...namedFiles(prose).filter((file) => !isFile(page, root, file)),
     ...namedScripts(page.text).filter((script) => !scripts.has(script)),
   ].map((end) => `${page.file}: ${end}`);
@@ -39,7 +39,7 @@ function relativeLinks(prose: string): string[] {
   return links.filter((link) => !/^[a-z]+:/.test(link));
 }
 
-function leadsSomewhere(page: Page, root: string, link: string): boolean {
+function linkExists(page: Page, root: string, link: string): boolean {
   const [path = '', anchor] = link.split('#');
   const target = join(root, dirname(page.file), path);
   if (path !== '' && !existsSync(target)) return false;

@@ -5,11 +5,11 @@ import {
   countVitest,
   failedFiles,
   failedTests,
-  namedInLog,
-  passedWhenRunAgain,
+  flakyNamesInLog,
+  passedOnRerun,
   readVitest,
   summarise,
-  withSecondRun,
+  mergeRerun,
   type VitestResults,
 } from './summary.ts';
 
@@ -55,10 +55,10 @@ test('the second result of a repeated file counts, and what passed only then is 
     'c.test.ts': ['failed'],
     'd.test.ts': ['passed'],
   });
-  const results = withSecondRun(first, second);
+  const results = mergeRerun(first, second);
   expect(countVitest(results)).toEqual({ passed: 4, failed: 1 });
   expect(failedTests(results, '/project')).toEqual(['c.test.ts > test 1: Error: late']);
-  expect(failedTests(passedWhenRunAgain(first, second), '/project')).toEqual([
+  expect(failedTests(passedOnRerun(first, second), '/project')).toEqual([
     'b.test.ts > test 2: Error: late',
     'd.test.ts > (the file): Error: broken',
   ]);
@@ -66,16 +66,15 @@ test('the second result of a repeated file counts, and what passed only then is 
 
 test('a failure stays a failure if nothing was run again', () => {
   const first = report({ 'a.test.ts': ['failed'] });
-  expect(countVitest(withSecondRun(first, []))).toEqual({ passed: 0, failed: 1 });
-  expect(passedWhenRunAgain(first, [])).toEqual([]);
+  expect(countVitest(mergeRerun(first, []))).toEqual({ passed: 0, failed: 1 });
+  expect(passedOnRerun(first, [])).toEqual([]);
 });
 
 test('a log names what passed only when it was run again', () => {
-  expect(namedInLog('1 passed, 0 failed\npassed only when run again: a, b\n2 passed, 0 failed\n')).toEqual([
-    'a',
-    'b',
-  ]);
-  expect(namedInLog('2 passed, 0 failed\n')).toEqual([]);
+  expect(
+    flakyNamesInLog('1 passed, 0 failed\npassed only when run again: a, b\n2 passed, 0 failed\n'),
+  ).toEqual(['a', 'b']);
+  expect(flakyNamesInLog('2 passed, 0 failed\n')).toEqual([]);
 });
 
 test('each failed test is named by file and title, with the beginning of its message', () => {

@@ -47,13 +47,13 @@ export function failedFiles(files: VitestResults, folder: string): readonly stri
 }
 
 /** The results of a run of which some files were run again: of these files, the second result counts. */
-export function withSecondRun(first: VitestResults, second: VitestResults): VitestResults {
+export function mergeRerun(first: VitestResults, second: VitestResults): VitestResults {
   const again = new Set(second.map(({ name }) => name));
   return [...first.filter(({ name }) => !again.has(name)), ...second];
 }
 
 /** The first results of files that passed only when they were run again. */
-export function passedWhenRunAgain(first: VitestResults, second: VitestResults): VitestResults {
+export function passedOnRerun(first: VitestResults, second: VitestResults): VitestResults {
   const passed = new Set(second.filter((file) => !isFailed(file)).map(({ name }) => name));
   return first.filter(({ name }) => passed.has(name));
 }
@@ -84,7 +84,7 @@ export function countLog(text: string): Count | null {
 const PASSED_AGAIN = 'passed only when run again: ';
 
 /** The proofs, benches and simulations that passed only when they were run again, as a log names them. */
-export function namedInLog(text: string): readonly string[] {
+export function flakyNamesInLog(text: string): readonly string[] {
   const lines = text.split('\n').filter((line) => line.startsWith(PASSED_AGAIN));
   return lines.flatMap((line) => line.slice(PASSED_AGAIN.length).split(', '));
 }

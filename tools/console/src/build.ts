@@ -32,7 +32,7 @@ const inputs = [
 /** In the build: what it was made of. */
 const STAMP = '.built.json';
 /** Below this a packed file saves less than its headers cost. */
-const LEAST_PACKED_BYTES = 1_024;
+const MIN_COMPRESSED_BYTES = 1_024;
 const packable = /\.(css|html|js|json|svg|txt|webmanifest)$/;
 
 export type BuildOutcome = 'built' | 'current';
@@ -77,7 +77,7 @@ function packFiles(folder: string): void {
   for (const file of filesBelow(folder).filter((each) => packable.test(each))) {
     if (path.relative(folder, file).startsWith('.')) continue;
     const plain = readFileSync(file);
-    if (plain.length < LEAST_PACKED_BYTES) continue;
+    if (plain.length < MIN_COMPRESSED_BYTES) continue;
     writeFileSync(`${file}.gz`, gzipSync(plain, { level: 9 }));
     const params = {
       [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY,

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { weigh } from './weight.ts';
+import { computeBundleSize } from './weight.ts';
 
 const sizes: Readonly<Record<string, number>> = {
   'app.js': 100,
@@ -16,7 +16,7 @@ const manifest = {
 };
 
 it('weighs what the entry imports outright, and what each part adds to it', () => {
-  expect(weigh(manifest, (file) => sizes[file] ?? Number.NaN)).toEqual({
+  expect(computeBundleSize(manifest, (file) => sizes[file] ?? Number.NaN)).toEqual({
     firstLoadBytes: 150,
     parts: [
       { name: 'chart.ts', bytes: 20 },
@@ -26,5 +26,5 @@ it('weighs what the entry imports outright, and what each part adds to it', () =
 });
 
 it('does not take a build without an entry for a light one', () => {
-  expect(() => weigh({ 'page.tsx': { file: 'page.js' } }, () => 1)).toThrow('no entry');
+  expect(() => computeBundleSize({ 'page.tsx': { file: 'page.js' } }, () => 1)).toThrow('no entry');
 });

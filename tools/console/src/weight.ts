@@ -18,34 +18,37 @@ export type Manifest = Readonly<
   >
 >;
 
-export interface Weight {
+export interface BundleSize {
   /** The entry with everything that it imports outright. */
   readonly firstLoadBytes: number;
   /** What each further part adds to that when it is first needed, the heaviest first. */
   readonly parts: readonly { readonly name: string; readonly bytes: number }[];
 }
 
-export function readWeight(folder: string): Weight {
+export function readBundleSize(folder: string): BundleSize {
   const manifest = JSON.parse(readFileSync(path.join(folder, '.vite', 'manifest.json'), 'utf8')) as Manifest;
-  return weigh(manifest, (file) => gzipSync(readFileSync(path.join(folder, file)), { level: 9 }).length);
+  return computeBundleSize(
+    manifest,
+    (file) => gzipSync(readFileSync(path.join(folder, file)), { level: 9 }).length,
+  );
 }
 
-export function weigh(manifest: Manifest, bytesOf: (file: string) => number): Weight {
+export function computeBundleSize(manifest: Manifest, bytesOf: (file: string) => number): BundleSize {
   const entries = Object.keys(manifest).filter((name) => manifest[name]?.isEntry === true);
   if (entries.length === 0) throw new Error('The manifest of the build has no entry.');
-  const first = reach(manifest, entries);
+  const first = reachableChunks(manifest, entries);
   const lazy = new Set(Object.values(manifest).flatMap((chunk) => chunk.dynamicImports ?? []));
   const sum = (files: Iterable<string>): number =>
     [...files].filter((file) => file.endsWith('.js')).reduce((total, file) => total + bytesOf(file), 0);
   const parts = [...lazy].map((name) => {
-    const added = [...reach(manifest, [name])].filter((file) => !first.has(file));
+    const added = [...reachableChunks(manifest, [name])].filter((file) => !first.has(file));
     return { name, bytes: sum(added) };
   });
   return { firstLoadBytes: sum(first), parts: parts.toSorted((a, b) => b.bytes - a.bytes) };
 }
 
 /** The files of these chunks and of all that they import outright. */
-function reach(manifest: Manifest, names: readonly string[]): ReadonlySet<string> {
+function reachableChunks(manifest: Manifest, names: readonly string[]): ReadonlySet<string> {
   const seen = new Set<string>();
   const files = new Set<string>();
   const visit = (name: string): void => {

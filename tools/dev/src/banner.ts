@@ -1,19 +1,19 @@
 import { DEMO_MODEL } from './models.ts';
-import { PLAY_MONEY_USD, type Demo } from './seed.ts';
+import { DEMO_CREDIT_USD, type Demo } from './seed.ts';
 
 export interface DevAddresses {
   readonly api: string;
   readonly inference: string;
 }
 
-interface Shown {
+interface BannerContent {
   readonly addresses: DevAddresses;
   readonly demo: Demo;
   readonly withConsole: boolean;
   readonly llama: boolean;
 }
 
-function consoleWords(address: string, { email, password }: Demo): string {
+function consoleText(address: string, { email, password }: Demo): string {
   return `
   Console       ${address}/console/
   Sign in as    ${email}
@@ -24,11 +24,11 @@ The console's mail is not sent: it is kept in .millrace/mail, and its links are 
 }
 
 /** Shown once everything is ready: where it is, how to sign in, and commands to try. */
-export function banner({ addresses, demo, withConsole, llama }: Shown): string {
+export function banner({ addresses, demo, withConsole, llama }: BannerContent): string {
   const { api: address, inference: chat } = addresses;
   return `
 Millrace is ready at ${address}
-${withConsole ? consoleWords(address, demo) : ''}
+${withConsole ? consoleText(address, demo) : ''}
   Organisation  ${demo.organisation}, owned by ${demo.email}, who is also an operator here
   Live key      ${demo.liveKey}
   Test key      ${demo.testKey}
@@ -61,7 +61,7 @@ By hand, with curl or any client that speaks to OpenAI (its base URL is ${chat}/
 Every error of the api is explained at ${address}/docs/errors. The logs of the processes are in .millrace/dev; npm run dev -- --logs
 shows them here.
 
-The keys stay the same between starts (.millrace/dev.json). The organisation was given ${String(PLAY_MONEY_USD)} USD of play money, once.
+The keys stay the same between starts (.millrace/dev.json). The organisation was given ${String(DEMO_CREDIT_USD)} USD of play money, once.
 Ctrl-C stops.
 
 `;

@@ -3,7 +3,7 @@ import { createWriteStream, existsSync, mkdirSync, renameSync, type WriteStream 
 import path from 'node:path';
 import { systemClock } from '@millrace/platform/clock';
 import { nodeFlags } from '@millrace/platform/lifecycle';
-import { lineCutter, readable } from './lines.ts';
+import { createLineSplitter, formatLogLine } from './lines.ts';
 
 export interface ChildSpec {
   readonly name: string;
@@ -71,7 +71,7 @@ export function startChildren(specs: readonly ChildSpec[], options: ChildrenOpti
   };
 }
 
-interface Supervised {
+interface SupervisedChild {
   readonly name: string;
   readonly firstReady: Promise<void>;
   /** Resolves after `stop`, or when the process was given up. */
@@ -80,7 +80,7 @@ interface Supervised {
   kill(signal: NodeJS.Signals): void;
 }
 
-function superviseChild(spec: ChildSpec, options: ChildrenOptions, stopping: AbortSignal): Supervised {
+function superviseChild(spec: ChildSpec, options: ChildrenOptions, stopping: AbortSignal): SupervisedChild {
   const first = Promise.withResolvers<void>();
   first.promise.catch(() => undefined);
   const log = openLog(options.logFolder, spec.name);
@@ -109,7 +109,7 @@ function superviseChild(spec: ChildSpec, options: ChildrenOptions, stopping: Abo
         ? 'It is not started again.'
         : `Starting it again in ${String(waitMs / 1_000)} s.`;
       options.print(
-        `\n${spec.name} ended with ${exitWords(exit)}. ${next} Its last lines:\n${running.tail()}\n`,
+        `\n${spec.name} ended with ${exitText(exit)}. ${next} Its last lines:\n${running.tail()}\n`,
       );
       if (hopeless) {
         first.reject(new Error(`${spec.name} cannot be started.`));
@@ -134,7 +134,7 @@ interface Exit {
   readonly signal: NodeJS.Signals | null;
 }
 
-function exitWords({ code, signal }: Exit): string {
+function exitText({ code, signal }: Exit): string {
   return signal === null ? `code ${String(code)}` : signal;
 }
 
@@ -156,8 +156,8 @@ function start(spec: ChildSpec, options: ChildrenOptions, log: WriteStream): Run
     detached: true,
   });
   const last: string[] = [];
-  const cutter = lineCutter((line) => {
-    const text = readable(line);
+  const cutter = createLineSplitter((line) => {
+    const text = formatLogLine(line);
     log.write(`${text}\n`);
     if (options.showLogs) options.print(`${spec.name.padEnd(7)} | ${text}\n`);
     last.push(...text.split('\n'));
@@ -197,7 +197,7 @@ async function waitReady(url: string, exited: Promise<Exit>): Promise<boolean> {
 }
 
 async function showProgress(
-  children: readonly Supervised[],
+  children: readonly SupervisedChild[],
   { print, logFolder }: ChildrenOptions,
   ended: AbortSignal,
 ): Promise<void> {

@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { grant, noBurn } from '@millrace/core/billing';
+import { grantCredit, zeroBurnRate } from '@millrace/core/billing';
 import {
   bootstrapInstallation,
   createKeyAuthenticator,
   createOrganisation,
   ensureUser,
   findOrganisationBySlug,
-  issueFullKey,
-  systemCause,
+  issueUnrestrictedKey,
+  systemAuditContext,
   type KeyMode,
 } from '@millrace/core/identity';
 import { passwordHash, setPassword } from '@millrace/platform/auth';
@@ -33,10 +33,10 @@ type SavedDemo = Demo & { readonly apiUrl?: string; readonly inferenceUrl?: stri
 
 const SLUG = 'demo';
 const EMAIL = 'demo@example.com';
-const cause = systemCause('npm run dev', 'live');
+const cause = systemAuditContext('npm run dev', 'live');
 
 /** What the demo may spend: an operator's grant, given once for each database. */
-export const PLAY_MONEY_USD = 100;
+export const DEMO_CREDIT_USD = 100;
 
 /** Makes the demo, or finds it as it was left. Run it as often as you like. */
 export async function seedDemo(postgresUrl: string, file: string): Promise<Demo> {
@@ -51,13 +51,13 @@ export async function seedDemo(postgresUrl: string, file: string): Promise<Demo>
     // Keys are judged by the database's clock, which is first read here.
     await db.ping();
     const known = readDemo(file);
-    const liveKey = await keepOrIssue(db, known?.liveKey, 'live');
-    const testKey = await keepOrIssue(db, known?.testKey, 'test');
-    await givePlayMoney(db);
+    const liveKey = await reuseOrIssueKey(db, known?.liveKey, 'live');
+    const testKey = await reuseOrIssueKey(db, known?.testKey, 'test');
+    await grantDemoCredit(db);
     const password = known?.password ?? randomBytes(12).toString('base64url');
-    await letSignIn(db, password);
+    await setDemoPassword(db, password);
     const demo: Demo = { organisation: SLUG, email: EMAIL, password, liveKey, testKey };
-    keepDemo(file, { ...known, ...demo });
+    saveDemo(file, { ...known, ...demo });
     return demo;
   } finally {
     await db.close();
@@ -65,8 +65,8 @@ export async function seedDemo(postgresUrl: string, file: string): Promise<Demo>
 }
 
 /** The key of the last start if this database still takes it, else a new one. */
-async function keepOrIssue(db: Db, known: string | undefined, mode: KeyMode): Promise<string> {
-  if (known !== undefined && (await isGood(db, known))) return known;
+async function reuseOrIssueKey(db: Db, known: string | undefined, mode: KeyMode): Promise<string> {
+  if (known !== undefined && (await isKeyValid(db, known))) return known;
   return db.transaction({ name: 'seed demo', isolation: 'serializable' }, async (tx) => {
     const owner = { email: EMAIL, name: 'Demo' };
     const wish = { name: 'Demo', slug: SLUG, homeCell: 0, owner };
@@ -80,13 +80,17 @@ async function keepOrIssue(db: Db, known: string | undefined, mode: KeyMode): Pr
     if (organisation === null) throw new Error('The demo organisation vanished while it was being made.');
     const user = await ensureUser(tx, owner);
     const name = `demo ${mode} key`;
-    const issued = await issueFullKey(tx, { ...cause, mode }, { orgId: organisation.id, user, mode, name });
+    const issued = await issueUnrestrictedKey(
+      tx,
+      { ...cause, mode },
+      { orgId: organisation.id, user, mode, name },
+    );
     return issued.text;
   });
 }
 
 /** The demo person has this password, whatever it was before, and no letter is needed to confirm the mailbox. */
-async function letSignIn(db: Db, password: string): Promise<void> {
+async function setDemoPassword(db: Db, password: string): Promise<void> {
   const hash = await passwordHash(password);
   await db.transaction({ name: 'let the demo person sign in', isolation: 'read committed' }, async (tx) => {
     const { id } = await ensureUser(tx, { email: EMAIL });
@@ -95,21 +99,21 @@ async function letSignIn(db: Db, password: string): Promise<void> {
 }
 
 /** The act has a name, so it happens once however often the demo is seeded. */
-async function givePlayMoney(db: Db): Promise<void> {
+async function grantDemoCredit(db: Db): Promise<void> {
   await db.transaction({ name: 'give play money', isolation: 'read committed' }, async (tx) => {
     const organisation = await findOrganisationBySlug(tx, SLUG);
     if (organisation === null) throw new Error('There is no demo organisation to give play money to.');
     const owner = await ensureUser(tx, { email: EMAIL });
-    await grant(tx, { ...cause, actor: { kind: 'operator', id: owner.id } }, organisation.id, {
-      amount: nanoUsd(BigInt(PLAY_MONEY_USD) * nanoPerUsd),
+    await grantCredit(tx, { ...cause, actor: { kind: 'operator', id: owner.id } }, organisation.id, {
+      amount: nanoUsd(BigInt(DEMO_CREDIT_USD) * nanoPerUsd),
       actId: 'demo-play-money',
       reason: 'Play money for the demo',
-      burnOf: noBurn,
+      burnOf: zeroBurnRate,
     });
   });
 }
 
-async function isGood(db: Db, key: string): Promise<boolean> {
+async function isKeyValid(db: Db, key: string): Promise<boolean> {
   const { authenticate } = createKeyAuthenticator({ db, clock: systemClock, organisationRpm: 1 });
   return authenticate({ key, clientIp: '127.0.0.1' }).then(
     () => true,
@@ -130,7 +134,7 @@ export function readDemo(file: string): Partial<SavedDemo> | null {
 }
 
 /** Keys lie in it, so only its owner may read it; whole or not at all. */
-export function keepDemo(file: string, demo: SavedDemo): void {
+export function saveDemo(file: string, demo: SavedDemo): void {
   const fresh = `${file}.${String(process.pid)}`;
   writeFileSync(fresh, `${JSON.stringify(demo, null, 2)}\n`, { mode: 0o600 });
   renameSync(fresh, file);

@@ -1,11 +1,11 @@
 export { atLeast, atMost, defineBench } from './bench/define.ts';
-export type { Bar, Bench, BenchReport, BenchRun, CountRun } from './bench/define.ts';
+export type { BenchAssertion, Bench, BenchReport, BenchRun, CountRun } from './bench/define.ts';
 export type { Measure, MeasureOptions } from './bench/measure.ts';
 export { createRandom } from '@millrace/testing/random';
 export type { Random } from '@millrace/testing/random';
-export { CannotProve, defineProof } from './prove/define.ts';
+export { UnsupportedHostError, defineProof } from './prove/define.ts';
 export type { Proof, ProofReport, ProofRun } from './prove/define.ts';
 export { defineSim } from './sim/define.ts';
 export type { Action, Sim, Validator } from './sim/define.ts';
-export { allEvents, playEvents } from './sim/run.ts';
+export { allEvents, runEvents } from './sim/run.ts';
 export type { Failure, SimResult } from './sim/run.ts';

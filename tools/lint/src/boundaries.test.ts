@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 
 import { boundaries } from './boundaries.ts';
-import { filesBelow, fixturesRoot, markedLines, runTool, sameSpot } from './fixtures.ts';
+import { filesBelow, fixturesRoot, markedLines, runTool, isSameLocation } from './fixtures.ts';
 
 interface Judged {
   readonly source?: string;
@@ -58,7 +58,7 @@ describe('the cruiser reports the marked files, by that rule alone', () => {
     const found = findings.filter(({ spot }) => fixtureOf(spot) === rule);
     expect(marked.length, 'a fixture marks at least one file').toBeGreaterThan(0);
     expect(found.filter((finding) => finding.rule !== rule)).toEqual([]);
-    expect(marked.filter((file) => !found.some(({ spot }) => sameSpot(spot, file)))).toEqual([]);
-    expect(found.filter(({ spot }) => !marked.some((file) => sameSpot(spot, file)))).toEqual([]);
+    expect(marked.filter((file) => !found.some(({ spot }) => isSameLocation(spot, file)))).toEqual([]);
+    expect(found.filter(({ spot }) => !marked.some((file) => isSameLocation(spot, file)))).toEqual([]);
   });
 });

@@ -4,7 +4,7 @@ import { dirname, join, relative } from 'node:path';
 
 export const repositoryRoot = join(import.meta.dirname, '../../..');
 export const fixturesRoot = 'tools/lint/fixtures';
-const mark = '// caught';
+const caughtMarker = '// caught';
 
 /** Every file below a folder, as paths from the repository's root. */
 export function filesBelow(folder: string): string[] {
@@ -17,7 +17,7 @@ export function filesBelow(folder: string): string[] {
 /** The numbers of the lines that a fixture says must be reported. */
 export function markedLines(file: string): number[] {
   const lines = readFileSync(join(repositoryRoot, file), 'utf8').split('\n');
-  return lines.flatMap((line, index) => (line.includes(mark) ? [index + 1] : []));
+  return lines.flatMap((line, index) => (line.includes(caughtMarker) ? [index + 1] : []));
 }
 
 /**
@@ -39,6 +39,6 @@ export async function runTool(command: string, args: readonly string[]): Promise
 }
 
 /** A folder-wide finding names the folder; the fixture's marks are in the files directly inside it. */
-export function sameSpot(found: string, markedFile: string): boolean {
+export function isSameLocation(found: string, markedFile: string): boolean {
   return found === markedFile || found === dirname(markedFile);
 }

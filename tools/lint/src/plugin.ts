@@ -2,9 +2,9 @@ import type { Rule } from './ast.ts';
 import { divideOnlyInMoney } from './rules/divide-only-in-money.ts';
 import { envOnlyInConfig } from './rules/env-only-in-config.ts';
 import { linearRegexp } from './rules/linear-regexp.ts';
-import { noLooseEnds } from './rules/no-loose-ends.ts';
+import { noTodoComments } from './rules/no-loose-ends.ts';
 import { noUnfinishedTests } from './rules/no-unfinished-tests.ts';
-import { randomFromOutside } from './rules/random-from-outside.ts';
+import { injectedRandom } from './rules/random-from-outside.ts';
 import { storeHandleFirst } from './rules/store-handle-first.ts';
 import { timeOnlyFromClock } from './rules/time-only-from-clock.ts';
 
@@ -12,9 +12,9 @@ const rules: Readonly<Record<string, Rule>> = {
   'divide-only-in-money': divideOnlyInMoney,
   'env-only-in-config': envOnlyInConfig,
   'linear-regexp': linearRegexp,
-  'no-loose-ends': noLooseEnds,
+  'no-loose-ends': noTodoComments,
   'no-unfinished-tests': noUnfinishedTests,
-  'random-from-outside': randomFromOutside,
+  'random-from-outside': injectedRandom,
   'store-handle-first': storeHandleFirst,
   'time-only-from-clock': timeOnlyFromClock,
 };

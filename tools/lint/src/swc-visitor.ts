@@ -16,7 +16,7 @@ function usingDeclarators(statement: Statement): Declarators | undefined {
  * at that statement, and one such file would stop the whole cruise. This teaches it the missing case: look into
  * the declarators, as for `const`. The clean fixture has such a statement and so tells when this can go.
  */
-export function teachVisitorUsing(): void {
+export function addUsingSupport(): void {
   const { visitStatement } = Visitor.prototype;
   Visitor.prototype.visitStatement = function visit(
     this: InstanceType<typeof Visitor>,

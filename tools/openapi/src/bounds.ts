@@ -43,7 +43,7 @@ function visit(walk: Walk, raw: unknown, at: string): void {
   if (reference !== undefined && walk.inside.has(reference)) return;
   const inner = reference === undefined ? walk : { ...walk, inside: new Set([...walk.inside, reference]) };
   const schema = resolve(walk.document, raw);
-  const fault = faultOf(schema);
+  const fault = boundProblem(schema);
   if (fault !== null) walk.found.push({ at, what: fault });
   for (const [name, property] of Object.entries(objectAt(schema, 'properties')))
     visit(inner, property, `${at}.${name}`);
@@ -54,7 +54,7 @@ function visit(walk: Walk, raw: unknown, at: string): void {
     for (const branch of listAt(schema, keyword)) visit(inner, branch, at);
 }
 
-function faultOf(schema: JsonObject): string | null {
+function boundProblem(schema: JsonObject): string | null {
   const types = typeof schema['type'] === 'string' ? [schema['type']] : listAt(schema, 'type');
   if ('const' in schema || 'enum' in schema) return null;
   if (types.includes('string') && !('maxLength' in schema) && !isShort(textAt(schema, 'pattern')))

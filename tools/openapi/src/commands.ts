@@ -2,16 +2,16 @@ import { documentNames } from '@millrace/contract/openapi';
 import type { Mode } from './args.ts';
 import { help } from './args.ts';
 import { unboundedIn } from './bounds.ts';
-import { findBreakages } from './compare/document.ts';
+import { findBreakingChanges } from './compare/document.ts';
 import type { JsonObject } from './compare/json.ts';
 import { rules } from './compare/rules.ts';
 import { readCommitted, readReleased, render, writeCommitted, writeReleased } from './documents.ts';
 import { lint } from './lint.ts';
 
-type Say = (line: string) => void;
+type PrintLine = (line: string) => void;
 
 /** Each answers whether all is well. */
-export const commands: Readonly<Record<Mode, (say: Say) => boolean>> = {
+export const commands: Readonly<Record<Mode, (say: PrintLine) => boolean>> = {
   write,
   check,
   lint: () => lint() === 0,
@@ -24,13 +24,13 @@ export const commands: Readonly<Record<Mode, (say: Say) => boolean>> = {
   },
 };
 
-function write(say: Say): boolean {
+function write(say: PrintLine): boolean {
   for (const name of documentNames) writeCommitted(name, render(name));
   say(`Wrote ${documentNames.map((name) => `openapi/${name}.json`).join(', ')}.`);
   return true;
 }
 
-function check(say: Say): boolean {
+function check(say: PrintLine): boolean {
   const stale = documentNames.filter((name) => readCommitted(name) !== render(name));
   if (stale.length === 0) return true;
   say(`${stale.map((name) => `openapi/${name}.json`).join(', ')} differ from the contract.`);
@@ -38,7 +38,7 @@ function check(say: Say): boolean {
   return false;
 }
 
-function bounds(say: Say): boolean {
+function bounds(say: PrintLine): boolean {
   const found = documentNames.flatMap((name) =>
     unboundedIn(JSON.parse(render(name)) as JsonObject).map(({ at, what }) => `  ${name}: ${at}: ${what}`),
   );
@@ -49,7 +49,7 @@ function bounds(say: Say): boolean {
   return false;
 }
 
-function diff(say: Say): boolean {
+function diff(say: PrintLine): boolean {
   let well = true;
   for (const name of documentNames) {
     const released = readReleased(name);
@@ -57,7 +57,7 @@ function diff(say: Say): boolean {
       say(`openapi/released/${name}.json does not exist: nothing has been promised yet.`);
       continue;
     }
-    const breakages = findBreakages(released, JSON.parse(render(name)));
+    const breakages = findBreakingChanges(released, JSON.parse(render(name)));
     if (breakages.length === 0) continue;
     well = false;
     say(`${name}: ${breakages.length} breaking changes since the last release`);
@@ -68,7 +68,7 @@ function diff(say: Say): boolean {
   return well;
 }
 
-function release(say: Say): boolean {
+function release(say: PrintLine): boolean {
   for (const name of documentNames) {
     const text = render(name);
     writeCommitted(name, text);

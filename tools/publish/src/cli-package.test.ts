@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { stretchedMs } from '@millrace/testing';
+import { scaledLimitMs } from '@millrace/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { stageCli } from './cli-package.ts';
 
@@ -157,7 +157,7 @@ async function processorMsOnce(node: string, args: readonly string[]): Promise<n
 test('help is there within 200 ms', async () => {
   for (const node of nodes) {
     for (const args of [['--help'], ['rental', 'create', '--help'], ['admin', 'node', 'drain', '--help']]) {
-      expect(await processorMs(node, args), `${args.join(' ')} on ${node}`).toBeLessThan(stretchedMs(200));
+      expect(await processorMs(node, args), `${args.join(' ')} on ${node}`).toBeLessThan(scaledLimitMs(200));
     }
   }
 });

@@ -1,5 +1,5 @@
 import type { Contract, Operation } from '@millrace/contract';
-import { followers, namespaces } from '@millrace/sdk';
+import { streamMethods, namespaces } from '@millrace/sdk';
 import {
   callableOperations,
   entryOf,
@@ -42,8 +42,8 @@ ${lines.join('\n')}
 `;
 }
 
-interface Words {
-  readonly [word: string]: string | Words;
+interface NamespaceTree {
+  readonly [word: string]: string | NamespaceTree;
 }
 
 /** Methods that are written by hand, by the noun that has them. */
@@ -54,7 +54,7 @@ const helpers: Readonly<Record<string, string>> = {
 };
 
 function streamsOf(noun: string): Readonly<Record<string, string>> {
-  const all: Readonly<Record<string, Readonly<Record<string, string>>>> = followers;
+  const all: Readonly<Record<string, Readonly<Record<string, string>>>> = streamMethods;
   return all[noun] ?? {};
 }
 
@@ -66,7 +66,7 @@ export function printResources(contract: Contract): string {
     return operation;
   };
   const interfaces: string[] = [];
-  const print = (words: Words, path: readonly string[]): string => {
+  const print = (words: NamespaceTree, path: readonly string[]): string => {
     const name = `${path.map(capital).join('')}Resource`;
     const streams = path.length === 1 ? streamsOf(path[0] ?? '') : {};
     const members = [

@@ -6,10 +6,10 @@ import { z } from 'zod';
  */
 
 /** A schema is read by whoever sends it (what has a default may be left out) or by whoever receives it. */
-type Side = 'input' | 'output';
+type SchemaDirection = 'input' | 'output';
 
 export interface TypePrinter {
-  print(schema: z.ZodType, side: Side): string;
+  print(schema: z.ZodType, side: SchemaDirection): string;
   /** The types with names of their own that `text` leans on, in the order in which they were met. */
   declarationsFor(text: string): readonly string[];
 }
@@ -17,15 +17,15 @@ export interface TypePrinter {
 /** `reserved` are names that the file around has for itself. */
 export function createTypePrinter(reserved: readonly string[]): TypePrinter {
   const named = new Map<string, string>();
-  const names = new Map<z.ZodType, Record<Side, string>>();
+  const names = new Map<z.ZodType, Record<SchemaDirection, string>>();
 
-  const print = (schema: z.ZodType, side: Side): string => {
+  const print = (schema: z.ZodType, side: SchemaDirection): string => {
     const id = z.globalRegistry.get(schema)?.id;
     return id === undefined ? plain(schema, side) : nameOf(schema, id)[side];
   };
 
   /** One name for both sides where they are the same. */
-  const nameOf = (schema: z.ZodType, id: string): Record<Side, string> => {
+  const nameOf = (schema: z.ZodType, id: string): Record<SchemaDirection, string> => {
     const known = names.get(schema);
     if (known !== undefined) return known;
     const texts = { input: plain(schema, 'input'), output: plain(schema, 'output') };
@@ -45,7 +45,7 @@ export function createTypePrinter(reserved: readonly string[]): TypePrinter {
     return name;
   };
 
-  const plain = (schema: z.ZodType, side: Side): string => {
+  const plain = (schema: z.ZodType, side: SchemaDirection): string => {
     const text = textOf(schema, (inner) => print(inner, side), side);
     if (text !== null) return text;
     throw new Error(`print-types.ts does not know how to print a schema of type ${schema.def.type}`);
@@ -73,7 +73,7 @@ export function createTypePrinter(reserved: readonly string[]): TypePrinter {
 
 type Inner = (schema: z.ZodType) => string;
 
-function textOf(schema: z.ZodType, inner: Inner, side: Side): string | null {
+function textOf(schema: z.ZodType, inner: Inner, side: SchemaDirection): string | null {
   if (schema instanceof z.ZodObject) return objectText(schema, inner, side);
   if (schema instanceof z.ZodArray) return `${grouped(inner(schema.def.element as z.ZodType))}[]`;
   if (schema instanceof z.ZodUnion)
@@ -108,7 +108,7 @@ const simple: Readonly<Record<string, string>> = {
 /** Which values these have is each installation's own configuration, and not that of the one that prints. */
 const installationFields: ReadonlySet<string> = new Set(['providerId']);
 
-function objectText(schema: z.ZodObject, inner: Inner, side: Side): string {
+function objectText(schema: z.ZodObject, inner: Inner, side: SchemaDirection): string {
   const fields = Object.entries(schema.shape).map(([name, value]) => {
     const field = value as z.ZodType;
     const optional = side === 'input' ? field._zod.optin !== undefined : field._zod.optout === 'optional';

@@ -49,11 +49,11 @@ export const sdkPackage: StagedPackage = {
 const oldestNode = '>=22';
 
 /** What staging writes, and so what it may remove when it is done anew. */
-const written: ReadonlySet<string> = new Set(['dist', 'package.json', 'README.md', 'LICENSE']);
+const stagedFiles: ReadonlySet<string> = new Set(['dist', 'package.json', 'README.md', 'LICENSE']);
 
 /** Stages a package into a folder of its own, which it makes, or makes anew. */
 export async function stagePackage(what: StagedPackage, into: string): Promise<void> {
-  const others = existsSync(into) ? readdirSync(into).filter((name) => !written.has(name)) : [];
+  const others = existsSync(into) ? readdirSync(into).filter((name) => !stagedFiles.has(name)) : [];
   if (others.length > 0) {
     throw new Error(`${into} holds ${others[0]}, which staging did not put there: name a folder of its own.`);
   }

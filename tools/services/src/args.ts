@@ -5,14 +5,14 @@ import { Failure, messageOf } from './failure.ts';
 
 export type Invocation =
   | { readonly command: 'help' }
-  | ({ readonly command: 'up'; readonly names: readonly string[]; readonly install: boolean } & Place)
-  | ({ readonly command: 'install'; readonly names: readonly string[] } & Place)
-  | ({ readonly command: 'down'; readonly names: readonly string[]; readonly purge: boolean } & Place)
-  | ({ readonly command: 'status'; readonly json: boolean } & Place)
-  | ({ readonly command: 'kill'; readonly node: string } & Place)
-  | ({ readonly command: 'logs'; readonly node: string; readonly follow: boolean } & Place);
+  | ({ readonly command: 'up'; readonly names: readonly string[]; readonly install: boolean } & SiteSelection)
+  | ({ readonly command: 'install'; readonly names: readonly string[] } & SiteSelection)
+  | ({ readonly command: 'down'; readonly names: readonly string[]; readonly purge: boolean } & SiteSelection)
+  | ({ readonly command: 'status'; readonly json: boolean } & SiteSelection)
+  | ({ readonly command: 'kill'; readonly node: string } & SiteSelection)
+  | ({ readonly command: 'logs'; readonly node: string; readonly follow: boolean } & SiteSelection);
 
-interface Place {
+interface SiteSelection {
   readonly stateDir: string | undefined;
   readonly portBase: number | 'auto' | undefined;
   readonly topology: Topology | undefined;
@@ -48,8 +48,8 @@ export function parseInvocation(argv: readonly string[]): Invocation {
   const { values, positionals } = parse(argv);
   const [command, ...names] = positionals;
   if (values.help === true || command === undefined || command === 'help') return { command: 'help' };
-  refuseStray(command, Object.keys(values));
-  const place: Place = {
+  rejectUnknownOptions(command, Object.keys(values));
+  const place: SiteSelection = {
     stateDir: values.state,
     portBase: portBaseOf(values['port-base']),
     topology: topologyOf(values.cluster === true, values.single === true),
@@ -79,7 +79,7 @@ function parse(argv: readonly string[]) {
   }
 }
 
-function refuseStray(command: string, given: readonly string[]): void {
+function rejectUnknownOptions(command: string, given: readonly string[]): void {
   const known: readonly string[] | undefined = allowed[command];
   if (known === undefined) throw new Failure(`There is no command ${command}.`, seeHelp);
   const stray = given.find((name) => !known.includes(name));

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
 import { down, ensureUp, killNode, type CaddyEndpoints } from './index.ts';
-import { privatePlace, states } from './private-instance.ts';
+import { createPrivateSite, states } from './private-instance.ts';
 
 async function load({ adminUrl, listen }: CaddyEndpoints, body: string): Promise<void> {
   const config = {
@@ -20,7 +20,7 @@ async function load({ adminUrl, listen }: CaddyEndpoints, body: string): Promise
 }
 
 test('Caddy is an engine like the others, and comes back from a crash with what was loaded into it', async () => {
-  const place = await privatePlace();
+  const place = await createPrivateSite();
   const { caddy } = await ensureUp(['caddy'], place);
   if (caddy === undefined) throw new Error('it has no address');
   const said = async (): Promise<string> => (await fetch(`http://${caddy.listen}/`)).text();

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 
 import { down, ensureUp, killNode, readEndpoints, up } from './index.ts';
 import { elapsedMs, eventually } from './time.ts';
-import { pidOf, privatePlace, states } from './private-instance.ts';
+import { pidOf, createPrivateSite, states } from './private-instance.ts';
 
 const both = ['nats', 'restate'];
 const members = ['nats-1', 'nats-2', 'nats-3', 'restate-1', 'restate-2', 'restate-3'];
@@ -12,7 +12,7 @@ function all(state: string): Record<string, string> {
 }
 
 test('three NATS and three Restate nodes form, any one may die and is told truthfully, and `up` heals', async () => {
-  const place = await privatePlace();
+  const place = await createPrivateSite();
   const began = elapsedMs();
   const endpoints = await ensureUp(both, { ...place, topology: 'cluster' });
   expect(elapsedMs() - began).toBeLessThan(120_000);
@@ -39,7 +39,7 @@ test('three NATS and three Restate nodes form, any one may die and is told truth
 });
 
 test('`up --cluster` after `up` starts the cluster beside the single node and stops nothing', async () => {
-  const place = await privatePlace();
+  const place = await createPrivateSite();
   await ensureUp(['nats'], place);
   const pid = await pidOf(place, 'nats');
   await ensureUp(['nats'], { ...place, topology: 'cluster' });

@@ -12,7 +12,7 @@ import type { Engine, Group, NodeSpec, Note, Topology } from './engine.ts';
 import { engineNamed, engines } from './engines/index.ts';
 import { Failure, messageOf } from './failure.ts';
 import { prepareInstallation, runInstallation } from './install/install.ts';
-import { describeNeed, type Need } from './install/needs.ts';
+import { describeRequirement, type Requirement } from './install/needs.ts';
 import { shellLine } from './install/steps.ts';
 import { withLock } from './lock.ts';
 import { claimChosenBlock, claimFreeBlock, releaseClaim } from './port-claims.ts';
@@ -20,7 +20,7 @@ import {
   createSite,
   createStateDir,
   defaultPortBase,
-  forgetPortBase,
+  removePortBaseRecord,
   hasStartedEngines,
   openSite,
   recordedPortBase,
@@ -32,10 +32,10 @@ import {
   clientPort,
   groupOf,
   killGroupNode,
-  lowerGroup,
-  lowerNode,
-  raiseGroup,
-  raiseNode,
+  stopGroup,
+  stopGroupNode,
+  startGroup,
+  startGroupNode,
   takenPort,
 } from './supervisor.ts';
 import { elapsedMs, formatSeconds } from './time.ts';
@@ -45,11 +45,11 @@ export type EngineNote = (engine: string, message: string) => void;
 
 const silent: EngineNote = () => {};
 
-export interface InstanceOptions extends SiteOptions {
+export interface SiteCommandOptions extends SiteOptions {
   readonly note?: EngineNote | undefined;
 }
 
-export interface UpOptions extends InstanceOptions {
+export interface UpOptions extends SiteCommandOptions {
   /** Left out, the topology of the last `up` is kept. */
   readonly topology?: Topology | undefined;
   readonly install?: boolean | undefined;
@@ -73,31 +73,33 @@ export async function up(names: readonly string[], options: UpOptions = {}): Pro
   return withLock(lockFile(stateDir), lockNote(note), async () => {
     // Whom we waited for may have been a `down --purge`.
     createStateDir(stateDir);
-    const site = await settledSite(options);
+    const site = await prepareSite(options);
     const active = activeTopologies(site, wanted, options.topology);
     const able = wanted.filter((engine) => engine.obstacle?.(site) == null);
     const groups = able.map((engine) => groupOf(site, engine, active[engine.name]));
     if (!hasStartedEngines(stateDir)) {
-      const refused = await refuseTakenBlock(site, groups);
+      const refused = await checkPortBlock(site, groups);
       if (refused !== null) return refused;
     }
     createSite(site);
     const blocked = wanted
       .filter((engine) => !able.includes(engine))
       .map((engine) => blockedOutcome(engine, site, names.includes(engine.name)));
-    const missing = await missingNeeds(site, able, options.install === true, note);
-    const outcomes = await Promise.all(groups.map((group) => raise(group, missing.get(group.engine), note)));
+    const missing = await missingRequirements(site, able, options.install === true, note);
+    const outcomes = await Promise.all(
+      groups.map((group) => startEngine(group, missing.get(group.engine), note)),
+    );
     writeEndpoints(site, endpointsChange(site, active, options.topology));
     return [...outcomes, ...blocked];
   });
 }
 
 /** Installs what engines need (all of them when none is named) in one go, and starts nothing. */
-export async function install(names: readonly string[], options: InstanceOptions = {}): Promise<void> {
+export async function install(names: readonly string[], options: SiteCommandOptions = {}): Promise<void> {
   const wanted = names.length === 0 ? engines : names.map(engineNamed);
   const site = openSite(options);
   const able = wanted.filter((engine) => engine.obstacle?.(site) == null);
-  const [lacking] = (await missingNeeds(site, able, true, options.note ?? silent)).values();
+  const [lacking] = (await missingRequirements(site, able, true, options.note ?? silent)).values();
   if (lacking !== undefined) throw lacking;
 }
 
@@ -122,7 +124,7 @@ function endpointsChange(site: Site, active: ActiveTopologies, asked: Topology |
 }
 
 /** A new state folder gets a block of ports, the one chosen or any that is free; an old one keeps what it has. */
-async function settledSite(options: SiteOptions): Promise<Site> {
+async function prepareSite(options: SiteOptions): Promise<Site> {
   const site = openSite(options);
   const settled = recordedPortBase(site.stateDir) !== undefined && hasStartedEngines(site.stateDir);
   if (options.portBase === 'auto' && !settled) {
@@ -136,10 +138,10 @@ async function settledSite(options: SiteOptions): Promise<Site> {
  * A new state folder does not start half of its engines in a block that another program uses: it starts none and saves
  * no port base, so that the next `up` can take another block.
  */
-async function refuseTakenBlock(site: Site, groups: readonly Group[]): Promise<EngineOutcome[] | null> {
+async function checkPortBlock(site: Site, groups: readonly Group[]): Promise<EngineOutcome[] | null> {
   const taken = await Promise.all(groups.map(takenPort));
   if (taken.every((failure) => failure === null)) return null;
-  forgetPortBase(site);
+  removePortBaseRecord(site);
   await releaseClaim(site);
   return groups.map(({ engine }, index) => {
     const failure = taken[index];
@@ -158,12 +160,16 @@ function blockedOutcome(engine: Engine, site: Site, named: boolean): EngineOutco
   return { engine, result: named ? 'failed' : 'skipped', elapsedMs: 0, failure };
 }
 
-async function raise(group: Group, missing: Failure | undefined, note: EngineNote): Promise<EngineOutcome> {
+async function startEngine(
+  group: Group,
+  missing: Failure | undefined,
+  note: EngineNote,
+): Promise<EngineOutcome> {
   const began = elapsedMs();
   const { engine } = group;
   try {
     if (missing !== undefined) throw missing;
-    const result = await raiseGroup(group, (message) => note(engine.name, message));
+    const result = await startGroup(group, (message) => note(engine.name, message));
     const took = elapsedMs() - began;
     const ports = group.nodes.map(clientPort).join(', ');
     const place = ports === '' ? '' : ` on ${ports}`;
@@ -179,13 +185,13 @@ async function raise(group: Group, missing: Failure | undefined, note: EngineNot
 }
 
 /** Installs what is missing when asked to; otherwise says, for each engine, what a person would type. */
-async function missingNeeds(
+async function missingRequirements(
   site: Site,
   wanted: readonly Engine[],
   install: boolean,
   note: EngineNote,
 ): Promise<Map<Engine, Failure>> {
-  const lacking = await lackingEngines(site, wanted);
+  const lacking = await enginesMissingRequirements(site, wanted);
   if (lacking.length === 0) return new Map();
   if (install) {
     const steps = prepareInstallation(
@@ -193,22 +199,22 @@ async function missingNeeds(
       lacking.flatMap(({ needs }) => needs),
     );
     await runInstallation(site, steps, (message) => note('install', message));
-    const still = await lackingEngines(site, wanted);
-    return new Map(still.map((item) => [item.engine, stillMissing(item.needs)]));
+    const still = await enginesMissingRequirements(site, wanted);
+    return new Map(still.map((item) => [item.engine, stillMissingError(item.needs)]));
   }
-  return new Map(lacking.map(({ engine, needs }) => [engine, howToInstall(site, needs)]));
+  return new Map(lacking.map(({ engine, needs }) => [engine, installHint(site, needs)]));
 }
 
-async function lackingEngines(
+async function enginesMissingRequirements(
   site: Site,
   wanted: readonly Engine[],
-): Promise<{ engine: Engine; needs: readonly Need[] }[]> {
+): Promise<{ engine: Engine; needs: readonly Requirement[] }[]> {
   const all = await Promise.all(wanted.map(async (engine) => ({ engine, needs: await engine.needs(site) })));
   return all.filter(({ needs }) => needs.length > 0);
 }
 
-function howToInstall(site: Site, needs: readonly Need[]): Failure {
-  const what = needs.map(describeNeed).join(', ');
+function installHint(site: Site, needs: readonly Requirement[]): Failure {
+  const what = needs.map(describeRequirement).join(', ');
   try {
     const lines = prepareInstallation(site, needs).map((step) => `  ${shellLine(step)}`);
     return new Failure(
@@ -221,9 +227,9 @@ function howToInstall(site: Site, needs: readonly Need[]): Failure {
   }
 }
 
-function stillMissing(needs: readonly Need[]): Failure {
+function stillMissingError(needs: readonly Requirement[]): Failure {
   return new Failure(
-    `After the installation this is still missing: ${needs.map(describeNeed).join(', ')}.`,
+    `After the installation this is still missing: ${needs.map(describeRequirement).join(', ')}.`,
     'The installation log is install.log in the cache folder.',
   );
 }
@@ -256,7 +262,7 @@ export async function ensureUp(names: readonly string[], options: UpOptions = {}
   return readEndpoints(options.stateDir, options.topology);
 }
 
-export interface DownOptions extends InstanceOptions {
+export interface DownOptions extends SiteCommandOptions {
   /** Left out, the nodes of both topologies are stopped. */
   readonly topology?: Topology | undefined;
   readonly purge?: boolean | undefined;
@@ -277,7 +283,7 @@ export async function down(names: readonly string[], options: DownOptions = {}):
         engine.topologies
           .filter((topology) => options.topology === undefined || topology === options.topology)
           .map((topology) =>
-            lowerGroup(groupOf(site, engine, topology), (message) => note(engine.name, message)),
+            stopGroup(groupOf(site, engine, topology), (message) => note(engine.name, message)),
           ),
       ),
     );
@@ -311,7 +317,7 @@ export function findNode(site: Site, name: string): { group: Group; node: NodeSp
 
 async function withNode<T>(
   name: string,
-  options: InstanceOptions,
+  options: SiteCommandOptions,
   work: (group: Group, node: NodeSpec, note: Note) => Promise<T>,
 ): Promise<T> {
   const site = openSite(options);
@@ -324,16 +330,16 @@ async function withNode<T>(
 }
 
 /** Starts one node of an instance and waits until it is ready. For fault injection. */
-export function startNode(name: string, options: InstanceOptions = {}): Promise<void> {
-  return withNode(name, options, raiseNode);
+export function startNode(name: string, options: SiteCommandOptions = {}): Promise<void> {
+  return withNode(name, options, startGroupNode);
 }
 
 /** Stops one node cleanly. For fault injection. */
-export async function stopNode(name: string, options: InstanceOptions = {}): Promise<void> {
-  await withNode(name, options, lowerNode);
+export async function stopNode(name: string, options: SiteCommandOptions = {}): Promise<void> {
+  await withNode(name, options, stopGroupNode);
 }
 
 /** Kills one node with SIGKILL, as a crash would. For fault injection. */
-export function killNode(name: string, options: InstanceOptions = {}): Promise<void> {
+export function killNode(name: string, options: SiteCommandOptions = {}): Promise<void> {
   return withNode(name, options, killGroupNode);
 }

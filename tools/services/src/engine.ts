@@ -1,5 +1,5 @@
 import type { Endpoints } from './endpoints.ts';
-import type { Need } from './install/needs.ts';
+import type { Requirement } from './install/needs.ts';
 import type { Site } from './site.ts';
 
 /** How an engine runs: as one process, or as three that replicate to each other. */
@@ -59,7 +59,7 @@ export interface Engine {
   obstacle?(site: Site): string | null;
 
   /** What is missing before it can start; empty when all is there. */
-  needs(site: Site): Promise<readonly Need[]>;
+  needs(site: Site): Promise<readonly Requirement[]>;
 
   nodes(site: Site, topology: Topology): readonly NodeSpec[];
 

@@ -9,17 +9,17 @@ import { expect, test } from 'vitest';
 import { incusCall, type IncusAddress } from './engines/incus-api.ts';
 import { cgroupsOf } from './engines/incus-cgroups.ts';
 import { gpusOf } from './engines/incus-gpus.ts';
-import { hostOf, wireOf } from './engines/incus-host.ts';
+import { liveNamespaceHolder, siteBridge } from './engines/incus-host.ts';
 import { mountsBelow } from './engines/incus-leftovers.ts';
 import { down, ensureUp, killNode, type IncusClusterEndpoints, type IncusMember } from './index.ts';
-import { privatePlace, states, type Place } from './private-instance.ts';
-import { allPids, commandLine, mustRun } from './processes.ts';
+import { createPrivateSite, states, type PrivateSite } from './private-instance.ts';
+import { allPids, commandLine, runOrThrow } from './processes.ts';
 import { isRoot, openSite } from './site.ts';
 import { eventually } from './time.ts';
 
 const members = ['incus-1', 'incus-2', 'incus-3'];
 
-async function clusterOf(place: Place): Promise<IncusClusterEndpoints> {
+async function clusterOf(place: PrivateSite): Promise<IncusClusterEndpoints> {
   const { incusCluster } = await ensureUp(['incus'], { ...place, topology: 'cluster' });
   if (incusCluster === undefined) throw new Error('the cluster has no endpoint');
   return incusCluster;
@@ -71,12 +71,12 @@ async function makeProbe(
 
 function overSsh(keyFile: string, { address }: IncusMember, command: string): Promise<string> {
   const options = ['-y', '-y', '-i', keyFile, '-p', String(sshPort)];
-  return mustRun('dbclient', [...options, `ubuntu@${address}`, command], { timeoutMs: 10_000 });
+  return runOrThrow('dbclient', [...options, `ubuntu@${address}`, command], { timeoutMs: 10_000 });
 }
 
 /** Whatever of a site can still be seen on this machine. */
-function tracesOf(place: Place): string[] {
-  const { bridge } = wireOf(place.portBase);
+function tracesOf(place: PrivateSite): string[] {
+  const { bridge } = siteBridge(place.portBase);
   const processes = allPids().filter((pid) => commandLine(pid).includes(`${place.stateDir}/`));
   const links = readdirSync('/sys/class/net').filter((name) => name.startsWith(bridge));
   const mounts = mountsBelow(readFileSync('/proc/self/mountinfo', 'utf8'), place.stateDir);
@@ -88,7 +88,7 @@ function tracesOf(place: Place): string[] {
 }
 
 test('three hosts with simulated GPUs form one cluster, a dead daemon leaves its containers alone, and `down` leaves nothing', async () => {
-  const place = await privatePlace();
+  const place = await createPrivateSite();
   if (!isRoot()) {
     await expect(clusterOf(place)).rejects.toThrow(/needs root/u);
     return;
@@ -114,8 +114,9 @@ test('three hosts with simulated GPUs form one cluster, a dead daemon leaves its
   const wanted = gpusOf(place.portBase, second.name)[5];
   if (wanted === undefined) throw new Error('no sixth GPU');
   const keyFile = path.join(place.stateDir, 'probe-key');
-  await mustRun('dropbearkey', ['-t', 'ed25519', '-f', keyFile]);
-  const publicKey = /^ssh-ed25519 .*$/mu.exec(await mustRun('dropbearkey', ['-y', '-f', keyFile]))?.[0] ?? '';
+  await runOrThrow('dropbearkey', ['-t', 'ed25519', '-f', keyFile]);
+  const publicKey =
+    /^ssh-ed25519 .*$/mu.exec(await runOrThrow('dropbearkey', ['-y', '-f', keyFile]))?.[0] ?? '';
   await makeProbe(at, second, wanted.pciAddress, publicKey);
   const cards = await eventually({ timeoutMs: 20_000, intervalMs: 200 }, () =>
     overSsh(keyFile, second, 'cd /dev && echo nvidia[0-9]*'),
@@ -123,13 +124,13 @@ test('three hosts with simulated GPUs form one cluster, a dead daemon leaves its
   expect(cards).toBe('nvidia5\n');
 
   const before = (await incusCall(at, 'GET', '/1.0/instances/probe/state')) as { readonly pid: number };
-  const host = hostOf(openSite(place), second.name);
+  const host = liveNamespaceHolder(openSite(place), second.name);
   await killNode(second.name, place);
   expect(await states(place)).toMatchObject({ 'incus-1': 'ready', 'incus-2': 'dead', 'incus-3': 'ready' });
   expect(await overSsh(keyFile, second, 'id -un')).toBe('ubuntu\n');
   await ensureUp(['incus'], place);
   expect(await states(place)).toMatchObject({ 'incus-2': 'ready' });
-  expect(hostOf(openSite(place), second.name)).toEqual(host);
+  expect(liveNamespaceHolder(openSite(place), second.name)).toEqual(host);
   const after = await incusCall(tlsAddress(cluster, second), 'GET', '/1.0/instances/probe/state');
   expect(after).toMatchObject({ status: 'Running', pid: before.pid });
 
@@ -144,7 +145,7 @@ test('three hosts with simulated GPUs form one cluster, a dead daemon leaves its
 });
 
 test('an `up` killed while members join is gone without a trace after `down`, or continued by `up`', async () => {
-  const place = await privatePlace();
+  const place = await createPrivateSite();
   if (!isRoot()) {
     await expect(clusterOf(place)).rejects.toThrow(/needs root/u);
     return;

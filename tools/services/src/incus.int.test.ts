@@ -6,10 +6,10 @@ import { incusCall } from './engines/incus-api.ts';
 import { mountsBelow } from './engines/incus-leftovers.ts';
 import { bridgeOf } from './engines/incus.ts';
 import { down, ensureUp, killNode, type IncusEndpoints } from './index.ts';
-import { mustRun } from './processes.ts';
+import { runOrThrow } from './processes.ts';
 import { isRoot } from './site.ts';
 import { eventually } from './time.ts';
-import { privatePlace, states } from './private-instance.ts';
+import { createPrivateSite, states } from './private-instance.ts';
 
 function tlsAddress(endpoints: IncusEndpoints) {
   const { hostname, port } = new URL(endpoints.url);
@@ -39,13 +39,13 @@ function addressOf(state: unknown): string {
 }
 
 test('Incus runs a container over TLS, survives being killed, and leaves no bridge, mount or process', async () => {
-  const place = await privatePlace();
+  const place = await createPrivateSite();
   if (!isRoot()) {
     await expect(ensureUp(['incus'], place)).rejects.toThrow(/needs root/u);
     return;
   }
   // As after a daemon that was killed together with its files: only the kernel still knows of it.
-  await mustRun('ip', ['link', 'add', bridgeOf(place.portBase).name, 'type', 'bridge']);
+  await runOrThrow('ip', ['link', 'add', bridgeOf(place.portBase).name, 'type', 'bridge']);
   const address = tlsAddress(await incusOf(place));
   await incusCall(address, 'POST', '/1.0/instances', {
     name: 'probe',

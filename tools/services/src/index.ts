@@ -1,5 +1,5 @@
 export { ensureUp, killNode, startNode, stopNode, down, up } from './commands.ts';
-export type { DownOptions, EngineNote, EngineOutcome, InstanceOptions, UpOptions } from './commands.ts';
+export type { DownOptions, EngineNote, EngineOutcome, SiteCommandOptions, UpOptions } from './commands.ts';
 export { readEndpoints } from './endpoints.ts';
 export type {
   CaddyEndpoints,
@@ -14,7 +14,7 @@ export type {
   RestateEndpoints,
 } from './endpoints.ts';
 export type { Topology } from './engine.ts';
-export { emptyIncusHost } from './engines/incus-standalone.ts';
+export { resetIncusHost } from './engines/incus-standalone.ts';
 export { caddyCommand, type CaddyCommand, type CaddyOptions } from './engines/caddy-command.ts';
 export { ironicCommand, type IronicCommand } from './engines/ironic-command.ts';
 export type { IronicConf, IronicSettings } from './engines/ironic-conf.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 
 import { down, ensureUp, killNode, type IronicEndpoints } from './index.ts';
 import { isPortFree } from './ports.ts';
-import { pidOf, privatePlace, states } from './private-instance.ts';
+import { pidOf, createPrivateSite, states } from './private-instance.ts';
 import { identify } from './processes.ts';
 
 async function ask(
@@ -24,7 +24,7 @@ async function ask(
 }
 
 test('an Ironic takes nodes in, asks for its password, keeps what it knows over a crash, and goes without a trace', async () => {
-  const place = await privatePlace();
+  const place = await createPrivateSite();
   const { ironic } = await ensureUp(['ironic'], place);
   if (ironic === undefined) throw new Error('it has no address');
   expect(await states(place)).toMatchObject({ ironic: 'ready', 'ironic-files': 'ready' });

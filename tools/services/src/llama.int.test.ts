@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 
 import { chatModel, down, ensureUp, killNode, type Endpoints } from './index.ts';
 import { isPortFree } from './ports.ts';
-import { pidOf, privatePlace, states } from './private-instance.ts';
+import { pidOf, createPrivateSite, states } from './private-instance.ts';
 import { identify } from './processes.ts';
 
 async function ask(endpoints: Endpoints, question: string, key?: string): Promise<Response> {
@@ -26,7 +26,7 @@ async function answerTo(endpoints: Endpoints, question: string): Promise<string 
 }
 
 test('a llama-server answers from our model, is told truthfully when killed, heals, and goes without a trace', async () => {
-  const place = await privatePlace();
+  const place = await createPrivateSite();
   const endpoints = await ensureUp(['llama'], place);
   expect(await states(place)).toMatchObject({ llama: 'ready' });
   expect(await answerTo(endpoints, 'Hello!')).toBe('Hello! What can I do for you?');

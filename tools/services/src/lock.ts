@@ -6,7 +6,7 @@ import type { Note } from './engine.ts';
 import { Failure } from './failure.ts';
 import { elapsedMs } from './time.ts';
 
-const patienceMs = 15 * 60 * 1000;
+const LOCK_TIMEOUT_MS = 15 * 60 * 1000;
 
 /**
  * Runs `work` while holding a lock on a file, waiting for whoever has it. The kernel keeps the lock for a
@@ -33,7 +33,8 @@ function acquired(holder: ReturnType<typeof spawn>, file: string, note: Note): P
   const began = elapsedMs();
   return new Promise((resolve, reject) => {
     const waiting = setInterval(() => {
-      if (elapsedMs() - began < patienceMs) return note(`waiting for process ${ownerOf(file)}, at work here`);
+      if (elapsedMs() - began < LOCK_TIMEOUT_MS)
+        return note(`waiting for process ${ownerOf(file)}, at work here`);
       holder.kill();
       reject(
         new Failure(

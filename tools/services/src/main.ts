@@ -8,19 +8,19 @@ import { logFile, openSite } from './site.ts';
 import { renderStatus, status } from './status.ts';
 import { elapsedMs, formatSeconds } from './time.ts';
 
-const began = elapsedMs();
+const startedMs = elapsedMs();
 
-function say(text: string): void {
+function print(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-function sayTimed(subject: string, message: string): void {
-  say(`${formatSeconds(elapsedMs() - began).padStart(8)}  ${subject.padEnd(9)} ${message}`);
+function printTimed(subject: string, message: string): void {
+  print(`${formatSeconds(elapsedMs() - startedMs).padStart(8)}  ${subject.padEnd(9)} ${message}`);
 }
 
-const note: EngineNote = (engine, message) => sayTimed(engine, message);
+const note: EngineNote = (engine, message) => printTimed(engine, message);
 
-function complain(failure: Failure): void {
+function printFailure(failure: Failure): void {
   const lines = [failure.message, failure.remedy];
   if (failure.logTail !== '') lines.push(...failure.logTail.split('\n').map((line) => `  | ${line}`));
   process.stderr.write(`${lines.join('\n')}\n`);
@@ -29,27 +29,27 @@ function complain(failure: Failure): void {
 async function main(invocation: Invocation): Promise<number> {
   switch (invocation.command) {
     case 'help':
-      say(help);
+      print(help);
       return 0;
     case 'up':
       return report(await up(invocation.names, { ...invocation, note }), invocation);
     case 'install':
       await install(invocation.names, { ...invocation, note });
-      sayTimed('install', 'all there');
+      printTimed('install', 'all there');
       return 0;
     case 'down': {
       const stopped = await down(invocation.names, { ...invocation, note });
-      sayTimed('down', stopped === 0 ? 'nothing was running' : `${stopped} stopped`);
+      printTimed('down', stopped === 0 ? 'nothing was running' : `${stopped} stopped`);
       return 0;
     }
     case 'status': {
       const nodes = await status(invocation);
-      say(invocation.json ? JSON.stringify(nodes, null, 2) : renderStatus(nodes));
+      print(invocation.json ? JSON.stringify(nodes, null, 2) : renderStatus(nodes));
       return nodes.some((node) => node.state === 'dead' || node.state === 'running') ? 1 : 0;
     }
     case 'kill':
       await killNode(invocation.node, { ...invocation, note });
-      sayTimed('kill', `${invocation.node} is dead`);
+      printTimed('kill', `${invocation.node} is dead`);
       return 0;
     case 'logs':
       return showLog(invocation);
@@ -60,18 +60,18 @@ function report(outcomes: readonly EngineOutcome[], place: { stateDir: string | 
   const site = openSite({ stateDir: place.stateDir });
   const failed = outcomes.filter((outcome) => outcome.result === 'failed');
   for (const { engine, result, failure } of outcomes) {
-    if (result === 'skipped') sayTimed(engine.name, `left out: ${failure?.message}`);
+    if (result === 'skipped') printTimed(engine.name, `left out: ${failure?.message}`);
   }
   for (const { engine, failure } of failed) {
     if (failure === undefined) continue;
     process.stderr.write(`\n${engine.title}: `);
-    complain(failure);
+    printFailure(failure);
   }
   if (failed.length > 0) {
     process.stderr.write(`\n${failed.length} of ${outcomes.length} engines did not come up.\n`);
     return 1;
   }
-  sayTimed('up', `all ready; state in ${site.stateDir}`);
+  printTimed('up', `all ready; state in ${site.stateDir}`);
   return 0;
 }
 
@@ -89,6 +89,6 @@ try {
   process.exitCode = await main(parseInvocation(process.argv.slice(2)));
 } catch (error) {
   if (!(error instanceof Failure)) throw error;
-  complain(error);
+  printFailure(error);
   process.exitCode = 2;
 }

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { expect, test } from 'vitest';
 
 import { down, ensureUp, killNode, type MediaEndpoints } from './index.ts';
-import { privatePlace, states } from './private-instance.ts';
+import { createPrivateSite, states } from './private-instance.ts';
 import { repositoryRoot } from './site.ts';
 
 function ask(endpoints: MediaEndpoints | undefined, call: string, body: object, key?: string) {
@@ -15,7 +15,7 @@ function ask(endpoints: MediaEndpoints | undefined, call: string, body: object, 
 }
 
 test('pictures and speech are engines like the others: they answer, are told dead when killed, and heal', async () => {
-  const place = await privatePlace();
+  const place = await createPrivateSite();
   const { images, speech } = await ensureUp(['images', 'speech'], place);
   const picture = { prompt: 'a red circle on a blue background', size: '64x64', num_inference_steps: 2 };
   const drawn = (await (await ask(images, '/v1/images/generations', picture)).json()) as {

@@ -35,7 +35,7 @@ function locked<T>(cacheDir: string, work: () => Promise<T>): Promise<T> {
 /** Takes the first block, counting up from `first`, that nobody claims or listens on. */
 export function claimFreeBlock(claimant: Claimant, first: number): Promise<number> {
   return locked(claimant.cacheDir, async () => {
-    const others = claimsBesides(claimant);
+    const others = otherClaims(claimant);
     for (let base = first; base + portSpan <= 32_768; base += portSpan) {
       if (!others.some((claim) => overlap(claim.portBase, base)) && (await isBlockFree(base))) {
         write(claimant, base);
@@ -49,8 +49,7 @@ export function claimFreeBlock(claimant: Claimant, first: number): Promise<numbe
 /** Says that a block which a person chose is in use; whether they may have it, the ports themselves will tell. */
 export function claimChosenBlock(claimant: Claimant, portBase: number): Promise<void> {
   return locked(claimant.cacheDir, async () => {
-    if (!claimsBesides(claimant).some((claim) => overlap(claim.portBase, portBase)))
-      write(claimant, portBase);
+    if (!otherClaims(claimant).some((claim) => overlap(claim.portBase, portBase))) write(claimant, portBase);
   });
 }
 
@@ -77,13 +76,13 @@ function write({ cacheDir, stateDir }: Claimant, portBase: number): void {
 }
 
 /** The claims of others that still count. Those that do not are removed on the way. */
-function claimsBesides({ cacheDir, stateDir }: Claimant): Claim[] {
+function otherClaims({ cacheDir, stateDir }: Claimant): Claim[] {
   return readdirSync(folderOf(cacheDir))
     .filter((name) => name.endsWith('.json'))
     .flatMap((name) => {
       const file = path.join(folderOf(cacheDir), name);
       const claim = readClaim(file);
-      if (claim !== null && isStanding(claim)) return claim.stateDir === stateDir ? [] : [claim];
+      if (claim !== null && isClaimValid(claim)) return claim.stateDir === stateDir ? [] : [claim];
       rmSync(file, { force: true });
       return [];
     });
@@ -98,7 +97,7 @@ function readClaim(file: string): Claim | null {
   }
 }
 
-function isStanding(claim: Claim): boolean {
+function isClaimValid(claim: Claim): boolean {
   if (isAlive(claim)) return true;
   try {
     return recordedPortBase(claim.stateDir) === claim.portBase;

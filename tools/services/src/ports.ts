@@ -33,7 +33,7 @@ export interface PortHolder {
 export function portHolder(port: number): PortHolder | null {
   const inode =
     listeningInode(readFileSync('/proc/net/tcp', 'utf8'), port) ??
-    listeningInode(readTableOrNothing('/proc/net/tcp6'), port);
+    listeningInode(readTableOrEmpty('/proc/net/tcp6'), port);
   if (inode === null) return null;
   for (const pid of allPids()) {
     if (holdsSocket(pid, inode)) return { pid, command: commandLine(pid) };
@@ -42,7 +42,7 @@ export function portHolder(port: number): PortHolder | null {
 }
 
 /** A kernel without IPv6 has no such table. */
-function readTableOrNothing(file: string): string {
+function readTableOrEmpty(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch {

@@ -8,7 +8,7 @@ import { down, status, type NodeState } from './index.ts';
 import { claimFreeBlock } from './port-claims.ts';
 import { defaultCacheDir, portSpan } from './site.ts';
 
-export interface Place {
+export interface PrivateSite {
   readonly stateDir: string;
   readonly portBase: number;
 }
@@ -17,7 +17,7 @@ export interface Place {
  * A state folder and a block of ports of the test's own, so that nobody's engines are disturbed. Whatever the
  * test leaves running is stopped and removed when it ends.
  */
-export async function privatePlace(): Promise<Place> {
+export async function createPrivateSite(): Promise<PrivateSite> {
   const folder = mkdtempSync(path.join(tmpdir(), 'mr-'));
   chmodSync(folder, 0o755);
   const stateDir = path.join(folder, 's');
@@ -33,12 +33,12 @@ export async function privatePlace(): Promise<Place> {
 }
 
 /** Node name to state, for short assertions. */
-export async function states(place: Place): Promise<Record<string, NodeState>> {
+export async function states(place: PrivateSite): Promise<Record<string, NodeState>> {
   const nodes = await status(place);
   return Object.fromEntries(nodes.map((node) => [node.node, node.state]));
 }
 
-export async function pidOf(place: Place, node: string): Promise<number> {
+export async function pidOf(place: PrivateSite, node: string): Promise<number> {
   const found = (await status(place)).find((candidate) => candidate.node === node);
   if (found?.pid == null) throw new Error(`${node} has no process`);
   return found.pid;

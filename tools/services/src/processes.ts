@@ -136,7 +136,7 @@ function daemonCommand(launch: Launch): [string, readonly string[]] {
   return ['sh', ['-c', 'umask 022; exec "$@"', 'sh', ...command]];
 }
 
-export interface Finished {
+export interface CommandResult {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
@@ -147,7 +147,7 @@ export function run(
   file: string,
   args: readonly string[],
   options: { readonly timeoutMs?: number; readonly cwd?: string } = {},
-): Promise<Finished> {
+): Promise<CommandResult> {
   return new Promise((resolve) => {
     const settings = {
       timeout: options.timeoutMs ?? 30_000,
@@ -163,7 +163,7 @@ export function run(
 }
 
 /** Like `run`, but a failure is thrown with the command and what it said. */
-export async function mustRun(
+export async function runOrThrow(
   file: string,
   args: readonly string[],
   options: { readonly timeoutMs?: number; readonly cwd?: string } = {},

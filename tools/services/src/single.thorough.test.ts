@@ -8,18 +8,18 @@ import { expect, test } from 'vitest';
 
 import { down, ensureUp, killNode, readEndpoints, startNode, stopNode, up } from './index.ts';
 import { isPortFree } from './ports.ts';
-import { commandLine, identify, mustRun } from './processes.ts';
+import { commandLine, identify, runOrThrow } from './processes.ts';
 import { elapsedMs } from './time.ts';
-import { pidOf, privatePlace, states } from './private-instance.ts';
+import { pidOf, createPrivateSite, states } from './private-instance.ts';
 
 const four = ['postgres', 'valkey', 'nats', 'restate'];
 
 function psql(url: string, sql: string): Promise<string> {
-  return mustRun('psql', [url, '-XAtqc', sql]);
+  return runOrThrow('psql', [url, '-XAtqc', sql]);
 }
 
 test('every engine comes up, is told truthfully when killed, heals with its data, and goes without a trace', async () => {
-  const place = await privatePlace();
+  const place = await createPrivateSite();
   const endpoints = await ensureUp(four, place);
   const allReady = { postgres: 'ready', valkey: 'ready', nats: 'ready', restate: 'ready' };
   expect(await states(place)).toMatchObject(allReady);
@@ -53,7 +53,7 @@ test('every engine comes up, is told truthfully when killed, heals with its data
 });
 
 test('two `up` at the same time make one set of processes', async () => {
-  const place = await privatePlace();
+  const place = await createPrivateSite();
   const outcomes = await Promise.all([up(['valkey', 'nats'], place), up(['nats', 'valkey'], place)]);
   expect(
     outcomes
@@ -64,7 +64,7 @@ test('two `up` at the same time make one set of processes', async () => {
 });
 
 test('several `up --port-base auto` at the same time each get ports of their own, and of one folder the same', async () => {
-  const places = await Promise.all([privatePlace(), privatePlace(), privatePlace()]);
+  const places = await Promise.all([createPrivateSite(), createPrivateSite(), createPrivateSite()]);
   const stateDirs = places.map((place) => place.stateDir);
   const all = [...stateDirs, ...stateDirs.slice(0, 1)];
   const endpoints = await Promise.all(
@@ -76,7 +76,7 @@ test('several `up --port-base auto` at the same time each get ports of their own
 });
 
 test('a process whose record was lost is taken back, not started twice', async () => {
-  const place = await privatePlace();
+  const place = await createPrivateSite();
   await ensureUp(['valkey'], place);
   const pid = await pidOf(place, 'valkey');
   rmSync(path.join(place.stateDir, 'run', 'valkey.json'));
@@ -89,7 +89,7 @@ test('a process whose record was lost is taken back, not started twice', async (
 });
 
 test('a record whose pid was given to somebody else harms nobody', async () => {
-  const place = await privatePlace();
+  const place = await createPrivateSite();
   await ensureUp(['valkey'], place);
   await killNode('valkey', place);
   const innocent = spawn('sleep', ['60'], { stdio: 'ignore' });
@@ -105,7 +105,7 @@ test('a record whose pid was given to somebody else harms nobody', async () => {
 });
 
 test('a port that somebody else holds is reported with its holder', async () => {
-  const place = await privatePlace();
+  const place = await createPrivateSite();
   const server = createServer().listen(place.portBase + 10, '127.0.0.1');
   await once(server, 'listening');
   await expect(ensureUp(['valkey'], place)).rejects.toThrow(
@@ -117,7 +117,7 @@ test('a port that somebody else holds is reported with its holder', async () => 
 });
 
 test('an initialisation that was killed half way is begun again', async () => {
-  const place = await privatePlace();
+  const place = await createPrivateSite();
   const home = path.join(place.stateDir, 'postgres');
   mkdirSync(path.join(home, 'data.new'), { recursive: true });
   writeFileSync(path.join(home, 'data.new', 'PG_VERSION'), '15\n');
@@ -126,7 +126,7 @@ test('an initialisation that was killed half way is begun again', async () => {
 });
 
 test('an engine that cannot start says so with the end of its log, and the others come up', async () => {
-  const place = await privatePlace();
+  const place = await createPrivateSite();
   await ensureUp(['postgres'], place);
   await down(['postgres'], place);
   rmSync(path.join(place.stateDir, 'postgres', 'data', 'global'), { recursive: true });
@@ -137,7 +137,7 @@ test('an engine that cannot start says so with the end of its log, and the other
 });
 
 test('one node can be stopped and started for fault injection', async () => {
-  const place = await privatePlace();
+  const place = await createPrivateSite();
   await ensureUp(['nats'], place);
   await stopNode('nats', place);
   expect(await states(place)).toMatchObject({ nats: 'stopped' });
@@ -148,7 +148,7 @@ test('one node can be stopped and started for fault injection', async () => {
 });
 
 test('a state folder that user postgres cannot enter, and with a long path, still works', async () => {
-  const place = await privatePlace();
+  const place = await createPrivateSite();
   const hidden = path.join(path.dirname(place.stateDir), 'h'.repeat(120));
   mkdirSync(hidden, { mode: 0o700 });
   const deep = { ...place, stateDir: path.join(hidden, 's') };

@@ -118,7 +118,7 @@ export function hasStartedEngines(stateDir: string): boolean {
 /** Creates the state folder; the other users that engines run as must be able to pass through it. */
 export function createStateDir(stateDir: string): void {
   for (const folder of [stateDir, path.join(stateDir, 'run'), path.join(stateDir, 'log')])
-    makeOpenFolder(folder);
+    makeTraversableFolder(folder);
 }
 
 /** The same, and records the block of ports in it. */
@@ -130,14 +130,14 @@ export function createSite(site: Site): void {
 }
 
 /** Removes the record of the block of ports, so that the next `up` may choose another. */
-export function forgetPortBase(site: Site): void {
+export function removePortBaseRecord(site: Site): void {
   rmSync(path.join(site.stateDir, siteFile), { force: true });
 }
 
 /** Whatever the umask, others may pass through the folders that we make. */
-function makeOpenFolder(folder: string): void {
+function makeTraversableFolder(folder: string): void {
   if (existsSync(folder)) return;
-  makeOpenFolder(path.dirname(folder));
+  makeTraversableFolder(path.dirname(folder));
   mkdirSync(folder);
   chmodSync(folder, 0o755);
 }
@@ -166,24 +166,24 @@ export function nodeHome(
   const wanted = path.join(site.stateDir, nodeName);
   const existing = lstatSync(wanted, { throwIfNoEntry: false });
   if (existing !== undefined) {
-    if (existing.isSymbolicLink()) makeOpenFolder(elsewhere(site, nodeName));
+    if (existing.isSymbolicLink()) makeTraversableFolder(externalHome(site, nodeName));
     return realpathSync(wanted);
   }
   if (suits(wanted)) {
-    makeOpenFolder(wanted);
+    makeTraversableFolder(wanted);
     return wanted;
   }
-  const outside = elsewhere(site, nodeName);
-  makeOpenFolder(outside);
+  const outside = externalHome(site, nodeName);
+  makeTraversableFolder(outside);
   symlinkSync(outside, wanted);
   return outside;
 }
 
 /** Whether every user can pass through all folders above this one, as engines that leave root behind must. */
-export function isOpenToOthers(folder: string): boolean {
+export function isTraversableByAll(folder: string): boolean {
   const parent = path.dirname(folder);
   if ((statSync(parent).mode & 0o001) === 0) return false;
-  return parent === folder || isOpenToOthers(parent);
+  return parent === folder || isTraversableByAll(parent);
 }
 
 /** Where the state folder keeps this node, whether or not it exists yet. */
@@ -192,17 +192,17 @@ export function knownHome(site: Site, nodeName: string): string {
   return existsSync(wanted) ? realpathSync(wanted) : wanted;
 }
 
-function elsewhere(site: Site, nodeName: string): string {
-  return path.join(elsewhereRoot(site), nodeName);
+function externalHome(site: Site, nodeName: string): string {
+  return path.join(externalRoot(site), nodeName);
 }
 
-function elsewhereRoot(site: Site): string {
+function externalRoot(site: Site): string {
   const tag = createHash('sha256').update(site.stateDir).digest('hex').slice(0, 12);
   return path.join('/var/lib/millrace', tag);
 }
 
 /** Removes the state folder and what was placed outside it. Everything must have been stopped. */
 export function removeSite(site: Site): void {
-  rmSync(elsewhereRoot(site), { recursive: true, force: true });
+  rmSync(externalRoot(site), { recursive: true, force: true });
   rmSync(site.stateDir, { recursive: true, force: true });
 }

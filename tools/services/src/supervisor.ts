@@ -25,12 +25,12 @@ export function groupOf(site: Site, engine: Engine, topology: Topology | undefin
 }
 
 /** Brings every node of a group to readiness. Does nothing to nodes that already are. */
-export async function raiseGroup(group: Group, note: Note): Promise<'already' | 'started'> {
+export async function startGroup(group: Group, note: Note): Promise<'already' | 'started'> {
   const unready = await unreadyNodes(group);
   if (unready.length === 0) return 'already';
   const down = group.nodes.filter((node) => liveRecord(group.site, node.name) === null);
-  for (const node of down) await raiseProcess(group, node, note);
-  await settle(group, group.nodes, note);
+  for (const node of down) await startNodeProcess(group, node, note);
+  await formAndWaitReady(group, group.nodes, note);
   return 'started';
 }
 
@@ -64,14 +64,14 @@ function assertAlive(identity: ProcessIdentity): void {
 }
 
 /** Brings one node to readiness; the others of its group may be down. */
-export async function raiseNode(group: Group, node: NodeSpec, note: Note): Promise<void> {
+export async function startGroupNode(group: Group, node: NodeSpec, note: Note): Promise<void> {
   if ((await whyUnready(group, node)) === null) return;
-  if (liveRecord(group.site, node.name) === null) await raiseProcess(group, node, note);
-  await settle(group, [node], note);
+  if (liveRecord(group.site, node.name) === null) await startNodeProcess(group, node, note);
+  await formAndWaitReady(group, [node], note);
 }
 
 /** Starts one process, or takes back one of ours whose record was lost to a crash of this tool. */
-async function raiseProcess(group: Group, node: NodeSpec, note: Note): Promise<void> {
+async function startNodeProcess(group: Group, node: NodeSpec, note: Note): Promise<void> {
   if (adopt(group, node, note)) return;
   await group.engine.configure(group, node, note);
   await assertPortsFree(node);
@@ -154,15 +154,15 @@ function portTaken(node: NodeSpec, port: number): Failure {
 }
 
 /** Forms the group and waits until each of the nodes answers, while their processes live. */
-async function settle(group: Group, nodes: readonly NodeSpec[], note: Note): Promise<void> {
+async function formAndWaitReady(group: Group, nodes: readonly NodeSpec[], note: Note): Promise<void> {
   for (let retriesLeft = 5; ; retriesLeft -= 1) {
     try {
-      return await settleOnce(group, nodes, note);
+      return await formAndWaitReadyOnce(group, nodes, note);
     } catch (error) {
       if (!(error instanceof NodeDied)) throw error;
       const log = tail(logFile(group.site, error.node.name));
       if (retriesLeft === 0 || group.engine.transientFailure?.test(log) !== true) {
-        throw died(group, error.node, log);
+        throw nodeDiedError(group, error.node, log);
       }
       await sleep(1000);
       await launch(group, error.node);
@@ -170,7 +170,7 @@ async function settle(group: Group, nodes: readonly NodeSpec[], note: Note): Pro
   }
 }
 
-async function settleOnce(group: Group, nodes: readonly NodeSpec[], note: Note): Promise<void> {
+async function formAndWaitReadyOnce(group: Group, nodes: readonly NodeSpec[], note: Note): Promise<void> {
   const { engine, site } = group;
   const giveUp = (): void => {
     const dead = nodes.find((node) => liveRecord(site, node.name) === null);
@@ -181,7 +181,7 @@ async function settleOnce(group: Group, nodes: readonly NodeSpec[], note: Note):
     try {
       await eventually(waiting, step);
     } catch (error) {
-      throw error instanceof NodeDied ? error : neverReady(group, node, error);
+      throw error instanceof NodeDied ? error : notReadyError(group, node, error);
     }
   };
   const [first] = nodes;
@@ -198,7 +198,7 @@ class NodeDied extends Error {
   }
 }
 
-function died(group: Group, node: NodeSpec, log: string): Failure {
+function nodeDiedError(group: Group, node: NodeSpec, log: string): Failure {
   return new Failure(
     `${node.name} ended while it was starting.`,
     `The end of its log is below; the whole log is ${logFile(group.site, node.name)}.`,
@@ -206,7 +206,7 @@ function died(group: Group, node: NodeSpec, log: string): Failure {
   );
 }
 
-function neverReady(group: Group, node: NodeSpec, error: unknown): Failure {
+function notReadyError(group: Group, node: NodeSpec, error: unknown): Failure {
   return new Failure(
     `${node.name} runs but did not become ready in time: ${messageOf(error)}`,
     `The end of its log is below; the whole log is ${logFile(group.site, node.name)}. \`up\` tries again from where it stands.`,
@@ -215,13 +215,13 @@ function neverReady(group: Group, node: NodeSpec, error: unknown): Failure {
 }
 
 /** Stops every process of a group, last node first, and then releases what they leave behind. */
-export async function lowerGroup(group: Group, note: Note): Promise<number> {
-  const lowered = await Promise.all(group.nodes.toReversed().map((node) => lowerNode(group, node, note)));
+export async function stopGroup(group: Group, note: Note): Promise<number> {
+  const lowered = await Promise.all(group.nodes.toReversed().map((node) => stopGroupNode(group, node, note)));
   await group.engine.release?.(group);
   return lowered.filter(Boolean).length;
 }
 
-export async function lowerNode(group: Group, node: NodeSpec, note: Note): Promise<boolean> {
+export async function stopGroupNode(group: Group, node: NodeSpec, note: Note): Promise<boolean> {
   const known = readRecord(group.site, node.name);
   const live = known !== null && isAlive(known) ? known : findUnrecorded(group, node);
   if (live !== null) {

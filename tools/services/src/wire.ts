@@ -6,7 +6,7 @@ import { messageOf } from './failure.ts';
  * One short conversation in a text protocol on a loopback port: sends, and reads until it has enough. It
  * lets a readiness check speak to an engine as a client does without a client library.
  */
-export function converse(options: {
+export function exchangeText(options: {
   readonly port: number;
   readonly send: readonly string[];
   readonly until: (received: string) => boolean;
@@ -34,16 +34,16 @@ export function converse(options: {
 
 /** A GET that must answer 200 soon; returns the body. */
 export function httpGet(url: string, headers: Readonly<Record<string, string>> = {}): Promise<string> {
-  return mustAnswer(url, { headers });
+  return fetchOk(url, { headers });
 }
 
 /** A POST of JSON that must answer 200 soon; returns the body. */
 export function httpPost(url: string, body: unknown): Promise<string> {
   const headers = { 'content-type': 'application/json', accept: 'application/json' };
-  return mustAnswer(url, { method: 'POST', headers, body: JSON.stringify(body) });
+  return fetchOk(url, { method: 'POST', headers, body: JSON.stringify(body) });
 }
 
-async function mustAnswer(url: string, init: RequestInit): Promise<string> {
+async function fetchOk(url: string, init: RequestInit): Promise<string> {
   let answer: Response;
   try {
     answer = await fetch(url, { ...init, signal: AbortSignal.timeout(5000) });

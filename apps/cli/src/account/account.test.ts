@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { API_URL, fakeApi, HOME, PROFILES_PATH, refusal, runCli } from '../fixture.ts';
+import { API_URL, fakeApi, HOME, PROFILES_PATH, errorResponse, runCli } from '../fixture.ts';
 
 const organisation = {
   id: 'org_1',
@@ -74,7 +74,9 @@ describe('logging in', () => {
   });
 
   it('keeps nothing when the key is refused', async () => {
-    const api = fakeApi({ 'GET /v2/me': () => refusal(401, 'INVALID_API_KEY', 'There is no such key.') });
+    const api = fakeApi({
+      'GET /v2/me': () => errorResponse(401, 'INVALID_API_KEY', 'There is no such key.'),
+    });
     const run = await runCli(['login', '--key-stdin', '--api-url', API_URL], {
       ...{ ...nobody, ...api, stdin: typedKey },
     });
@@ -172,7 +174,7 @@ describe('without a key that works', () => {
   });
 
   it('a key of the environment is not mended by logging in', async () => {
-    const refusing = () => fakeApi({ 'GET /v2/me': refusal(401, 'INVALID_API_KEY', 'No such key.') });
+    const refusing = () => fakeApi({ 'GET /v2/me': errorResponse(401, 'INVALID_API_KEY', 'No such key.') });
     expect((await runCli(['whoami'], refusing())).stderr).toContain('unset');
     const files = { [PROFILES_PATH]: kept };
     expect((await runCli(['whoami'], { ...nobody, ...refusing(), files })).stderr).toContain(

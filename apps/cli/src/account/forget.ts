@@ -1,13 +1,13 @@
-import { DEFAULT_PROFILE, type ProfileBook } from '../frame/profiles.ts';
+import { DEFAULT_PROFILE, type ProfileStore } from '../frame/profiles.ts';
 
 /**
  * The book without these profiles. If the one in use was among them nobody is logged in: another key, which may be one that
  * spends money, is used when somebody says so and not because this one went.
  */
-export function forgetProfiles(
-  book: ProfileBook,
+export function removeProfiles(
+  book: ProfileStore,
   names: readonly string[],
-): { readonly forgotten: readonly string[]; readonly rest: ProfileBook } {
+): { readonly forgotten: readonly string[]; readonly rest: ProfileStore } {
   const kept = Object.entries(book.profiles).filter(([name]) => !names.includes(name));
   const current = kept.length === 0 ? DEFAULT_PROFILE : book.current;
   return {

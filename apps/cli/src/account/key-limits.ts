@@ -31,7 +31,7 @@ export const keyLimitFlags = {
   gpu: { type: 'list', value: 'GPU', describe: 'only these GPUs' },
 } as const satisfies Flags;
 
-export interface LimitValues {
+export interface KeyLimitFlags {
   readonly 'max-usd-per-hour': number | undefined;
   readonly 'max-live-rentals': number | undefined;
   readonly budget: string | undefined;
@@ -42,11 +42,11 @@ export interface LimitValues {
   readonly gpu: readonly string[];
 }
 
-export function limitsOf(flags: LimitValues): Limits {
+export function parseKeyLimits(flags: KeyLimitFlags): Limits {
   const limits = {
     ...(flags['max-usd-per-hour'] === undefined ? {} : { maxUsdPerHour: flags['max-usd-per-hour'] }),
     ...(flags['max-live-rentals'] === undefined ? {} : { maxLiveRentals: flags['max-live-rentals'] }),
-    ...(flags.budget === undefined ? {} : { budget: budgetOf(flags.budget) }),
+    ...(flags.budget === undefined ? {} : { budget: parseKeyBudget(flags.budget) }),
     ...(flags.rpm === undefined ? {} : { rpm: flags.rpm }),
     ...(flags.tpm === undefined ? {} : { tpm: flags.tpm }),
     ...(flags.model.length === 0 ? {} : { models: [...flags.model] }),
@@ -57,10 +57,10 @@ export function limitsOf(flags: LimitValues): Limits {
   return limits as Limits;
 }
 
-const budgetShape = /^(?<usd>\d+(?:\.\d{1,9})?)\/(?<period>hour|day|week|month|total)$/;
+const budgetPattern = /^(?<usd>\d+(?:\.\d{1,9})?)\/(?<period>hour|day|week|month|total)$/;
 
-function budgetOf(typed: string): Budget {
-  const { usd, period } = budgetShape.exec(typed)?.groups ?? {};
+function parseKeyBudget(typed: string): Budget {
+  const { usd, period } = budgetPattern.exec(typed)?.groups ?? {};
   if (usd === undefined || period === undefined) {
     throw new UsageError(
       `--budget is ${JSON.stringify(typed)}; write it like 50/day, with hour, day, week, month or total.`,

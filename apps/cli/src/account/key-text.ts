@@ -2,13 +2,13 @@ import type { Context } from '../frame/context.ts';
 import { CancelledError, UsageError } from '../frame/errors.ts';
 
 /** The shape of a key, so that a slip of the mouse is noticed before anything is sent. */
-const keyShape = /^mr_(?<mode>live|test)_[A-Za-z0-9_]{8,}$/;
+const keyPattern = /^mr_(?<mode>live|test)_[A-Za-z0-9_]{8,}$/;
 
 /** The key that the person types or pipes in. It never comes as a flag, where other users of the machine could read it. */
-export async function askForKey(context: Context, fromStdin: boolean): Promise<string> {
+export async function promptForKey(context: Context, fromStdin: boolean): Promise<string> {
   const key = (await readKey(context, fromStdin)).trim();
   if (key === '') throw new UsageError('No key was given.');
-  if (!keyShape.test(key)) {
+  if (!keyPattern.test(key)) {
     throw new UsageError('That is no API key. One begins with mr_live_ or mr_test_.', {
       fix: 'Copy the whole key and try again: millrace login',
     });
@@ -29,12 +29,12 @@ async function readKey(context: Context, fromStdin: boolean): Promise<string> {
 }
 
 /** Live or test, as the key itself says. */
-export function modeOf(key: string): string {
-  return keyShape.exec(key)?.groups?.['mode'] ?? 'unknown';
+export function keyMode(key: string): string {
+  return keyPattern.exec(key)?.groups?.['mode'] ?? 'unknown';
 }
 
 /** A key over plain HTTP can be read on its way; only on the machine itself is there nobody on the way. */
-export function travelsInTheOpen(apiUrl: string): boolean {
+export function isUnencryptedRemoteUrl(apiUrl: string): boolean {
   const { protocol, hostname } = new URL(apiUrl);
   return protocol === 'http:' && !/^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
 }

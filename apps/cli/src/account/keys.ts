@@ -33,7 +33,7 @@ export function keyColumns(context: Context): readonly Column<Key>[] {
     { name: 'name', value: ({ name }) => name },
     { name: 'prefix', value: ({ prefix }) => prefix },
     { name: 'mode', value: ({ mode }) => mode },
-    { name: 'state', value: (key) => stateOf(key, nowMs), paint: (text) => paintState(context, text) },
+    { name: 'state', value: (key) => keyState(key, nowMs), paint: (text) => paintState(context, text) },
     { name: 'used', value: ({ lastUsedAt }) => ago(lastUsedAt) },
     {
       name: 'expires',
@@ -46,7 +46,7 @@ export function keyColumns(context: Context): readonly Column<Key>[] {
   ];
 }
 
-export function stateOf(
+export function keyState(
   { revokedAt, expiresAt }: Pick<Key, 'revokedAt' | 'expiresAt'>,
   nowMs: number,
 ): string {

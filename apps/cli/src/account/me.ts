@@ -1,7 +1,7 @@
 import type { Column } from '../frame/output.ts';
-import type { Answer } from '../sdk.ts';
+import type { Output } from '../sdk.ts';
 
-export type Me = Answer<'getMe'>;
+export type Me = Output<'getMe'>;
 
 export const meFields = ['user', 'organisation', 'role', 'platformRoles', 'mode', 'scopes', 'key'] as const;
 

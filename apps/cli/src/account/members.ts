@@ -30,7 +30,7 @@ export const orgFlag = {
   org: { type: 'text', value: 'ID', describe: 'the organisation; by default the one of your key' },
 } as const;
 
-export async function organisationOf(context: Context, org: string | undefined): Promise<string> {
+export async function resolveOrganisationId(context: Context, org: string | undefined): Promise<string> {
   return org ?? (await context.client().me.get({}, { signal: context.signal })).organisation.id;
 }
 

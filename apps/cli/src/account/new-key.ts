@@ -1,5 +1,5 @@
 import type { Context } from '../frame/context.ts';
-import { secretLost } from '../frame/errors.ts';
+import { lostSecretError } from '../frame/errors.ts';
 import { printJson } from '../frame/output.ts';
 
 interface NewKey {
@@ -15,7 +15,7 @@ export function showNewKey(context: Context, created: NewKey): void {
   if (isJson) printJson(context, created);
   if (created.key === null) {
     const fix = `Revoke it, and create another: millrace key revoke ${created.id}`;
-    throw secretLost(`Key "${created.name}" (${created.id}) was created`, fix);
+    throw lostSecretError(`Key "${created.name}" (${created.id}) was created`, fix);
   }
   if (isJson) return;
   context.io.out(`${created.key}\n`);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { API_URL, fakeApi, PROFILES_PATH, refusal, runCli, type FakeRequest } from '../fixture.ts';
+import { API_URL, fakeApi, PROFILES_PATH, errorResponse, runCli, type FakeRequest } from '../fixture.ts';
 
 const nobody = { apiKey: null, tty: true } as const;
 const madeKey = 'mr_live_abcdefghijkl_secret';
@@ -203,7 +203,7 @@ describe('signing in from a terminal', () => {
     const api = service([allowed], {
       'GET /v2/me': () => {
         calls += 1;
-        return calls === 1 ? me : refusal(401, 'INVALID_API_KEY', 'There is no such key.');
+        return calls === 1 ? me : errorResponse(401, 'INVALID_API_KEY', 'There is no such key.');
       },
       'DELETE /v2/api-keys/*': () => undefined,
     });

@@ -1,12 +1,12 @@
 import type { Context } from '../frame/context.ts';
-import { CancelledError, CliError, secretLost, UsageError } from '../frame/errors.ts';
+import { CancelledError, CliError, lostSecretError, UsageError } from '../frame/errors.ts';
 import type { StoredProfile } from '../frame/profiles.ts';
 import type { Item, Millrace } from '../sdk.ts';
-import { signInByDevice } from './device.ts';
+import { signInWithDeviceCode } from './device.ts';
 
 type Membership = Item<'listMyOrganisations'>;
 
-interface Wish {
+interface SignInRequest {
   readonly apiUrl: string;
   /** Its id or short name; undefined: the only one, or whichever the person says. */
   readonly organisation: string | undefined;
@@ -14,9 +14,9 @@ interface Wish {
 }
 
 /** Names of keys are at most this long. */
-const NAME_LENGTH = 100;
+const MAX_KEY_NAME_LENGTH = 100;
 /** Keys that a login makes have names that begin so. */
-const NAME_START = 'millrace on ';
+const KEY_NAME_PREFIX = 'millrace on ';
 /** After this time the person logs in again. */
 const KEY_DAYS = 90;
 const DAY_MS = 86_400_000;
@@ -25,45 +25,45 @@ const DAY_MS = 86_400_000;
  * Signs the person in, has a key made for this machine, and signs out again: what is kept is the key, which can be seen,
  * limited and revoked, and no session. A key that could not be kept is revoked, so that none is left that nobody holds.
  */
-export async function signInForKey(
+export async function signInAndCreateKey(
   context: Context,
-  wish: Wish,
+  wish: SignInRequest,
   keep: (apiKey: string) => Promise<void>,
 ): Promise<void> {
-  requirePerson(context);
-  const token = await signInByDevice(context, wish.apiUrl);
+  requireInteractiveTerminal(context);
+  const token = await signInWithDeviceCode(context, wish.apiUrl);
   const person = context.clientFor({ apiUrl: wish.apiUrl, inferenceUrl: wish.apiUrl, session: { token } });
   try {
-    const { organisation } = await chosenOrganisation(context, person, wish.organisation);
+    const { organisation } = await chooseOrganisation(context, person, wish.organisation);
     const session = { token, organisation: organisation.id, mode: wish.mode };
     const member = context.clientFor({ apiUrl: wish.apiUrl, inferenceUrl: wish.apiUrl, session });
-    await makeKey(context, member, wish.mode, keep);
+    await createKey(context, member, wish.mode, keep);
   } finally {
     await signOut(context, person);
   }
 }
 
 /** A code that nobody is there to enter would be waited for in vain. */
-function requirePerson({ io }: Context): void {
+function requireInteractiveTerminal({ io }: Context): void {
   if (io.inIsTty) return;
   throw new UsageError('Nobody can be asked to sign in, for the input is not a terminal.', {
     fix: 'Pipe a key in: millrace login --key-stdin < key.txt',
   });
 }
 
-async function makeKey(
+async function createKey(
   context: Context,
   member: Millrace,
-  mode: Wish['mode'],
+  mode: SignInRequest['mode'],
   keep: (apiKey: string) => Promise<void>,
 ): Promise<void> {
   const { signal } = context;
   const { scopes } = await member.me.get({}, { signal });
-  const name = `${NAME_START}${context.hostname}`.slice(0, NAME_LENGTH);
+  const name = `${KEY_NAME_PREFIX}${context.hostname}`.slice(0, MAX_KEY_NAME_LENGTH);
   const expiresAt = new Date(context.clock.now().getTime() + KEY_DAYS * DAY_MS).toISOString();
   const made = await member.keys.create({ name, mode, scopes, expiresAt }, { signal });
   if (made.key === null) {
-    throw secretLost(
+    throw lostSecretError(
       `Key "${made.name}" (${made.id}) was created`,
       'Revoke it in the console, and log in again.',
     );
@@ -83,14 +83,14 @@ async function makeKey(
  * Ends the key that a login before has left in the profile and that the new one replaces: no file holds it any more. A key that
  * the person brought themselves may be used elsewhere, so it is only named.
  */
-export async function endReplacedKey(context: Context, replaced: StoredProfile): Promise<void> {
+export async function revokeReplacedKey(context: Context, replaced: StoredProfile): Promise<void> {
   const { apiUrl, apiKey } = replaced;
   const client = context.clientFor({ apiUrl, inferenceUrl: apiUrl, apiKey });
   try {
     const { key } = await client.me.get({}, { signal: context.signal });
     if (key === null) return;
     const said = `Key "${key.name}" (${key.id}), which this profile held before,`;
-    if (!key.name.startsWith(NAME_START)) {
+    if (!key.name.startsWith(KEY_NAME_PREFIX)) {
       context.note(`${said} stays valid. To end it: millrace key revoke ${key.id}`);
       return;
     }
@@ -103,7 +103,7 @@ export async function endReplacedKey(context: Context, replaced: StoredProfile):
   }
 }
 
-async function chosenOrganisation(
+async function chooseOrganisation(
   context: Context,
   person: Millrace,
   named: string | undefined,
@@ -116,17 +116,17 @@ async function chosenOrganisation(
       fix: 'Create one in the console, or accept an invitation there. Then: millrace login',
     });
   }
-  if (named !== undefined) return withName(all, named);
+  if (named !== undefined) return membershipNamed(all, named);
   if (others.length === 0) return first;
   context.note('You belong to several organisations:');
   for (const { organisation, role } of all)
     context.note(`  ${organisation.slug}  ${organisation.name}, as ${role}`);
   const answer = await context.prompt.line(`Which one? [${first.organisation.slug}] `);
   if (answer === null) throw new CancelledError('Cancelled. No key was made.');
-  return answer.trim() === '' ? first : withName(all, answer.trim());
+  return answer.trim() === '' ? first : membershipNamed(all, answer.trim());
 }
 
-function withName(all: readonly Membership[], name: string): Membership {
+function membershipNamed(all: readonly Membership[], name: string): Membership {
   const found = all.find(({ organisation }) => organisation.id === name || organisation.slug === name);
   if (found !== undefined) return found;
   const slugs = all.map(({ organisation }) => organisation.slug).join(', ');

@@ -20,7 +20,13 @@ export const sshKeyColumns: readonly Column<SshKey>[] = [
 ];
 
 /** The keys that people have, the best first. */
-const usualNames = ['id_ed25519.pub', 'id_ed25519_sk.pub', 'id_ecdsa.pub', 'id_ecdsa_sk.pub', 'id_rsa.pub'];
+const defaultKeyFiles = [
+  'id_ed25519.pub',
+  'id_ed25519_sk.pub',
+  'id_ecdsa.pub',
+  'id_ecdsa_sk.pub',
+  'id_rsa.pub',
+];
 
 export interface PublicKeyFile {
   readonly path: string;
@@ -31,7 +37,7 @@ export interface PublicKeyFile {
 
 /** The public key of a file, of standard input (`-`), or the one that ssh itself would use. */
 export async function readPublicKey(context: Context, file: string | undefined): Promise<PublicKeyFile> {
-  const path = file ?? (await usualKey(context));
+  const path = file ?? (await findDefaultKeyFile(context));
   const text = (path === '-' ? await context.files.readStdin() : await readFile(context, path)).trim();
   if (/-----BEGIN [A-Z ]*PRIVATE KEY-----|^PuTTY-User-Key-File-/m.test(text)) {
     throw new UsageError(`${path} is a private key. It must not leave your machine.`, {
@@ -43,13 +49,13 @@ export async function readPublicKey(context: Context, file: string | undefined):
   return { path, text, name: comment ?? (path === '-' ? 'key' : basename(path, '.pub')) };
 }
 
-async function usualKey(context: Context): Promise<string> {
+async function findDefaultKeyFile(context: Context): Promise<string> {
   const directory = join(context.home, '.ssh');
   const there = await context.files.list(directory);
-  const name = usualNames.find((usual) => there.includes(usual));
+  const name = defaultKeyFiles.find((usual) => there.includes(usual));
   if (name !== undefined) return join(directory, name);
   throw new CliError('There is no SSH key to add.', {
-    why: `None of ${usualNames.join(', ')} is in ${directory}.`,
+    why: `None of ${defaultKeyFiles.join(', ')} is in ${directory}.`,
     fix: 'Make one, then try again: ssh-keygen -t ed25519',
   });
 }

@@ -1,6 +1,6 @@
 import type { Column } from '../frame/output.ts';
 import type { Item } from '../sdk.ts';
-import { momentText } from '../text/when.ts';
+import { timestampText } from '../text/when.ts';
 
 export const auditFields = [
   ...[
@@ -18,7 +18,7 @@ export const auditFields = [
 ] as const;
 
 export const auditColumns: readonly Column<Item<'adminListAuditLog'>>[] = [
-  { name: 'when', value: ({ occurredAt }) => momentText(occurredAt) },
+  { name: 'when', value: ({ occurredAt }) => timestampText(occurredAt) },
   { name: 'who', value: ({ actor }) => `${actor.kind} ${actor.id}` },
   { name: 'action', value: ({ action }) => action },
   {

@@ -1,7 +1,7 @@
 import { gpuCounts, gpuTypes, stateText, type Node } from './nodes.ts';
 
 /** One line of the overview: the nodes of one region with one kind of GPU. */
-export interface FleetLine {
+export interface FleetRow {
   readonly region: string;
   readonly gpuType: string;
   readonly nodes: number;
@@ -14,7 +14,7 @@ export interface FleetLine {
 }
 
 /** What there is, what is rented and what could be, by region and GPU. Only GPUs of nodes that are ready count as free. */
-export function fleetLines(nodes: readonly Node[]): readonly FleetLine[] {
+export function fleetRows(nodes: readonly Node[]): readonly FleetRow[] {
   const groups = Map.groupBy(nodes, (node) => `${node.region}\n${gpuTypes(node.gpus) || 'none'}`);
   return [...groups]
     .toSorted(([one], [other]) => (one < other ? -1 : 1))

@@ -3,7 +3,7 @@ import { CliError, UsageError } from '../frame/errors.ts';
 import { exitCodes } from '../frame/exit-codes.ts';
 import type { Column } from '../frame/output.ts';
 import type { Item } from '../sdk.ts';
-import { nanoOf } from '@millrace/sdk/text';
+import { parseUsd } from '@millrace/sdk/text';
 import { dayText } from '../text/when.ts';
 
 export type Organisation = Item<'adminListOrganisations'>;
@@ -46,8 +46,8 @@ export async function findOrganisation(context: Context, words: string): Promise
 }
 
 /** An amount that somebody typed, as the API takes it. */
-export function amountOf(typed: string): string {
-  const nano = nanoOf(typed);
+export function parseAmount(typed: string): string {
+  const nano = parseUsd(typed);
   if (nano === null || nano <= 0n) {
     throw new UsageError(`AMOUNT is ${JSON.stringify(typed)}, which is no amount of USD like 25 or 12.50.`);
   }

@@ -2,7 +2,7 @@ import { UsageError } from '../frame/errors.ts';
 import type { Column } from '../frame/output.ts';
 import type { Input, Item } from '../sdk.ts';
 import { usdText } from '@millrace/sdk/text';
-import { momentText } from '../text/when.ts';
+import { timestampText } from '../text/when.ts';
 
 export type Price = Item<'adminListPrices'>;
 type Subject = Input<'adminCreatePrice'>['subject'];
@@ -17,18 +17,18 @@ export function subjectText(subject: Price['subject']): string {
   switch (subject.kind) {
     case 'gpu': {
       const network = subject.networkType == null ? '' : ` on ${subject.networkType}`;
-      return `${subject.gpuType} ${subject.machineType} ${place(subject.region)}${network}`;
+      return `${subject.gpuType} ${subject.machineType} ${regionText(subject.region)}${network}`;
     }
     case 'volume':
-      return `volumes ${place(subject.region)}`;
+      return `volumes ${regionText(subject.region)}`;
     case 'disk':
-      return `disks of stopped rentals ${place(subject.region)}`;
+      return `disks of stopped rentals ${regionText(subject.region)}`;
     case 'model':
       return `${subject.model}, ${subject.unit.replaceAll('_', ' ')}s`;
   }
 }
 
-function place(region: string | null): string {
+function regionText(region: string | null): string {
   return region === null ? 'everywhere' : `in ${region}`;
 }
 
@@ -38,8 +38,8 @@ export const priceColumns: readonly Column<Price>[] = [
   { name: 'what', value: ({ subject }) => subjectText(subject) },
   { name: 'price', align: 'right', value: ({ priceNanoUsd }) => usdText(priceNanoUsd) },
   { name: 'unit', value: ({ unit }) => `per ${unit.replaceAll('_', ' ')}` },
-  { name: 'from', value: ({ validFrom }) => momentText(validFrom) },
-  { name: 'until', value: ({ validUntil }) => (validUntil === null ? undefined : momentText(validUntil)) },
+  { name: 'from', value: ({ validFrom }) => timestampText(validFrom) },
+  { name: 'until', value: ({ validUntil }) => (validUntil === null ? undefined : timestampText(validUntil)) },
 ];
 
 export interface SubjectFlags {
@@ -54,7 +54,7 @@ export interface SubjectFlags {
 }
 
 /** What a price is for: exactly one of a GPU, volumes, disks and a model. */
-export function subjectOf(flags: SubjectFlags): Subject {
+export function parsePriceSubject(flags: SubjectFlags): Subject {
   const region = flags.region ?? null;
   const wanted: readonly (Subject | null)[] = [
     flags.gpu === undefined
@@ -78,7 +78,7 @@ export function subjectOf(flags: SubjectFlags): Subject {
 }
 
 /** Tokens cost less than a nano-USD each, so they are priced by the million. */
-export function unitOf(subject: Subject): Unit {
+export function priceUnit(subject: Subject): Unit {
   switch (subject.kind) {
     case 'gpu':
       return 'gpu_hour';

@@ -1,25 +1,25 @@
 import { describe, expect, test } from 'vitest';
-import { beginConversation, messagesFor, readLine, withAnswer } from './conversation.ts';
-import { addAnswer, footer, noTotals, totalsText } from './footer.ts';
+import { startConversation, messagesFor, parseLine, appendAnswer } from './conversation.ts';
+import { addAnswer, formatFooter, noTotals, totalsText } from './footer.ts';
 
 describe('a conversation', () => {
-  const begun = beginConversation('tiny', 'Be brief.');
+  const begun = startConversation('tiny', 'Be brief.');
 
   test('sends all that was said, after what the model was told first', () => {
-    const after = withAnswer(begun, 'Hello!', 'Hi.');
+    const after = appendAnswer(begun, 'Hello!', 'Hi.');
     expect(messagesFor(after, 'And now?')).toEqual([
       { role: 'system', content: 'Be brief.' },
       { role: 'user', content: 'Hello!' },
       { role: 'assistant', content: 'Hi.' },
       { role: 'user', content: 'And now?' },
     ]);
-    expect(messagesFor(beginConversation('tiny', null), 'Hello!')).toEqual([
+    expect(messagesFor(startConversation('tiny', null), 'Hello!')).toEqual([
       { role: 'user', content: 'Hello!' },
     ]);
   });
 
   test('a question without an answer is not part of it', () => {
-    expect(withAnswer(begun, 'Hello!', '')).toBe(begun);
+    expect(appendAnswer(begun, 'Hello!', '')).toBe(begun);
   });
 });
 
@@ -38,7 +38,7 @@ describe('what is typed', () => {
     ['/modle x', { kind: 'unknown', command: '/modle' }],
     ['/etc/hosts, what is it?', { kind: 'question', text: '/etc/hosts, what is it?' }],
     ['// a comment', { kind: 'question', text: '// a comment' }],
-  ])('%j', (typed, line) => expect(readLine(typed)).toEqual(line));
+  ])('%j', (typed, line) => expect(parseLine(typed)).toEqual(line));
 });
 
 describe('what it came to', () => {
@@ -50,13 +50,13 @@ describe('what it came to', () => {
   };
 
   test('tokens, cost to the nano, and how long one waited', () => {
-    expect(footer(usage, { firstMs: 210, totalMs: 1_410 })).toBe(
+    expect(formatFooter(usage, { firstMs: 210, totalMs: 1_410 })).toBe(
       '12 tokens in (4 cached), 41 out · $0.000012345 · first after 0.21 s, 1.41 s in all (33.3 tokens/s)',
     );
-    expect(footer({ prompt_tokens: 6, completion_tokens: 1 }, { firstMs: 90, totalMs: 90 })).toBe(
+    expect(formatFooter({ prompt_tokens: 6, completion_tokens: 1 }, { firstMs: 90, totalMs: 90 })).toBe(
       '6 tokens in, 1 out · first after 0.09 s, 0.09 s in all',
     );
-    expect(footer(null, { firstMs: null, totalMs: 40 })).toBe('0.04 s');
+    expect(formatFooter(null, { firstMs: null, totalMs: 40 })).toBe('0.04 s');
   });
 
   test('a sum says when something is missing from it', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { fakeApi, refusal, runCli, type FakeRequest } from '../fixture.ts';
+import { fakeApi, errorResponse, runCli, type FakeRequest } from '../fixture.ts';
 import { createInterrupts } from '../interrupts.ts';
 
 /** The commands that ask models, against an API that is made up: what a person sees and what a pipe gets. */
@@ -112,11 +112,11 @@ describe('one question', () => {
   test('no money is exit code 6, and an unknown model 5', async () => {
     const poor = fakeApi({
       'POST /v1/chat/completions': () =>
-        refusal(402, 'INSUFFICIENT_BALANCE', 'The balance does not cover this.'),
+        errorResponse(402, 'INSUFFICIENT_BALANCE', 'The balance does not cover this.'),
     });
     expect((await runCli(['chat', '-m', 'tiny', 'Hi'], { fetch: poor.fetch })).code).toBe(6);
     const unknown = fakeApi({
-      'POST /v1/chat/completions': () => refusal(404, 'MODEL_NOT_FOUND', 'No such model.'),
+      'POST /v1/chat/completions': () => errorResponse(404, 'MODEL_NOT_FOUND', 'No such model.'),
     });
     const result = await runCli(['chat', '-m', 'tny', 'Hi'], { fetch: unknown.fetch });
     expect(result.code).toBe(5);
@@ -209,7 +209,7 @@ describe('a conversation', () => {
     const api = fakeApi({
       'POST /v1/chat/completions': () =>
         (nth += 1) === 1
-          ? refusal(402, 'INSUFFICIENT_BALANCE', 'The balance does not cover this.')
+          ? errorResponse(402, 'INSUFFICIENT_BALANCE', 'The balance does not cover this.')
           : answering('Yes.'),
     });
     const result = await talk(['Hello?', 'Hello?'], api);
@@ -305,7 +305,7 @@ describe('pictures and speech', () => {
     const api = fakeApi({
       'POST /v1/audio/speech': () =>
         new Response(mp3, { headers: { 'content-type': 'audio/mpeg', 'x-inference-request-id': 'req_1' } }),
-      'GET /v2/usage/requests/*': refusal(403, 'FORBIDDEN', 'This key may not.'),
+      'GET /v2/usage/requests/*': errorResponse(403, 'FORBIDDEN', 'This key may not.'),
     });
     const result = await runCli(['speech', '-m', 'flite', '--speed', '1.5'], {
       fetch: api.fetch,

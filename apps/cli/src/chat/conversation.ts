@@ -15,7 +15,7 @@ export interface Conversation {
   readonly turns: readonly Turn[];
 }
 
-export function beginConversation(model: string, system: string | null): Conversation {
+export function startConversation(model: string, system: string | null): Conversation {
   return { model, system, turns: [] };
 }
 
@@ -33,7 +33,7 @@ export function messagesFor(conversation: Conversation, question: string): Turn[
  * With a question and its answer. An answer that was stopped counts with what there is of it, for that is what the person
  * saw; one that never began leaves the conversation as it was, so that the same can be asked again.
  */
-export function withAnswer(conversation: Conversation, question: string, answer: string): Conversation {
+export function appendAnswer(conversation: Conversation, question: string, answer: string): Conversation {
   if (answer === '') return conversation;
   return {
     ...conversation,
@@ -46,26 +46,31 @@ export function withAnswer(conversation: Conversation, question: string, answer:
 }
 
 /** What a line is that was typed at the prompt. */
-export type Line =
+export type PromptLine =
   | { readonly kind: 'nothing' }
   | { readonly kind: 'question'; readonly text: string }
   | { readonly kind: 'unknown'; readonly command: string }
   | { readonly kind: 'help' | 'clear' | 'exit' }
   | { readonly kind: 'model' | 'system'; readonly text: string | null };
 
-const bare = { '/help': 'help', '/clear': 'clear', '/exit': 'exit', '/quit': 'exit' } as const;
-const worded = { '/model': 'model', '/system': 'system' } as const;
+const commandsWithoutArgument = {
+  '/help': 'help',
+  '/clear': 'clear',
+  '/exit': 'exit',
+  '/quit': 'exit',
+} as const;
+const commandsWithArgument = { '/model': 'model', '/system': 'system' } as const;
 
-export function readLine(typed: string): Line {
+export function parseLine(typed: string): PromptLine {
   const text = typed.trim();
   if (text === '') return { kind: 'nothing' };
   // A path, a comment or a second slash is a question like any other: commands are one word of letters.
   const [command = ''] = /^\/[a-z]+(?=\s|$)/.exec(text) ?? [];
   if (command === '') return { kind: 'question', text };
   const rest = text.slice(command.length).trim();
-  const plain = Object.entries(bare).find(([name]) => name === command)?.[1];
+  const plain = Object.entries(commandsWithoutArgument).find(([name]) => name === command)?.[1];
   if (plain !== undefined) return { kind: plain };
-  const kind = Object.entries(worded).find(([name]) => name === command)?.[1];
+  const kind = Object.entries(commandsWithArgument).find(([name]) => name === command)?.[1];
   return kind === undefined ? { kind: 'unknown', command } : { kind, text: rest === '' ? null : rest };
 }
 

@@ -1,13 +1,13 @@
-import { tokensPerSecond, usdText, type AnswerUsage, type Timing } from '@millrace/sdk/text';
+import { tokensPerSecond, usdText, type CompletionUsage, type Timing } from '@millrace/sdk/text';
 
 /** What an answer came to: tokens, cost, latency. */
 
 /** `12 tokens in (4 cached), 40 out · $0.0000123 · first after 0.2 s, 1.4 s in all (33.3 tokens/s)` */
-export function footer(usage: AnswerUsage | null, timing: Timing): string {
+export function formatFooter(usage: CompletionUsage | null, timing: Timing): string {
   return [...(usage === null ? [] : usageTexts(usage)), timingText(usage, timing)].join(' · ');
 }
 
-function usageTexts(usage: AnswerUsage): string[] {
+function usageTexts(usage: CompletionUsage): string[] {
   const cached = usage.prompt_tokens_details?.cached_tokens ?? 0;
   const tokens = [
     `${usage.prompt_tokens} tokens in`,
@@ -17,7 +17,7 @@ function usageTexts(usage: AnswerUsage): string[] {
   return [tokens, ...(usage.cost_nano_usd === undefined ? [] : [usdText(BigInt(usage.cost_nano_usd))])];
 }
 
-function timingText(usage: AnswerUsage | null, timing: Timing): string {
+function timingText(usage: CompletionUsage | null, timing: Timing): string {
   const all = secondsText(timing.totalMs);
   if (timing.firstMs === null) return all;
   const speed = tokensPerSecond(usage, timing);
@@ -38,7 +38,7 @@ export interface Totals {
 
 export const noTotals: Totals = { answers: 0, tokensIn: 0, tokensOut: 0, costNanoUsd: 0n, uncounted: 0 };
 
-export function addAnswer(totals: Totals, usage: AnswerUsage | null): Totals {
+export function addAnswer(totals: Totals, usage: CompletionUsage | null): Totals {
   if (usage?.cost_nano_usd === undefined) {
     return { ...totals, answers: totals.answers + 1, uncounted: totals.uncounted + 1 };
   }

@@ -1,20 +1,20 @@
 import type { Millrace } from '../sdk.ts';
 import type { Context } from '../frame/context.ts';
 import { UsageError } from '../frame/errors.ts';
-import { bookedUsage, elapsedText, usdText } from '@millrace/sdk/text';
+import { waitForLedgerUsage, elapsedText, usdText } from '@millrace/sdk/text';
 
 /** Files that models make: where they go, and what they came to. */
 
-export interface MadeFile {
+export interface OutputFile {
   /** Null for standard output. */
   readonly file: string | null;
   readonly type: string;
   readonly bytes: number;
 }
 
-export const madeFields = ['model', 'requestId', 'costNanoUsd', 'totalMs', 'files'] as const;
+export const outputFileFields = ['model', 'requestId', 'costNanoUsd', 'totalMs', 'files'] as const;
 
-const beginnings = [
+const fileSignatures = [
   { type: 'image/png', ending: 'png', bytes: [0x89, 0x50, 0x4e, 0x47] },
   { type: 'image/jpeg', ending: 'jpg', bytes: [0xff, 0xd8, 0xff] },
   { type: 'image/webp', ending: 'webp', bytes: [0x52, 0x49, 0x46, 0x46] },
@@ -22,8 +22,8 @@ const beginnings = [
 ] as const;
 
 /** What a file is, by how it begins. */
-export function kindOf(data: Uint8Array): { readonly type: string; readonly ending: string } {
-  const known = beginnings.find(({ bytes }) => bytes.every((byte, at) => data[at] === byte));
+export function detectFileType(data: Uint8Array): { readonly type: string; readonly ending: string } {
+  const known = fileSignatures.find(({ bytes }) => bytes.every((byte, at) => data[at] === byte));
   if (known !== undefined) return known;
   // MPEG audio without a title begins with its first frame: eleven set bits.
   const isFrame = data[0] === 0xff && ((data[1] ?? 0) & 0xe0) === 0xe0;
@@ -33,7 +33,7 @@ export function kindOf(data: Uint8Array): { readonly type: string; readonly endi
 }
 
 /** Where the nth of several goes: `sky.png`, `sky-2.png`. */
-export function nameOf(wanted: string, nth: number, ending: string): string {
+export function numberedFileName(wanted: string, nth: number, ending: string): string {
   const dot = wanted.lastIndexOf('.');
   const hasEnding = dot > Math.max(wanted.lastIndexOf('/'), wanted.lastIndexOf('\\')) + 1;
   const [stem, end] = hasEnding ? [wanted.slice(0, dot), wanted.slice(dot)] : [wanted, `.${ending}`];
@@ -41,7 +41,7 @@ export function nameOf(wanted: string, nth: number, ending: string): string {
 }
 
 /** Where made things go: into the file that was named, through the pipe, or into a new file that is named after now. */
-export function placeOf(
+export function outputPath(
   context: Context,
   named: string | undefined,
   what: string,
@@ -58,16 +58,16 @@ export function placeOf(
 }
 
 /** Writes what was made; nothing that is there already is written over unless it was named. */
-export async function keep(
+export async function writeOutputFiles(
   context: Context,
   place: string | null,
   made: readonly Uint8Array[],
-): Promise<MadeFile[]> {
-  const kept: MadeFile[] = [];
+): Promise<OutputFile[]> {
+  const kept: OutputFile[] = [];
   for (const [nth, data] of made.entries()) {
-    const { type, ending } = kindOf(data);
+    const { type, ending } = detectFileType(data);
     if (place === null) context.io.outBytes(data);
-    const file = place === null ? null : nameOf(place, nth, ending);
+    const file = place === null ? null : numberedFileName(place, nth, ending);
     if (file !== null) await context.files.write(file, data);
     kept.push({ file, type, bytes: data.length });
   }
@@ -75,12 +75,12 @@ export async function keep(
 }
 
 /** `2.1 s · $0.01 · req_…` */
-export async function cameTo(
+export async function costSummary(
   context: Context,
   client: Millrace,
   made: { readonly requestId: string | null; readonly totalMs: number },
 ): Promise<{ readonly text: string; readonly costNanoUsd: string | null }> {
-  const booked = await bookedUsage(client, made.requestId, context);
+  const booked = await waitForLedgerUsage(client, made.requestId, context);
   const costNanoUsd = booked === null ? null : String(booked.cost_nano_usd);
   const parts = [
     elapsedText(made.totalMs),

@@ -1,10 +1,23 @@
-import { bookedUsage, readAnswer, usageOfBooks, type AnswerEnd, type AnswerPart } from '@millrace/sdk/text';
+import {
+  waitForLedgerUsage,
+  readCompletion,
+  toCompletionUsage,
+  type CompletionResult,
+  type CompletionDelta,
+} from '@millrace/sdk/text';
 import type { Millrace } from '../sdk.ts';
 import type { Context } from '../frame/context.ts';
-import { nearest } from '../frame/parse.ts';
+import { closestMatch } from '../frame/parse.ts';
 import { safeAnswer } from './answer.ts';
-import { chatHelp, messagesFor, readLine, withAnswer, type Conversation, type Line } from './conversation.ts';
-import { addAnswer, footer, noTotals, totalsText, type Totals } from './footer.ts';
+import {
+  chatHelp,
+  messagesFor,
+  parseLine,
+  appendAnswer,
+  type Conversation,
+  type PromptLine,
+} from './conversation.ts';
+import { addAnswer, formatFooter, noTotals, totalsText, type Totals } from './footer.ts';
 
 /** How a model is asked, whatever is asked. */
 export interface AskOptions {
@@ -13,22 +26,22 @@ export interface AskOptions {
 }
 
 /** Asks one question and shows the answer as it comes. */
-export async function ask(
+export async function askModel(
   context: Context,
   client: Millrace,
   asked: { readonly conversation: Conversation; readonly question: string; readonly options: AskOptions },
-  { signal, show }: { readonly signal: AbortSignal; readonly show: (part: AnswerPart) => void },
-): Promise<AnswerEnd> {
+  { signal, show }: { readonly signal: AbortSignal; readonly show: (part: CompletionDelta) => void },
+): Promise<CompletionResult> {
   const { conversation, question, options } = asked;
   const chunks = client.chat.create(
     { model: conversation.model, messages: messagesFor(conversation, question), ...options, stream: true },
     { signal },
   );
-  return readAnswer(chunks, { clock: context.clock, signal, show });
+  return readCompletion(chunks, { clock: context.clock, signal, show });
 }
 
 /** Shows an answer to a person: the answer itself on standard output, thoughts dimmed before it. */
-export function answerShower({ io }: Pick<Context, 'io'>): (part: AnswerPart) => void {
+export function answerPrinter({ io }: Pick<Context, 'io'>): (part: CompletionDelta) => void {
   const safe = io.isTty ? safeAnswer : (text: string): string => text;
   let thinking = false;
   return ({ text, thought }) => {
@@ -44,21 +57,21 @@ export function answerShower({ io }: Pick<Context, 'io'>): (part: AnswerPart) =>
 }
 
 /** What is to be said under an answer that is not as long as it should be. */
-export function shortfall({ finishReason, stopped }: AnswerEnd): string | null {
+export function truncationNotice({ finishReason, stopped }: CompletionResult): string | null {
   if (stopped) return 'stopped';
   return finishReason === 'length' ? 'cut at its longest: see --max-tokens' : null;
 }
 
 /** Under an answer; what a stopped one came to is asked of the books. */
-export async function footerOf(
+export async function answerFooter(
   context: Context,
   client: Millrace,
-  end: AnswerEnd,
-): Promise<{ readonly text: string; readonly usage: AnswerEnd['usage'] }> {
+  end: CompletionResult,
+): Promise<{ readonly text: string; readonly usage: CompletionResult['usage'] }> {
   const usage = end.stopped
-    ? usageOfBooks(await bookedUsage(client, end.requestId, { clock: context.clock }))
+    ? toCompletionUsage(await waitForLedgerUsage(client, end.requestId, { clock: context.clock }))
     : end.usage;
-  const said = [shortfall(end), footer(usage, end.timing)].filter((part) => part !== null);
+  const said = [truncationNotice(end), formatFooter(usage, end.timing)].filter((part) => part !== null);
   return { text: said.join(' · '), usage };
 }
 
@@ -77,7 +90,7 @@ export interface ChatOptions {
  * Talks until the person leaves. Ctrl-C ends an answer and never the chat; a refusal is shown and the chat goes on, for
  * what was said so far would be lost with it.
  */
-export async function chat(context: Context, begun: Conversation, settings: ChatOptions): Promise<void> {
+export async function runChat(context: Context, begun: Conversation, settings: ChatOptions): Promise<void> {
   const client = context.client();
   const dim = (text: string): void => context.note(context.io.paintErr('dim', text));
   let answering: AbortController | null = null;
@@ -92,8 +105,8 @@ export async function chat(context: Context, begun: Conversation, settings: Chat
     try {
       const { signal } = answering;
       const { conversation } = state;
-      const show = answerShower(context);
-      const end = await ask(
+      const show = answerPrinter(context);
+      const end = await askModel(
         context,
         client,
         { conversation, question, options: settings.options },
@@ -101,10 +114,10 @@ export async function chat(context: Context, begun: Conversation, settings: Chat
       );
       context.io.out('\n');
       answering = null;
-      const { text, usage } = await footerOf(context, client, end);
+      const { text, usage } = await answerFooter(context, client, end);
       dim(text);
       state = {
-        conversation: withAnswer(conversation, question, end.text),
+        conversation: appendAnswer(conversation, question, end.text),
         totals: addAnswer(state.totals, usage),
       };
     } catch (error) {
@@ -116,12 +129,12 @@ export async function chat(context: Context, begun: Conversation, settings: Chat
   try {
     dim(`${begun.model}. /help lists commands, Ctrl-D leaves.`);
     for (;;) {
-      const typed = await wholeLine((question) => lines.next(question));
+      const typed = await readContinuedLine((question) => lines.next(question));
       if (typed === null) break;
-      const line = readLine(typed);
+      const line = parseLine(typed);
       if (line.kind === 'exit') break;
       if (line.kind === 'question') await answer(line.text);
-      else state = obey(state, line, dim);
+      else state = runChatCommand(state, line, dim);
     }
   } finally {
     lines.close();
@@ -131,7 +144,7 @@ export async function chat(context: Context, begun: Conversation, settings: Chat
 }
 
 /** A line that ends in a backslash goes on in the next one. */
-async function wholeLine(next: (question: string) => Promise<string | null>): Promise<string | null> {
+async function readContinuedLine(next: (question: string) => Promise<string | null>): Promise<string | null> {
   let whole = '';
   for (let question = '> '; ; question = '… ') {
     const typed = await next(question);
@@ -142,9 +155,9 @@ async function wholeLine(next: (question: string) => Promise<string | null>): Pr
 }
 
 /** What a command changes, and what is said about it. */
-function obey(
+function runChatCommand(
   state: State,
-  line: Exclude<Line, { readonly kind: 'question' }>,
+  line: Exclude<PromptLine, { readonly kind: 'question' }>,
   say: (text: string) => void,
 ): State {
   const { conversation } = state;
@@ -170,7 +183,7 @@ function obey(
       );
       return { ...state, conversation: { ...conversation, system: line.text } };
     case 'unknown': {
-      const near = nearest(line.command.slice(1), ['help', 'model', 'system', 'clear', 'exit']);
+      const near = closestMatch(line.command.slice(1), ['help', 'model', 'system', 'clear', 'exit']);
       say(`There is no ${line.command}. ${near === undefined ? 'Try /help.' : `Did you mean /${near}?`}`);
       return state;
     }

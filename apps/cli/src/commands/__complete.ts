@@ -1,4 +1,4 @@
-import { candidates, type Candidate } from '../completion/candidates.ts';
+import { completionCandidates, type Candidate } from '../completion/candidates.ts';
 import { defineCommand } from '../frame/command.ts';
 
 /** How each shell wants a word and what it is about. */
@@ -23,7 +23,7 @@ export const command = defineCommand({
   hidden: true,
   async run(context, { args, rest }) {
     const form = forms[args.form] ?? forms['words'];
-    const found = await candidates(context.manifest, rest);
+    const found = await completionCandidates(context.manifest, rest);
     for (const candidate of found) context.io.out(`${form?.(candidate) ?? candidate.word}\n`);
   },
 });

@@ -2,7 +2,7 @@ import { defineCommand } from '../frame/command.ts';
 import type { Context } from '../frame/context.ts';
 import { UsageError } from '../frame/errors.ts';
 import { printBytes, printJson, printJsonLine, printList, printText } from '../frame/output.ts';
-import { nearest } from '../frame/parse.ts';
+import { closestMatch } from '../frame/parse.ts';
 import { readInput } from '../generated/input.ts';
 import { loadOperations, type CallableId, type OperationEntry } from '../sdk.ts';
 
@@ -68,7 +68,7 @@ function listOperations(context: Context, operations: Operations): void {
 
 function knownOperation(operations: Operations, typed: string): CallableId {
   if (Object.hasOwn(operations, typed)) return typed as CallableId;
-  const near = nearest(typed, Object.keys(operations));
+  const near = closestMatch(typed, Object.keys(operations));
   throw new UsageError(`There is no operation ${JSON.stringify(typed)}.`, {
     fix: near === undefined ? 'See them all: millrace api' : `Did you mean: millrace api ${near}`,
   });

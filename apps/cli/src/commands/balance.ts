@@ -1,10 +1,10 @@
 import { defineCommand } from '../frame/command.ts';
 import { printRecord } from '../frame/output.ts';
-import { exactDuration, roughDuration } from '@millrace/sdk/text';
+import { exactDuration, approximateDuration } from '@millrace/sdk/text';
 import { perHourText, usdText } from '@millrace/sdk/text';
-import type { Answer } from '../sdk.ts';
+import type { Output } from '../sdk.ts';
 
-type Balance = Answer<'getBalance'>;
+type Balance = Output<'getBalance'>;
 
 export const command = defineCommand({
   name: 'balance',
@@ -39,9 +39,9 @@ export const command = defineCommand({
       context.note(
         'The money is frozen: nothing new can be paid for. Ask the operator of this installation.',
       );
-    } else if (isShort(balance)) {
+    } else if (isRunwayShort(balance)) {
       context.note(
-        `Running things stop in ${roughDuration(balance.runwaySeconds ?? 0)}. Add money: millrace topup 25`,
+        `Running things stop in ${approximateDuration(balance.runwaySeconds ?? 0)}. Add money: millrace topup 25`,
       );
     }
   },
@@ -65,7 +65,7 @@ const columns = [
 ] as const;
 
 const nanoPerCent = 10_000_000n;
-const shortSeconds = 24 * 3600;
+const SHORT_RUNWAY_SECONDS = 24 * 3600;
 
-const isShort = ({ runwaySeconds }: Balance): boolean =>
-  runwaySeconds !== null && runwaySeconds < shortSeconds;
+const isRunwayShort = ({ runwaySeconds }: Balance): boolean =>
+  runwaySeconds !== null && runwaySeconds < SHORT_RUNWAY_SECONDS;

@@ -1,6 +1,6 @@
 import { chooseModel, modelFlag } from '../chat/model.ts';
-import { beginConversation } from '../chat/conversation.ts';
-import { answerShower, ask, chat, footerOf, type AskOptions } from '../chat/session.ts';
+import { startConversation } from '../chat/conversation.ts';
+import { answerPrinter, askModel, runChat, answerFooter, type AskOptions } from '../chat/session.ts';
 import { defineCommand, type Command } from '../frame/command.ts';
 import type { Context } from '../frame/context.ts';
 import { describeError, renderError } from '../frame/describe-error.ts';
@@ -52,15 +52,15 @@ export const command: Command = defineCommand({
     if (isConversation && context.output.format === 'json') {
       throw new UsageError('A conversation has no JSON. Ask one question: millrace chat "…" --json');
     }
-    const question = isConversation ? '' : await questionOf(context, args.question);
+    const question = isConversation ? '' : await readQuestion(context, args.question);
     const model = await chooseModel(context.client(), flags.model, ['chat']);
-    const conversation = beginConversation(model, flags.system ?? null);
+    const conversation = startConversation(model, flags.system ?? null);
     const options: AskOptions = {
       ...(flags['max-tokens'] === undefined ? {} : { max_tokens: flags['max-tokens'] }),
       ...(flags.temperature === undefined ? {} : { temperature: flags.temperature }),
     };
     if (!isConversation) return askOnce(context, { conversation, question, options });
-    return chat(context, conversation, { options, describe: (error) => errorText(context, error) });
+    return runChat(context, conversation, { options, describe: (error) => errorText(context, error) });
   },
 });
 
@@ -70,7 +70,7 @@ function errorText(context: Context, error: unknown): string {
   return renderError(described, (text) => context.io.paintErr('red', text));
 }
 
-async function questionOf(context: Context, words: readonly string[]): Promise<string> {
+async function readQuestion(context: Context, words: readonly string[]): Promise<string> {
   const question = words.length > 0 ? words.join(' ') : (await context.files.readStdin()).trimEnd();
   if (question.trim() !== '') return question;
   throw new UsageError('There is no question: nothing was piped in.', {
@@ -78,13 +78,13 @@ async function questionOf(context: Context, words: readonly string[]): Promise<s
   });
 }
 
-async function askOnce(context: Context, asked: Parameters<typeof ask>[2]): Promise<void> {
+async function askOnce(context: Context, asked: Parameters<typeof askModel>[2]): Promise<void> {
   const { io, signal } = context;
   const client = context.client();
   const isJson = context.output.format === 'json';
-  const end = await ask(context, client, asked, {
+  const end = await askModel(context, client, asked, {
     signal,
-    show: isJson ? () => undefined : answerShower(context),
+    show: isJson ? () => undefined : answerPrinter(context),
   });
   if (isJson) {
     printJson(context, {
@@ -98,7 +98,8 @@ async function askOnce(context: Context, asked: Parameters<typeof ask>[2]): Prom
     });
   } else if (!end.text.endsWith('\n')) io.out('\n');
   // Whoever reads by program asks for --json; a person sees what it came to.
-  if (io.errIsTty && !isJson) context.note(io.paintErr('dim', (await footerOf(context, client, end)).text));
+  if (io.errIsTty && !isJson)
+    context.note(io.paintErr('dim', (await answerFooter(context, client, end)).text));
   // An answer that the person ended is no whole answer to a script.
   signal.throwIfAborted();
 }

@@ -1,8 +1,8 @@
-import { readAnswer } from '@millrace/sdk/text';
+import { readCompletion } from '@millrace/sdk/text';
 import { safeAnswer } from '../chat/answer.ts';
-import { footer } from '../chat/footer.ts';
+import { formatFooter } from '../chat/footer.ts';
 import { chooseModel, modelFlag } from '../chat/model.ts';
-import { shortfall } from '../chat/session.ts';
+import { truncationNotice } from '../chat/session.ts';
 import { defineCommand } from '../frame/command.ts';
 import { UsageError } from '../frame/errors.ts';
 import { printJson } from '../frame/output.ts';
@@ -59,7 +59,7 @@ export const command = defineCommand({
       { signal },
     );
     const show = ({ text }: { readonly text: string }): void => io.out(io.isTty ? safeAnswer(text) : text);
-    const end = await readAnswer(chunks, { clock, signal, show: isJson ? () => undefined : show });
+    const end = await readCompletion(chunks, { clock, signal, show: isJson ? () => undefined : show });
     if (isJson) {
       printJson(context, {
         model,
@@ -72,7 +72,9 @@ export const command = defineCommand({
       });
     } else if (!end.text.endsWith('\n')) io.out('\n');
     if (io.errIsTty && !isJson) {
-      const said = [shortfall(end), footer(end.usage, end.timing)].filter((part) => part !== null);
+      const said = [truncationNotice(end), formatFooter(end.usage, end.timing)].filter(
+        (part) => part !== null,
+      );
       context.note(io.paintErr('dim', said.join(' · ')));
     }
     signal.throwIfAborted();

@@ -1,6 +1,6 @@
 import { defineCommand } from '../frame/command.ts';
-import { deliver, fileFlag, wholeBody } from '../money/file.ts';
-import { momentOf } from '../text/when.ts';
+import { writeFileOutput, fileFlag, readFullBody } from '../money/file.ts';
+import { parseTimestamp } from '../text/when.ts';
 
 export const command = defineCommand({
   name: 'cost-export',
@@ -28,12 +28,12 @@ export const command = defineCommand({
     const response = await context
       .client()
       .usage.exportCosts({
-        ...(from === undefined ? {} : { from: momentOf('--from', from) }),
-        ...(until === undefined ? {} : { until: momentOf('--until', until) }),
+        ...(from === undefined ? {} : { from: parseTimestamp('--from', from) }),
+        ...(until === undefined ? {} : { until: parseTimestamp('--until', until) }),
       })
       .asResponse();
-    const data = await wholeBody(response);
-    const place = await deliver(context, data, { file, name: 'costs.csv', binary: false });
+    const data = await readFullBody(response);
+    const place = await writeFileOutput(context, data, { file, name: 'costs.csv', binary: false });
     if (place !== null) context.note(`Wrote ${place}.`);
   },
 });

@@ -1,11 +1,11 @@
 import { defineCommand } from '../frame/command.ts';
 import { printJson, printList, type Column } from '../frame/output.ts';
 import { findRentalId } from '../rentals/find.ts';
-import type { Answer } from '../sdk.ts';
+import type { Output } from '../sdk.ts';
 import { exactDuration } from '@millrace/sdk/text';
 import { usdText } from '@millrace/sdk/text';
 
-type Line = Answer<'getRentalCost'>['lines'][number];
+type Line = Output<'getRentalCost'>['lines'][number];
 
 const columns: readonly Column<Line>[] = [
   { name: 'meter', value: ({ meter }) => meter },

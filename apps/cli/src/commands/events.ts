@@ -1,7 +1,15 @@
 import { defineCommand } from '../frame/command.ts';
 import { UsageError } from '../frame/errors.ts';
 import { printJsonLine } from '../frame/output.ts';
-import { eventFields, eventLine, follow, headOf, isWanted, newest, typeFlag } from '../events/feed.ts';
+import {
+  eventFields,
+  eventLine,
+  followEvents,
+  readFeedHead,
+  matchesTypes,
+  latestEvents,
+  typeFlag,
+} from '../events/feed.ts';
 import type { MillraceEvent } from '../sdk.ts';
 
 const shownByDefault = 20;
@@ -54,19 +62,19 @@ export const command = defineCommand({
     if (flags.follow !== true) {
       const events =
         flags.after === undefined
-          ? await newest(client, { types, limit })
-          : await wantedAfter(client.events.list({ after: flags.after, limit: 200 }), types, limit);
+          ? await latestEvents(client, { types, limit })
+          : await startSequence(client.events.list({ after: flags.after, limit: 200 }), types, limit);
       events.forEach(show);
       if (events.length === 0) context.note('Nothing happened yet. Wait for it: millrace events --follow');
       return;
     }
-    let last = flags.after ?? (await headOf(client)).last;
+    let last = flags.after ?? (await readFeedHead(client)).last;
     let left = flags.limit ?? Number.POSITIVE_INFINITY;
     if (context.io.errIsTty)
       context.note(context.io.paintErr('dim', 'Waiting for events. Ctrl-C ends this.'));
-    await follow(context, last, async (event) => {
+    await followEvents(context, last, async (event) => {
       last = event.seq;
-      if (isWanted(types, event)) {
+      if (matchesTypes(types, event)) {
         show(event);
         left -= 1;
       }
@@ -77,14 +85,14 @@ export const command = defineCommand({
   },
 });
 
-async function wantedAfter(
+async function startSequence(
   events: AsyncIterable<MillraceEvent>,
   types: readonly string[],
   limit: number,
 ): Promise<MillraceEvent[]> {
   const wanted: MillraceEvent[] = [];
   for await (const event of events) {
-    if (isWanted(types, event)) wanted.push(event);
+    if (matchesTypes(types, event)) wanted.push(event);
     if (wanted.length >= limit) break;
   }
   return wanted;

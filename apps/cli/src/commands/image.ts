@@ -1,4 +1,4 @@
-import { cameTo, keep, madeFields, placeOf } from '../chat/made.ts';
+import { costSummary, writeOutputFiles, outputFileFields, outputPath } from '../chat/made.ts';
 import { chooseModel, modelFlag } from '../chat/model.ts';
 import { defineCommand } from '../frame/command.ts';
 import { UsageError } from '../frame/errors.ts';
@@ -55,11 +55,11 @@ export const command = defineCommand({
     },
   ],
   operations: ['createImages', 'listModels', 'getRequestUsage'],
-  json: { kind: 'record', fields: madeFields },
+  json: { kind: 'record', fields: outputFileFields },
   failure: 'The picture was not made',
   run: async (context, { args, flags }) => {
     const { clock, signal } = context;
-    const place = placeOf(context, flags.file, 'image', flags.count > 1);
+    const place = outputPath(context, flags.file, 'image', flags.count > 1);
     if (!/^(?:auto|\d{3,4}x\d{3,4})$/.test(flags.size)) {
       throw new UsageError(
         `--size is ${JSON.stringify(flags.size)}; it is width x height, such as 1024x768.`,
@@ -86,8 +86,8 @@ export const command = defineCommand({
     const totalMs = Math.round(clock.monotonicMs() - startedMs);
     const requestId = response.headers.get('x-inference-request-id');
     const pictures = data.data.map(({ b64_json }) => Buffer.from(b64_json, 'base64'));
-    const files = await keep(context, place, pictures);
-    const { text, costNanoUsd } = await cameTo(context, client, { requestId, totalMs });
+    const files = await writeOutputFiles(context, place, pictures);
+    const { text, costNanoUsd } = await costSummary(context, client, { requestId, totalMs });
     if (context.output.format === 'json')
       printJson(context, { model, requestId, costNanoUsd, totalMs, files });
     else {

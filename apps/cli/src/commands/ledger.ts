@@ -1,8 +1,8 @@
 import { defineCommand } from '../frame/command.ts';
 import { UsageError } from '../frame/errors.ts';
-import { limitFlag, pageSize, printSome } from '../money/limit.ts';
+import { limitFlag, pageSize, printLimitedList } from '../money/limit.ts';
 import { signedUsd, usdText } from '@millrace/sdk/text';
-import { momentOf, momentText } from '../text/when.ts';
+import { parseTimestamp, timestampText } from '../text/when.ts';
 import type { Item } from '../sdk.ts';
 
 type Entry = Item<'listLedgerEntries'>;
@@ -56,13 +56,13 @@ export const command = defineCommand({
   run: async (context, { flags }) => {
     const { from, until, kind, limit } = flags;
     const entries = context.client().ledger.list({
-      ...(from === undefined ? {} : { from: momentOf('--from', from) }),
-      ...(until === undefined ? {} : { until: momentOf('--until', until) }),
+      ...(from === undefined ? {} : { from: parseTimestamp('--from', from) }),
+      ...(until === undefined ? {} : { until: parseTimestamp('--until', until) }),
       ...(kind === undefined ? {} : { kind }),
       ...causeOf(flags.cause),
       limit: pageSize(limit),
     });
-    await printSome(context, entries, columns, {
+    await printLimitedList(context, entries, columns, {
       limit,
       noun: 'changes',
       empty: 'The balance did not change in this time. Add money: millrace topup 25',
@@ -71,7 +71,7 @@ export const command = defineCommand({
 });
 
 const columns = [
-  { name: 'time', value: (entry: Entry) => momentText(entry.occurredAt) },
+  { name: 'time', value: (entry: Entry) => timestampText(entry.occurredAt) },
   { name: 'kind', value: (entry: Entry) => entry.kind },
   { name: 'amount', align: 'right', value: (entry: Entry) => signedUsd(entry.amountNanoUsd) },
   { name: 'balance', align: 'right', value: (entry: Entry) => usdText(entry.balanceAfterNanoUsd) },

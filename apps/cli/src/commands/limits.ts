@@ -1,9 +1,9 @@
 import { defineCommand } from '../frame/command.ts';
 import { printJson, printList } from '../frame/output.ts';
 import { exactDuration } from '@millrace/sdk/text';
-import type { Answer } from '../sdk.ts';
+import type { Output } from '../sdk.ts';
 
-type Limits = Answer<'getLimits'>;
+type Limits = Output<'getLimits'>;
 
 export const command = defineCommand({
   name: 'limits',

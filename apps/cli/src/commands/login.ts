@@ -1,9 +1,9 @@
-import { askForKey, modeOf, travelsInTheOpen } from '../account/key-text.ts';
-import { endReplacedKey, signInForKey } from '../account/sign-in.ts';
+import { promptForKey, keyMode, isUnencryptedRemoteUrl } from '../account/key-text.ts';
+import { revokeReplacedKey, signInAndCreateKey } from '../account/sign-in.ts';
 import { defineCommand } from '../frame/command.ts';
 import type { Context } from '../frame/context.ts';
 import { UsageError } from '../frame/errors.ts';
-import { printDone } from '../frame/output.ts';
+import { printResult } from '../frame/output.ts';
 import { checkedUrl, profilesPath, readProfiles, writeProfiles } from '../frame/profiles.ts';
 
 export const command = defineCommand({
@@ -50,25 +50,25 @@ export const command = defineCommand({
     if (takesKey && (flags.organisation !== undefined || flags.mode !== undefined)) {
       throw new UsageError('A key is of one organisation and one mode: neither can be chosen beside it.');
     }
-    const apiUrl = await chosenAddress(context);
+    const apiUrl = await resolveApiUrl(context);
     const named = flags['inference-url'] ?? context.env['MILLRACE_INFERENCE_URL'];
     const inferenceUrl =
       named === undefined || named === '' ? undefined : checkedUrl(named, 'The address of the models');
-    for (const address of [apiUrl, inferenceUrl ?? apiUrl].filter(travelsInTheOpen)) {
+    for (const address of [apiUrl, inferenceUrl ?? apiUrl].filter(isUnencryptedRemoteUrl)) {
       await context.confirm(`${address} is not encrypted: others may read the key on its way. Go on?`);
     }
-    const keep = (apiKey: string) => keepKey(context, { apiUrl, inferenceUrl, apiKey });
+    const keep = (apiKey: string) => verifyAndStoreKey(context, { apiUrl, inferenceUrl, apiKey });
     if (takesKey) {
-      await keep(await askForKey(context, flags['key-stdin'] === true));
+      await keep(await promptForKey(context, flags['key-stdin'] === true));
       return;
     }
     const { organisation, mode } = flags;
-    await signInForKey(context, { apiUrl, organisation, mode: mode ?? 'live' }, keep);
+    await signInAndCreateKey(context, { apiUrl, organisation, mode: mode ?? 'live' }, keep);
   },
 });
 
 /** Checks a key by using it, and keeps it only then. */
-async function keepKey(
+async function verifyAndStoreKey(
   context: Context,
   { apiUrl, inferenceUrl, apiKey }: { apiUrl: string; inferenceUrl: string | undefined; apiKey: string },
 ): Promise<void> {
@@ -82,9 +82,9 @@ async function keepKey(
     current: name,
     profiles: { ...book.profiles, [name]: profile },
   });
-  printDone(
+  printResult(
     context,
-    `Logged in as ${me.user.email} of ${me.organisation.name}, with a ${modeOf(apiKey)} key.`,
+    `Logged in as ${me.user.email} of ${me.organisation.name}, with a ${keyMode(apiKey)} key.`,
     {
       profile: name,
       apiUrl,
@@ -94,7 +94,7 @@ async function keepKey(
       mode: me.mode,
     },
   );
-  if (replaced !== undefined && replaced.apiKey !== apiKey) await endReplacedKey(context, replaced);
+  if (replaced !== undefined && replaced.apiKey !== apiKey) await revokeReplacedKey(context, replaced);
   if (book.current !== name && book.profiles[book.current] !== undefined)
     context.note(
       `The profile in use was "${book.current}". To go back: millrace profile use ${book.current}`,
@@ -106,7 +106,7 @@ async function keepKey(
 }
 
 /** The address that was named by flag, environment or profile; else the person is asked. */
-async function chosenAddress(context: Context): Promise<string> {
+async function resolveApiUrl(context: Context): Promise<string> {
   const { apiUrl, isAddressNamed } = context.profile;
   if (isAddressNamed || !context.io.inIsTty) return apiUrl;
   const typed = (await context.prompt.line(`Address of the API [${apiUrl}]: `))?.trim() ?? '';

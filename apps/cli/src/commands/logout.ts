@@ -1,6 +1,6 @@
-import { forgetProfiles } from '../account/forget.ts';
+import { removeProfiles } from '../account/forget.ts';
 import { defineCommand } from '../frame/command.ts';
-import { printDone } from '../frame/output.ts';
+import { printResult } from '../frame/output.ts';
 import { readProfiles, writeProfiles } from '../frame/profiles.ts';
 
 export const command = defineCommand({
@@ -20,11 +20,11 @@ export const command = defineCommand({
   async run(context, { flags }) {
     const book = await readProfiles(context.files, context);
     const names = flags.all === true ? Object.keys(book.profiles) : [context.profile.name];
-    const { forgotten, rest } = forgetProfiles(book, names);
+    const { forgotten, rest } = removeProfiles(book, names);
     if (forgotten.length > 0) await writeProfiles(context.files, context, rest);
     const said =
       forgotten.length === 0 ? 'There was no key to forget.' : `Forgotten: ${forgotten.join(', ')}.`;
-    printDone(context, said, { forgotten, current: rest.current });
+    printResult(context, said, { forgotten, current: rest.current });
     const others = Object.keys(rest.profiles);
     if (others.length > 0 && !others.includes(rest.current)) {
       context.note(

@@ -1,7 +1,7 @@
 import { defineCommand } from '../frame/command.ts';
 import { printJson } from '../frame/output.ts';
 import { safeLines } from '../frame/text.ts';
-import { newPart } from '../rentals/console.ts';
+import { newOutput } from '../rentals/console.ts';
 import { findRentalId } from '../rentals/find.ts';
 
 const followMs = 3_000;
@@ -51,7 +51,7 @@ export const command = defineCommand({
       for (;;) {
         await clock.sleep(followMs, signal);
         const { output } = await read();
-        io.out(safeLines(newPart(known, output)));
+        io.out(safeLines(newOutput(known, output)));
         known = output;
       }
     } catch (error) {

@@ -1,4 +1,4 @@
-import type { Answer, Item, Millrace } from '../sdk.ts';
+import type { Output, Item, Millrace } from '../sdk.ts';
 import { defineCommand } from '../frame/command.ts';
 import { CliError } from '../frame/errors.ts';
 import { exitCodes } from '../frame/exit-codes.ts';
@@ -6,11 +6,11 @@ import { printList } from '../frame/output.ts';
 import { usdText } from '@millrace/sdk/text';
 
 type Model = Item<'listModels'>;
-type Price = Answer<'getModelPrice'>;
-type Priced = Model & { readonly price: Price | null };
+type Price = Output<'getModelPrice'>;
+type PricedModel = Model & { readonly price: Price | null };
 
 /** How many prices are asked for at once. */
-const asking = 8;
+const PRICE_CONCURRENCY = 8;
 
 export const command = defineCommand({
   name: 'models',
@@ -60,10 +60,10 @@ export const command = defineCommand({
   },
 });
 
-async function withPrices(client: Millrace, models: readonly Model[]): Promise<Priced[]> {
-  const priced: Priced[] = [];
-  for (let from = 0; from < models.length; from += asking) {
-    const some = models.slice(from, from + asking);
+async function withPrices(client: Millrace, models: readonly Model[]): Promise<PricedModel[]> {
+  const priced: PricedModel[] = [];
+  for (let from = 0; from < models.length; from += PRICE_CONCURRENCY) {
+    const some = models.slice(from, from + PRICE_CONCURRENCY);
     priced.push(
       ...(await Promise.all(
         some.map(async (model) => ({ ...model, price: await client.models.getPrice({ name: model.id }) })),
@@ -77,31 +77,36 @@ const priceText = (nanoUsd: number | null | undefined, times = 1n): string =>
   nanoUsd == null ? '' : usdText(BigInt(nanoUsd) * times);
 
 const columns = [
-  { name: 'model', value: (model: Priced) => model.id },
-  { name: 'kind', value: (model: Priced) => model.modality },
-  { name: 'context', align: 'right', value: (model: Priced) => model.context_length },
+  { name: 'model', value: (model: PricedModel) => model.id },
+  { name: 'kind', value: (model: PricedModel) => model.modality },
+  { name: 'context', align: 'right', value: (model: PricedModel) => model.context_length },
   {
     name: 'prompt/M',
     align: 'right',
-    value: ({ price }: Priced) => priceText(price?.prompt_nano_usd_per_million_tokens),
+    value: ({ price }: PricedModel) => priceText(price?.prompt_nano_usd_per_million_tokens),
   },
   {
     name: 'cached/M',
     align: 'right',
-    value: ({ price }: Priced) => priceText(price?.cached_prompt_nano_usd_per_million_tokens),
+    value: ({ price }: PricedModel) => priceText(price?.cached_prompt_nano_usd_per_million_tokens),
   },
   {
     name: 'answer/M',
     align: 'right',
-    value: ({ price }: Priced) => priceText(price?.completion_nano_usd_per_million_tokens),
+    value: ({ price }: PricedModel) => priceText(price?.completion_nano_usd_per_million_tokens),
   },
-  { name: 'picture', align: 'right', value: ({ price }: Priced) => priceText(price?.image_nano_usd) },
+  { name: 'picture', align: 'right', value: ({ price }: PricedModel) => priceText(price?.image_nano_usd) },
   {
     name: 'characters/k',
     align: 'right',
-    value: ({ price }: Priced) => priceText(price?.character_nano_usd, 1000n),
+    value: ({ price }: PricedModel) => priceText(price?.character_nano_usd, 1000n),
   },
-  { name: 'longest answer', extra: true, align: 'right', value: (model: Priced) => model.max_output_tokens },
-  { name: 'reads', extra: true, value: ({ input_modalities }: Priced) => input_modalities.join(' ') },
-  { name: 'by', extra: true, value: (model: Priced) => model.owned_by },
+  {
+    name: 'longest answer',
+    extra: true,
+    align: 'right',
+    value: (model: PricedModel) => model.max_output_tokens,
+  },
+  { name: 'reads', extra: true, value: ({ input_modalities }: PricedModel) => input_modalities.join(' ') },
+  { name: 'by', extra: true, value: (model: PricedModel) => model.owned_by },
 ] as const;

@@ -1,8 +1,8 @@
-import { modeOf } from '../account/key-text.ts';
+import { keyMode } from '../account/key-text.ts';
 import { defineCommand } from '../frame/command.ts';
 import { printList, type Column } from '../frame/output.ts';
 import type { Item } from '../sdk.ts';
-import { shownLine } from '../text/shown.ts';
+import { truncatedListNote } from '../text/shown.ts';
 import { perHourText } from '@millrace/sdk/text';
 
 type Option = Item<'listRentalOptions'>;
@@ -92,13 +92,13 @@ export const command = defineCommand({
     // Scripts that take JSON get what they asked for and no table to fit on a screen.
     const isWhole = context.output.format === 'json' && flags.limit === 10;
     const shown = isWhole ? sorted : sorted.slice(0, flags.limit);
-    const footer = shownLine({
+    const footer = truncatedListNote({
       shown: shown.length,
       total: sorted.length,
       noun: 'offers',
       more: `All of them: millrace offers --limit ${sorted.length}`,
     });
-    const mode = modeOf(context.profile.apiKey ?? '');
+    const mode = keyMode(context.profile.apiKey ?? '');
     printList(context, shown, columns, {
       empty: `No offers match in ${mode} mode now. See also what is sold out: millrace offers --all`,
       ...(footer === null ? {} : { footer }),

@@ -1,15 +1,15 @@
 import { defineCommand } from '../frame/command.ts';
 import { printJson } from '../frame/output.ts';
-import { durationFlag } from '../rentals/flags.ts';
-import { quoteLines, quoteOf, wishTitle } from '../rentals/money.ts';
-import { readWish, wishFlags } from '../rentals/wish.ts';
+import { parseDurationFlag } from '../rentals/flags.ts';
+import { quoteLines, fetchQuote, quoteTitle } from '../rentals/money.ts';
+import { readQuoteRequest, quoteFlags } from '../rentals/wish.ts';
 
 export const command = defineCommand({
   name: 'quote',
   summary: 'What a rental would cost',
   description: 'Nothing is reserved by asking. The amounts are exact, to the nano-dollar.',
   flags: {
-    ...wishFlags,
+    ...quoteFlags,
     for: { type: 'text', value: 'TIME', describe: 'also the cost of running so long: 90m, 2h, 3d' },
     'storage-gb': {
       type: 'number',
@@ -46,17 +46,17 @@ export const command = defineCommand({
     ],
   },
   async run(context, { flags }) {
-    const seconds = flags.for === undefined ? undefined : durationFlag('for', flags.for);
-    const wish = await readWish(context, flags);
+    const seconds = flags.for === undefined ? undefined : parseDurationFlag('for', flags.for);
+    const wish = await readQuoteRequest(context, flags);
     const storage = { storageSizeInGb: flags['storage-gb'] };
-    const quote = await quoteOf(context, { ...wish, ...storage }, seconds);
+    const quote = await fetchQuote(context, { ...wish, ...storage }, seconds);
     if (context.output.format === 'json') {
       printJson(context, quote);
       return;
     }
     const lines = quoteLines(quote, seconds);
     const width = Math.max(...lines.map(([label]) => label.length)) + 2;
-    context.io.out(`${wishTitle(wish)}\n`);
+    context.io.out(`${quoteTitle(wish)}\n`);
     for (const [label, amount] of lines) context.io.out(`  ${label.padEnd(width)}${amount}\n`);
     if (!quote.available) context.note('No host can take it at the moment. Why: millrace offers explain');
     if (!quote.affordable) context.note('Your balance is too low to begin with it. See: millrace balance');

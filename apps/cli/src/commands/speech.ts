@@ -1,4 +1,4 @@
-import { cameTo, keep, madeFields, placeOf } from '../chat/made.ts';
+import { costSummary, writeOutputFiles, outputFileFields, outputPath } from '../chat/made.ts';
 import { chooseModel, modelFlag } from '../chat/model.ts';
 import { defineCommand } from '../frame/command.ts';
 import { UsageError } from '../frame/errors.ts';
@@ -22,11 +22,11 @@ export const command = defineCommand({
     { command: 'millrace speech < chapter.txt > chapter.mp3', about: 'from a file into another' },
   ],
   operations: ['createSpeech', 'listModels', 'getRequestUsage'],
-  json: { kind: 'record', fields: madeFields },
+  json: { kind: 'record', fields: outputFileFields },
   failure: 'The speech was not made',
   run: async (context, { args, flags }) => {
     const { io, clock, signal } = context;
-    const place = placeOf(context, flags.file, 'speech', false);
+    const place = outputPath(context, flags.file, 'speech', false);
     const words =
       args.text.length > 0 ? args.text.join(' ') : io.inIsTty ? '' : await context.files.readStdin();
     const input = words.trim();
@@ -42,8 +42,8 @@ export const command = defineCommand({
       .withResponse();
     const totalMs = Math.round(clock.monotonicMs() - startedMs);
     const requestId = response.headers.get('x-inference-request-id');
-    const files = await keep(context, place, [data]);
-    const { text, costNanoUsd } = await cameTo(context, client, { requestId, totalMs });
+    const files = await writeOutputFiles(context, place, [data]);
+    const { text, costNanoUsd } = await costSummary(context, client, { requestId, totalMs });
     if (context.output.format === 'json')
       printJson(context, { model, requestId, costNanoUsd, totalMs, files });
     else {

@@ -6,7 +6,7 @@ import { printJson } from '../frame/output.ts';
 import { findInstance } from '../market/find.ts';
 import { stateOf } from '../rentals/columns.ts';
 import { findRental, handleOf, type Rental } from '../rentals/find.ts';
-import { login, type Entrance } from '../ssh/login.ts';
+import { openSshSession, type SshEndpoint } from '../ssh/login.ts';
 
 export const command = defineCommand({
   name: 'ssh',
@@ -42,29 +42,33 @@ export const command = defineCommand({
   json: { kind: 'record', fields: ['host', 'port', 'user', 'hostKeyFingerprint', 'command'] },
   failure: 'Could not log in.',
   async run(context, { args, flags, rest }) {
-    const entrance = await entranceOf(context, args.rental, flags.node);
+    const entrance = await resolveSshEndpoint(context, args.rental, flags.node);
     const { host, port, user, fingerprint } = entrance;
     if (context.output.format === 'json') {
       const shown = `ssh -p ${port} ${user}@${host}`;
       printJson(context, { host, port, user, hostKeyFingerprint: fingerprint, command: shown });
       return;
     }
-    await login(context, entrance, { identityFile: flags.identity, forwards: flags.forward, command: rest });
+    await openSshSession(context, entrance, {
+      identityFile: flags.identity,
+      forwards: flags.forward,
+      command: rest,
+    });
   },
 });
 
-async function entranceOf(context: Context, words: string, node: number): Promise<Entrance> {
+async function resolveSshEndpoint(context: Context, words: string, node: number): Promise<SshEndpoint> {
   try {
-    return entranceOfRental(await findRental(context, words), node);
+    return rentalSshEndpoint(await findRental(context, words), node);
   } catch (error) {
     const isUnknown = error instanceof CliError && error.exitCode === exitCodes.notFound;
     const instance = isUnknown ? await findInstance(context, words) : null;
     if (instance === null) throw error;
-    return entranceOfInstance(words, instance.sshCommand, instance.instance.status);
+    return instanceSshEndpoint(words, instance.sshCommand, instance.instance.status);
   }
 }
 
-function entranceOfRental(rental: Rental, node: number): Entrance {
+function rentalSshEndpoint(rental: Rental, node: number): SshEndpoint {
   const found = rental.ssh[node - 1];
   // One that is off keeps its address for when it is on again.
   const isOff = rental.status === 'Running' && rental.power !== 'on';
@@ -88,7 +92,7 @@ function entranceOfRental(rental: Rental, node: number): Entrance {
   });
 }
 
-function entranceOfInstance(name: string, sshCommand: string | null, status: string): Entrance {
+function instanceSshEndpoint(name: string, sshCommand: string | null, status: string): SshEndpoint {
   const [, user, host, port] = /^ssh ([^\s@]+)@(\S+) -p (\d+)$/.exec(sshCommand ?? '') ?? [];
   if (user !== undefined && host !== undefined) return { host, port: Number(port), user, fingerprint: null };
   throw new CliError(`Nobody can log in to instance ${name} now.`, {

@@ -3,8 +3,8 @@ import { defineCommand } from '../frame/command.ts';
 import { CancelledError, CliError, UsageError } from '../frame/errors.ts';
 import { printRecord } from '../frame/output.ts';
 import { safeText } from '../frame/text.ts';
-import { isUnderWay, topUpColumns, topUpFields, type TopUp } from '../money/topup.ts';
-import { centsOf, usdText } from '@millrace/sdk/text';
+import { isInProgress, topUpColumns, topUpFields, type TopUp } from '../money/topup.ts';
+import { parseCents, usdText } from '@millrace/sdk/text';
 
 const minCents = 500;
 const maxCents = 1_000_000;
@@ -26,7 +26,7 @@ export const command = defineCommand({
   json: { kind: 'record', fields: topUpFields },
   failure: 'Could not start the top-up',
   run: async (context, { args, flags }) => {
-    const amountCents = amountOf(args.amount);
+    const amountCents = parseTopUpAmount(args.amount);
     const topUp = await context.client().topUps.create({ amountCents });
     const isTable = context.output.format === 'table';
     if (isTable && topUp.checkoutUrl !== null) {
@@ -39,12 +39,12 @@ export const command = defineCommand({
       return;
     }
     if (isTable && topUp.checkoutUrl !== null) context.note(topUp.checkoutUrl);
-    printRecord(context, await paid(context, topUp), topUpColumns);
+    printRecord(context, await waitForPayment(context, topUp), topUpColumns);
   },
 });
 
-function amountOf(typed: string): number {
-  const cents = centsOf(typed);
+function parseTopUpAmount(typed: string): number {
+  const cents = parseCents(typed);
   if (cents === null) {
     throw new UsageError(
       `AMOUNT is ${JSON.stringify(typed)}; it is dollars with at most two decimals, such as 25.`,
@@ -56,13 +56,13 @@ function amountOf(typed: string): number {
   return cents;
 }
 
-async function paid(context: Context, begun: TopUp): Promise<TopUp> {
+async function waitForPayment(context: Context, begun: TopUp): Promise<TopUp> {
   const { clock, signal } = context;
   const { paymentId } = begun;
   context.note('Waiting for the payment. Ctrl-C stops waiting; the page stays.');
   let topUp = begun;
   try {
-    while (isUnderWay(topUp)) {
+    while (isInProgress(topUp)) {
       await clock.sleep(pollMs, signal);
       topUp = await context.client().topUps.get({ paymentId }, { signal });
     }

@@ -2,7 +2,7 @@ import { defineCommand } from '../frame/command.ts';
 import { printJson, printList } from '../frame/output.ts';
 import { groupings, sumOf, usageChart, type Grouping, type UsageRow } from '../money/usage.ts';
 import { usdText } from '@millrace/sdk/text';
-import { momentOf } from '../text/when.ts';
+import { parseTimestamp } from '../text/when.ts';
 
 const dayMs = 86_400_000;
 
@@ -60,9 +60,9 @@ export const command = defineCommand({
     const { io } = context;
     for (const [nth, group] of by.entries()) {
       const rows = groups[group] ?? [];
-      if (context.output.columns !== undefined) printList(context, rows, columns, { empty: nothing });
+      if (context.output.columns !== undefined) printList(context, rows, columns, { empty: noUsageText });
       else if (rows.length === 0) {
-        if (nth === 0) context.note(nothing);
+        if (nth === 0) context.note(noUsageText);
       } else {
         const chart = usageChart(group, rows, {
           columns: io.columns,
@@ -74,7 +74,7 @@ export const command = defineCommand({
   },
 });
 
-const nothing = 'Nothing was charged in this time. What is for sale: millrace offers, millrace models';
+const noUsageText = 'Nothing was charged in this time. What is for sale: millrace offers, millrace models';
 
 const columns = [
   { name: 'group', value: (row: UsageRow) => row.group },
@@ -97,8 +97,8 @@ function periodOf(
   { days = 31, from, until }: PeriodFlags,
   nowMs: number,
 ): { readonly from: string; readonly until: string } {
-  const end = until === undefined ? new Date(nowMs).toISOString() : momentOf('--until', until);
-  if (from !== undefined) return { from: momentOf('--from', from), until: end };
+  const end = until === undefined ? new Date(nowMs).toISOString() : parseTimestamp('--until', until);
+  if (from !== undefined) return { from: parseTimestamp('--from', from), until: end };
   // The last moment that counts decides the day: until midnight means until the day before.
   const lastDay = new Date(Date.parse(end) - 1).toISOString().slice(0, 10);
   return { from: new Date(Date.parse(lastDay) - (days - 1) * dayMs).toISOString(), until: end };

@@ -2,7 +2,7 @@ import type { Command } from '../frame/command.ts';
 import { helpTopics } from '../frame/help.ts';
 import { findCommand, type Manifest } from '../frame/manifest.ts';
 import { nounSummary } from '../frame/nouns.ts';
-import { globalFlags, splitWords } from '../frame/parse.ts';
+import { globalFlags, splitArguments } from '../frame/parse.ts';
 
 export interface Candidate {
   readonly word: string;
@@ -13,18 +13,20 @@ export interface Candidate {
  * What may stand for the last of these words, which may be empty or begun. Loads the one command that is being typed, and
  * asks nobody.
  */
-export async function candidates(
+export async function completionCandidates(
   manifest: Manifest,
   words: readonly string[],
 ): Promise<readonly Candidate[]> {
   const typed = words.at(-1) ?? '';
-  const { after } = splitWords(words.slice(0, -1));
+  const { after } = splitArguments(words.slice(0, -1));
   if (after[0] === 'help') return helpCandidates(manifest, after.slice(1)).filter(beginsWith(typed));
   const found = findCommand(manifest, after);
   const command = found === undefined ? undefined : await found.entry.load();
   return [
     ...valuesOfFlag(command, words.at(-2)),
-    ...(isValueDue(command, words.at(-2)) ? [] : others(manifest, command, { after, typed })),
+    ...(expectsFlagValue(command, words.at(-2))
+      ? []
+      : argumentCandidates(manifest, command, { after, typed })),
   ].filter(beginsWith(typed));
 }
 
@@ -40,7 +42,7 @@ function helpCandidates(manifest: Manifest, after: readonly string[]): readonly 
   return [...nextWords(manifest, after), ...topics].filter(({ word }) => word !== 'help');
 }
 
-function others(
+function argumentCandidates(
   manifest: Manifest,
   command: Command | undefined,
   { after, typed }: { readonly after: readonly string[]; readonly typed: string },
@@ -83,7 +85,7 @@ function flagNamed(command: Command | undefined, word: string | undefined) {
   )?.[1];
 }
 
-function isValueDue(command: Command | undefined, before: string | undefined): boolean {
+function expectsFlagValue(command: Command | undefined, before: string | undefined): boolean {
   const flag = flagNamed(command, before);
   return flag !== undefined && flag.type !== 'boolean';
 }

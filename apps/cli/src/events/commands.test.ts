@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { verifyWebhook } from '@millrace/sdk/webhooks';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { fakeApi, refusal, runCli, type FakeRequest } from '../fixture.ts';
+import { fakeApi, errorResponse, runCli, type FakeRequest } from '../fixture.ts';
 import { createInterrupts } from '../interrupts.ts';
 import { newSecret } from '../webhooks/sign.ts';
 
@@ -41,7 +41,7 @@ function feed(
       const isStream = headers.get('accept')?.includes('event-stream') === true;
       const after = Number((isStream ? headers.get('last-event-id') : null) ?? query['after'] ?? 0);
       if (after > count || (after !== 0 && after + 1 < first))
-        return refusal(400, 'INVALID_CURSOR', 'Lost your place.');
+        return errorResponse(400, 'INVALID_CURSOR', 'Lost your place.');
       if (!isStream) {
         const limit = Number(query['limit'] ?? 50);
         const items = seqs(after).slice(0, limit).map(event);

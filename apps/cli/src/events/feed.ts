@@ -1,7 +1,7 @@
 import type { Millrace, MillraceEvent } from '../sdk.ts';
 import type { Context } from '../frame/context.ts';
 import { padTo, safeText, widthOf } from '../frame/text.ts';
-import { momentText } from '../text/when.ts';
+import { timestampText } from '../text/when.ts';
 
 /** The feed of events: where it is now, its newest, and those to come. */
 
@@ -25,7 +25,7 @@ export const typeFlag = {
 } as const;
 
 /** `rental` is every type of rentals; `rental.running` one of them. */
-export const isWanted = (types: readonly string[], { type }: MillraceEvent): boolean =>
+export const matchesTypes = (types: readonly string[], { type }: MillraceEvent): boolean =>
   types.length === 0 || types.some((wanted) => type === wanted || type.startsWith(`${wanted}.`));
 
 export interface FeedHead {
@@ -35,26 +35,26 @@ export interface FeedHead {
   readonly last: number;
 }
 
-export async function headOf(client: Millrace): Promise<FeedHead> {
+export async function readFeedHead(client: Millrace): Promise<FeedHead> {
   const { items, answer } = await client.events.list({ limit: 1 });
   const first = items[0];
   return { beforeFirst: first === undefined ? answer.lastSeq : first.seq - 1, last: answer.lastSeq };
 }
 
 const pageSize = 200;
-const farthestBack = 5_000;
+const MAX_LOOKBACK_EVENTS = 5_000;
 
 /** The newest that are wanted, oldest first. Looks further and further back, for others may lie between. */
-export async function newest(
+export async function latestEvents(
   client: Millrace,
   { types, limit }: { readonly types: readonly string[]; readonly limit: number },
 ): Promise<MillraceEvent[]> {
-  const { beforeFirst, last } = await headOf(client);
+  const { beforeFirst, last } = await readFeedHead(client);
   for (let window = limit; ; window *= 5) {
-    const after = Math.max(beforeFirst, last - Math.min(window, farthestBack));
-    const events = await client.events.list({ after, limit: pageSize }).all({ max: farthestBack });
-    const wanted = events.filter((event) => isWanted(types, event)).slice(-limit);
-    if (wanted.length >= limit || after === beforeFirst || window >= farthestBack) return wanted;
+    const after = Math.max(beforeFirst, last - Math.min(window, MAX_LOOKBACK_EVENTS));
+    const events = await client.events.list({ after, limit: pageSize }).all({ max: MAX_LOOKBACK_EVENTS });
+    const wanted = events.filter((event) => matchesTypes(types, event)).slice(-limit);
+    if (wanted.length >= limit || after === beforeFirst || window >= MAX_LOOKBACK_EVENTS) return wanted;
   }
 }
 
@@ -62,7 +62,7 @@ export async function newest(
 const reconnections = 1_000;
 
 /** Every event after `after`, then those to come, until Ctrl-C. `onEvent` says whether to go on. */
-export async function follow(
+export async function followEvents(
   context: Context,
   after: number,
   onEvent: (event: MillraceEvent) => Promise<'go on' | 'enough'>,
@@ -88,7 +88,7 @@ export function eventLine(event: MillraceEvent, { paint, isTty, columns }: Conte
   const { seq, type, occurredAt, resource, actor } = event;
   const what = [
     String(seq).padStart(6),
-    paint('dim', momentText(occurredAt)),
+    paint('dim', timestampText(occurredAt)),
     paint(toneOf(type), padTo(safeText(type), typeWidth)),
     safeText(`${resource.kind}:${resource.id}`),
   ].join('  ');

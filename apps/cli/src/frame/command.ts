@@ -61,7 +61,7 @@ export interface Positional {
   readonly choices?: readonly string[];
 }
 
-type Given<F, Value> = F extends { readonly required: true } | { readonly default: string | number }
+type FlagPresence<F, Value> = F extends { readonly required: true } | { readonly default: string | number }
   ? Value
   : Value | undefined;
 
@@ -70,9 +70,9 @@ type TextOf<F> = F extends { readonly choices: readonly (infer Choice)[] } ? Cho
 export type FlagValue<F extends Flag> = F extends BooleanFlag
   ? boolean | undefined
   : F extends TextFlag
-    ? Given<F, TextOf<F>>
+    ? FlagPresence<F, TextOf<F>>
     : F extends NumberFlag
-      ? Given<F, number>
+      ? FlagPresence<F, number>
       : F extends ListFlag
         ? readonly TextOf<F>[]
         : unknown;

@@ -6,7 +6,7 @@ import type { Profile } from './profiles.ts';
 import { safeText } from './text.ts';
 
 /** A failure as it is shown: three lines and the request id. */
-export interface Described {
+export interface ErrorDescription {
   readonly what: string;
   readonly why?: string | undefined;
   readonly fix?: string | undefined;
@@ -31,7 +31,7 @@ function isApiError(error: unknown): error is ApiErrorShape {
   return error instanceof Error && 'status' in error && typeof error.status === 'number';
 }
 
-const isNamed = (error: unknown, name: string): error is Error =>
+const hasErrorName = (error: unknown, name: string): error is Error =>
   error instanceof Error && error.name === name;
 
 const fundsReasons = new Set([
@@ -73,10 +73,10 @@ export interface DescribeOptions {
   readonly askedForChange?: boolean;
 }
 
-export function describeError(error: unknown, options: DescribeOptions): Described {
+export function describeError(error: unknown, options: DescribeOptions): ErrorDescription {
   const { command, profile, interrupted, askedForChange = false } = options;
   const apiUrl = profile?.apiUrl;
-  const failed = sentence(
+  const failed = ensureFullStop(
     command?.failure ?? (command === undefined ? 'That failed' : `millrace ${command.name} failed`),
   );
   const helpCommand = command === undefined ? 'millrace help' : `millrace help ${command.name}`;
@@ -93,26 +93,26 @@ export function describeError(error: unknown, options: DescribeOptions): Describ
     return { what: error.message, why: error.why, fix, exitCode: error.exitCode };
   }
   if (isApiError(error)) return describeRefusal(error, failed, { command, profile, helpCommand });
-  if (isNamed(error, 'TimeoutError')) {
+  if (hasErrorName(error, 'TimeoutError')) {
     return {
       what: failed,
       why: `The API at ${apiUrl ?? 'its address'} did not answer in time.`,
-      fix: askedForChange ? lookFirst : 'Run the same command again; see what is asked with --debug.',
+      fix: askedForChange ? checkFirstAdvice : 'Run the same command again; see what is asked with --debug.',
       exitCode: exitCodes.failure,
     };
   }
-  if (isNamed(error, 'ConnectionError')) {
+  if (hasErrorName(error, 'ConnectionError')) {
     const mayHaveHappened = askedForChange && !neverSentCodes.has(causeCodeOf(error));
     return {
       what: failed,
       why: `The API at ${apiUrl ?? 'its address'} cannot be reached${causeOf(error)}.`,
       fix: mayHaveHappened
-        ? lookFirst
+        ? checkFirstAdvice
         : 'Check the address, or name another with --api-url: millrace profile list',
       exitCode: exitCodes.failure,
     };
   }
-  if (isNamed(error, 'StreamInterruptedError')) {
+  if (hasErrorName(error, 'StreamInterruptedError')) {
     return {
       what: failed,
       why: error.message,
@@ -121,7 +121,7 @@ export function describeError(error: unknown, options: DescribeOptions): Describ
     };
   }
   if (isFileError(error)) {
-    return { what: failed, why: sentence(error.message), fix: helpCommand, exitCode: exitCodes.usage };
+    return { what: failed, why: ensureFullStop(error.message), fix: helpCommand, exitCode: exitCodes.usage };
   }
   return {
     what: failed,
@@ -131,7 +131,8 @@ export function describeError(error: unknown, options: DescribeOptions): Describ
   };
 }
 
-const lookFirst = 'It may have happened all the same: see whether it did before you run the command again.';
+const checkFirstAdvice =
+  'It may have happened all the same: see whether it did before you run the command again.';
 /** No connection came about, so nobody can have begun to work. */
 const neverSentCodes: ReadonlySet<unknown> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN']);
 
@@ -141,7 +142,7 @@ function isFileError(error: unknown): error is Error {
 }
 
 /** Ends with a full stop, whether whoever wrote it thought of one or not. */
-function sentence(text: string): string {
+function ensureFullStop(text: string): string {
   return /[.!?]$/.test(text) ? text : `${text}.`;
 }
 
@@ -153,19 +154,21 @@ function describeRefusal(
     profile,
     helpCommand,
   }: Pick<DescribeOptions, 'command' | 'profile'> & { readonly helpCommand: string },
-): Described {
+): ErrorDescription {
   const { reason } = error;
   // To log in changes nothing while the environment has a key; login itself does not use that one.
   const isKeyOfEnvironment = profile?.keyFrom === 'environment' && command?.name !== 'login';
   const fix =
     (isKeyOfEnvironment && reason != null && keyReasons.has(reason) ? environmentKeyAdvice : undefined) ??
-    (reason == null ? undefined : (ownOf(command?.advice, reason) ?? ownOf(adviceByReason, reason))) ??
+    (reason == null
+      ? undefined
+      : (ownProperty(command?.advice, reason) ?? ownProperty(adviceByReason, reason))) ??
     (reason === 'VALIDATION_FAILED' ? inputAdvice(error, helpCommand) : undefined) ??
     error.suggestion ??
     (error.status >= 500 ? 'Try again in a moment; if it stays, report the request id.' : helpCommand);
   return {
     what: reason == null ? failed : `${failed.replace(/\.$/, '')} (${reason}).`,
-    why: [sentence(error.message), ...issuesOf(error)].join(' '),
+    why: [ensureFullStop(error.message), ...issuesOf(error)].join(' '),
     fix,
     requestId: error.requestId ?? undefined,
     exitCode: exitCodeOf(error),
@@ -178,7 +181,7 @@ function inputAdvice({ suggestion }: ApiErrorShape, helpCommand: string): string
 }
 
 /** A reason is whatever the other side wrote, and might be the name of something that every object has. */
-function ownOf(advice: Readonly<Record<string, string>> = {}, reason: string): string | undefined {
+function ownProperty(advice: Readonly<Record<string, string>> = {}, reason: string): string | undefined {
   return Object.hasOwn(advice, reason) ? advice[reason] : undefined;
 }
 
@@ -187,14 +190,14 @@ function issuesOf({ issues, message: said }: ApiErrorShape): readonly string[] {
   const news = (issues ?? []).filter(({ message }) => typeof message !== 'string' || !said.includes(message));
   return news.slice(0, 3).map(({ path, message }) => {
     const where = Array.isArray(path) ? path.join('.') : typeof path === 'string' ? path : '';
-    return sentence(
+    return ensureFullStop(
       `${where === '' ? '' : `${where}: `}${typeof message === 'string' ? message : 'not accepted'}`,
     );
   });
 }
 
 function isAbort(error: unknown): boolean {
-  return isNamed(error, 'AbortError') || isNamed(error, 'AbortedError');
+  return hasErrorName(error, 'AbortError') || hasErrorName(error, 'AbortedError');
 }
 
 function messageOf(error: unknown): string {
@@ -221,7 +224,7 @@ function causeOf(error: Error): string {
 }
 
 /** What failed, why, what to do; the request id last. */
-export function renderError(described: Described, paint: (text: string) => string): string {
+export function renderError(described: ErrorDescription, paint: (text: string) => string): string {
   const lines = [
     `${paint('Error:')} ${safeText(described.what)}`,
     ...(described.why === undefined ? [] : [`  Why: ${safeText(described.why)}`]),

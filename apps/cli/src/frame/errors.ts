@@ -88,7 +88,7 @@ function whyNotLoggedIn({
 }
 
 /** A secret is told once. When that answer is lost and the call sent again, the second answer can only say that it happened. */
-export function secretLost(what: string, fix: string): CliError {
+export function lostSecretError(what: string, fix: string): CliError {
   return new CliError(`${what}, but its secret was lost on the way here.`, {
     why: 'The first answer did not arrive, and a secret is told once only.',
     fix,

@@ -11,7 +11,7 @@ const section = (title: string, lines: readonly string[]): readonly string[] =>
   lines.length === 0 ? [] : [title, ...lines, ''];
 
 /** Two columns: a term, and its explanation wrapped beside it. */
-function terms(rows: readonly (readonly [string, string])[], most = 30): readonly string[] {
+function definitionList(rows: readonly (readonly [string, string])[], most = 30): readonly string[] {
   const width = Math.min(most, Math.max(0, ...rows.map(([term]) => term.length)));
   return rows.flatMap(([term, text]) => {
     const lines = wrap(text, WIDTH - width - 4);
@@ -87,14 +87,14 @@ export function commandHelp(command: Command): string {
     ...section('Usage', [`  ${usageLine(command)}`]),
     ...section(
       'Arguments',
-      terms(
+      definitionList(
         command.positionals.map((each) => [
           placeholder(each),
           each.choices === undefined ? each.describe : `${each.describe} (${each.choices.join(', ')})`,
         ]),
       ),
     ),
-    ...section('Flags', terms(flagRows(command.flags))),
+    ...section('Flags', definitionList(flagRows(command.flags))),
     ...section('Examples', examples),
     ...section('With --json', jsonLines(command)),
     'Flags of every command: millrace help flags',
@@ -111,7 +111,7 @@ export function nounHelp(manifest: Manifest, noun: string): string {
   return [
     `${nounSummary(noun) ?? own?.summary ?? `Commands of ${noun}`}.`,
     '',
-    ...section('Commands', terms(rows, 44)),
+    ...section('Commands', definitionList(rows, 44)),
     `More about one of them: millrace ${rows[0]?.[0] ?? noun} --help`,
     '',
   ].join('\n');
@@ -122,7 +122,7 @@ export function rootHelp(): string {
     'Rent GPUs, run models, and see what they cost.',
     '',
     ...section('Usage', ['  millrace COMMAND [flags]']),
-    ...nounGroups.flatMap(({ title, nouns }) => section(title, terms(Object.entries(nouns), 16))),
+    ...nounGroups.flatMap(({ title, nouns }) => section(title, definitionList(Object.entries(nouns), 16))),
     ...section('Begin here', [
       '  millrace login                     # keep an API key for this machine',
       '  millrace offers                    # what can be rented now, where, at what price',
@@ -139,7 +139,7 @@ export const helpTopics: Readonly<Record<string, () => string>> = {
     [
       'Flags that every command takes.',
       '',
-      ...section('Flags', terms(flagRows(globalFlags))),
+      ...section('Flags', definitionList(flagRows(globalFlags))),
       'They may stand before or after the name of the command.',
       '',
     ].join('\n'),
@@ -149,7 +149,7 @@ export const helpTopics: Readonly<Record<string, () => string>> = {
       '',
       ...section(
         'Variables',
-        terms([
+        definitionList([
           ['MILLRACE_API_KEY', 'the API key; no login is needed then'],
           ['MILLRACE_API_URL', 'where the API is'],
           ['MILLRACE_INFERENCE_URL', 'where models are served, when that is elsewhere'],
@@ -167,7 +167,7 @@ export const helpTopics: Readonly<Record<string, () => string>> = {
       '',
       ...section(
         'Exit codes',
-        terms(exitCodeMeanings.map(({ code, meaning }) => [String(code), meaning] as const)),
+        definitionList(exitCodeMeanings.map(({ code, meaning }) => [String(code), meaning] as const)),
       ),
       'millrace ssh ends with the exit code of ssh itself.',
       '',

@@ -10,7 +10,7 @@ export interface ManifestEntry {
 
 export type Manifest = readonly ManifestEntry[];
 
-export interface Found {
+export interface FoundCommand {
   readonly entry: ManifestEntry;
   /** The words after the command's name. */
   readonly words: readonly string[];
@@ -20,7 +20,7 @@ export interface Found {
 const aliases: Readonly<Record<string, string>> = { ls: 'list', rm: 'delete' };
 
 /** The command whose name is the longest beginning of the words; `ls` is understood as `list`. */
-export function findCommand(manifest: Manifest, words: readonly string[]): Found | undefined {
+export function findCommand(manifest: Manifest, words: readonly string[]): FoundCommand | undefined {
   for (let length = Math.min(4, words.length); length > 0; length -= 1) {
     const typed = words.slice(0, length);
     const last = typed.at(-1) ?? '';

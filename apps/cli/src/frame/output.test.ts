@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Context } from './context.ts';
 import { UsageError } from './errors.ts';
 import { printList, printRecord, type Column } from './output.ts';
-import { cutTo, padTo, safePainted, safeText, widthOf, wrap } from './text.ts';
+import { truncateTo, padTo, safePainted, safeText, widthOf, wrap } from './text.ts';
 
 it('text of others cannot steer the terminal or turn the line around', () => {
   expect(safeText('a\u061cb')).toBe('a\ufffdb');
@@ -16,8 +16,8 @@ it('cells have the width that a terminal gives them', () => {
     3, 4, 3, 1,
   ]);
   expect(padTo('機', 4)).toBe('機  ');
-  expect(cutTo('abcdef', 4)).toBe('abc…');
-  expect(cutTo('機械機械', 5)).toBe('機械…');
+  expect(truncateTo('abcdef', 4)).toBe('abc…');
+  expect(truncateTo('機械機械', 5)).toBe('機械…');
 });
 
 it('lines are broken between words', () => {

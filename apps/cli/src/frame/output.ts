@@ -1,6 +1,6 @@
 import type { Context } from './context.ts';
 import { UsageError } from './errors.ts';
-import { cutTo, padTo, safeLines, safeText, steering, widthOf } from './text.ts';
+import { truncateTo, padTo, safeLines, safeText, controlCharacters, widthOf } from './text.ts';
 
 export type Cell = string | number | bigint | boolean | null | undefined;
 
@@ -79,7 +79,7 @@ export function printJsonLine(context: Pick<Context, 'io'>, value: unknown): voi
 
 /** JSON leaves characters as they are that steer some terminals, or turn the line around; written as escapes they mean the same. */
 function jsonText(value: unknown, indent?: number): string {
-  return JSON.stringify(value ?? null, jsonReplacer, indent).replace(steering, (character) =>
+  return JSON.stringify(value ?? null, jsonReplacer, indent).replace(controlCharacters, (character) =>
     character === '\n' ? character : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 }
@@ -101,7 +101,7 @@ function jsonReplacer(_key: string, value: unknown): unknown {
 }
 
 /** The result of a change: the record with `--json`, else one sentence on standard output. */
-export function printDone(context: Context, sentence: string, record: unknown): void {
+export function printResult(context: Context, sentence: string, record: unknown): void {
   if (context.output.format === 'json') printJson(context, record);
   else context.io.out(`${safeLines(sentence)}\n`);
 }
@@ -127,7 +127,7 @@ function cellText(cell: Cell): string {
 }
 
 const GAP = '  ';
-const NARROWEST_CUT = 12;
+const MIN_TRUNCATED_WIDTH = 12;
 
 function renderTable<Row>(
   { io }: Pick<Context, 'io'>,
@@ -140,14 +140,14 @@ function renderTable<Row>(
     cells.reduce((width, line) => Math.max(width, widthOf(line[index] ?? '')), widthOf(column.name)),
   );
   // Scripts get whole cells; a terminal gets lines that fit.
-  const widths = io.isTty ? fitted(natural, io.columns) : natural;
+  const widths = io.isTty ? fitWidths(natural, io.columns) : natural;
   const line = (texts: readonly string[], paint: (text: string, index: number) => string): string =>
     texts
       .map((text, index) => {
         const width = widths[index] ?? 0;
         const isLast = index === texts.length - 1;
         const align = columns[index]?.align ?? 'left';
-        const cut = cutTo(text, width);
+        const cut = truncateTo(text, width);
         const padded = isLast && align === 'left' ? cut : padTo(cut, width, align);
         return paint(padded, index);
       })
@@ -164,12 +164,12 @@ function renderTable<Row>(
 }
 
 /** Takes from the widest column, one by one, until the line fits or nothing can be spared. */
-function fitted(natural: readonly number[], available: number): readonly number[] {
+function fitWidths(natural: readonly number[], available: number): readonly number[] {
   const widths = [...natural];
   let over = widths.reduce((sum, width) => sum + width, 0) + GAP.length * (widths.length - 1) - available;
   while (over > 0) {
     const widest = Math.max(...widths);
-    if (widest <= NARROWEST_CUT) break;
+    if (widest <= MIN_TRUNCATED_WIDTH) break;
     widths[widths.indexOf(widest)] = widest - 1;
     over -= 1;
   }

@@ -37,7 +37,7 @@ export interface GlobalValues {
 type RawValue = string | boolean | readonly (string | boolean)[] | undefined;
 type RawValues = Readonly<Record<string, RawValue>>;
 
-export interface SplitWords {
+export interface SplitArguments {
   /** Global flags before the command's name. */
   readonly before: readonly string[];
   /** From the first word that is not a flag on. */
@@ -45,17 +45,17 @@ export interface SplitWords {
 }
 
 /** `millrace --profile work rental list`: what stands before the name belongs to every command. */
-export function splitWords(words: readonly string[]): SplitWords {
+export function splitArguments(words: readonly string[]): SplitArguments {
   let index = 0;
   while (index < words.length) {
     const word = words[index] ?? '';
     if (!word.startsWith('-') || word === '-' || word === '--') break;
-    index += takesNextWord(word) ? 2 : 1;
+    index += takesNextArgument(word) ? 2 : 1;
   }
   return { before: words.slice(0, index), after: words.slice(index) };
 }
 
-function takesNextWord(word: string): boolean {
+function takesNextArgument(word: string): boolean {
   if (word.includes('=')) return false;
   const flag = Object.entries(globalFlags).find(
     ([name, each]) => word === `--${name}` || ('short' in each && word === `-${each.short}`),
@@ -63,22 +63,22 @@ function takesNextWord(word: string): boolean {
   return flag !== undefined && flag[1].type !== 'boolean';
 }
 
-export interface Parsed {
+export interface ParsedArguments {
   readonly globals: GlobalValues;
   readonly input: Input;
 }
 
 /** Reads the words after a command's name. Checks all of it, so that a command can trust its input. */
-export function parseWords(
+export function parseArguments(
   command: Command,
   words: readonly string[],
   before: readonly string[] = [],
-): Parsed {
+): ParsedArguments {
   const flags: Flags = { ...command.flags, ...globalFlags };
   const separator = words.indexOf('--');
   const own = command.rest === undefined || separator < 0 ? words : words.slice(0, separator);
   const rest = command.rest === undefined || separator < 0 ? [] : words.slice(separator + 1);
-  const { values, positionals } = read([...before, ...own], flags);
+  const { values, positionals } = parseRaw([...before, ...own], flags);
   const globals = readGlobals(values);
   // Help must come for a line that is not finished yet.
   if (globals.help) return { globals, input: { args: {}, flags: {}, rest: [] } as Input };
@@ -96,7 +96,7 @@ export function parseWords(
 
 /** Global flags alone, for a line without a command. */
 export function parseGlobals(words: readonly string[]): GlobalValues {
-  return readGlobals(read(words, globalFlags).values);
+  return readGlobals(parseRaw(words, globalFlags).values);
 }
 
 function readGlobals(values: RawValues): GlobalValues {
@@ -117,7 +117,7 @@ function readGlobals(values: RawValues): GlobalValues {
   };
 }
 
-function read(
+function parseRaw(
   words: readonly string[],
   flags: Flags,
 ): { readonly values: RawValues; readonly positionals: readonly string[] } {
@@ -140,7 +140,7 @@ function read(
       allowNegative: true,
     });
   } catch (error) {
-    throw new UsageError(explain(error, Object.keys(flags)));
+    throw new UsageError(parseErrorText(error, Object.keys(flags)));
   }
 }
 
@@ -157,11 +157,11 @@ function protectNegativeNumbers(words: readonly string[]): string[] {
 }
 
 /** Node goes on to explain its own escapes; only the first sentence is about what was typed. */
-function explain(error: unknown, known: readonly string[]): string {
+function parseErrorText(error: unknown, known: readonly string[]): string {
   const [what = ''] = (error instanceof Error ? error.message : String(error)).split(/\. |\n/);
   const unknown = /Unknown option '(?<flag>-[^']*)'/.exec(what)?.groups?.['flag'];
   if (unknown === undefined) return `${what.replace(/\.$/, '')}.`;
-  const near = nearest(unknown.replace(/^-+/, ''), known);
+  const near = closestMatch(unknown.replace(/^-+/, ''), known);
   return `There is no flag ${unknown}${near === undefined ? '' : `; did you mean --${near}?`}${near === undefined ? '.' : ''}`;
 }
 
@@ -255,17 +255,20 @@ function checkChoice(what: string, choices: readonly string[] | undefined, value
 }
 
 /** The known word that was probably meant, if one is near enough. */
-export function nearest(word: string, known: readonly string[]): string | undefined {
+export function closestMatch(word: string, known: readonly string[]): string | undefined {
   const limit = word.length <= 4 ? 1 : 2;
   const scored = known
-    .map((each) => ({ each, distance: each.startsWith(word) && word.length > 1 ? 0 : distance(word, each) }))
+    .map((each) => ({
+      each,
+      distance: each.startsWith(word) && word.length > 1 ? 0 : editDistance(word, each),
+    }))
     .filter(({ distance: steps }) => steps <= limit)
     .toSorted((one, other) => one.distance - other.distance);
   return scored[0]?.each;
 }
 
 /** Edits from one word to the other: a letter more, less or other, or two that changed places. */
-function distance(one: string, other: string): number {
+function editDistance(one: string, other: string): number {
   let beforePrevious: readonly number[] = [];
   let previous = Array.from({ length: other.length + 1 }, (_, index) => index);
   for (let row = 1; row <= one.length; row += 1) {

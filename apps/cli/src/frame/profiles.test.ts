@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { chooseProfile, DEFAULT_API_URL, profilesPath, type ProfileBook } from './profiles.ts';
+import { chooseProfile, DEFAULT_API_URL, profilesPath, type ProfileStore } from './profiles.ts';
 
-const book: ProfileBook = {
+const book: ProfileStore = {
   current: 'work',
   profiles: {
     work: {

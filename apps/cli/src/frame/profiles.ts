@@ -14,7 +14,7 @@ export interface StoredProfile {
   readonly apiKey: string;
 }
 
-export interface ProfileBook {
+export interface ProfileStore {
   /** The one that is used when nothing else is said. */
   readonly current: string;
   readonly profiles: Readonly<Record<string, StoredProfile>>;
@@ -39,7 +39,7 @@ export interface ProfileSource {
   readonly platform: string;
 }
 
-const emptyBook: ProfileBook = { current: DEFAULT_PROFILE, profiles: {} };
+const emptyProfileStore: ProfileStore = { current: DEFAULT_PROFILE, profiles: {} };
 
 export function profilesPath({ env, home, platform }: ProfileSource): string {
   const configured = platform === 'win32' ? env['APPDATA'] : env['XDG_CONFIG_HOME'];
@@ -47,10 +47,10 @@ export function profilesPath({ env, home, platform }: ProfileSource): string {
   return join(base, 'millrace', 'profiles.json');
 }
 
-export async function readProfiles(files: Files, source: ProfileSource): Promise<ProfileBook> {
+export async function readProfiles(files: Files, source: ProfileSource): Promise<ProfileStore> {
   const path = profilesPath(source);
-  if (!(await files.exists(path))) return emptyBook;
-  const book = parseBook(await files.readText(path));
+  if (!(await files.exists(path))) return emptyProfileStore;
+  const book = parseProfileStore(await files.readText(path));
   if (book === null) {
     throw new CliError('Your profiles could not be read.', {
       why: `${path} is not what this program writes there.`,
@@ -60,12 +60,12 @@ export async function readProfiles(files: Files, source: ProfileSource): Promise
   return book;
 }
 
-export async function writeProfiles(files: Files, source: ProfileSource, book: ProfileBook): Promise<void> {
+export async function writeProfiles(files: Files, source: ProfileSource, book: ProfileStore): Promise<void> {
   // Keys are inside: nobody else on the machine may read it.
   await files.write(profilesPath(source), `${JSON.stringify(book, null, 2)}\n`, { mode: 0o600 });
 }
 
-function parseBook(text: string): ProfileBook | null {
+function parseProfileStore(text: string): ProfileStore | null {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -75,7 +75,7 @@ function parseBook(text: string): ProfileBook | null {
   if (!isRecord(value) || typeof value['current'] !== 'string' || !isRecord(value['profiles'])) return null;
   const profiles = Object.entries(value['profiles']);
   if (!profiles.every(([, profile]) => isStoredProfile(profile))) return null;
-  return { current: value['current'], profiles: Object.fromEntries(profiles) as ProfileBook['profiles'] };
+  return { current: value['current'], profiles: Object.fromEntries(profiles) as ProfileStore['profiles'] };
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
@@ -97,27 +97,27 @@ function isStoredProfile(value: unknown): value is StoredProfile {
  * was given to one installation: it is never sent to another, so naming another address leaves it out.
  */
 export function chooseProfile(
-  book: ProfileBook,
+  book: ProfileStore,
   env: Readonly<Record<string, string | undefined>>,
   flags: { readonly profile?: string | undefined; readonly apiUrl?: string | undefined },
 ): Profile {
-  const named = flags.profile ?? present(env['MILLRACE_PROFILE']);
+  const named = flags.profile ?? nonEmpty(env['MILLRACE_PROFILE']);
   const name = named ?? book.current;
   const stored = Object.hasOwn(book.profiles, name) ? book.profiles[name] : undefined;
-  const address = flags.apiUrl ?? present(env['MILLRACE_API_URL']) ?? stored?.apiUrl;
+  const address = flags.apiUrl ?? nonEmpty(env['MILLRACE_API_URL']) ?? stored?.apiUrl;
   const apiUrl = checkedUrl(
     address ?? DEFAULT_API_URL,
     flags.apiUrl === undefined ? 'MILLRACE_API_URL' : '--api-url',
   );
   const isHome = stored !== undefined && sameOrigin(stored.apiUrl, apiUrl);
   const inferenceUrl = checkedUrl(
-    present(env['MILLRACE_INFERENCE_URL']) ?? (isHome ? stored.inferenceUrl : undefined) ?? apiUrl,
+    nonEmpty(env['MILLRACE_INFERENCE_URL']) ?? (isHome ? stored.inferenceUrl : undefined) ?? apiUrl,
     'MILLRACE_INFERENCE_URL',
   );
   const areModelsHome =
     stored !== undefined &&
     [stored.apiUrl, stored.inferenceUrl ?? stored.apiUrl].some((own) => sameOrigin(own, inferenceUrl));
-  const environmentKey = present(env['MILLRACE_API_KEY']);
+  const environmentKey = nonEmpty(env['MILLRACE_API_KEY']);
   const apiKey = environmentKey ?? (isHome && areModelsHome ? stored.apiKey : undefined);
   return {
     name,
@@ -135,7 +135,7 @@ export function hasTestKey({ apiKey }: Pick<Profile, 'apiKey'>): boolean {
   return apiKey?.startsWith('mr_test_') === true;
 }
 
-export function present(value: string | undefined): string | undefined {
+export function nonEmpty(value: string | undefined): string | undefined {
   return value === undefined || value.trim() === '' ? undefined : value.trim();
 }
 

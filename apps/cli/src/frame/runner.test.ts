@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { defineCommand, type Command } from './command.ts';
 import type { System } from './context.ts';
 import { CliError, SilentExit } from './errors.ts';
-import { printDone, printJson } from './output.ts';
-import { runWords } from './runner.ts';
+import { printResult, printJson } from './output.ts';
+import { runCommandLine } from './runner.ts';
 
 /** Commands that exist in these tests only, on a machine that notes what is said. */
 async function run(
@@ -53,7 +53,7 @@ async function run(
     summary: command.summary,
     load: () => Promise.resolve(command),
   }));
-  const code = await runWords({ manifest, loadClient: () => Promise.resolve(refuse) }, system, words);
+  const code = await runCommandLine({ manifest, loadClient: () => Promise.resolve(refuse) }, system, words);
   return { code, out, err };
 }
 
@@ -359,7 +359,7 @@ it('names that others chose cannot steer the terminal in questions, remarks and 
     async run(context) {
       await context.confirm(`Drop ${name}?`);
       context.note(`${context.io.paintErr('red', 'Careful')} with ${name}`);
-      printDone(context, `Dropped ${name}.`, {});
+      printResult(context, `Dropped ${name}.`, {});
       printJson(context, { name });
     },
   });

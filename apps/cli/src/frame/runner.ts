@@ -7,7 +7,14 @@ import { CancelledError, NotLoggedInError, UsageError } from './errors.ts';
 import { exitCodes } from './exit-codes.ts';
 import { commandHelp, helpTopics, nounHelp, rootHelp } from './help.ts';
 import { commandsUnder, findCommand, findNoun, type Manifest } from './manifest.ts';
-import { nearest, parseGlobals, parseWords, splitWords, type GlobalValues, type Parsed } from './parse.ts';
+import {
+  closestMatch,
+  parseGlobals,
+  parseArguments,
+  splitArguments,
+  type GlobalValues,
+  type ParsedArguments,
+} from './parse.ts';
 import { chooseProfile, readProfiles, type Profile } from './profiles.ts';
 import { safeLines, safePainted, safeText } from './text.ts';
 
@@ -25,8 +32,8 @@ export interface Cli {
 }
 
 /** One run of the command line: from the words that were typed to an exit code. Throws nothing. */
-export async function runWords(cli: Cli, system: System, words: readonly string[]): Promise<number> {
-  const { before, after } = splitWords(words);
+export async function runCommandLine(cli: Cli, system: System, words: readonly string[]): Promise<number> {
+  const { before, after } = splitArguments(words);
   // Colours and --debug are wanted for errors of the line itself, so they are looked for before it is understood.
   const early = {
     debug: words.includes('--debug'),
@@ -40,7 +47,7 @@ export async function runWords(cli: Cli, system: System, words: readonly string[
     return system.fetch(input, init);
   };
   try {
-    const spoken = speakHelp(cli.manifest, before, after, system);
+    const spoken = printHelp(cli.manifest, before, after, system);
     if (spoken !== undefined) {
       system.io.out(await spoken);
       return exitCodes.ok;
@@ -48,12 +55,12 @@ export async function runWords(cli: Cli, system: System, words: readonly string[
     const found = findCommand(cli.manifest, after);
     if (found === undefined) throw unknownCommand(cli.manifest, after);
     command = await found.entry.load();
-    const parsed = parseWords(command, found.words, before);
+    const parsed = parseArguments(command, found.words, before);
     if (parsed.globals.help) {
       system.io.out(commandHelp(command));
       return exitCodes.ok;
     }
-    profile = await chosenProfile(system, parsed.globals);
+    profile = await resolveProfile(system, parsed.globals);
     await run(cli, { ...system, fetch }, { command, parsed, profile });
     return exitCodes.ok;
   } catch (error) {
@@ -79,25 +86,25 @@ async function run(
     command,
     parsed,
     profile,
-  }: { readonly command: Command; readonly parsed: Parsed; readonly profile: Profile },
+  }: { readonly command: Command; readonly parsed: ParsedArguments; readonly profile: Profile },
 ): Promise<void> {
-  const createClient = command.offline === true ? refuseClient : await cli.loadClient();
+  const createClient = command.offline === true ? clientUnavailable : await cli.loadClient();
   const { manifest } = cli;
   const context = createContext(system, { globals: parsed.globals, profile, createClient, manifest });
   await command.run(context, parsed.input);
 }
 
-function refuseClient(): never {
+function clientUnavailable(): never {
   throw new Error('This command is marked as one that never calls the API.');
 }
 
-async function chosenProfile(system: System, globals: GlobalValues): Promise<Profile> {
+async function resolveProfile(system: System, globals: GlobalValues): Promise<Profile> {
   const book = await readProfiles(system.files, system);
   return chooseProfile(book, system.env, globals);
 }
 
 /** Help and the version, which need neither profile nor network; undefined when a command is meant. */
-function speakHelp(
+function printHelp(
   manifest: Manifest,
   before: readonly string[],
   after: readonly string[],
@@ -146,14 +153,14 @@ function unknownCommand(manifest: Manifest, words: readonly string[]): UsageErro
   if (noun !== undefined) {
     const known = commandsUnder(manifest, noun).map(({ name }) => name.slice(noun.length + 1));
     const verb = typed[noun.split(' ').length] ?? '';
-    const near = nearest(verb, known);
+    const near = closestMatch(verb, known);
     return new UsageError(`There is no command "${noun} ${verb}".`, {
       fix: near === undefined ? `millrace ${noun} --help` : `Did you mean: millrace ${noun} ${near}`,
     });
   }
   const [first = ''] = typed;
   const nouns = [...new Set(manifest.map(({ name }) => name.split(' ')[0] ?? ''))];
-  const near = nearest(first, nouns);
+  const near = closestMatch(first, nouns);
   return new UsageError(`There is no command "${first}".`, {
     fix: near === undefined ? 'millrace help' : `Did you mean: millrace ${near}`,
   });
@@ -170,7 +177,7 @@ export function createContext(
 ): Context {
   const { globals, profile, createClient, manifest } = options;
   const io = ioOf(system, globals.noColor);
-  const fetch = globals.debug ? tellingFetch(system.fetch, io) : system.fetch;
+  const fetch = globals.debug ? loggingFetch(system.fetch, io) : system.fetch;
   let made: Millrace | undefined;
   const openClient = (): Millrace =>
     (made ??= createClient({
@@ -215,17 +222,17 @@ function ioOf(system: System, noColorFlag: boolean): Io {
   const { outHasColor, errHasColor, ...io } = system.io;
   const isAllowed = !noColorFlag && (system.env['NO_COLOR'] ?? '') === '' && system.env['TERM'] !== 'dumb';
   const color = isAllowed && outHasColor;
-  return { ...io, color, paint: painter(color), paintErr: painter(isAllowed && errHasColor) };
+  return { ...io, color, paint: createPaint(color), paintErr: createPaint(isAllowed && errHasColor) };
 }
 
-function painter(color: boolean): Paint {
+function createPaint(color: boolean): Paint {
   return color
     ? (format, text) => styleText(format, text, { validateStream: false })
     : (_format, text) => text;
 }
 
 /** Says on standard error what is asked of the API and what came back; never what is inside, where secrets are. */
-function tellingFetch(fetch: System['fetch'], io: Io): System['fetch'] {
+function loggingFetch(fetch: System['fetch'], io: Io): System['fetch'] {
   return async (input, init) => {
     const method = methodOf(input, init);
     const url = input instanceof Request ? input.url : String(input);

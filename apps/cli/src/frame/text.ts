@@ -1,12 +1,12 @@
 /** Characters that a terminal obeys instead of showing them. */
-export const steering = /[\p{Cc}\p{Bidi_Control}]/gu;
+export const controlCharacters = /[\p{Cc}\p{Bidi_Control}]/gu;
 
 /**
  * Text that others wrote (names, labels, messages) may hold escape sequences that move the cursor or rename the window.
  * Nothing of that reaches a terminal: control characters become visible marks; so do those that turn the direction of text.
  */
 export function safeText(text: string): string {
-  return text.replace(steering, (character) => {
+  return text.replace(controlCharacters, (character) => {
     if (character === '\n' || character === '\t') return ' ';
     return '\ufffd';
   });
@@ -29,23 +29,23 @@ export function safePainted(text: string): string {
   return parts.map((part, index) => (index % 2 === 1 ? part : safeLines(part))).join('');
 }
 
-const escapes = /\u001b\[[0-9;]*m/g;
+const styleEscapes = /\u001b\[[0-9;]*m/g;
 
 /** Without the colours we put there ourselves. */
-export function plain(text: string): string {
-  return text.replace(escapes, '');
+export function stripStyles(text: string): string {
+  return text.replace(styleEscapes, '');
 }
 
 const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' });
-const wide =
+const wideCharacters =
   /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u;
 
 /** How many columns of a terminal the text takes. */
 export function widthOf(text: string): number {
-  const bare = plain(text);
+  const bare = stripStyles(text);
   if (/^[\u0020-\u007e]*$/.test(bare)) return bare.length;
   let width = 0;
-  for (const { segment } of segmenter.segment(bare)) width += wide.test(segment) ? 2 : 1;
+  for (const { segment } of segmenter.segment(bare)) width += wideCharacters.test(segment) ? 2 : 1;
   return width;
 }
 
@@ -55,12 +55,12 @@ export function padTo(text: string, width: number, align: 'left' | 'right' = 'le
 }
 
 /** Shortened to that many columns, with an ellipsis where something is missing. */
-export function cutTo(text: string, width: number): string {
+export function truncateTo(text: string, width: number): string {
   if (widthOf(text) <= width) return text;
   let cut = '';
   let used = 0;
-  for (const { segment } of segmenter.segment(plain(text))) {
-    const next = wide.test(segment) ? 2 : 1;
+  for (const { segment } of segmenter.segment(stripStyles(text))) {
+    const next = wideCharacters.test(segment) ? 2 : 1;
     if (used + next > width - 1) break;
     cut += segment;
     used += next;
@@ -84,6 +84,6 @@ export function wrap(text: string, width: number): readonly string[] {
 }
 
 /** "1 key", "3 keys". */
-export function count(n: number, one: string, many = `${one}s`): string {
+export function countText(n: number, one: string, many = `${one}s`): string {
   return `${String(n)} ${n === 1 ? one : many}`;
 }

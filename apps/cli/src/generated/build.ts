@@ -10,7 +10,7 @@ import type { Context } from '../frame/context.ts';
 import { CliError, UsageError } from '../frame/errors.ts';
 import {
   printBytes,
-  printDone,
+  printResult,
   printJson,
   printList,
   printRecord,
@@ -20,8 +20,8 @@ import {
 } from '../frame/output.ts';
 import { placeholder } from '../frame/parse.ts';
 import type { CallableId } from '../sdk.ts';
-import { nanoOf, usdText } from '@millrace/sdk/text';
-import { momentOf, momentText } from '../text/when.ts';
+import { parseUsd, usdText } from '@millrace/sdk/text';
+import { parseTimestamp, timestampText } from '../text/when.ts';
 import { take } from '../money/take.ts';
 import { readInput } from './input.ts';
 import { generatedOperations } from './operations.generated.ts';
@@ -36,7 +36,7 @@ export function generatedCommand(id: string): Command {
 }
 
 const DEFAULT_LIMIT = 50;
-const PAGE_MAX = 200;
+const MAX_PAGE_SIZE = 200;
 
 export function buildCommand(id: string, row: GeneratedOperation): Command {
   return defineCommand({
@@ -104,7 +104,7 @@ function flagOf(field: GeneratedField, row: GeneratedOperation): Flag {
     case 'number':
       return { type: 'number', value: 'N', ...base };
     case 'list':
-      return { type: 'list', value: valueName(field), ...choices, ...base };
+      return { type: 'list', value: valuePlaceholder(field), ...choices, ...base };
     case 'json':
       return { type: 'json', value: 'JSON', ...base };
     case 'usd':
@@ -112,12 +112,12 @@ function flagOf(field: GeneratedField, row: GeneratedOperation): Flag {
     case 'moment':
       return { type: 'text', value: 'TIME', ...base };
     case 'text':
-      return { type: 'text', value: valueName(field), ...choices, ...base };
+      return { type: 'text', value: valuePlaceholder(field), ...choices, ...base };
   }
 }
 
 /** What stands for a value: the last word of the field's name. */
-function valueName({ key, choices }: GeneratedField): string {
+function valuePlaceholder({ key, choices }: GeneratedField): string {
   if (choices !== undefined) return 'CHOICE';
   if (['reason', 'summary', 'about', 'description', 'text'].includes(key)) return 'TEXT';
   const lastWord = key.split(/(?=[A-Z])|[^A-Za-z0-9]+/).at(-1) ?? '';
@@ -165,9 +165,12 @@ function exampleOf(field: GeneratedField): readonly string[] {
     case 'json':
       return [flag, `'{ … }'`];
     case 'list':
-      return [flag, field.choices?.[0] ?? valueName(field)];
+      return [flag, field.choices?.[0] ?? valuePlaceholder(field)];
     case 'text':
-      return [flag, field.choices?.[0] ?? (valueName(field) === 'TEXT' ? '"as agreed"' : valueName(field))];
+      return [
+        flag,
+        field.choices?.[0] ?? (valuePlaceholder(field) === 'TEXT' ? '"as agreed"' : valuePlaceholder(field)),
+      ];
   }
 }
 
@@ -188,7 +191,7 @@ async function run(context: Context, { id, row, input }: Call): Promise<void> {
     return;
   }
   const answer: unknown = await context.client().call(id, fields, { signal: context.signal });
-  if (row.answers === 'nothing') printDone(context, 'Done.', { done: true });
+  if (row.answers === 'nothing') printResult(context, 'Done.', { done: true });
   else if (row.answers === 'bytes') printBytes(context, bytesOf(answer));
   else if (row.answers === 'text') printText(context, String(answer));
   else if (row.json.length === 0 || !isRecord(answer)) printJson(context, answer);
@@ -244,7 +247,7 @@ async function fieldsOf(
     }
   }
   if (row.answers === 'list')
-    fields['limit'] = Math.min(PAGE_MAX, Number(input.flags['limit'] ?? DEFAULT_LIMIT));
+    fields['limit'] = Math.min(MAX_PAGE_SIZE, Number(input.flags['limit'] ?? DEFAULT_LIMIT));
   return fields;
 }
 
@@ -264,13 +267,13 @@ function valueOf(field: GeneratedField, value: unknown): unknown {
   if (value === undefined || (Array.isArray(value) && value.length === 0)) return undefined;
   if (typeof value !== 'string') return value;
   if (field.type === 'usd') {
-    const nano = nanoOf(value);
+    const nano = parseUsd(value);
     if (nano === null) {
       throw new UsageError(`--${field.flag} is ${JSON.stringify(value)}, which is no amount like 12.50.`);
     }
     return nano.toString();
   }
-  return field.type === 'moment' ? momentOf(`--${field.flag}`, value) : value;
+  return field.type === 'moment' ? parseTimestamp(`--${field.flag}`, value) : value;
 }
 
 type Row = Readonly<Record<string, unknown>>;
@@ -296,14 +299,14 @@ export function columnName(key: string): string {
     .toLowerCase();
 }
 
-const moment = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z$/;
+const isoTimestamp = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z$/;
 
 function cellOf(key: string, value: unknown): Cell {
   if (value === null || value === undefined) return undefined;
   if (typeof value === 'number' || typeof value === 'boolean') return value;
   if (typeof value === 'string') {
     if (/nano_?usd$/i.test(key) && /^-?\d+$/.test(value)) return usdText(value);
-    return moment.test(value) ? momentText(value) : value;
+    return isoTimestamp.test(value) ? timestampText(value) : value;
   }
   if (Array.isArray(value) && value.every((each) => typeof each === 'string' || typeof each === 'number')) {
     return value.join(', ');

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fakeApi, refusal, runCli } from '../fixture.ts';
+import { fakeApi, errorResponse, runCli } from '../fixture.ts';
 
 const price = {
   ...{ id: 'prc_1', organisationId: null, subject: { kind: 'volume', region: null }, unit: 'gb_hour' },
@@ -83,7 +83,7 @@ describe('a command from the contract', () => {
 
   it('tells a refusal as every command does', async () => {
     const api = fakeApi({
-      'GET /v2/admin/nodes/nod_9': () => refusal(404, 'NODE_NOT_FOUND', 'There is no such node.'),
+      'GET /v2/admin/nodes/nod_9': () => errorResponse(404, 'NODE_NOT_FOUND', 'There is no such node.'),
     });
     const run = await runCli(['admin', 'node', 'get', 'nod_9'], api);
     expect(run.code).toBe(5);

@@ -17,6 +17,6 @@ export async function findInstance(context: Context, name: string): Promise<Inst
 /**
  * Where to look. What test keys can rent is shown only to those who ask for its region, and they can rent nothing else.
  */
-export function regionOf(context: Context, region: string | undefined): string | undefined {
+export function defaultRegion(context: Context, region: string | undefined): string | undefined {
   return region ?? (hasTestKey(context.profile) ? 'mock-region' : undefined);
 }

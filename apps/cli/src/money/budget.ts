@@ -1,8 +1,8 @@
 import { UsageError } from '../frame/errors.ts';
 import type { Item } from '../sdk.ts';
 import { percentOf } from '@millrace/sdk/text';
-import { nanoOf, usdText } from '@millrace/sdk/text';
-import { momentText } from '../text/when.ts';
+import { parseUsd, usdText } from '@millrace/sdk/text';
+import { timestampText } from '../text/when.ts';
 
 export type Budget = Item<'listBudgets'>;
 
@@ -41,7 +41,7 @@ export const budgetColumns = [
     value: ({ thresholdsPercent }: Budget) => thresholdsPercent.map((at) => `${at} %`).join(' '),
   },
   { name: 'key', value: (budget: Budget) => budget.keyId },
-  { name: 'ends', value: ({ periodEnd }: Budget) => (periodEnd === null ? '' : momentText(periodEnd)) },
+  { name: 'ends', value: ({ periodEnd }: Budget) => (periodEnd === null ? '' : timestampText(periodEnd)) },
 ] as const;
 
 export const thresholdFlag = {
@@ -57,8 +57,8 @@ export const consequenceFlag = {
   describe: 'when it is used up: only tell, begin nothing new, or prolong nothing either',
 } as const;
 
-export function limitOf(typed: string): string {
-  const nano = nanoOf(typed);
+export function parseLimit(typed: string): string {
+  const nano = parseUsd(typed);
   if (nano === null || nano <= 0n) {
     throw new UsageError(
       `--limit is ${JSON.stringify(typed)}; it is an amount in dollars above zero, such as 100 or 2.50.`,
@@ -67,7 +67,7 @@ export function limitOf(typed: string): string {
   return nano.toString();
 }
 
-export function thresholdsOf(typed: readonly string[]): number[] {
+export function parseThresholds(typed: readonly string[]): number[] {
   return typed.map((text) => {
     const percent = Number(text.replace(/%$/, ''));
     if (Number.isInteger(percent) && percent >= 1 && percent <= 100) return percent;

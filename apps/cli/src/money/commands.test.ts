@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { fakeApi, refusal, runCli, type FakeRequest } from '../fixture.ts';
+import { fakeApi, errorResponse, runCli, type FakeRequest } from '../fixture.ts';
 import { createInterrupts } from '../interrupts.ts';
 
 const page = (...items: readonly object[]) => ({ items, nextCursor: null });
@@ -375,7 +375,7 @@ describe('limits and operations', () => {
       record,
     );
     const none = fakeApi({
-      'GET /v2/operations': () => refusal(404, 'OPERATION_NOT_FOUND', 'Nothing is known of it.'),
+      'GET /v2/operations': () => errorResponse(404, 'OPERATION_NOT_FOUND', 'Nothing is known of it.'),
     });
     expect((await runCli(['operation', 'find', 'x'], { fetch: none.fetch })).code).toBe(5);
   });

@@ -12,7 +12,7 @@ export const fileFlag = {
 } as const;
 
 /** The whole body, or an error: a part of a report looks just like a report. */
-export async function wholeBody(response: Response): Promise<Uint8Array> {
+export async function readFullBody(response: Response): Promise<Uint8Array> {
   try {
     return new Uint8Array(await response.arrayBuffer());
   } catch (error) {
@@ -25,7 +25,7 @@ export async function wholeBody(response: Response): Promise<Uint8Array> {
 }
 
 /** Writes it where it was asked for. `binary` files never go to a terminal. */
-export async function deliver(
+export async function writeFileOutput(
   context: Context,
   data: Uint8Array,
   {

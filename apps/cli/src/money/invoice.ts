@@ -1,9 +1,9 @@
-import type { Answer, Item } from '../sdk.ts';
+import type { Output, Item } from '../sdk.ts';
 import { usdText } from '@millrace/sdk/text';
-import { dayText, momentText } from '../text/when.ts';
+import { dayText, timestampText } from '../text/when.ts';
 
 type Invoice = Item<'listInvoices'>;
-type InvoiceLine = Answer<'getInvoice'>['lines'][number];
+type InvoiceLine = Output<'getInvoice'>['lines'][number];
 
 export const invoiceFields = [
   'id',
@@ -23,7 +23,7 @@ export const invoiceColumns = [
   { name: 'status', value: (invoice: Invoice) => invoice.status },
   {
     name: 'finalized',
-    value: ({ finalizedAt }: Invoice) => (finalizedAt === null ? '' : momentText(finalizedAt)),
+    value: ({ finalizedAt }: Invoice) => (finalizedAt === null ? '' : timestampText(finalizedAt)),
   },
   { name: 'id', value: (invoice: Invoice) => invoice.id },
 ] as const;

@@ -1,6 +1,6 @@
 import type { Context } from '../frame/context.ts';
 import { printList, type Column } from '../frame/output.ts';
-import { shownLine } from '../text/shown.ts';
+import { truncatedListNote } from '../text/shown.ts';
 import { take } from './take.ts';
 
 /** How many of a list are shown unless told. */
@@ -20,7 +20,7 @@ export const limitFlag = {
 export const pageSize = (limit: number): number => Math.min(limit, 200);
 
 /** The first of a list, and beneath it whether there are more. */
-export async function printSome<Row>(
+export async function printLimitedList<Row>(
   context: Context,
   items: AsyncIterable<Row>,
   columns: readonly Column<Row>[],
@@ -28,7 +28,7 @@ export async function printSome<Row>(
 ): Promise<void> {
   const { limit, noun, empty } = options;
   const taken = await take(items, limit);
-  const rest = shownLine({
+  const rest = truncatedListNote({
     shown: taken.items.length,
     total: taken.more ? null : taken.items.length,
     noun,

@@ -1,8 +1,8 @@
-import type { Answer } from '../sdk.ts';
+import type { Output } from '../sdk.ts';
 import { usdText } from '@millrace/sdk/text';
-import { momentText } from '../text/when.ts';
+import { timestampText } from '../text/when.ts';
 
-export type TopUp = Answer<'getTopUp'>;
+export type TopUp = Output<'getTopUp'>;
 
 export const topUpFields = [
   'paymentId',
@@ -24,10 +24,10 @@ export const topUpColumns = [
     align: 'right',
     value: ({ refundedNanoUsd }: TopUp) => (refundedNanoUsd === '0' ? '' : usdText(refundedNanoUsd)),
   },
-  { name: 'created', value: (topUp: TopUp) => momentText(topUp.createdAt) },
-  { name: 'paid', value: ({ paidAt }: TopUp) => (paidAt === null ? '' : momentText(paidAt)) },
+  { name: 'created', value: (topUp: TopUp) => timestampText(topUp.createdAt) },
+  { name: 'paid', value: ({ paidAt }: TopUp) => (paidAt === null ? '' : timestampText(paidAt)) },
   { name: 'pay at', value: (topUp: TopUp) => topUp.checkoutUrl },
 ] as const;
 
 /** What a top-up is on its way through; all other states are its end. */
-export const isUnderWay = ({ state }: TopUp): boolean => ['created', 'open', 'processing'].includes(state);
+export const isInProgress = ({ state }: TopUp): boolean => ['created', 'open', 'processing'].includes(state);

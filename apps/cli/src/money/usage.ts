@@ -28,7 +28,7 @@ export interface ChartOptions {
 
 /** A heading with the sum, and one line for each row: days by date, everything else by what it cost. */
 export function usageChart(by: Grouping, rows: readonly UsageRow[], options: ChartOptions): string[] {
-  const bars = by === 'day' ? everyDay(rows) : rows.map(toBar).toSorted(dearestFirst);
+  const bars = by === 'day' ? fillMissingDays(rows) : rows.map(toBar).toSorted(mostExpensiveFirst);
   return [`Spent ${titles[by]}: ${usdText(sumOf(rows))}`, ...barChart(bars, options)];
 }
 
@@ -37,11 +37,11 @@ function toBar({ group, amountNanoUsd }: UsageRow): Bar {
   return { label: group, value, text: usdText(value) };
 }
 
-const dearestFirst = (one: Bar, other: Bar): number =>
+const mostExpensiveFirst = (one: Bar, other: Bar): number =>
   one.value === other.value ? 0 : one.value < other.value ? 1 : -1;
 
 /** Days on which nothing was spent are not in the report, and a chart without them would lie about time. */
-function everyDay(rows: readonly UsageRow[]): Bar[] {
+function fillMissingDays(rows: readonly UsageRow[]): Bar[] {
   const days = rows.map(({ group }) => dayText(group)).toSorted();
   const [first, last] = [days[0], days.at(-1)];
   if (first === undefined || last === undefined) return [];

@@ -1,7 +1,7 @@
-import type { Answer } from '../sdk.ts';
-import { momentText } from '../text/when.ts';
+import type { Output } from '../sdk.ts';
+import { timestampText } from '../text/when.ts';
 
-type OperationRecord = Answer<'getOperation'>;
+type OperationRecord = Output<'getOperation'>;
 
 export const operationFields = [
   'id',
@@ -23,7 +23,7 @@ export const operationColumns = [
     name: 'resource',
     value: ({ resource }: OperationRecord) => (resource === null ? '' : `${resource.kind}:${resource.id}`),
   },
-  { name: 'created', value: (record: OperationRecord) => momentText(record.createdAt) },
-  { name: 'forgotten', value: (record: OperationRecord) => momentText(record.expiresAt) },
+  { name: 'created', value: (record: OperationRecord) => timestampText(record.createdAt) },
+  { name: 'forgotten', value: (record: OperationRecord) => timestampText(record.expiresAt) },
   { name: 'key', value: (record: OperationRecord) => record.idempotencyKey },
 ] as const;

@@ -2,7 +2,7 @@ import type { Context } from '../frame/context.ts';
 import type { Step } from '@millrace/sdk/text';
 
 /** A step that the API does not tell of: it lasts from when it was asked for until what was asked for is seen. */
-export function ownStep(
+export function localStep(
   { clock }: Context,
   name: string,
 ): { readonly running: Step; readonly done: () => Step } {

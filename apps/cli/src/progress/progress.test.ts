@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { creating, instanceCreating, type Step } from '@millrace/sdk/text';
+import { createRentalSteps, createInstanceSteps, type Step } from '@millrace/sdk/text';
 import { Progress } from './progress.ts';
 import { progressLines, type TimedStep } from './view.ts';
 
-const plan = creating['virtual-machine'];
+const plan = createRentalSteps['virtual-machine'];
 const look = { columns: 80, color: false, nowMs: 0 };
 
 function step(name: string, status: Step['status'], seconds: readonly [number, number?] = [0, 0]): Step {
@@ -87,7 +87,7 @@ describe('how far something is', () => {
   });
 
   it('knows steps that no plan names', () => {
-    const [line] = progressLines(instanceCreating, [timed(step('novel', 'running'), 500)], look);
+    const [line] = progressLines(createInstanceSteps, [timed(step('novel', 'running'), 500)], look);
     expect(line).toMatch(/^ {2}⠋ novel +0\.5 s$/);
   });
 });

@@ -1,4 +1,4 @@
-import type { Plan, Step } from '@millrace/sdk/text';
+import type { ExpectedSteps, Step } from '@millrace/sdk/text';
 import { changeLine, progressLines, type TimedStep } from './view.ts';
 
 /** Where progress is shown: standard error, so that what is asked for can be piped on. */
@@ -13,7 +13,7 @@ export interface ProgressScreen {
 const hideCursor = '\u001B[?25l';
 const showCursor = '\u001B[?25h';
 const clearLine = '\u001B[2K';
-const up = (lines: number): string => (lines === 0 ? '' : `\u001B[${lines}A`);
+const cursorUp = (lines: number): string => (lines === 0 ? '' : `\u001B[${lines}A`);
 
 /**
  * Shows how far something is. On a terminal the same lines are drawn again and again, so that the seconds are seen to
@@ -21,13 +21,13 @@ const up = (lines: number): string => (lines === 0 ? '' : `\u001B[${lines}A`);
  */
 export class Progress {
   readonly #screen: ProgressScreen;
-  readonly #plan: Plan;
+  readonly #plan: ExpectedSteps;
   readonly #firstSeenMs = new Map<string, number>();
   readonly #told = new Map<string, Step['status']>();
   #steps: readonly Step[] = [];
   #drawn = 0;
 
-  constructor(screen: ProgressScreen, plan: Plan) {
+  constructor(screen: ProgressScreen, plan: ExpectedSteps) {
     this.#screen = screen;
     this.#plan = plan;
     if (screen.isTty) screen.write(hideCursor);
@@ -67,7 +67,7 @@ export class Progress {
     // Steps never become fewer, but a line of the plan may go when another way was taken.
     const rest = Math.max(0, this.#drawn - lines.length);
     const text = lines.map((line) => `${clearLine}${line}\n`).join('');
-    this.#screen.write(up(this.#drawn) + text + `${clearLine}\n`.repeat(rest) + up(rest));
+    this.#screen.write(cursorUp(this.#drawn) + text + `${clearLine}\n`.repeat(rest) + cursorUp(rest));
     this.#drawn = lines.length;
   }
 

@@ -1,5 +1,12 @@
-import { elapsedText, splitBy, usualText, type Plan, type PlannedStep, type Step } from '@millrace/sdk/text';
-import { cutTo, safeText } from '../frame/text.ts';
+import {
+  elapsedText,
+  splitBy,
+  typicalDurationText,
+  type ExpectedSteps,
+  type ExpectedStep,
+  type Step,
+} from '@millrace/sdk/text';
+import { truncateTo, safeText } from '../frame/text.ts';
 
 /** How far something is, as lines of text. Pure. */
 
@@ -25,14 +32,18 @@ const colors: Readonly<Record<Step['status'], string>> = {
 const spinner = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 const spinnerMs = 100;
 
-export interface Look {
+export interface RenderOptions {
   readonly columns: number;
   readonly color: boolean;
   readonly nowMs: number;
 }
 
 /** What has happened, then what is still to come by the plan. */
-export function progressLines(plan: Plan, steps: readonly TimedStep[], look: Look): readonly string[] {
+export function progressLines(
+  plan: ExpectedSteps,
+  steps: readonly TimedStep[],
+  look: RenderOptions,
+): readonly string[] {
   const last = steps.at(-1);
   const position = plan.findLastIndex(({ name }) => name === last?.name);
   const isStuck = last?.status === 'failed';
@@ -46,7 +57,7 @@ export function progressLines(plan: Plan, steps: readonly TimedStep[], look: Loo
     const planned = plan.find(({ name }) => name === step.name);
     lines.push(paint(step, stepLine(step, planned, widths, look), look));
     if (step.status === 'failed' && step.message !== null)
-      lines.push(inWindow(`    ${safeText(step.message)}`, look));
+      lines.push(fitToWidth(`    ${safeText(step.message)}`, look));
   }
   return lines;
 }
@@ -60,24 +71,30 @@ const shortTime = '9.9 s'.length;
 const timeOf = ({ elapsedMs }: TimedStep): string => (elapsedMs === null ? '' : elapsedText(elapsedMs));
 
 /** Times beneath each other, where the eye finds them, and the words after them, of which a window may cut the end off. */
-function stepLine(step: TimedStep, planned: PlannedStep | undefined, widths: Widths, look: Look): string {
+function stepLine(
+  step: TimedStep,
+  planned: ExpectedStep | undefined,
+  widths: Widths,
+  look: RenderOptions,
+): string {
   const isRunning = step.status === 'running';
   const mark = isRunning ? spinnerAt(look.nowMs) : marks[step.status];
-  const usual = isRunning && planned !== undefined ? ` (${usualText(step.elapsedMs, planned)})` : '';
+  const usual =
+    isRunning && planned !== undefined ? ` (${typicalDurationText(step.elapsedMs, planned)})` : '';
   const parts = [
     `  ${mark} ${safeText(step.name).padEnd(widths.name)}`,
     timeOf(step).padStart(widths.time),
     `${planned?.does ?? ''}${usual}`,
   ];
-  return inWindow(parts.join('  ').trimEnd(), look);
+  return fitToWidth(parts.join('  ').trimEnd(), look);
 }
 
 /** One line for each change, where lines cannot be taken back. */
-export function changeLine(plan: Plan, step: TimedStep): string {
+export function changeLine(plan: ExpectedSteps, step: TimedStep): string {
   const planned = plan.find(({ name }) => name === step.name);
   const does = planned === undefined ? '' : `: ${planned.does}`;
   if (step.status === 'running') {
-    const usual = planned === undefined ? '' : ` (${usualText(0, planned)})`;
+    const usual = planned === undefined ? '' : ` (${typicalDurationText(0, planned)})`;
     return `${step.name}${does}${usual}`;
   }
   const took = step.elapsedMs === null ? '' : ` after ${elapsedText(step.elapsedMs)}`;
@@ -85,7 +102,7 @@ export function changeLine(plan: Plan, step: TimedStep): string {
   return `${step.name} ${step.status}${took}${why}`;
 }
 
-function waiting({ name }: PlannedStep): TimedStep {
+function waiting({ name }: ExpectedStep): TimedStep {
   return { name, status: 'waiting', startedAt: null, endedAt: null, message: null, elapsedMs: null };
 }
 
@@ -94,11 +111,11 @@ function spinnerAt(nowMs: number): string {
   return spinner[turn % spinner.length] ?? marks.running;
 }
 
-function paint(step: Step, line: string, { color }: Look): string {
+function paint(step: Step, line: string, { color }: RenderOptions): string {
   return color ? `\u001B[${colors[step.status]}m${line}\u001B[0m` : line;
 }
 
 /** A line that wraps is two, and then those above cannot be found again. */
-function inWindow(line: string, { columns }: Look): string {
-  return cutTo(line, columns - 1);
+function fitToWidth(line: string, { columns }: RenderOptions): string {
+  return truncateTo(line, columns - 1);
 }

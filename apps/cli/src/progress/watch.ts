@@ -1,7 +1,7 @@
 import type { Context } from '../frame/context.ts';
 import { SilentExit } from '../frame/errors.ts';
 import { exitCodes } from '../frame/exit-codes.ts';
-import type { Plan, Step } from '@millrace/sdk/text';
+import type { ExpectedSteps, Step } from '@millrace/sdk/text';
 import { Progress } from './progress.ts';
 
 const redrawMs = 100;
@@ -9,7 +9,7 @@ const redrawMs = 100;
 /** Shows the steps of something while it is waited for. */
 export async function withProgress<Result>(
   context: Context,
-  plan: Plan,
+  plan: ExpectedSteps,
   wait: (show: (steps: readonly Step[]) => void) => Promise<Result>,
 ): Promise<Result> {
   const { io, clock } = context;
@@ -32,7 +32,7 @@ export async function withProgress<Result>(
 }
 
 /** What Ctrl-C does while one watches: the watching ends, and what is watched goes on. */
-export interface Unwatched {
+export interface InterruptNotice {
   /** What goes on: `Rental 1042 goes on being made.` */
   readonly goesOn: string;
   readonly watchAgain: string;
@@ -40,9 +40,9 @@ export interface Unwatched {
 }
 
 /** Says so when it was Ctrl-C that ended the watching; everything else stays what it is. */
-export async function orUnwatched<Result>(
+export async function withInterruptNotice<Result>(
   context: Context,
-  unwatched: Unwatched,
+  unwatched: InterruptNotice,
   watching: Promise<Result>,
 ): Promise<Result> {
   try {

@@ -33,13 +33,13 @@ export function rentalColumns(context: Context): readonly Column<Rental>[] {
     { name: 'price', value: ({ currentTerm }) => perHourText(currentTerm.costPerHour), align: 'right' },
     { name: 'cost', value: ({ costSoFarNanoUsd }) => usdText(costSoFarNanoUsd), align: 'right' },
     { name: 'created', value: ({ createdAt }) => relativeText(createdAt, now) },
-    { name: 'ends', value: (rental) => endOf(rental, now), extra: true },
+    { name: 'ends', value: (rental) => endText(rental, now), extra: true },
     { name: 'address', value: ({ ssh }) => ssh[0]?.host, extra: true },
     { name: 'tags', value: ({ tags }) => tagText(tags), extra: true },
   ];
 }
 
-export function endOf({ expiresAt, currentTerm }: Rental, now: number): string {
+export function endText({ expiresAt, currentTerm }: Rental, now: number): string {
   const end = currentTerm.reservedUntil ?? expiresAt;
   return end === null ? '' : relativeText(end, now);
 }
@@ -59,7 +59,7 @@ export function rentalDetails(context: Context): readonly Column<Rental>[] {
     { name: 'network', value: ({ connectionType }) => connectionType },
     { name: 'image', value: ({ image }) => image },
     { name: 'term', value: termText },
-    { name: 'ends', value: (rental) => endOf(rental, now) },
+    { name: 'ends', value: (rental) => endText(rental, now) },
     {
       name: 'most',
       value: ({ maxUsd }) => (maxUsd === null ? '' : `ends before it costs more than $${maxUsd}`),

@@ -3,7 +3,7 @@
  * the later one further on: it begins somewhere in the earlier and goes on beyond it. When it does not, something between them
  * was missed, or the machine was switched on anew, and all of the later is new.
  */
-export function newPart(known: string, later: string): string {
+export function newOutput(known: string, later: string): string {
   if (known === '') return later;
   const anchor = later.slice(0, anchorLength);
   // The first place at which they agree to the end of the earlier is where they have most in common.

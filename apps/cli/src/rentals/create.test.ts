@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fakeApi, refusal, runCli, type RunOptions } from '../fixture.ts';
+import { fakeApi, errorResponse, runCli, type RunOptions } from '../fixture.ts';
 
 /** Orders, as far as they can be seen without a cloud: what is shown, what is asked, what is sent. */
 
@@ -191,7 +191,7 @@ describe('an order', () => {
   });
 
   it('that somebody else was faster with says why, until when, and what can be had instead', async () => {
-    const full = () => refusal(400, 'INSUFFICIENT_CAPACITY', 'No host can take this right now.');
+    const full = () => errorResponse(400, 'INSUFFICIENT_CAPACITY', 'No host can take this right now.');
     for (const routes of [
       { [`POST ${base}/virtual-machine-rentals`]: full },
       { [`POST ${base}/quote`]: { ...quote, available: false } },

@@ -1,13 +1,13 @@
 import type { Context } from '../frame/context.ts';
 import { CliError, UsageError } from '../frame/errors.ts';
 import { exitCodes } from '../frame/exit-codes.ts';
-import type { Answer } from '../sdk.ts';
+import type { Output } from '../sdk.ts';
 
 export { rentalHandle as handleOf } from '@millrace/sdk/text';
 
-export type Rental = Answer<'getRental'>;
+export type Rental = Output<'getRental'>;
 
-interface Named {
+interface NamedRental {
   readonly id: number;
   readonly names: readonly (string | null)[];
 }
@@ -29,18 +29,19 @@ export async function findRentalId(
   { ended = false }: { readonly ended?: boolean } = {},
 ): Promise<number> {
   if (/^\d{1,10}$/.test(words)) return Number(words);
-  const live = await matching(words, liveRentals(context));
-  const [first, second] = live.length > 0 || !ended ? live : await matching(words, endedRentals(context), 1);
-  if (first === undefined) throw noSuch('rental', words, 'millrace rental list');
+  const live = await findMatches(words, liveRentals(context));
+  const [first, second] =
+    live.length > 0 || !ended ? live : await findMatches(words, endedRentals(context), 1);
+  if (first === undefined) throw notFoundError('rental', words, 'millrace rental list');
   if (second === undefined) return first.id;
-  throw ambiguous(
+  throw ambiguousError(
     'rentals',
     words,
     live.map(({ id }) => id),
   );
 }
 
-export function noSuch(noun: string, words: string, list: string): CliError {
+export function notFoundError(noun: string, words: string, list: string): CliError {
   return new CliError(`There is no ${noun} ${JSON.stringify(words)}.`, {
     why: `No ${noun} of your organisation has this number or name.`,
     fix: `See those that there are: ${list}`,
@@ -48,14 +49,18 @@ export function noSuch(noun: string, words: string, list: string): CliError {
   });
 }
 
-export function ambiguous(noun: string, words: string, ids: readonly (number | string)[]): UsageError {
+export function ambiguousError(noun: string, words: string, ids: readonly (number | string)[]): UsageError {
   return new UsageError(`Several ${noun} are called ${JSON.stringify(words)}: ${ids.join(', ')}.`, {
     fix: 'Say which by its number.',
   });
 }
 
-async function matching(words: string, all: AsyncIterable<Named>, most = 10): Promise<readonly Named[]> {
-  const found: Named[] = [];
+async function findMatches(
+  words: string,
+  all: AsyncIterable<NamedRental>,
+  most = 10,
+): Promise<readonly NamedRental[]> {
+  const found: NamedRental[] = [];
   for await (const each of all) {
     if (!each.names.includes(words)) continue;
     found.push(each);
@@ -64,23 +69,24 @@ async function matching(words: string, all: AsyncIterable<Named>, most = 10): Pr
   return found;
 }
 
-async function* liveRentals(context: Context): AsyncIterable<Named> {
+async function* liveRentals(context: Context): AsyncIterable<NamedRental> {
   const { rentals } = context.client();
   for await (const each of rentals.listVirtualMachines({ limit: 200 }, { signal: context.signal }))
-    yield named(each.id, each);
-  for await (const each of rentals.listBareMetal({}, { signal: context.signal })) yield named(each.id, each);
+    yield toNamedRental(each.id, each);
+  for await (const each of rentals.listBareMetal({}, { signal: context.signal }))
+    yield toNamedRental(each.id, each);
 }
 
 /** The newest first: of several that had a name the last one is meant. */
-async function* endedRentals(context: Context): AsyncIterable<Named> {
+async function* endedRentals(context: Context): AsyncIterable<NamedRental> {
   const { rentals } = context.client();
   for await (const each of rentals.listHistory({ limit: 200 }, { signal: context.signal }))
-    yield named(each.rentalId, each);
+    yield toNamedRental(each.rentalId, each);
 }
 
-function named(
+function toNamedRental(
   id: number,
   rental: { readonly name: string | null; readonly label: string | null; readonly externalId: string },
-): Named {
+): NamedRental {
   return { id, names: [rental.name, rental.label, rental.externalId] };
 }

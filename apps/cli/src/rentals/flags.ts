@@ -2,7 +2,7 @@ import { UsageError } from '../frame/errors.ts';
 import { parseDuration } from '@millrace/sdk/text';
 
 /** A span of time that a flag was given. */
-export function durationFlag(name: string, text: string): number {
+export function parseDurationFlag(name: string, text: string): number {
   const seconds = parseDuration(text);
   if (seconds !== null) return seconds;
   throw new UsageError(
@@ -11,7 +11,7 @@ export function durationFlag(name: string, text: string): number {
 }
 
 /** `--tag team=vision --tag run=7`. */
-export function tagFlags(texts: readonly string[]): Readonly<Record<string, string>> | undefined {
+export function parseTagFlags(texts: readonly string[]): Readonly<Record<string, string>> | undefined {
   if (texts.length === 0) return undefined;
   const pairs = texts.map((text) => {
     const at = text.indexOf('=');
@@ -21,7 +21,7 @@ export function tagFlags(texts: readonly string[]): Readonly<Record<string, stri
   return Object.fromEntries(pairs);
 }
 
-export function portFlags(texts: readonly string[]): number[] | undefined {
+export function parsePortFlags(texts: readonly string[]): number[] | undefined {
   if (texts.length === 0) return undefined;
   return texts.map((text) => {
     const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { fakeApi, runCli } from '../fixture.ts';
 import { sparkline } from '../text/sparkline.ts';
 import { stepSecondsOf } from '@millrace/sdk/text';
-import { measuredOf } from './metrics.ts';
+import { summariseSeries } from './metrics.ts';
 
 const at = '2026-03-01T11:30:00.000Z';
 const points = (...values: readonly (number | null)[]) => values.map((value) => ({ at, value }));
@@ -15,11 +15,11 @@ describe('what a rental does', () => {
       device: '0',
       points: points(null, 50, 100, null),
     } as const;
-    expect(measuredOf({ ...series, points: [...series.points] })).toEqual({
+    expect(summariseSeries({ ...series, points: [...series.points] })).toEqual({
       ...{ name: 'gpu.utilisation', device: '0' },
       ...{ last: '100.0 %', mean: '75.0 %', most: '100.0 %', course: ' ▅█ ' },
     });
-    const empty = measuredOf({ name: 'x', unit: 'bytes', device: null, points: points(null) });
+    const empty = summariseSeries({ name: 'x', unit: 'bytes', device: null, points: points(null) });
     expect(empty).toMatchObject({ last: '', mean: '', most: '' });
   });
 
@@ -31,7 +31,7 @@ describe('what a rental does', () => {
     ['celsius', 64.2, '64 °C'],
     ['count', 3, '3'],
   ] as const)('in %s is %d shown as %s', (unit, value, text) => {
-    expect(measuredOf({ name: 'x', unit, device: null, points: points(value) }).last).toBe(text);
+    expect(summariseSeries({ name: 'x', unit, device: null, points: points(value) }).last).toBe(text);
   });
 
   it('is drawn against the whole, and nothing is drawn where nothing was measured', () => {

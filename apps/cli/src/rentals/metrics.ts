@@ -1,12 +1,12 @@
-import type { Answer } from '../sdk.ts';
+import type { Output } from '../sdk.ts';
 import { sparkline } from '../text/sparkline.ts';
-import { measureText, share } from '@millrace/sdk/text';
+import { metricText, ratio } from '@millrace/sdk/text';
 
 /** What a rental does, as a table: of each series the last value, the mean, the highest, and how it went. Pure. */
 
-export type Series = Answer<'getRentalMetrics'>['series'][number];
+export type Series = Output<'getRentalMetrics'>['series'][number];
 
-export interface Measured {
+export interface MetricSummary {
   readonly name: string;
   readonly device: string | null;
   readonly last: string;
@@ -15,7 +15,7 @@ export interface Measured {
   readonly course: string;
 }
 
-export function measuredOf({ name, device, unit, points }: Series): Measured {
+export function summariseSeries({ name, device, unit, points }: Series): MetricSummary {
   const values = points.map(({ value }) => value);
   const known = values.filter((value) => value !== null);
   const most = known.reduce((highest, value) => Math.max(highest, value), 0);
@@ -24,9 +24,9 @@ export function measuredOf({ name, device, unit, points }: Series): Measured {
   return {
     name,
     device,
-    last: last === undefined ? '' : measureText(last, unit),
-    mean: known.length === 0 ? '' : measureText(share(sum, known.length), unit),
-    most: known.length === 0 ? '' : measureText(most, unit),
+    last: last === undefined ? '' : metricText(last, unit),
+    mean: known.length === 0 ? '' : metricText(ratio(sum, known.length), unit),
+    most: known.length === 0 ? '' : metricText(most, unit),
     // A percentage is seen against the whole; everything else against its own highest.
     course: sparkline(values, unit === 'percent' ? 100 : most),
   };

@@ -2,24 +2,24 @@ import type { Context } from '../frame/context.ts';
 import { CliError } from '../frame/errors.ts';
 import { exitCodes } from '../frame/exit-codes.ts';
 import { safeText } from '../frame/text.ts';
-import type { Answer } from '../sdk.ts';
-import { roughDuration } from '@millrace/sdk/text';
+import type { Output } from '../sdk.ts';
+import { approximateDuration } from '@millrace/sdk/text';
 import { usdText } from '@millrace/sdk/text';
-import type { Wish } from './wish.ts';
+import type { QuoteRequest } from './wish.ts';
 
 /** What something costs, before it is agreed to. */
 
-export type Quote = Answer<'quoteRental'>;
+export type Quote = Output<'quoteRental'>;
 
-export async function quoteOf(
+export async function fetchQuote(
   context: Context,
-  wish: Wish,
+  wish: QuoteRequest,
   durationSeconds: number | undefined,
 ): Promise<Quote> {
   return context.client().options.quote({ ...wish, durationSeconds }, { signal: context.signal });
 }
 
-export function wishTitle(wish: Wish): string {
+export function quoteTitle(wish: QuoteRequest): string {
   const machine = wish.rentalType === 'bare-metal' ? 'bare metal' : 'virtual machine';
   const { gpuType = 'h100', region = '', networkType = '' } = wish;
   return `${wish.gpuCount} × ${gpuType.toUpperCase()}, ${machine} in ${region} (${networkType})`;
@@ -46,7 +46,7 @@ export function quoteLines(
         ] as const)),
     ...(quote.totalNanoUsd === null || seconds === undefined
       ? []
-      : ([[`for ${roughDuration(seconds)}`, usdText(quote.totalNanoUsd)]] as const)),
+      : ([[`for ${approximateDuration(seconds)}`, usdText(quote.totalNanoUsd)]] as const)),
     ...(quote.released === null
       ? []
       : ([
@@ -58,7 +58,7 @@ export function quoteLines(
     ['set aside now', usdText(quote.holdNanoUsd)],
     ...(quote.runwaySeconds === null
       ? []
-      : ([['balance lasts', roughDuration(quote.runwaySeconds)]] as const)),
+      : ([['balance lasts', approximateDuration(quote.runwaySeconds)]] as const)),
   ];
 }
 
@@ -75,8 +75,8 @@ export function showQuote(
 }
 
 /** Refuses at once what the API would refuse a moment later, with what helps. */
-export async function requirePossible(context: Context, wish: Wish, quote: Quote): Promise<void> {
-  if (!quote.available) throw await noCapacity(context, wish);
+export async function requirePlaceable(context: Context, wish: QuoteRequest, quote: Quote): Promise<void> {
+  if (!quote.available) throw await noCapacityError(context, wish);
   if (quote.affordable) return;
   throw new CliError('The balance is too low for this.', {
     why: `${usdText(quote.minimumBalanceNanoUsd)} must be available to begin with.`,
@@ -86,7 +86,11 @@ export async function requirePossible(context: Context, wish: Wish, quote: Quote
 }
 
 /** Why no host can take it, and what could be had instead. */
-export async function noCapacity(context: Context, wish: Wish, cause?: unknown): Promise<CliError> {
+export async function noCapacityError(
+  context: Context,
+  wish: QuoteRequest,
+  cause?: unknown,
+): Promise<CliError> {
   const explained = await context.client().options.explain(wish, { signal: context.signal });
   // In the order in which they are looked at: whom the last one stops came nearest.
   const nearest = explained.obstacles.at(-1);
@@ -99,7 +103,7 @@ export async function noCapacity(context: Context, wish: Wish, cause?: unknown):
   const when =
     explained.capacityExpectedAt === null ? '' : ` Expected again at ${explained.capacityExpectedAt}.`;
   const kind = wish.rentalType === 'bare-metal' ? ' --bare-metal' : '';
-  return new CliError(`No room for ${wishTitle(wish)}.`, {
+  return new CliError(`No room for ${quoteTitle(wish)}.`, {
     why: safeText(`${reason}${when}`),
     fix:
       instead === undefined

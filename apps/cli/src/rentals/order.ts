@@ -4,16 +4,16 @@ import type { Context } from '../frame/context.ts';
 import { UsageError } from '../frame/errors.ts';
 import type { Input } from '../sdk.ts';
 import { findVolumeId } from '../volumes/find.ts';
-import { durationFlag, portFlags, tagFlags } from './flags.ts';
-import { newName } from '@millrace/sdk/text';
-import type { Wish } from './wish.ts';
+import { parseDurationFlag, parsePortFlags, parseTagFlags } from './flags.ts';
+import { randomRentalName } from '@millrace/sdk/text';
+import type { QuoteRequest } from './wish.ts';
 
 /** All that an order says beyond what is wanted: names, ends, keys, storage. */
 
-type VirtualMachineOrder = Input<'createVirtualMachineRental'>;
-type BareMetalOrder = Input<'createBareMetalRental'>;
+type VirtualMachineRequest = Input<'createVirtualMachineRental'>;
+type BareMetalRequest = Input<'createBareMetalRental'>;
 
-export const orderFlags = {
+export const createFlags = {
   name: { type: 'text', value: 'NAME', describe: 'what to call it; one is made up otherwise' },
   'ssh-key': { type: 'list', value: 'ID', describe: 'only these of your SSH keys; all of them otherwise' },
   image: { type: 'text', value: 'NAME', describe: 'an image other than the usual one' },
@@ -41,7 +41,7 @@ export const orderFlags = {
   },
 } as const satisfies Flags;
 
-export interface OrderFlags {
+export interface CreateFlags {
   readonly name: string | undefined;
   readonly 'ssh-key': readonly string[];
   readonly image: string | undefined;
@@ -59,13 +59,17 @@ export interface OrderFlags {
   readonly 'storage-gb': number | undefined;
 }
 
-export type Order =
-  | { readonly type: 'virtual-machine'; readonly body: VirtualMachineOrder }
-  | { readonly type: 'bare-metal'; readonly body: BareMetalOrder };
+export type CreateRequest =
+  | { readonly type: 'virtual-machine'; readonly body: VirtualMachineRequest }
+  | { readonly type: 'bare-metal'; readonly body: BareMetalRequest };
 
-export async function readOrder(context: Context, flags: OrderFlags, wish: Wish): Promise<Order> {
+export async function readCreateRequest(
+  context: Context,
+  flags: CreateFlags,
+  wish: QuoteRequest,
+): Promise<CreateRequest> {
   const common = {
-    name: flags.name ?? newName(randomInt),
+    name: flags.name ?? randomRentalName(randomInt),
     gpuCount: wish.gpuCount,
     gpuType: wish.gpuType,
     termType: wish.termType,
@@ -73,11 +77,11 @@ export async function readOrder(context: Context, flags: OrderFlags, wish: Wish)
     discountPercentage: wish.discountPercentage,
     sshKeyIds: flags['ssh-key'].length === 0 ? undefined : [...flags['ssh-key']],
     image: flags.image,
-    ttlSeconds: flags.ttl === undefined ? undefined : durationFlag('ttl', flags.ttl),
+    ttlSeconds: flags.ttl === undefined ? undefined : parseDurationFlag('ttl', flags.ttl),
     maxUsd: flags['max-usd'],
-    idle: idleOf(flags),
+    idle: idleRule(flags),
     userData: flags['user-data'] === undefined ? undefined : await context.files.readText(flags['user-data']),
-    tags: tagFlags(flags.tag),
+    tags: parseTagFlags(flags.tag),
     monitoringEnabled: flags.monitoring,
     convertToOnDemandOnExpiry: flags.convert,
   };
@@ -89,9 +93,9 @@ export async function readOrder(context: Context, flags: OrderFlags, wish: Wish)
     const body = {
       ...common,
       networkType: wish.networkType ?? 'ethernet',
-      region: wish.region as BareMetalOrder['region'],
+      region: wish.region as BareMetalRequest['region'],
       cudaVersion: wish.cudaVersion,
-      storageVolume: await volumeOf(context, flags),
+      storageVolume: await readStorageVolume(context, flags),
     };
     return { type: 'bare-metal', body };
   }
@@ -103,23 +107,26 @@ export async function readOrder(context: Context, flags: OrderFlags, wish: Wish)
   const body = {
     ...common,
     networkType: wish.networkType,
-    region: wish.region as VirtualMachineOrder['region'],
-    customPorts: portFlags(flags.port),
+    region: wish.region as VirtualMachineRequest['region'],
+    customPorts: parsePortFlags(flags.port),
   };
   return { type: 'virtual-machine', body };
 }
 
-function idleOf(flags: OrderFlags): VirtualMachineOrder['idle'] {
+function idleRule(flags: CreateFlags): VirtualMachineRequest['idle'] {
   const after = flags['idle-after'];
   if (after === undefined) {
     if (flags['idle-terminate'] === true) throw new UsageError('--idle-terminate needs --idle-after.');
     return undefined;
   }
   const action = flags['idle-terminate'] === true ? 'terminate' : 'stop';
-  return { afterSeconds: durationFlag('idle-after', after), action };
+  return { afterSeconds: parseDurationFlag('idle-after', after), action };
 }
 
-async function volumeOf(context: Context, flags: OrderFlags): Promise<BareMetalOrder['storageVolume']> {
+async function readStorageVolume(
+  context: Context,
+  flags: CreateFlags,
+): Promise<BareMetalRequest['storageVolume']> {
   const label = flags['new-volume'];
   const sizeInGb = flags['storage-gb'];
   if (flags.volume !== undefined) {

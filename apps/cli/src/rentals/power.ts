@@ -1,9 +1,9 @@
 import type { Context } from '../frame/context.ts';
-import { printDone } from '../frame/output.ts';
-import type { Plan } from '@millrace/sdk/text';
+import { printResult } from '../frame/output.ts';
+import type { ExpectedSteps } from '@millrace/sdk/text';
 import { stateOf } from './columns.ts';
 import { handleOf, type Rental } from './find.ts';
-import { watchRental, wayIn, type Wait } from './watch.ts';
+import { waitForRental, loginHint, type WaitOptions } from './watch.ts';
 
 export const waitFlag = {
   type: 'boolean',
@@ -11,12 +11,12 @@ export const waitFlag = {
 } as const;
 
 /** What the commands that switch a rental have in common: it was accepted, now it is waited for. */
-export async function afterSwitch(
+export async function finishPowerChange(
   context: Context,
   before: Rental,
   asked: {
-    readonly until: Wait['until'];
-    readonly plan: Plan;
+    readonly until: WaitOptions['until'];
+    readonly plan: ExpectedSteps;
     readonly doing: string;
     readonly wait: boolean | undefined;
     readonly accepted: Rental;
@@ -26,20 +26,20 @@ export async function afterSwitch(
   const handle = handleOf(before);
   if (asked.wait === false) {
     const later = `millrace rental wait ${id} --until ${asked.until}`;
-    printDone(
+    printResult(
       context,
       `Rental ${id} (${handle}) is being ${asked.doing}. Watch it: ${later}`,
       asked.accepted,
     );
     return;
   }
-  const rental = await watchRental(context, id, {
+  const rental = await waitForRental(context, id, {
     until: asked.until,
     plan: asked.plan,
     stepsBefore: asked.plan.length === 1 ? null : before.steps.length,
     goesOn: `Rental ${id} goes on being ${asked.doing}.`,
     undo: `millrace rental terminate ${id}`,
   });
-  const entrance = asked.until === 'running' ? wayIn(rental) : '';
-  printDone(context, `Rental ${id} (${handle}) is ${stateOf(rental)}.${entrance}`, rental);
+  const entrance = asked.until === 'running' ? loginHint(rental) : '';
+  printResult(context, `Rental ${id} (${handle}) is ${stateOf(rental)}.${entrance}`, rental);
 }

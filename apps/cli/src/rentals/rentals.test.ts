@@ -2,11 +2,11 @@ import { randomInt } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Item } from '../sdk.ts';
-import { newPart } from './console.ts';
+import { newOutput } from './console.ts';
 import { handleOf } from './find.ts';
-import { durationFlag, portFlags, tagFlags } from './flags.ts';
-import { newName } from '@millrace/sdk/text';
-import { cheapest } from './wish.ts';
+import { parseDurationFlag, parsePortFlags, parseTagFlags } from './flags.ts';
+import { randomRentalName } from '@millrace/sdk/text';
+import { cheapestOption } from './wish.ts';
 
 type Option = Item<'listRentalOptions'>;
 
@@ -38,9 +38,9 @@ describe('where nobody said where', () => {
       option('eu-north-2', { costPerHour: 1, totalAvailable: 0 }),
       option('eu-west-2', { costPerHour: 1, enabled: false }),
     ];
-    expect(cheapest(options, sought)?.region).toBe('us-central-2');
-    expect(cheapest(options, { ...sought, gpuCount: 3 })?.region).toBe('us-central-2');
-    expect(cheapest(options, { ...sought, gpuCount: 5 })).toBeNull();
+    expect(cheapestOption(options, sought)?.region).toBe('us-central-2');
+    expect(cheapestOption(options, { ...sought, gpuCount: 3 })?.region).toBe('us-central-2');
+    expect(cheapestOption(options, { ...sought, gpuCount: 5 })).toBeNull();
   });
 
   it('has the network that was asked for', () => {
@@ -48,15 +48,15 @@ describe('where nobody said where', () => {
       option('us-central-1'),
       option('us-east-1', { connectionType: 'infiniband', costPerHour: 9 }),
     ];
-    expect(cheapest(options, { ...sought, network: 'infiniband' })?.region).toBe('us-east-1');
+    expect(cheapestOption(options, { ...sought, network: 'infiniband' })?.region).toBe('us-east-1');
   });
 });
 
 describe('a console that is followed', () => {
   it('shows what is new, once', () => {
-    expect(newPart('', 'boot\n')).toBe('boot\n');
-    expect(newPart('boot\n', 'boot\nlogin:')).toBe('login:');
-    expect(newPart('boot\nlogin:', 'boot\nlogin:')).toBe('');
+    expect(newOutput('', 'boot\n')).toBe('boot\n');
+    expect(newOutput('boot\n', 'boot\nlogin:')).toBe('login:');
+    expect(newOutput('boot\nlogin:', 'boot\nlogin:')).toBe('');
   });
 
   it('goes on where it was, whatever has been left off of its beginning', () => {
@@ -67,26 +67,26 @@ describe('a console that is followed', () => {
         // Numbered, as a console has its times: two places that look alike to the end cannot be told apart.
         const whole = all.map((text, index) => `${index} ${text}\n`).join('');
         const known = whole.slice(0, whole.length - more);
-        expect(newPart(known, whole.slice(left))).toBe(whole.slice(known.length));
+        expect(newOutput(known, whole.slice(left))).toBe(whole.slice(known.length));
       }),
     );
   });
 
   it('shows all of what has nothing in common with before', () => {
-    expect(newPart('old\n', 'another boot\n')).toBe('another boot\n');
+    expect(newOutput('old\n', 'another boot\n')).toBe('another boot\n');
   });
 });
 
 describe('what people type', () => {
   it('is read, or refused by the name of its flag', () => {
-    expect(durationFlag('ttl', '2h')).toBe(7_200);
-    expect(() => durationFlag('ttl', 'soon')).toThrow('does not work');
-    expect(tagFlags(['a=b=c', 'd='])).toEqual({ a: 'b=c', d: '' });
-    expect(tagFlags([])).toBeUndefined();
-    expect(() => tagFlags(['novalue'])).toThrow();
-    expect(portFlags(['80', '65535'])).toEqual([80, 65_535]);
-    expect(() => portFlags(['0'])).toThrow();
-    expect(() => portFlags(['65536'])).toThrow();
+    expect(parseDurationFlag('ttl', '2h')).toBe(7_200);
+    expect(() => parseDurationFlag('ttl', 'soon')).toThrow('does not work');
+    expect(parseTagFlags(['a=b=c', 'd='])).toEqual({ a: 'b=c', d: '' });
+    expect(parseTagFlags([])).toBeUndefined();
+    expect(() => parseTagFlags(['novalue'])).toThrow();
+    expect(parsePortFlags(['80', '65535'])).toEqual([80, 65_535]);
+    expect(() => parsePortFlags(['0'])).toThrow();
+    expect(() => parsePortFlags(['65536'])).toThrow();
   });
 
   it('can be what a rental is called, unless it could be taken for something else', () => {
@@ -99,7 +99,7 @@ describe('what people type', () => {
 
   it('can be a name that was made up', () => {
     for (let index = 0; index < 100; index += 1) {
-      const name = newName(randomInt);
+      const name = randomRentalName(randomInt);
       expect(name).toMatch(/^[a-z]+-[a-z]+-\d\d$/);
       expect(handleOf({ id: 7, name })).toBe(name);
     }

@@ -1,14 +1,19 @@
 import type { Context } from '../frame/context.ts';
 import { CliError } from '../frame/errors.ts';
 import { usdText } from '@millrace/sdk/text';
-import { creating, releasing, starting, type Plan } from '@millrace/sdk/text';
-import { ownStep } from '../progress/own-step.ts';
-import { orUnwatched, withProgress } from '../progress/watch.ts';
+import {
+  createRentalSteps,
+  releaseRentalSteps,
+  startRentalSteps,
+  type ExpectedSteps,
+} from '@millrace/sdk/text';
+import { localStep } from '../progress/own-step.ts';
+import { withInterruptNotice, withProgress } from '../progress/watch.ts';
 import { handleOf, type Rental } from './find.ts';
 
-export interface Wait {
+export interface WaitOptions {
   readonly until: 'running' | 'off' | 'terminated';
-  readonly plan: Plan;
+  readonly plan: ExpectedSteps;
   /** Steps up to here belong to something earlier; null where the API tells no steps, and the plan is one of our own. */
   readonly stepsBefore: number | null;
   /** What goes on when somebody stops watching. */
@@ -17,18 +22,18 @@ export interface Wait {
 }
 
 /** Bare metal takes its time. */
-const longestMs = 3 * 3_600_000;
+const MAX_WAIT_MS = 3 * 3_600_000;
 
 /** Waits until what was asked for has come about, and shows how far it is. */
-export async function watchRental(context: Context, rentalId: number, wait: Wait): Promise<Rental> {
+export async function waitForRental(context: Context, rentalId: number, wait: WaitOptions): Promise<Rental> {
   const { signal } = context;
   const { until, stepsBefore } = wait;
   const watching = withProgress(context, wait.plan, async (show) => {
-    const own = stepsBefore === null ? ownStep(context, wait.plan[0]?.name ?? until) : null;
+    const own = stepsBefore === null ? localStep(context, wait.plan[0]?.name ?? until) : null;
     if (own !== null) show([own.running]);
     const rental = await context.client().rentals.waitUntil({ rentalId }, until, {
       signal,
-      timeoutMs: longestMs,
+      timeoutMs: MAX_WAIT_MS,
       onStep: (_step, { steps }) => {
         if (stepsBefore !== null) show(steps.slice(stepsBefore));
       },
@@ -42,18 +47,18 @@ export async function watchRental(context: Context, rentalId: number, wait: Wait
     undo: wait.undo,
   };
   try {
-    return await orUnwatched(context, unwatched, watching);
+    return await withInterruptNotice(context, unwatched, watching);
   } catch (error) {
-    throw isLost(error) ? await lost(context, rentalId, error) : error;
+    throw isWaitFailure(error) ? await waitFailureError(context, rentalId, error) : error;
   }
 }
 
 /** The SDK's error for what will never come, known by its name so that the client is not loaded for it. */
-function isLost(error: unknown): error is Error {
+function isWaitFailure(error: unknown): error is Error {
   return error instanceof Error && error.name === 'WaitFailedError';
 }
 
-async function lost(context: Context, rentalId: number, cause: Error): Promise<CliError> {
+async function waitFailureError(context: Context, rentalId: number, cause: Error): Promise<CliError> {
   const rental = await context.client().rentals.get({ rentalId }, { signal: context.signal });
   const why = rental.statusReason ?? 'Nothing more will come of it.';
   return new CliError(`Rental ${rentalId} is ${rental.status.toLowerCase()}.`, {
@@ -64,21 +69,23 @@ async function lost(context: Context, rentalId: number, cause: Error): Promise<C
 }
 
 /** While a rental is being made, and again for whoever comes back to watch. */
-export function untilRunning(rental: Pick<Rental, 'id' | 'rentalType' | 'startedAt' | 'steps'>): Wait {
+export function waitUntilRunning(
+  rental: Pick<Rental, 'id' | 'rentalType' | 'startedAt' | 'steps'>,
+): WaitOptions {
   const isNew = rental.startedAt === null;
   return {
     until: 'running',
-    plan: isNew ? creating[rental.rentalType] : starting,
-    stepsBefore: isNew ? 0 : lastStep(rental, 'start'),
+    plan: isNew ? createRentalSteps[rental.rentalType] : startRentalSteps,
+    stepsBefore: isNew ? 0 : firstStepIndex(rental, 'start'),
     goesOn: `Rental ${rental.id} is still being brought up, and costs from when it runs.`,
     undo: `millrace rental terminate ${rental.id}`,
   };
 }
 
-export function untilTerminated({ id }: Pick<Rental, 'id'>): Wait {
+export function waitUntilTerminated({ id }: Pick<Rental, 'id'>): WaitOptions {
   return {
     until: 'terminated',
-    plan: releasing,
+    plan: releaseRentalSteps,
     stepsBefore: null,
     goesOn: `Rental ${id} goes on being removed, and costs nothing.`,
     undo: null,
@@ -86,12 +93,12 @@ export function untilTerminated({ id }: Pick<Rental, 'id'>): Wait {
 }
 
 /** Where a task began: the place of its first step, or the end of the list before there is one. */
-function lastStep({ steps }: Pick<Rental, 'steps'>, name: string): number {
+function firstStepIndex({ steps }: Pick<Rental, 'steps'>, name: string): number {
   const index = steps.findLastIndex((step) => step.name === name);
   return index < 0 ? steps.length : index;
 }
 
 /** The way in, for the end of a success. */
-export function wayIn(rental: Rental): string {
+export function loginHint(rental: Rental): string {
   return rental.ssh.length === 0 ? '' : ` Log in: millrace ssh ${handleOf(rental)}`;
 }

@@ -2,14 +2,14 @@ import type { Context } from '../frame/context.ts';
 import type { Flags } from '../frame/command.ts';
 import { CliError } from '../frame/errors.ts';
 import { exitCodes } from '../frame/exit-codes.ts';
-import type { Answer, Input } from '../sdk.ts';
+import type { Output, Input } from '../sdk.ts';
 
 /** What somebody wants to rent, in flags: the same words for offers, quotes, explanations and orders. */
 
-export type Wish = Input<'quoteRental'>;
-type Option = Answer<'listRentalOptions'>['items'][number];
+export type QuoteRequest = Input<'quoteRental'>;
+type Option = Output<'listRentalOptions'>['items'][number];
 
-export const wishFlags = {
+export const quoteFlags = {
   gpu: { type: 'text', value: 'TYPE', default: 'h100', describe: 'the GPUs: h100, h200, b200 …' },
   count: {
     type: 'number',
@@ -43,7 +43,7 @@ export const wishFlags = {
   },
 } as const satisfies Flags;
 
-export interface WishFlags {
+export interface QuoteFlags {
   readonly gpu: string;
   readonly count: number | undefined;
   readonly region: string | undefined;
@@ -58,37 +58,37 @@ export interface WishFlags {
  * The wish as the API takes it. What is not said is filled in here and shown before anybody agrees to it. Words are checked by
  * the API, so that an older command line can rent what a newer installation has.
  */
-export async function readWish(context: Context, flags: WishFlags): Promise<Wish> {
+export async function readQuoteRequest(context: Context, flags: QuoteFlags): Promise<QuoteRequest> {
   const isBareMetal = flags['bare-metal'] === true;
-  const sought: Sought = {
+  const sought: OfferQuery = {
     gpuType: flags.gpu.toLowerCase(),
     machineType: isBareMetal ? 'bare-metal' : 'virtual-machine',
     gpuCount: flags.count ?? (isBareMetal ? 8 : 1),
     network: flags.network,
   };
-  const { region, network } = await placeOf(context, sought, flags.region);
+  const { region, network } = await chooseRegion(context, sought, flags.region);
   return {
     rentalType: sought.machineType,
     gpuCount: sought.gpuCount,
-    gpuType: sought.gpuType as Wish['gpuType'],
-    region: region as Wish['region'],
+    gpuType: sought.gpuType as QuoteRequest['gpuType'],
+    region: region as QuoteRequest['region'],
     networkType: network,
-    cudaVersion: flags.cuda as Wish['cudaVersion'],
+    cudaVersion: flags.cuda as QuoteRequest['cudaVersion'],
     discountPercentage: flags.discount ?? 0,
     ...(flags.days === undefined ? {} : { termType: 'reserved', termPeriodDays: flags.days }),
   };
 }
 
-interface Sought {
+interface OfferQuery {
   readonly gpuType: string;
   readonly machineType: 'virtual-machine' | 'bare-metal';
   readonly gpuCount: number;
   readonly network: 'ethernet' | 'infiniband' | undefined;
 }
 
-async function placeOf(
+async function chooseRegion(
   context: Context,
-  sought: Sought,
+  sought: OfferQuery,
   region: string | undefined,
 ): Promise<{ readonly region: string; readonly network: 'ethernet' | 'infiniband' }> {
   if (region !== undefined && sought.network !== undefined) return { region, network: sought.network };
@@ -103,7 +103,7 @@ async function placeOf(
   for await (const option of context.client().options.list(query, { signal: context.signal })) {
     options.push(option);
   }
-  const best = cheapest(options, sought);
+  const best = cheapestOption(options, sought);
   if (best !== null) return { region: best.region, network: best.connectionType };
   // The person has said where; whether it can be had there is for the API to say.
   if (region !== undefined) return { region, network: sought.network ?? 'ethernet' };
@@ -116,7 +116,7 @@ async function placeOf(
 }
 
 /** Of what fits now the cheapest by the GPU, the first in the list among equals. Sizes between those listed can be had too. */
-export function cheapest(options: readonly Option[], sought: Sought): Option | null {
+export function cheapestOption(options: readonly Option[], sought: OfferQuery): Option | null {
   const fitting = options
     .filter(({ enabled, totalAvailable }) => enabled && totalAvailable > 0)
     .filter(({ gpuCount }) => gpuCount >= sought.gpuCount)

@@ -4,9 +4,9 @@ import type { Context } from '../frame/context.ts';
 import { CliError, SilentExit } from '../frame/errors.ts';
 import { profilesPath } from '../frame/profiles.ts';
 import { safeText } from '../frame/text.ts';
-import { pinnedLine, sshArguments, type SshLogin, type SshTarget } from './pinned-host.ts';
+import { knownHostsLine, sshArguments, type SshLogin, type SshTarget } from './pinned-host.ts';
 
-export interface Entrance extends SshTarget {
+export interface SshEndpoint extends SshTarget {
   /** What the platform met when it logged in; null where nobody has told. */
   readonly fingerprint: string | null;
 }
@@ -16,9 +16,13 @@ type Session = Pick<SshLogin, 'identityFile' | 'forwards' | 'command'>;
 const scanSeconds = 10;
 
 /** Logs in with the person's own ssh, on their own terminal. Its exit code becomes ours. */
-export async function login(context: Context, entrance: Entrance, session: Session): Promise<void> {
+export async function openSshSession(
+  context: Context,
+  entrance: SshEndpoint,
+  session: Session,
+): Promise<void> {
   const knownHostsFile =
-    entrance.fingerprint === null ? null : await pin(context, entrance, entrance.fingerprint);
+    entrance.fingerprint === null ? null : await writeKnownHosts(context, entrance, entrance.fingerprint);
   if (knownHostsFile === null) {
     context.note('Nobody has told the host key of this machine, so your ssh asks you about it.');
   }
@@ -28,7 +32,7 @@ export async function login(context: Context, entrance: Entrance, session: Sessi
   try {
     code = await context.spawn('ssh', sshArguments({ target: entrance, knownHostsFile, ...session }));
   } catch (error) {
-    throw isMissing(error) ? noProgram('ssh', error) : error;
+    throw isMissing(error) ? missingProgramError('ssh', error) : error;
   } finally {
     giveBack();
     if (knownHostsFile !== null) await context.files.remove(knownHostsFile);
@@ -37,8 +41,12 @@ export async function login(context: Context, entrance: Entrance, session: Sessi
 }
 
 /** Writes the one host key down that may answer, in a file of its own that nobody else can write. */
-async function pin(context: Context, entrance: Entrance, fingerprint: string): Promise<string> {
-  const line = pinnedLine(await scan(context, entrance), entrance, fingerprint);
+async function writeKnownHosts(
+  context: Context,
+  entrance: SshEndpoint,
+  fingerprint: string,
+): Promise<string> {
+  const line = knownHostsLine(await scanHostKeys(context, entrance), entrance, fingerprint);
   if (line === null) {
     throw new CliError('This is not the machine that was rented.', {
       why: `What answers at ${safeText(entrance.host)} port ${entrance.port} has another host key than ${safeText(fingerprint)}, which the platform met there.`,
@@ -50,10 +58,10 @@ async function pin(context: Context, entrance: Entrance, fingerprint: string): P
   return file;
 }
 
-async function scan(context: Context, { host, port }: Entrance): Promise<string> {
+async function scanHostKeys(context: Context, { host, port }: SshEndpoint): Promise<string> {
   const args = ['-T', String(scanSeconds), '-p', String(port), '--', host];
   const scanned = await context.capture('ssh-keyscan', args, context.signal).catch((error: unknown) => {
-    throw isMissing(error) ? noProgram('ssh-keyscan', error) : error;
+    throw isMissing(error) ? missingProgramError('ssh-keyscan', error) : error;
   });
   if (scanned.stdout.trim() !== '') return scanned.stdout;
   throw new CliError('The machine does not answer.', {
@@ -66,7 +74,7 @@ function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ENOENT';
 }
 
-function noProgram(program: string, cause: unknown): CliError {
+function missingProgramError(program: string, cause: unknown): CliError {
   return new CliError(`${program} is not installed here.`, {
     why: 'Logging in uses the OpenSSH client of your machine.',
     fix: 'Install OpenSSH, or take the address from: millrace rental get NAME',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fingerprintOf, knownHostName, pinnedLine, sshArguments } from './pinned-host.ts';
+import { fingerprintOf, knownHostName, knownHostsLine, sshArguments } from './pinned-host.ts';
 
 // A key and its fingerprint, as ssh-keygen printed them.
 const key = 'AAAAC3NzaC1lZDI1NTE5AAAAIHXkHNLBwc42bdJCKfqhgXX7LzFcUitet9crBu0b+iDO';
@@ -14,13 +14,13 @@ describe('the key of a machine', () => {
 
   it('is taken from all that the machine shows only if it is the proven one', () => {
     const scanned = `# 10.0.0.7:30022 SSH-2.0-OpenSSH\n[10.0.0.7]:30022 ssh-rsa ${other}\n[10.0.0.7]:30022 ssh-ed25519 ${key}\n`;
-    expect(pinnedLine(scanned, target, fingerprint)).toBe(`[10.0.0.7]:30022 ssh-ed25519 ${key}`);
-    expect(pinnedLine(`10.0.0.7 ssh-ed25519 ${other}\n`, target, fingerprint)).toBeNull();
-    expect(pinnedLine('', target, fingerprint)).toBeNull();
+    expect(knownHostsLine(scanned, target, fingerprint)).toBe(`[10.0.0.7]:30022 ssh-ed25519 ${key}`);
+    expect(knownHostsLine(`10.0.0.7 ssh-ed25519 ${other}\n`, target, fingerprint)).toBeNull();
+    expect(knownHostsLine('', target, fingerprint)).toBeNull();
   });
 
   it('is written down for the host that we mean, whatever name a scan gives it', () => {
-    expect(pinnedLine(`*,!x ssh-ed25519 ${key}`, target, fingerprint)).toBe(
+    expect(knownHostsLine(`*,!x ssh-ed25519 ${key}`, target, fingerprint)).toBe(
       `[10.0.0.7]:30022 ssh-ed25519 ${key}`,
     );
     expect(knownHostName({ host: 'a.example.com', port: 22 })).toBe('a.example.com');

@@ -26,7 +26,7 @@ export function knownHostName({ host, port }: Pick<SshTarget, 'host' | 'port'>):
  * The line for `known_hosts`, out of what `ssh-keyscan` was shown: only a key with this very fingerprint, whatever else the
  * machine offers. Null when it has none: then it is another machine, or somebody stands in between.
  */
-export function pinnedLine(
+export function knownHostsLine(
   scanned: string,
   target: Pick<SshTarget, 'host' | 'port'>,
   fingerprint: string,

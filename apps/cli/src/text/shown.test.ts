@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { shownLine } from './shown.ts';
+import { truncatedListNote } from './shown.ts';
 
 describe('the line beneath a list', () => {
   it('says how many there are and how to see them, and nothing beneath a whole list', () => {
-    expect(shownLine({ shown: 10, total: 99, noun: 'offers', more: 'All of them: --limit 99' })).toBe(
+    expect(truncatedListNote({ shown: 10, total: 99, noun: 'offers', more: 'All of them: --limit 99' })).toBe(
       'Shown 10 of 99 offers. All of them: --limit 99',
     );
-    expect(shownLine({ shown: 50, total: null, noun: 'rentals', more: 'More: --limit 100' })).toBe(
+    expect(truncatedListNote({ shown: 50, total: null, noun: 'rentals', more: 'More: --limit 100' })).toBe(
       'Shown 50 rentals; there are more. More: --limit 100',
     );
-    expect(shownLine({ shown: 3, total: 3, noun: 'offers', more: '' })).toBeNull();
+    expect(truncatedListNote({ shown: 3, total: 3, noun: 'offers', more: '' })).toBeNull();
   });
 });

@@ -1,5 +1,5 @@
 /** The line beneath a list that does not show everything, and none beneath one that does. */
-export function shownLine(list: {
+export function truncatedListNote(list: {
   readonly shown: number;
   /** Null when nobody knows how many there are, only that there are more. */
   readonly total: number | null;

@@ -1,4 +1,4 @@
-import { share } from '@millrace/sdk/text';
+import { ratio } from '@millrace/sdk/text';
 
 const levels = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'] as const;
 
@@ -7,7 +7,7 @@ export function sparkline(values: readonly (number | null)[], most: number): str
   return values
     .map((value) => {
       if (value === null) return ' ';
-      const level = Math.floor(share(value, most) * levels.length);
+      const level = Math.floor(ratio(value, most) * levels.length);
       return levels[Math.max(0, Math.min(levels.length - 1, level))] ?? ' ';
     })
     .join('');

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { dayText, daysBetween, momentOf, momentText } from './when.ts';
+import { dayText, daysBetween, parseTimestamp, timestampText } from './when.ts';
 
 describe('moments', () => {
   test('are shown in UTC', () => {
-    expect(momentText('2026-11-14T09:30:00.123Z')).toBe('2026-11-14 09:30:00Z');
+    expect(timestampText('2026-11-14T09:30:00.123Z')).toBe('2026-11-14 09:30:00Z');
     expect(dayText('2026-11-14T09:30:00.123Z')).toBe('2026-11-14');
   });
 
@@ -12,7 +12,7 @@ describe('moments', () => {
     ['2026-08-01T12:00:00Z', '2026-08-01T12:00:00.000Z'],
     ['2026-08-01T12:00+02:00', '2026-08-01T10:00:00.000Z'],
     ['2024-02-29', '2024-02-29T00:00:00.000Z'],
-  ])('%s is %s', (typed, moment) => expect(momentOf('--from', typed)).toBe(moment));
+  ])('%s is %s', (typed, moment) => expect(parseTimestamp('--from', typed)).toBe(moment));
 
   test.each([
     '',
@@ -23,7 +23,7 @@ describe('moments', () => {
     '2026-08-01T12:00',
     '2026-08-01 12:00:00Z',
   ])('%j is none, and whoever typed it is told what is', (typed) =>
-    expect(() => momentOf('--from', typed)).toThrow(expect.objectContaining({ name: 'UsageError' })),
+    expect(() => parseTimestamp('--from', typed)).toThrow(expect.objectContaining({ name: 'UsageError' })),
   );
 
   test('days without anything are days as well', () => {

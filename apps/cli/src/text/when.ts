@@ -3,7 +3,7 @@ import { UsageError } from '../frame/errors.ts';
 /** Moments: as they are shown, and as they are typed. All of them in UTC, as the ledger and the days of a report are. */
 
 /** `2026-11-14 09:30:00Z` */
-export function momentText(instant: string): string {
+export function timestampText(instant: string): string {
   return `${instant.slice(0, 19).replace('T', ' ')}Z`;
 }
 
@@ -13,7 +13,7 @@ export function dayText(instant: string): string {
 }
 
 /** The moment of `2026-11-14` (its beginning) or `2026-11-14T09:30:00Z`, as the API takes it. */
-export function momentOf(flag: string, typed: string): string {
+export function parseTimestamp(flag: string, typed: string): string {
   const asTyped = /^\d{4}-\d{2}-\d{2}$/.test(typed) ? `${typed}T00:00:00.000Z` : typed;
   const isWhole = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})$/.test(
     asTyped,

@@ -2,7 +2,7 @@ import type { Context } from '../frame/context.ts';
 import type { Column } from '../frame/output.ts';
 import { relativeText } from '@millrace/sdk/text';
 import { perHourText } from '@millrace/sdk/text';
-import type { Answer } from '../sdk.ts';
+import type { Output } from '../sdk.ts';
 import type { Volume } from './find.ts';
 
 export function volumeColumns(context: Context): readonly Column<Volume>[] {
@@ -21,7 +21,7 @@ export function volumeColumns(context: Context): readonly Column<Volume>[] {
 }
 
 /** All that is worth a line about one volume. */
-export function volumeDetailColumns(context: Context): readonly Column<Answer<'getStorageVolume'>>[] {
+export function volumeDetailColumns(context: Context): readonly Column<Output<'getStorageVolume'>>[] {
   return [
     ...volumeColumns(context),
     { name: 'why', value: ({ statusReason }) => statusReason },

@@ -1,5 +1,5 @@
 import type { Context } from '../frame/context.ts';
-import { ambiguous, noSuch } from '../rentals/find.ts';
+import { ambiguousError, notFoundError } from '../rentals/find.ts';
 import type { Item } from '../sdk.ts';
 
 export type Volume = Item<'listStorageVolumes'>;
@@ -12,10 +12,10 @@ export async function findVolume(context: Context, words: string): Promise<Volum
       found.push(volume);
   }
   const [volume, second] = found;
-  if (volume === undefined) throw noSuch('volume', words, 'millrace volume list');
+  if (volume === undefined) throw notFoundError('volume', words, 'millrace volume list');
   // A label may be a number too.
   if (second !== undefined)
-    throw ambiguous(
+    throw ambiguousError(
       'volumes',
       words,
       found.map(({ id, label }) => `${id} (${label})`),

@@ -5,7 +5,7 @@ import { signedHeaders } from './sign.ts';
 
 /** Events to a program on one's own machine, in the very form in which the service would send them. */
 
-export interface Forwarded {
+export interface ForwardResult {
   readonly seq: number;
   readonly id: string;
   readonly type: string;
@@ -16,7 +16,7 @@ export interface Forwarded {
   readonly durationMs: number;
 }
 
-export interface Forwarding {
+export interface ForwardOptions {
   readonly url: string;
   readonly secret: string;
   readonly clock: Pick<CliClock, 'now' | 'monotonicMs'>;
@@ -26,11 +26,11 @@ export interface Forwarding {
 }
 
 /** One delivery. Like those of the service: not redirected, and accepted by a status from 200 to 299 alone. */
-export async function forward(event: MillraceEvent, forwarding: Forwarding): Promise<Forwarded> {
+export async function forward(event: MillraceEvent, forwarding: ForwardOptions): Promise<ForwardResult> {
   const { url, secret, clock, timeoutMs, signal } = forwarding;
   const body = JSON.stringify(event);
   const startedMs = clock.monotonicMs();
-  const outcome = (httpStatus: number | null, error: string | null): Forwarded => ({
+  const outcome = (httpStatus: number | null, error: string | null): ForwardResult => ({
     seq: event.seq,
     id: event.id,
     type: event.type,
@@ -66,7 +66,7 @@ function failureText(error: unknown, timeoutMs: number): string {
 }
 
 /** A port of one's own machine, or an address. */
-export function receiverOf(typed: string): string {
+export function parseReceiverUrl(typed: string): string {
   if (/^\d{1,5}$/.test(typed)) {
     const port = Number(typed);
     if (port >= 1 && port <= 65_535) return `http://127.0.0.1:${port}/`;

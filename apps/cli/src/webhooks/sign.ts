@@ -20,7 +20,7 @@ export function newSecret(random: (bytes: number) => Uint8Array): string {
 }
 
 /** Whether it is a secret. Shorter than 24 bytes or longer than 64 is against the standard. */
-export function isSecret(text: string): boolean {
+export function isValidSecret(text: string): boolean {
   if (!/^whsec_[A-Za-z0-9+/]+={0,2}$/.test(text)) return false;
   const { length } = keyOf(text);
   return length >= 24 && length <= 64;

@@ -1,5 +1,5 @@
 import type { Item } from '../sdk.ts';
-import { momentText } from '../text/when.ts';
+import { timestampText } from '../text/when.ts';
 
 type Webhook = Item<'listWebhooks'>;
 type Delivery = Item<'listWebhookDeliveries'>;
@@ -17,7 +17,7 @@ export const webhookFields = [
   'failingSince',
 ] as const;
 
-const momentOrNothing = (instant: string | null): string => (instant === null ? '' : momentText(instant));
+const timestampOrEmpty = (instant: string | null): string => (instant === null ? '' : timestampText(instant));
 
 export const webhookColumns = [
   { name: 'id', value: (webhook: Webhook) => webhook.id },
@@ -25,8 +25,8 @@ export const webhookColumns = [
   { name: 'types', value: ({ eventTypes }: Webhook) => eventTypes.join(' ') },
   { name: 'status', value: (webhook: Webhook) => webhook.status },
   { name: 'reason', value: (webhook: Webhook) => webhook.disabledReason },
-  { name: 'last success', value: (webhook: Webhook) => momentOrNothing(webhook.lastSucceededAt) },
-  { name: 'failing since', value: (webhook: Webhook) => momentOrNothing(webhook.failingSince) },
+  { name: 'last success', value: (webhook: Webhook) => timestampOrEmpty(webhook.lastSucceededAt) },
+  { name: 'failing since', value: (webhook: Webhook) => timestampOrEmpty(webhook.failingSince) },
   { name: 'description', value: (webhook: Webhook) => webhook.description },
 ] as const;
 
@@ -49,13 +49,13 @@ function lastAnswer({ attempts }: Delivery): string {
 }
 
 export const deliveryColumns = [
-  { name: 'created', value: (delivery: Delivery) => momentText(delivery.createdAt) },
+  { name: 'created', value: (delivery: Delivery) => timestampText(delivery.createdAt) },
   { name: 'seq', align: 'right', value: (delivery: Delivery) => delivery.seq },
   { name: 'type', value: (delivery: Delivery) => delivery.eventType },
   { name: 'status', value: (delivery: Delivery) => delivery.status },
   { name: 'attempts', align: 'right', value: (delivery: Delivery) => delivery.attempts.length },
   { name: 'answer', value: lastAnswer },
-  { name: 'next', value: (delivery: Delivery) => momentOrNothing(delivery.nextAttemptAt) },
+  { name: 'next', value: (delivery: Delivery) => timestampOrEmpty(delivery.nextAttemptAt) },
   { name: 'id', value: (delivery: Delivery) => delivery.id },
   { name: 'event', extra: true, value: (delivery: Delivery) => delivery.eventId },
 ] as const;

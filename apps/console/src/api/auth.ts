@@ -1,5 +1,5 @@
 import { consoleHeaders } from './client.ts';
-import { forgetTabKeys } from './tab-keys.ts';
+import { removeTabKeys } from './tab-keys.ts';
 
 /**
  * Sign-in speaks the protocol of the sign-in library, below /auth. Everything else that the console does is an operation of
@@ -60,5 +60,5 @@ function parse(text: string): unknown {
 /** Ends the session, and the keys that the console made for this tab are forgotten here. */
 export async function endSession(): Promise<void> {
   await authCall('POST', '/sign-out');
-  forgetTabKeys(sessionStorage);
+  removeTabKeys(sessionStorage);
 }

@@ -3,7 +3,7 @@ import { Millrace } from '@millrace/sdk';
 export type Mode = 'live' | 'test';
 
 /** Whom a tab acts for. */
-export interface Place {
+export interface OrgContext {
   readonly organisationId: string;
   readonly mode: Mode;
 }
@@ -14,10 +14,10 @@ const baseUrl = globalThis.location.origin;
 export const consoleHeaders = { 'millrace-console': '1' };
 
 /** Before anybody has signed in, and for what concerns the person alone. */
-export const openClient = new Millrace({ baseUrl, session: {}, headers: consoleHeaders });
+export const anonymousClient = new Millrace({ baseUrl, session: {}, headers: consoleHeaders });
 
 /** A client for one organisation and mode. The session is in a cookie that no script can read. */
-export function clientFor({ organisationId, mode }: Place): Millrace {
+export function clientFor({ organisationId, mode }: OrgContext): Millrace {
   return new Millrace({
     baseUrl,
     session: { organisation: organisationId, mode },

@@ -1,7 +1,7 @@
 /** Files that the interface sends, into the reader's own downloads. */
 
 /** The name that the service gives a file, if it is one. */
-export function fileName(disposition: string | null, otherwise: string): string {
+export function downloadFileName(disposition: string | null, otherwise: string): string {
   const name = /filename="?([A-Za-z0-9][\w.-]*)"?(?:;|$)/.exec(disposition ?? '')?.[1];
   return name ?? otherwise;
 }
@@ -12,7 +12,7 @@ export function fileName(disposition: string | null, otherwise: string): string 
  */
 export async function download(response: Response, otherwise: string): Promise<string> {
   const blob = await response.blob();
-  const name = fileName(response.headers.get('content-disposition'), otherwise);
+  const name = downloadFileName(response.headers.get('content-disposition'), otherwise);
   const url = URL.createObjectURL(blob);
   const link = document.createElement('a');
   link.href = url;

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { keptIn } from './kept.ts';
+import { keepPreviousFor } from './kept.ts';
 
-const kept = keptIn({ organisationId: 'org_1', mode: 'live' });
+const kept = keepPreviousFor({ organisationId: 'org_1', mode: 'live' });
 
 it('what was shown stays while the next page of the same place loads', () => {
   expect(kept('first page', { queryKey: ['org_1', 'live', 'money', 1] })).toBe('first page');

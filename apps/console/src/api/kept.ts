@@ -2,7 +2,7 @@
  * What was shown stays while the next page loads, but only where it was: prices and names of another organisation or mode are
  * never shown as this one's.
  */
-export function keptIn(place: { readonly organisationId: string; readonly mode: string }) {
+export function keepPreviousFor(place: { readonly organisationId: string; readonly mode: string }) {
   return <Data>(
     previous: Data | undefined,
     query: { readonly queryKey: readonly unknown[] } | undefined,

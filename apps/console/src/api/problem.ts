@@ -10,7 +10,7 @@ export interface Problem {
   readonly docUrl: string | null;
 }
 
-export function problemOf(error: unknown): Problem {
+export function toProblem(error: unknown): Problem {
   if (error instanceof ApiError) {
     const { message, suggestion, requestId, reason, docUrl } = error;
     const fields = error.issues.map(({ path, message: why }) => `${(path ?? []).join('.')}: ${why}`);
@@ -32,7 +32,7 @@ export function problemOf(error: unknown): Problem {
 }
 
 /** What was wrong with one field of the input, if the service said. */
-export function issueOf(error: unknown, field: string): string | undefined {
+export function fieldIssue(error: unknown, field: string): string | undefined {
   if (!(error instanceof ApiError)) return undefined;
   return error.issues.find(({ path }) => path?.[0] === field || path?.join('.') === field)?.message;
 }

@@ -1,10 +1,10 @@
 import type { Millrace } from '@millrace/sdk';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useSession } from '../app/session.tsx';
-import { keptIn } from './kept.ts';
+import { keepPreviousFor } from './kept.ts';
 
 /** Nouns of the interface; the feed of events says which of them has changed. */
-export type Noun =
+export type ResourceName =
   | 'me'
   | 'catalog'
   | 'rentals'
@@ -33,7 +33,7 @@ export interface ApiQueryOptions<Data> {
 
 /** Reads something of the organisation that this tab acts for. The key begins with its noun. */
 export function useApiQuery<Data>(
-  key: readonly [Noun, ...unknown[]],
+  key: readonly [ResourceName, ...unknown[]],
   read: (client: Millrace, signal: AbortSignal) => Promise<Data>,
   options: ApiQueryOptions<Data> = {},
 ) {
@@ -49,7 +49,7 @@ export function useApiQuery<Data>(
           refetchInterval:
             typeof refetchMs === 'function' ? (query) => refetchMs(query.state.data) : refetchMs,
         }),
-    ...(options.keepPrevious === true && { placeholderData: keptIn(place) }),
+    ...(options.keepPrevious === true && { placeholderData: keepPreviousFor(place) }),
   });
 }
 
@@ -57,7 +57,7 @@ export function useApiQuery<Data>(
 export function useApiMutation<Input, Answer>(
   act: (client: Millrace, input: Input) => Promise<Answer>,
   options: {
-    readonly changes: readonly Noun[];
+    readonly changes: readonly ResourceName[];
     readonly onSuccess?: (answer: Answer, input: Input) => void;
   },
 ) {

@@ -9,13 +9,13 @@ export interface TabKey {
   readonly expiresAtMs: number;
 }
 
-type Place = Pick<Storage, 'getItem' | 'setItem' | 'removeItem' | 'key' | 'length'>;
+type KeyStorage = Pick<Storage, 'getItem' | 'setItem' | 'removeItem' | 'key' | 'length'>;
 
 const prefix = 'millrace.key ';
 
 /** Null for a key that is not there, has ended or ends within `marginMs`. */
 export function readTabKey(
-  place: Place,
+  place: KeyStorage,
   name: string,
   { nowMs, marginMs }: { readonly nowMs: number; readonly marginMs: number },
 ): TabKey | null {
@@ -23,7 +23,7 @@ export function readTabKey(
   return key !== null && key.expiresAtMs - marginMs > nowMs ? key : null;
 }
 
-export function keepTabKey(place: Place, name: string, key: TabKey): void {
+export function storeTabKey(place: KeyStorage, name: string, key: TabKey): void {
   try {
     place.setItem(prefix + name, JSON.stringify(key));
   } catch {
@@ -32,7 +32,7 @@ export function keepTabKey(place: Place, name: string, key: TabKey): void {
 }
 
 /** For a key that is refused, and, without a name, for all keys when the person signs out. */
-export function forgetTabKeys(place: Place, name?: string): void {
+export function removeTabKeys(place: KeyStorage, name?: string): void {
   const names = Array.from({ length: place.length }, (_, index) => place.key(index) ?? '');
   const wanted = name === undefined ? prefix : prefix + name;
   for (const each of names) {

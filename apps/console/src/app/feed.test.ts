@@ -1,6 +1,6 @@
 import { eventTypeNames } from '@millrace/contract/event-types';
 import { describe, expect, it } from 'vitest';
-import { followForever, nounsOf, type Following } from './feed.ts';
+import { followFeed, changedResources, type FollowOptions } from './feed.ts';
 
 type Opening = () => AsyncIterable<{ readonly type: string }>;
 
@@ -12,12 +12,12 @@ async function* events(types: readonly string[], end?: Error): AsyncGenerator<{ 
 /** Follows a feed that opens so often in the given ways, and tells what was done. */
 async function follow(
   openings: readonly Opening[],
-  { isFinal = () => false, isLate = false }: Partial<Pick<Following, 'isFinal' | 'isLate'>> = {},
+  { isFinal = () => false, isLate = false }: Partial<Pick<FollowOptions, 'isFinal' | 'isLate'>> = {},
 ) {
   const leaving = new AbortController();
   const done: string[] = [];
   const left = [...openings];
-  await followForever({
+  await followFeed({
     open: async () => {
       const next = left.shift();
       if (next === undefined) {
@@ -74,7 +74,7 @@ describe('the feed', () => {
   });
 
   it('knows every kind of thing that events are about', () => {
-    const unknown = eventTypeNames.filter((type) => nounsOf(type).length === 0);
+    const unknown = eventTypeNames.filter((type) => changedResources(type).length === 0);
     expect(unknown).toEqual([]);
   });
 });

@@ -1,7 +1,7 @@
-import type { Noun } from '../api/queries.ts';
+import type { ResourceName } from '../api/queries.ts';
 
 /** What of the console may look different after an event, by the first word of its type. */
-const touched: Readonly<Record<string, readonly Noun[]>> = {
+const resourcesByEventPrefix: Readonly<Record<string, readonly ResourceName[]>> = {
   rental: ['rentals', 'volumes', 'money', 'catalog'],
   volume: ['volumes', 'rentals', 'money'],
   instance: ['instances', 'marketplace', 'money'],
@@ -14,19 +14,19 @@ const touched: Readonly<Record<string, readonly Noun[]>> = {
   key: ['keys'],
 };
 
-const none: readonly Noun[] = [];
+const none: readonly ResourceName[] = [];
 
-export function nounsOf(eventType: string): readonly Noun[] {
-  return touched[eventType.split('.', 1)[0] ?? ''] ?? none;
+export function changedResources(eventType: string): readonly ResourceName[] {
+  return resourcesByEventPrefix[eventType.split('.', 1)[0] ?? ''] ?? none;
 }
 
-export interface Following {
+export interface FollowOptions {
   /**
    * Opens the feed from now on, and comes back once the service has accepted it. It heals short breaks by itself, and throws
    * when it gives up.
    */
   readonly open: () => PromiseLike<AsyncIterable<{ readonly type: string }>>;
-  readonly onNouns: (nouns: readonly Noun[]) => void;
+  readonly onNouns: (nouns: readonly ResourceName[]) => void;
   /** Something may have been missed: everything is to be read again. */
   readonly onGap: () => void;
   /** Whether it is of no use to ask again, as when the session has ended. */
@@ -38,30 +38,30 @@ export interface Following {
   readonly signal: AbortSignal;
 }
 
-const firstWaitMs = 1_000;
-const longestWaitMs = 30_000;
+const INITIAL_RECONNECT_MS = 1_000;
+const MAX_RECONNECT_MS = 30_000;
 
 /**
  * Follows the feed for as long as the page is open. A feed that was given up is opened anew, ever more slowly, and what
  * happened meanwhile is found by reading everything again.
  */
-export async function followForever(following: Following): Promise<void> {
+export async function followFeed(following: FollowOptions): Promise<void> {
   const { signal } = following;
-  let waitMs = firstWaitMs;
+  let waitMs = INITIAL_RECONNECT_MS;
   for (let isLate = following.isLate; !signal.aborted; isLate = true) {
     try {
       const events = await following.open();
       // Only now: whatever happens from here on is told, and whatever happened before is read.
       if (isLate) following.onGap();
       for await (const { type } of events) {
-        waitMs = firstWaitMs;
-        const nouns = nounsOf(type);
+        waitMs = INITIAL_RECONNECT_MS;
+        const nouns = changedResources(type);
         if (nouns.length > 0) following.onNouns(nouns);
       }
     } catch (error) {
       if (following.isFinal(error)) return;
     }
     await following.wait(waitMs);
-    waitMs = Math.min(longestWaitMs, waitMs * 2);
+    waitMs = Math.min(MAX_RECONNECT_MS, waitMs * 2);
   }
 }

@@ -2,8 +2,8 @@ import { ApiError } from '@millrace/sdk';
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { sleep } from '../api/clock.ts';
-import type { Noun } from '../api/queries.ts';
-import { followForever } from './feed.ts';
+import type { ResourceName } from '../api/queries.ts';
+import { followFeed } from './feed.ts';
 import { useSessionIfAny } from './session.tsx';
 
 /** Refused for good: whoever asks again is refused again. A limit of streams is no such refusal. */
@@ -14,7 +14,7 @@ const isFinal = (error: unknown): boolean =>
  * One tab of a browser follows for all of them: a browser keeps six connections to a server without HTTP/2, and each feed
  * would take one for good. The next tab takes over when that one is closed.
  */
-async function asTheOnlyOne(
+async function withTabLock(
   name: string,
   signal: AbortSignal,
   work: (hasWaited: boolean) => Promise<void>,
@@ -46,17 +46,19 @@ export function LiveUpdates() {
     const leaving = new AbortController();
     const { signal } = leaving;
     const told = new BroadcastChannel(name);
-    const readAgain = (nouns: readonly Noun[] | null): void => {
+    const readAgain = (nouns: readonly ResourceName[] | null): void => {
       const keys = nouns === null ? [[]] : nouns.map((noun) => [noun]);
       for (const key of keys) void cache.invalidateQueries({ queryKey: [organisationId, mode, ...key] });
     };
-    const tell = (nouns: readonly Noun[] | null): void => {
+    const tell = (nouns: readonly ResourceName[] | null): void => {
       readAgain(nouns);
       told.postMessage(nouns);
     };
-    told.addEventListener('message', ({ data }: MessageEvent<readonly Noun[] | null>) => readAgain(data));
+    told.addEventListener('message', ({ data }: MessageEvent<readonly ResourceName[] | null>) =>
+      readAgain(data),
+    );
     const follow = (hasWaited: boolean): Promise<void> =>
-      followForever({
+      followFeed({
         open: () => client.events.stream({ after: 'latest' }, { signal }),
         onNouns: tell,
         onGap: () => tell(null),
@@ -66,7 +68,7 @@ export function LiveUpdates() {
         signal,
       });
     // Only leaving ends the wait for the turn otherwise, and then nobody is left to be told.
-    asTheOnlyOne(name, signal, follow).catch(() => undefined);
+    withTabLock(name, signal, follow).catch(() => undefined);
     return () => {
       leaving.abort();
       told.close();

@@ -29,7 +29,7 @@ import {
   type LucideIcon,
 } from 'lucide-react';
 
-export interface Place {
+export interface NavItem {
   readonly to: string;
   readonly label: string;
   readonly icon: LucideIcon;
@@ -41,13 +41,13 @@ export interface Place {
   readonly words?: string;
 }
 
-export interface Group {
+export interface NavGroup {
   readonly label: string;
-  readonly places: readonly Place[];
+  readonly places: readonly NavItem[];
 }
 
 /** Where one can go. The navigation, the palette and the list of pages for the browser's tests read it. */
-export const groups: readonly Group[] = [
+export const navGroups: readonly NavGroup[] = [
   {
     label: 'Rent',
     places: [
@@ -201,8 +201,8 @@ export const groups: readonly Group[] = [
 ];
 
 /** The groups with what this person may see. */
-export function groupsFor(may: (scope: Scope) => boolean): readonly Group[] {
-  return groups
+export function visibleNavGroups(may: (scope: Scope) => boolean): readonly NavGroup[] {
+  return navGroups
     .map((group) => ({
       ...group,
       places: group.places.filter(

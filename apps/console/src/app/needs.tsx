@@ -1,13 +1,13 @@
 import type { Scope } from '@millrace/contract/scopes';
 import type { ReactNode } from 'react';
 import { Button } from '../ui/button.tsx';
-import { Card, PageHead } from '../ui/page.tsx';
-import { Empty } from '../ui/states.tsx';
-import { refusalOf } from './refusal.ts';
+import { Card, PageHeader } from '../ui/page.tsx';
+import { EmptyState } from '../ui/states.tsx';
+import { accessDeniedText } from './refusal.ts';
 import { useSession } from './session.tsx';
 
 /** Shows a page to those who may see it, and tells the others which role they would need and who gives it. */
-export function Needs({
+export function RequireScope({
   scope,
   title,
   who,
@@ -26,9 +26,9 @@ export function Needs({
   const isTest = session.place.mode === 'test';
   return (
     <>
-      <PageHead title={title} />
+      <PageHeader title={title} />
       <Card>
-        <Empty
+        <EmptyState
           title={isTest ? 'This page works in live mode only' : 'Your role does not include this page'}
           action={
             isTest && (
@@ -38,12 +38,12 @@ export function Needs({
             )
           }
         >
-          {refusalOf({ isTest, who, role, organisation: organisation.name, scope }).map((line) => (
+          {accessDeniedText({ isTest, who, role, organisation: organisation.name, scope }).map((line) => (
             <p key={line} className="mt-1">
               {line}
             </p>
           ))}
-        </Empty>
+        </EmptyState>
       </Card>
     </>
   );

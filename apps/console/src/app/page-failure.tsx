@@ -1,11 +1,11 @@
 import { Link, type ErrorComponentProps } from '@tanstack/react-router';
-import { PageHead } from '../ui/page.tsx';
+import { PageHeader } from '../ui/page.tsx';
 import { Problem } from '../ui/states.tsx';
 
 export function NotFound() {
   return (
     <main className="mx-auto max-w-xl px-4 py-10">
-      <PageHead
+      <PageHeader
         title="There is no such page"
         about="The address may be mistyped, or what it showed is gone."
       />

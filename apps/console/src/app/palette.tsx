@@ -2,11 +2,11 @@ import { Autocomplete } from '@base-ui/react/autocomplete';
 import { Dialog } from '@base-ui/react/dialog';
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect } from 'react';
-import { groupsFor, type Place } from './navigation.ts';
+import { visibleNavGroups, type NavItem } from './navigation.ts';
 import { useSessionIfAny } from './session.tsx';
 
 /** Ctrl K or Cmd K: type where to go. */
-export function Palette({
+export function CommandPalette({
   open,
   onOpen,
 }: {
@@ -24,8 +24,10 @@ export function Palette({
     globalThis.addEventListener('keydown', listen);
     return () => globalThis.removeEventListener('keydown', listen);
   }, [onOpen]);
-  const places = groupsFor(session === null ? () => false : session.may).flatMap(({ places: each }) => each);
-  const go = (place: Place): void => {
+  const places = visibleNavGroups(session === null ? () => false : session.may).flatMap(
+    ({ places: each }) => each,
+  );
+  const go = (place: NavItem): void => {
     onOpen(false);
     void navigate({ to: place.to });
   };
@@ -42,7 +44,7 @@ export function Palette({
             open
             items={[...places]}
             autoHighlight="always"
-            itemToStringValue={(place: Place) => `${place.label} ${place.words ?? ''}`}
+            itemToStringValue={(place: NavItem) => `${place.label} ${place.words ?? ''}`}
           >
             <Autocomplete.Input
               aria-label="Where to?"
@@ -53,7 +55,7 @@ export function Palette({
               Nothing is called so.
             </Autocomplete.Empty>
             <Autocomplete.List className="max-h-80 overflow-y-auto p-1">
-              {(place: Place) => (
+              {(place: NavItem) => (
                 <Autocomplete.Item
                   key={place.to}
                   value={place}

@@ -13,7 +13,7 @@ const item =
 export function PersonMenu() {
   const { person } = usePerson();
   const session = useSessionIfAny();
-  if (session !== null) return <Signed session={session} />;
+  if (session !== null) return <SignedInMenu session={session} />;
   if (person.state === 'in' && person.memberships.length === 0) {
     return (
       <Link to="/welcome" className={`${buttonClass('primary')} mx-2`}>
@@ -40,7 +40,7 @@ const themes: readonly (readonly [Theme, string])[] = [
   ['dark', 'Dark'],
 ];
 
-function Signed({ session }: { readonly session: Session }) {
+function SignedInMenu({ session }: { readonly session: Session }) {
   const { me, memberships, place, go } = session;
   const { again } = usePerson();
   const navigate = useNavigate();

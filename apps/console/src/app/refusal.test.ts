@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { refusalOf } from './refusal.ts';
+import { accessDeniedText } from './refusal.ts';
 
 const page = {
   who: 'This page is for operators.',
@@ -9,13 +9,13 @@ const page = {
 };
 
 test('a page of live mode does not report a missing permission in test mode', () => {
-  const text = refusalOf({ ...page, isTest: true }).join(' ');
+  const text = accessDeniedText({ ...page, isTest: true }).join(' ');
   expect(text).toContain('Switch to live mode');
   expect(text).not.toMatch(/permission|operators/);
 });
 
 test('a page that the role does not include says which permission is missing, and whose page it is', () => {
-  const text = refusalOf({ ...page, isTest: false }).join(' ');
+  const text = accessDeniedText({ ...page, isTest: false }).join(' ');
   expect(text).toContain('This page is for operators.');
   expect(text).toContain('Missing permission: admin:read');
 });

@@ -1,5 +1,5 @@
 /** Why a page is not shown. In test mode nothing is known of the person's rights in live mode, so nothing is said of them. */
-export function refusalOf(page: {
+export function accessDeniedText(page: {
   readonly isTest: boolean;
   /** Whose page it is and how one becomes that. */
   readonly who: string;

@@ -1,7 +1,7 @@
 import { createRootRoute, createRoute, Outlet } from '@tanstack/react-router';
 import { NotFound } from './page-failure.tsx';
 import { Shell } from './shell.tsx';
-import { SignedIn } from './signed-in.tsx';
+import { RequireSignIn } from './signed-in.tsx';
 
 /** Bare pages, such as the sign-in. */
 export const rootRoute = createRootRoute({ component: Outlet, notFoundComponent: NotFound });
@@ -13,5 +13,5 @@ export const shellRoute = createRoute({ getParentRoute: () => rootRoute, id: 'sh
 export const insideRoute = createRoute({
   getParentRoute: () => shellRoute,
   id: 'inside',
-  component: SignedIn,
+  component: RequireSignIn,
 });

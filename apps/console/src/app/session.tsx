@@ -1,13 +1,13 @@
 import { roles, type Scope } from '@millrace/contract/scopes';
-import { ApiError, type Answer, type Millrace } from '@millrace/sdk';
+import { ApiError, type Output, type Millrace } from '@millrace/sdk';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { createContext, use, useMemo, useState, type ReactNode } from 'react';
 import { authCall } from '../api/auth.ts';
-import { clientFor, openClient, type Mode, type Place } from '../api/client.ts';
+import { clientFor, anonymousClient, type Mode, type OrgContext } from '../api/client.ts';
 
-export type Me = Answer<'getMe'>;
-export type Membership = Answer<'listMyOrganisations'>['items'][number];
-export type Installation = Answer<'getInstallation'>;
+export type Me = Output<'getMe'>;
+export type Membership = Output<'listMyOrganisations'>['items'][number];
+export type Installation = Output<'getInstallation'>;
 
 /** Whether anybody is signed in, and where they belong. */
 export type Person =
@@ -30,7 +30,7 @@ export function usePerson(): {
       // Asked first, since for nobody it has an answer, where an operation would be refused.
       if ((await authCall('GET', '/get-session')) === null) return { state: 'out' };
       try {
-        const memberships = await openClient.me.listOrganisations().all();
+        const memberships = await anonymousClient.me.listOrganisations().all();
         return { state: 'in', memberships };
       } catch (failure) {
         if (failure instanceof ApiError && failure.status === 401) return { state: 'out' };
@@ -49,7 +49,7 @@ export function usePerson(): {
 export function useInstallation() {
   return useQuery({
     queryKey: ['installation'],
-    queryFn: async (): Promise<Installation> => openClient.installation.get(),
+    queryFn: async (): Promise<Installation> => anonymousClient.installation.get(),
     staleTime: Number.POSITIVE_INFINITY,
   });
 }
@@ -57,14 +57,14 @@ export function useInstallation() {
 /** What every page of an organisation stands on. */
 export interface Session {
   readonly client: Millrace;
-  readonly place: Place;
+  readonly place: OrgContext;
   readonly me: Me;
   readonly memberships: readonly Membership[];
   /** Whether the role of this person has a scope, here and now. */
   readonly may: (scope: Scope) => boolean;
   /** Why it has not, for a control that is off; false where it has. */
   readonly mayNot: (scope: Scope) => string | false;
-  readonly go: (place: Partial<Place>) => void;
+  readonly go: (place: Partial<OrgContext>) => void;
 }
 
 const SessionContext = createContext<Session | null>(null);
@@ -82,28 +82,28 @@ export function useSessionIfAny(): Session | null {
 
 const storageKey = 'millrace.place';
 
-function readPlace(): Partial<Place> {
+function readStoredOrgContext(): Partial<OrgContext> {
   const text = sessionStorage.getItem(storageKey) ?? localStorage.getItem(storageKey);
   if (text === null) return {};
   try {
-    return JSON.parse(text) as Partial<Place>;
+    return JSON.parse(text) as Partial<OrgContext>;
   } catch {
     return {};
   }
 }
 
 /** A tab stays where it is; a new one begins where the last was. */
-function writePlace(place: Place): void {
+function storeOrgContext(place: OrgContext): void {
   const text = JSON.stringify(place);
   sessionStorage.setItem(storageKey, text);
   localStorage.setItem(storageKey, text);
 }
 
 /** The organisation and mode that this tab acts for. */
-export function usePlace(
+export function useOrgContext(
   memberships: readonly Membership[],
-): readonly [Place | null, (next: Partial<Place>) => void] {
-  const [wish, setWish] = useState(readPlace);
+): readonly [OrgContext | null, (next: Partial<OrgContext>) => void] {
+  const [wish, setWish] = useState(readStoredOrgContext);
   const chosen =
     memberships.find(({ organisation }) => organisation.id === wish.organisationId) ?? memberships[0];
   const organisationId = chosen?.organisation.id;
@@ -112,17 +112,17 @@ export function usePlace(
     () => (organisationId === undefined ? null : { organisationId, mode }),
     [organisationId, mode],
   );
-  const go = (next: Partial<Place>): void => {
+  const go = (next: Partial<OrgContext>): void => {
     if (place === null) return;
     const then = { ...place, ...next };
-    writePlace(then);
+    storeOrgContext(then);
     setWish(then);
   };
   return [place, go];
 }
 
 /** Why a person may not do something here: test mode leaves people, money and organisations alone, and roles differ. */
-function whyNot(me: Me, { mode }: Place, scope: Scope): string {
+function scopeReason(me: Me, { mode }: OrgContext, scope: Scope): string {
   if (mode === 'test' && roles[me.role].includes(scope)) {
     return 'This cannot be changed in test mode. Switch back to live mode in the menu of your organisation.';
   }
@@ -136,10 +136,10 @@ export function SessionProvider({
   go,
   children,
 }: {
-  readonly place: Place;
+  readonly place: OrgContext;
   readonly me: Me;
   readonly memberships: readonly Membership[];
-  readonly go: (place: Partial<Place>) => void;
+  readonly go: (place: Partial<OrgContext>) => void;
   readonly children: ReactNode;
 }) {
   const session = useMemo((): Session => {
@@ -150,7 +150,7 @@ export function SessionProvider({
       me,
       memberships,
       may: (scope) => scopes.has(scope),
-      mayNot: (scope) => !scopes.has(scope) && whyNot(me, place, scope),
+      mayNot: (scope) => !scopes.has(scope) && scopeReason(me, place, scope),
       go,
     };
   }, [place, me, memberships, go]);

@@ -3,21 +3,28 @@ import { Link, Outlet } from '@tanstack/react-router';
 import { Menu as MenuIcon, Search, X } from 'lucide-react';
 import { useState, type ReactNode } from 'react';
 import { clientFor } from '../api/client.ts';
-import { Mark } from '../ui/mark.tsx';
+import { Logo } from '../ui/mark.tsx';
 import { Problem } from '../ui/states.tsx';
 import { LiveUpdates } from './live.tsx';
-import { groupsFor } from './navigation.ts';
-import { Palette } from './palette.tsx';
+import { visibleNavGroups } from './navigation.ts';
+import { CommandPalette } from './palette.tsx';
 import { PersonMenu } from './person-menu.tsx';
-import { SessionProvider, usePerson, usePlace, useSessionIfAny, type Me, type Person } from './session.tsx';
+import {
+  SessionProvider,
+  usePerson,
+  useOrgContext,
+  useSessionIfAny,
+  type Me,
+  type Person,
+} from './session.tsx';
 
-const nobody: Extract<Person, { state: 'in' }>['memberships'] = [];
+const noMemberships: Extract<Person, { state: 'in' }>['memberships'] = [];
 
 /** The frame of all pages: finds out who is there, then shows the navigation around the page. */
 export function Shell() {
   const { person, error, again } = usePerson();
-  const memberships = person.state === 'in' ? person.memberships : nobody;
-  const [place, go] = usePlace(memberships);
+  const memberships = person.state === 'in' ? person.memberships : noMemberships;
+  const [place, go] = useOrgContext(memberships);
   const me = useQuery({
     queryKey: [place?.organisationId, place?.mode, 'me'],
     queryFn: async (): Promise<Me> => {
@@ -64,7 +71,7 @@ function Frame({ children }: { readonly children: ReactNode }) {
       <aside className="border-line bg-surface sticky top-0 z-30 border-b lg:h-dvh lg:overflow-y-auto lg:border-r lg:border-b-0">
         <div className="flex items-center justify-between gap-2 px-4 py-3">
           <Link to="/" className="flex items-center gap-2 text-base font-semibold">
-            <Mark /> Millrace
+            <Logo /> Millrace
           </Link>
           <button
             type="button"
@@ -107,14 +114,14 @@ function Frame({ children }: { readonly children: ReactNode }) {
           {children}
         </main>
       </div>
-      <Palette open={paletteOpen} onOpen={setPaletteOpen} />
+      <CommandPalette open={paletteOpen} onOpen={setPaletteOpen} />
     </div>
   );
 }
 
 function Navigation({ onGo }: { readonly onGo: () => void }) {
   const session = useSessionIfAny();
-  const groups = groupsFor(session === null ? () => false : session.may);
+  const groups = visibleNavGroups(session === null ? () => false : session.may);
   return (
     <nav aria-label="Main">
       {groups.map(({ label, places }) => (

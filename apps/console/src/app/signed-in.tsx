@@ -4,11 +4,11 @@ import { Loading } from '../ui/states.tsx';
 import { usePerson, useSessionIfAny } from './session.tsx';
 
 /** Lets those in who are signed in and belong to an organisation, and shows the others the way. */
-export function SignedIn() {
+export function RequireSignIn() {
   const { person } = usePerson();
   const session = useSessionIfAny();
-  if (person.state === 'out') return <ToSignIn />;
-  if (person.state === 'in' && person.memberships.length === 0) return <ToWelcome />;
+  if (person.state === 'out') return <RedirectToSignIn />;
+  if (person.state === 'in' && person.memberships.length === 0) return <RedirectToWelcome />;
   return session === null ? <Loading what="your organisation" /> : <Outlet />;
 }
 
@@ -16,7 +16,7 @@ export function SignedIn() {
  * Sends once, to come back to where one was when this began. While the next page loads the location is that page's already, so
  * whoever went by what it is now would be sent from there to there without an end.
  */
-function ToSignIn() {
+function RedirectToSignIn() {
   const navigate = useNavigate();
   const from = useRef(useRouter().state.location.href);
   useEffect(() => {
@@ -25,7 +25,7 @@ function ToSignIn() {
   return <Loading what="the sign-in" />;
 }
 
-function ToWelcome() {
+function RedirectToWelcome() {
   const navigate = useNavigate();
   useEffect(() => {
     void navigate({ to: '/welcome', replace: true });

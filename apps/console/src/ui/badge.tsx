@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 
 export type Tone = 'good' | 'warn' | 'bad' | 'info' | 'plain';
 
-const looks: Readonly<Record<Tone, string>> = {
+const toneClasses: Readonly<Record<Tone, string>> = {
   good: 'bg-good-soft text-good',
   warn: 'bg-warn-soft text-warn',
   bad: 'bg-bad-soft text-bad',
@@ -13,7 +13,7 @@ const looks: Readonly<Record<Tone, string>> = {
 export function Badge({ tone = 'plain', children }: { readonly tone?: Tone; readonly children: ReactNode }) {
   return (
     <span
-      className={`inline-flex items-center rounded px-1.5 py-0.5 text-xs font-medium whitespace-nowrap ${looks[tone]}`}
+      className={`inline-flex items-center rounded px-1.5 py-0.5 text-xs font-medium whitespace-nowrap ${toneClasses[tone]}`}
     >
       {children}
     </span>

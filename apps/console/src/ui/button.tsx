@@ -1,10 +1,10 @@
 import { Button as BaseButton } from '@base-ui/react/button';
 import type { ButtonHTMLAttributes, ReactNode } from 'react';
-import { Explained } from './explained.tsx';
+import { WithTooltip } from './explained.tsx';
 
 export type ButtonKind = 'primary' | 'plain' | 'quiet' | 'danger';
 
-const looks: Readonly<Record<ButtonKind, string>> = {
+const kindClasses: Readonly<Record<ButtonKind, string>> = {
   primary: 'bg-accent text-on-accent hover:bg-accent-strong border-transparent',
   plain: 'bg-surface text-ink border-line hover:bg-raised',
   quiet: 'bg-transparent text-soft border-transparent hover:bg-raised hover:text-ink',
@@ -13,7 +13,7 @@ const looks: Readonly<Record<ButtonKind, string>> = {
 
 export function buttonClass(kind: ButtonKind = 'plain', size: 'small' | 'medium' = 'medium'): string {
   const box = size === 'small' ? 'min-h-7 px-2 text-xs' : 'min-h-9 px-3';
-  return `inline-flex items-center justify-center gap-1.5 rounded-md border font-medium whitespace-nowrap aria-disabled:opacity-60 aria-disabled:cursor-not-allowed disabled:opacity-60 ${box} ${looks[kind]}`;
+  return `inline-flex items-center justify-center gap-1.5 rounded-md border font-medium whitespace-nowrap aria-disabled:opacity-60 aria-disabled:cursor-not-allowed disabled:opacity-60 ${box} ${kindClasses[kind]}`;
 }
 
 export interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, 'disabled'> {
@@ -42,5 +42,5 @@ export function Button({ kind, size, icon, busy, off, children, type = 'button',
       {isBusy ? busy : children}
     </BaseButton>
   );
-  return isOff ? <Explained why={off}>{button}</Explained> : button;
+  return isOff ? <WithTooltip why={off}>{button}</WithTooltip> : button;
 }

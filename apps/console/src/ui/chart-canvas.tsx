@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'react';
 import uPlot from 'uplot';
-import { tickLabel, ticksOf, type ScaleBase } from './chart-scale.ts';
+import { tickLabel, scaleTicks, type ScaleBase } from './chart-scale.ts';
 
 export interface Series {
   readonly label: string;
@@ -44,11 +44,11 @@ function colour(name: string): string {
   return color;
 }
 
-function highestOf(series: readonly Series[]): number {
+function highestValue(series: readonly Series[]): number {
   return Math.max(0, ...series.flatMap(({ values }) => values.map((value) => value ?? 0)));
 }
 
-function latestOf(values: ArrayLike<number | null | undefined> | undefined): number | null {
+function latestValue(values: ArrayLike<number | null | undefined> | undefined): number | null {
   for (let at = (values?.length ?? 0) - 1; at >= 0; at -= 1) {
     const value = values?.[at] ?? null;
     if (value !== null) return value;
@@ -59,7 +59,7 @@ function latestOf(values: ArrayLike<number | null | undefined> | undefined): num
 type Drawing = Required<Pick<ChartProps, 'kind' | 'series' | 'format' | 'height' | 'base'>>;
 
 function optionsOf({ kind, series, format, height, base }: Drawing, width: number): uPlot.Options {
-  const ticks = ticksOf(highestOf(series), base);
+  const ticks = scaleTicks(highestValue(series), base);
   const axis = {
     stroke: colour('--color-soft'),
     grid: { stroke: colour('--color-line') },
@@ -86,7 +86,7 @@ function optionsOf({ kind, series, format, height, base }: Drawing, width: numbe
       {
         // Without a pointer on the chart, the legend shows the latest values.
         value: (plot, second: number | null, _series, index) => {
-          const shown = index === null ? latestOf(plot.data[0]) : second;
+          const shown = index === null ? latestValue(plot.data[0]) : second;
           return shown === null ? '–' : moment.format(shown * 1000);
         },
       },
@@ -97,7 +97,7 @@ function optionsOf({ kind, series, format, height, base }: Drawing, width: numbe
           stroke,
           width: 2,
           value: (plot: uPlot, value: number | null, at: number, index: number | null) => {
-            const shown = index === null ? latestOf(plot.data[at]) : value;
+            const shown = index === null ? latestValue(plot.data[at]) : value;
             return shown === null ? 'no value' : format(shown);
           },
           ...(bars === undefined ? {} : { paths: bars, fill: stroke, points: { show: false } }),

@@ -1,18 +1,18 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { ticksOf, tickLabel } from './chart-scale.ts';
+import { scaleTicks, tickLabel } from './chart-scale.ts';
 
 const gib = 1_024 ** 3;
 
 test('bytes are divided at powers of two, so that no line reads 279.4 GiB', () => {
-  expect(ticksOf(300e9, 'binary').map((tick) => tick / gib)).toEqual([0, 64, 128, 192, 256, 320]);
-  expect(ticksOf(80 * gib, 'binary').map((tick) => tick / gib)).toEqual([0, 16, 32, 48, 64, 80]);
+  expect(scaleTicks(300e9, 'binary').map((tick) => tick / gib)).toEqual([0, 64, 128, 192, 256, 320]);
+  expect(scaleTicks(80 * gib, 'binary').map((tick) => tick / gib)).toEqual([0, 16, 32, 48, 64, 80]);
 });
 
 test('money and counts are divided at round numbers, and percentages up to 100', () => {
-  expect(ticksOf(7.3, 'decimal')).toEqual([0, 2, 4, 6, 8]);
-  expect(ticksOf(0, 'decimal')).toEqual([0, 0.2, 0.4, 0.6000000000000001, 0.8, 1]);
-  expect(ticksOf(12, 'percent')).toEqual([0, 25, 50, 75, 100]);
+  expect(scaleTicks(7.3, 'decimal')).toEqual([0, 2, 4, 6, 8]);
+  expect(scaleTicks(0, 'decimal')).toEqual([0, 0.2, 0.4, 0.6000000000000001, 0.8, 1]);
+  expect(scaleTicks(12, 'percent')).toEqual([0, 25, 50, 75, 100]);
 });
 
 test('the top line is at or above every point, with at most six lines below it', () => {
@@ -21,7 +21,7 @@ test('the top line is at or above every point, with at most six lines below it',
       fc.double({ min: 1e-6, max: 1e15, noNaN: true }),
       fc.constantFrom('decimal' as const, 'binary' as const),
       (high, base) => {
-        const ticks = ticksOf(high, base);
+        const ticks = scaleTicks(high, base);
         expect(ticks.at(-1)).toBeGreaterThanOrEqual(high * (1 - 1e-9));
         expect(ticks.length).toBeLessThanOrEqual(7);
         expect(ticks.length).toBeGreaterThanOrEqual(2);

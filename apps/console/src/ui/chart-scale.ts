@@ -1,4 +1,4 @@
-import { share } from '@millrace/sdk/text';
+import { ratio } from '@millrace/sdk/text';
 
 /** The values at which a chart draws its horizontal lines, from 0 up to a line above every point. Pure. */
 
@@ -11,15 +11,15 @@ const steps: Readonly<Record<'decimal' | 'binary', readonly number[]>> = {
 };
 const LINES = 5;
 
-export function ticksOf(highest: number, base: ScaleBase): readonly number[] {
+export function scaleTicks(highest: number, base: ScaleBase): readonly number[] {
   if (base === 'percent') return [0, 25, 50, 75, 100];
   const high = highest > 0 ? highest : 1;
-  const least = share(high, LINES);
+  const least = ratio(high, LINES);
   const unit = base === 'binary' ? 1_024 : 10;
-  const power = Math.floor(share(Math.log(least), Math.log(unit)));
+  const power = Math.floor(ratio(Math.log(least), Math.log(unit)));
   const whole = unit ** power;
   const step = whole * (steps[base].find((each) => each * whole >= least) ?? unit);
-  const count = Math.ceil(share(high, step));
+  const count = Math.ceil(ratio(high, step));
   return Array.from({ length: count + 1 }, (_, index) => index * step);
 }
 

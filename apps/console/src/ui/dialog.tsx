@@ -53,7 +53,7 @@ export function Dialog({
  * Asks before something is lost: names the thing, says what is lost and what goes on costing. Where data is destroyed the
  * name has to be typed.
  */
-export function Confirm({
+export function ConfirmDialog({
   title,
   open,
   onClose,

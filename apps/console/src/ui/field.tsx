@@ -116,7 +116,7 @@ export function SelectField({
   );
 }
 
-export function CheckField({
+export function CheckboxField({
   label,
   hint,
   ...rest

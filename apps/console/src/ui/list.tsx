@@ -2,7 +2,7 @@ import type { Page, PagePromise } from '@millrace/sdk';
 import type { Millrace } from '@millrace/sdk';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import type { Noun } from '../api/queries.ts';
+import type { ResourceName } from '../api/queries.ts';
 import { useSession } from '../app/session.tsx';
 import { Button } from './button.tsx';
 import { Loading, Problem } from './states.tsx';
@@ -10,7 +10,7 @@ import { Table, type Column } from './table.tsx';
 
 /** A list that the service gives page by page. */
 export function usePages<Item>(
-  key: readonly [Noun, ...unknown[]],
+  key: readonly [ResourceName, ...unknown[]],
   read: (client: Millrace, signal: AbortSignal) => PagePromise<Item>,
   options: {
     /** How often to look again: a number, or a function of what is shown, so that what is settled is left alone. */
@@ -34,13 +34,13 @@ export function usePages<Item>(
   });
 }
 
-interface PagesRead<Item> {
+interface PagedQuery<Item> {
   readonly state: { readonly data?: { readonly pages: readonly Page<Item>[] } | undefined };
 }
 
 function intervalOf<Item>(every: number | ((items: readonly Item[]) => number | false)) {
   if (typeof every === 'number') return every;
-  return ({ state }: PagesRead<Item>) => every((state.data?.pages ?? []).flatMap(({ items }) => items));
+  return ({ state }: PagedQuery<Item>) => every((state.data?.pages ?? []).flatMap(({ items }) => items));
 }
 
 /** The one list of the console: loading, empty, failed, shown, and more on demand. */

@@ -1,5 +1,5 @@
 /** The sign of the house: water on its way to a wheel. */
-export function Mark() {
+export function Logo() {
   return (
     <svg viewBox="0 0 32 32" className="size-6" aria-hidden>
       <rect width="32" height="32" rx="7" fill="#0f766e" />

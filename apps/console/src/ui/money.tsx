@@ -1,4 +1,4 @@
-import { nanoOfNumber, usdText } from '@millrace/sdk/text';
+import { usdToNano, usdText } from '@millrace/sdk/text';
 
 /** Money to the last nano-USD: what is shown is what the ledger says. The exact amount is also there for programs. */
 export function Money({ nano, signed }: { readonly nano: string | bigint; readonly signed?: boolean }) {
@@ -13,7 +13,7 @@ export function Money({ nano, signed }: { readonly nano: string | bigint; readon
 
 /** A price of an hour: in nano-USD where the interface tells them, else the number of dollars that it sends. */
 export function PerHour(price: { readonly usd: number } | { readonly nano: string | bigint }) {
-  const nano = 'nano' in price ? BigInt(price.nano) : nanoOfNumber(price.usd);
+  const nano = 'nano' in price ? BigInt(price.nano) : usdToNano(price.usd);
   return (
     <span className="whitespace-nowrap tabular-nums">
       <data value={nano.toString()}>{usdText(nano)}</data>

@@ -1,7 +1,7 @@
 import { useEffect, type ReactNode } from 'react';
 
 /** The head of every page: one h1, what it is about, and what can be done here. */
-export function PageHead({
+export function PageHeader({
   title,
   about,
   actions,
@@ -61,7 +61,7 @@ export function Card({
 }
 
 /** Figures that matter, side by side. */
-export function Figures({
+export function KeyFigures({
   items,
 }: {
   readonly items: readonly { readonly label: string; readonly value: ReactNode; readonly note?: ReactNode }[];
@@ -80,7 +80,7 @@ export function Figures({
 }
 
 /** Names and what they are. */
-export function Facts({
+export function DescriptionList({
   items,
 }: {
   readonly items: readonly (readonly [name: string, value: ReactNode] | null)[];

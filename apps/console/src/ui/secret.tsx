@@ -8,7 +8,7 @@ import { Note } from './states.tsx';
  * A secret, this once. It is in the memory of the page and nowhere else, and leaving it asks whether it was kept. Null: the
  * answer was lost on its way and came a second time, without the secret.
  */
-export function SecretOnce({
+export function OneTimeSecret({
   title,
   what,
   secret,

@@ -1,16 +1,16 @@
 import type { ReactNode } from 'react';
-import { PageHead } from './page.tsx';
-import { Shown } from './states.tsx';
+import { PageHeader } from './page.tsx';
+import { QueryView } from './states.tsx';
 
 /** The page of one thing, which brings its own heading. While it is not there, the page has one all the same. */
-export function ShownPage<Data>({
+export function QueryPage<Data>({
   query,
   title,
   what,
   back,
   children,
 }: {
-  readonly query: Parameters<typeof Shown<Data>>[0]['query'];
+  readonly query: Parameters<typeof QueryView<Data>>[0]['query'];
   /** What the page is called while the thing is not known, such as `Node`. */
   readonly title: string;
   /** What is read, such as `node`. */
@@ -20,10 +20,10 @@ export function ShownPage<Data>({
 }) {
   return (
     <>
-      {query.data === undefined && <PageHead title={title} back={back} />}
-      <Shown query={query} what={what}>
+      {query.data === undefined && <PageHeader title={title} back={back} />}
+      <QueryView query={query} what={what}>
         {children}
-      </Shown>
+      </QueryView>
     </>
   );
 }

@@ -1,6 +1,6 @@
 import { AlertTriangle, Inbox, LoaderCircle } from 'lucide-react';
 import type { ReactNode } from 'react';
-import { problemOf } from '../api/problem.ts';
+import { toProblem } from '../api/problem.ts';
 import { Button } from './button.tsx';
 import { CopyButton } from './copy.tsx';
 
@@ -15,7 +15,7 @@ export function Loading({ what }: { readonly what: string }) {
 }
 
 /** Nothing there yet, why that may be, and what to do next. */
-export function Empty({
+export function EmptyState({
   title,
   children,
   action,
@@ -45,7 +45,7 @@ export function Problem({
   readonly doing?: string;
   readonly retry?: () => void;
 }) {
-  const { title, advice, requestId, docUrl, reason } = problemOf(error);
+  const { title, advice, requestId, docUrl, reason } = toProblem(error);
   return (
     <div role="alert" className="bg-bad-soft text-ink m-0 flex gap-2.5 rounded-md px-3 py-2.5">
       <AlertTriangle aria-hidden className="text-bad mt-0.5 size-4 shrink-0" />
@@ -80,7 +80,7 @@ export function Problem({
   );
 }
 
-const noteLooks = {
+const noteClasses = {
   info: 'bg-info-soft',
   good: 'bg-good-soft',
   warn: 'bg-warn-soft',
@@ -92,25 +92,25 @@ export function Note({
   tone = 'info',
   children,
 }: {
-  readonly tone?: keyof typeof noteLooks;
+  readonly tone?: keyof typeof noteClasses;
   readonly children: ReactNode;
 }) {
-  return <div className={`rounded-md px-3 py-2 ${noteLooks[tone]}`}>{children}</div>;
+  return <div className={`rounded-md px-3 py-2 ${noteClasses[tone]}`}>{children}</div>;
 }
 
-interface Readable<Data> {
+interface QueryState<Data> {
   readonly data: Data | undefined;
   readonly error: Error | null;
   readonly refetch: () => unknown;
 }
 
 /** What was read, or why it is not there. An error beside data that is already shown stands above it. */
-export function Shown<Data>({
+export function QueryView<Data>({
   query,
   what,
   children,
 }: {
-  readonly query: Readable<Data>;
+  readonly query: QueryState<Data>;
   /** What is read, such as `rentals`. */
   readonly what: string;
   readonly children: (data: Data) => ReactNode;

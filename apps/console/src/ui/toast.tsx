@@ -9,14 +9,14 @@ export function Toasts({ children }: { readonly children: ReactNode }) {
       {children}
       <Toast.Portal>
         <Toast.Viewport className="fixed right-4 bottom-4 z-50 flex w-80 max-w-[calc(100vw-2rem)] flex-col gap-2">
-          <List />
+          <ToastList />
         </Toast.Viewport>
       </Toast.Portal>
     </Toast.Provider>
   );
 }
 
-function List() {
+function ToastList() {
   const { toasts } = Toast.useToastManager();
   return toasts.map((toast) => (
     <Toast.Root
@@ -36,7 +36,7 @@ function List() {
 }
 
 /** `say('Terminated', 'It cost $1.02.')` */
-export function useSay(): (title: string, description?: string) => void {
+export function useToast(): (title: string, description?: string) => void {
   const { add } = Toast.useToastManager();
   return (title, description) => void add({ title, ...(description === undefined ? {} : { description }) });
 }

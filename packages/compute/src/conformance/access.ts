@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest';
 import type { PortMapping } from '../driver.ts';
 import { newKeyPair } from './ssh.ts';
-import { expectFailure, type Stage } from './stage.ts';
+import { expectFailure, type SuiteContext } from './stage.ts';
 
 /** Who gets in, through which ports, and that nobody does after the cut. */
-export function describeAccess(stage: Stage): void {
+export function describeAccess(stage: SuiteContext): void {
   if (stage.hasInside) describeLogins(stage);
   if (stage.hasInside && stage.world.abilities.mapsPorts) describePorts(stage);
-  if (!stage.world.abilities.mapsPorts) describeOwnPorts(stage);
+  if (!stage.world.abilities.mapsPorts) describeUnmappedPorts(stage);
 
   it('cutAccess of a machine that is off already is done, and leaves no port open', async () => {
     const wish = await stage.make();
@@ -42,13 +42,13 @@ export function describeAccess(stage: Stage): void {
   else describeNoKeys(stage);
 }
 
-function describeNoKeys(stage: Stage): void {
+function describeNoKeys(stage: SuiteContext): void {
   it('setKeys says that this engine cannot', async () => {
     await expectFailure(stage.driver.setKeys(stage.nobody(), [], stage.signal()), ['unsupported']);
   });
 }
 
-function describeKeys(stage: Stage): void {
+function describeKeys(stage: SuiteContext): void {
   it('setKeys replaces the keys of a machine that runs: the old is refused, the new gets in', async () => {
     const wish = await stage.make();
     (await stage.login(wish)).end();
@@ -61,7 +61,7 @@ function describeKeys(stage: Stage): void {
 }
 
 /** Where machines have addresses of their own. */
-function describeOwnPorts(stage: Stage): void {
+function describeUnmappedPorts(stage: SuiteContext): void {
   it('setPorts finds every port open at its own number, and neither moves one nor closes all of a machine that is on', async () => {
     const wish = await stage.make();
     const more = { internalPort: 8_080, externalPort: 8_080, protocol: 'tcp' } as const;
@@ -76,7 +76,7 @@ function describeOwnPorts(stage: Stage): void {
   });
 }
 
-function describeLogins(stage: Stage): void {
+function describeLogins(stage: SuiteContext): void {
   it('the given key logs in over SSH and no other does', async () => {
     const wish = await stage.make({ hostname: 'who-am-i' });
     const session = await stage.login(wish);
@@ -115,7 +115,7 @@ function describeLogins(stage: Stage): void {
   });
 }
 
-function describePorts(stage: Stage): void {
+function describePorts(stage: SuiteContext): void {
   it('setPorts opens what is asked for, closes what is not, and an empty set closes SSH too', async () => {
     const wish = await stage.make();
     (await stage.login(wish)).end();

@@ -2,7 +2,7 @@ import { systemClock } from '@millrace/platform/clock';
 import { expect, test, vi } from 'vitest';
 import { DriverError, isDriverError } from '../driver-error.ts';
 import type { ComputeDriver } from '../driver.ts';
-import { askingAgain } from './ask-again.ts';
+import { retryingDriver } from './ask-again.ts';
 
 const machine = { externalId: 'x', orgId: 'org' } as unknown as Parameters<ComputeDriver['terminate']>[0];
 const lost = new DriverError('unavailable', 'lost');
@@ -10,7 +10,7 @@ const isLost = (error: unknown): boolean => isDriverError(error, 'unavailable');
 
 function driverThat(terminate: ComputeDriver['terminate']): ComputeDriver {
   const driver = { terminate } as Partial<ComputeDriver> as ComputeDriver;
-  return askingAgain(driver, isLost, () => AbortSignal.timeout(60_000));
+  return retryingDriver(driver, isLost, () => AbortSignal.timeout(60_000));
 }
 
 function immediately(): void {

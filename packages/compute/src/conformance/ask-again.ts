@@ -5,7 +5,7 @@ const attempts = 5;
 const pauseMs = 1_000;
 
 /** Repeats the call while `isLost` accepts its error. Throws any other error, and the error of the last attempt. */
-export async function askAgain<T>(isLost: (error: unknown) => boolean, call: () => Promise<T>): Promise<T> {
+export async function retryWhile<T>(isLost: (error: unknown) => boolean, call: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await call();
@@ -20,7 +20,7 @@ export async function askAgain<T>(isLost: (error: unknown) => boolean, call: () 
  * The driver as its callers use it: a call that was lost because the machine stalled is repeated, with a new deadline if the
  * first one has passed. A call whose caller gave up is not repeated.
  */
-export function askingAgain(
+export function retryingDriver(
   driver: ComputeDriver,
   isLost: (error: unknown) => boolean,
   deadline: () => AbortSignal,
@@ -36,7 +36,7 @@ export function askingAgain(
         if (!(given instanceof AbortSignal)) return call(words);
         const hasGivenUp = (): boolean => given.aborted && !isTimeout(given.reason);
         const next = (): AbortSignal => (given.aborted && !hasGivenUp() ? deadline() : given);
-        return askAgain(
+        return retryWhile(
           (error) => !hasGivenUp() && isLost(error),
           async () => call([...words.slice(0, -1), next()]),
         );

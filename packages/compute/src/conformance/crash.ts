@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
 import { isDriverError } from '../driver-error.ts';
 import type { MachineRef } from '../driver.ts';
-import { expectOneOf } from './life.ts';
-import type { Stage } from './stage.ts';
-import type { DriverWorld } from './world.ts';
+import { expectSingleMachine } from './life.ts';
+import type { SuiteContext } from './stage.ts';
+import type { DriverHarness } from './world.ts';
 
 /** What is true after something died that ought not to. */
-export function describeCrashes(stage: Stage, timeoutMs: number): void {
+export function describeCrashes(stage: SuiteContext, timeoutMs: number): void {
   const { killEngineDuringCreate, killMember, killLeader } = stage.world;
   const limits = { timeout: timeoutMs };
   if (killEngineDuringCreate !== undefined) {
@@ -17,41 +17,45 @@ export function describeCrashes(stage: Stage, timeoutMs: number): void {
 }
 
 type Limits = { readonly timeout: number };
-type Kill<Name extends keyof DriverWorld> = NonNullable<DriverWorld[Name]>;
+type Kill<Name extends keyof DriverHarness> = NonNullable<DriverHarness[Name]>;
 
-function describeKilledEngine(stage: Stage, limits: Limits, kill: Kill<'killEngineDuringCreate'>): void {
+function describeKilledEngine(
+  stage: SuiteContext,
+  limits: Limits,
+  kill: Kill<'killEngineDuringCreate'>,
+): void {
   it(
     'an engine killed in the middle of create has one machine once create was asked again',
     limits,
     async () => {
       const wish = await stage.wish(stage.on(0, 0));
       const create = (): Promise<void> => stage.bare.create(wish, stage.signal());
-      await thenHeal(stage, () => kill(create));
+      await healAfter(stage, () => kill(create));
       await stage.until('create to succeed', stage.facts.bounds.failoverMs, async () => {
         await create();
         return true;
       });
       expect(await stage.settled(wish)).toMatchObject({ power: 'on', gpuPciAddresses: wish.gpuPciAddresses });
       if (stage.hasInside) (await stage.login(wish)).end();
-      await expectOneOf(stage, wish);
+      await expectSingleMachine(stage, wish);
     },
   );
 }
 
-function describeKilledMember(stage: Stage, limits: Limits, kill: Kill<'killMember'>): void {
+function describeKilledMember(stage: SuiteContext, limits: Limits, kill: Kill<'killMember'>): void {
   it(
     'a machine whose member died is never called gone, and the member is named as unseen',
     limits,
     async () => {
       const node = stage.facts.nodes.at(-1) ?? expect.fail('There are no nodes.');
       const wish = await stage.make({ nodeName: node.name });
-      await thenHeal(stage, async () => {
+      await healAfter(stage, async () => {
         await kill(node.name);
         await stage.until('the engine to notice', stage.facts.bounds.failoverMs, async () => {
-          await expectNotGone(stage, wish);
+          await expectNotReportedDeleted(stage, wish);
           return (await stage.driver.listOwned(stage.signal())).unseen.includes(node.name);
         });
-        await expectNotGone(stage, wish);
+        await expectNotReportedDeleted(stage, wish);
         await expectTerminateIsNotDone(stage, wish);
         const { machines } = await stage.driver.listOwned(stage.signal());
         const listed = machines.find(({ externalId }) => externalId === wish.externalId);
@@ -70,12 +74,12 @@ function describeKilledMember(stage: Stage, limits: Limits, kill: Kill<'killMemb
   );
 }
 
-function describeKilledLeader(stage: Stage, limits: Limits, kill: Kill<'killLeader'>): void {
+function describeKilledLeader(stage: SuiteContext, limits: Limits, kill: Kill<'killLeader'>): void {
   it('calls succeed again, through another member, when the leader dies', limits, async () => {
     const made = await Promise.all(
       stage.facts.nodes.slice(0, 3).map(({ name }) => stage.make({ nodeName: name })),
     );
-    await thenHeal(stage, async () => {
+    await healAfter(stage, async () => {
       const dead = await kill();
       const alive = made.filter(({ nodeName }) => nodeName !== dead);
       await stage.until('the others to answer', stage.facts.bounds.failoverMs, async () => {
@@ -89,8 +93,8 @@ function describeKilledLeader(stage: Stage, limits: Limits, kill: Kill<'killLead
   });
 }
 
-async function thenHeal(stage: Stage, hurt: () => Promise<void>): Promise<void> {
-  const world: DriverWorld = stage.world;
+async function healAfter(stage: SuiteContext, hurt: () => Promise<void>): Promise<void> {
+  const world: DriverHarness = stage.world;
   try {
     await hurt();
   } finally {
@@ -99,7 +103,7 @@ async function thenHeal(stage: Stage, hurt: () => Promise<void>): Promise<void> 
 }
 
 /** Silence is no answer: either the engine says that it cannot reach it, or the call fails as `unavailable`. */
-async function expectNotGone(stage: Stage, machine: MachineRef): Promise<void> {
+async function expectNotReportedDeleted(stage: SuiteContext, machine: MachineRef): Promise<void> {
   try {
     const view = await stage.bare.describe(machine, stage.signal());
     expect(view, 'an engine that lost a member says that its machine is not there').not.toBeNull();
@@ -108,7 +112,7 @@ async function expectNotGone(stage: Stage, machine: MachineRef): Promise<void> {
   }
 }
 
-async function expectTerminateIsNotDone(stage: Stage, machine: MachineRef): Promise<void> {
+async function expectTerminateIsNotDone(stage: SuiteContext, machine: MachineRef): Promise<void> {
   const outcome = await stage.bare.terminate(machine, stage.signal()).then(
     () => 'done',
     (error: unknown) => (isDriverError(error) && !error.isFinal ? 'ask again' : String(error)),

@@ -2,15 +2,15 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { describeAccess } from './access.ts';
 import { describeCrashes } from './crash.ts';
 import { describeGpus } from './gpus.ts';
-import { describeRefusals } from './hostile.ts';
-import { describeInside } from './inside.ts';
-import { describeCreation, describeEnding } from './life.ts';
+import { describeInvalidInput } from './hostile.ts';
+import { describeExecAndMetrics } from './inside.ts';
+import { describeCreation, describeTermination } from './life.ts';
 import { describeLists } from './lists.ts';
 import { describePower } from './power.ts';
-import { describeProof } from './proof.ts';
-import { Stage } from './stage.ts';
+import { describeReadiness } from './proof.ts';
+import { SuiteContext } from './stage.ts';
 import { describeUserData } from './user-data.ts';
-import type { DriverWorld } from './world.ts';
+import type { DriverHarness } from './world.ts';
 
 export interface SuiteOptions {
   /** For one test, and for one that kills something. Real engines need more than the mock. */
@@ -19,10 +19,10 @@ export interface SuiteOptions {
   /** For bringing the engine up and taking it down. */
   readonly hookTimeoutMs?: number;
   /** Only these, where the rest is known to hold by what another world tries; all of them unless said. */
-  readonly parts?: readonly SuitePart[] | undefined;
+  readonly parts?: readonly SuiteSection[] | undefined;
 }
 
-export type SuitePart =
+export type SuiteSection =
   | 'creation'
   | 'ending'
   | 'power'
@@ -39,10 +39,10 @@ export type SuitePart =
  * Registers the tests that every driver passes: the promises of `ComputeDriver`, one by one. The tests are independent
  * of each other; each has ids of its own and clears away what it made.
  */
-export function describeDriver(name: string, world: DriverWorld, options: SuiteOptions = {}): void {
+export function describeDriver(name: string, world: DriverHarness, options: SuiteOptions = {}): void {
   const { testTimeoutMs = 20_000, crashTimeoutMs = 60_000, hookTimeoutMs = 60_000 } = options;
   describe(`the ${name} driver`, { timeout: testTimeoutMs }, () => {
-    const stage = new Stage(world);
+    const stage = new SuiteContext(world);
     beforeAll(() => stage.open(), hookTimeoutMs);
     afterEach(() => stage.clear(), crashTimeoutMs);
     afterAll(() => stage.close(), hookTimeoutMs);
@@ -50,17 +50,17 @@ export function describeDriver(name: string, world: DriverWorld, options: SuiteO
     it('says truly what its engine can', () => {
       expect(stage.driver.can).toEqual(world.abilities);
     });
-    const parts: Readonly<Record<SuitePart, () => void>> = {
+    const parts: Readonly<Record<SuiteSection, () => void>> = {
       creation: () => describeCreation(stage),
-      ending: () => describeEnding(stage),
+      ending: () => describeTermination(stage),
       power: () => describePower(stage),
       GPUs: () => describeGpus(stage),
       access: () => describeAccess(stage),
-      proof: () => describeProof(stage),
+      proof: () => describeReadiness(stage),
       'user data': () => describeUserData(stage),
-      inside: () => describeInside(stage),
+      inside: () => describeExecAndMetrics(stage),
       'lists and events': () => describeLists(stage),
-      refusals: () => describeRefusals(stage),
+      refusals: () => describeInvalidInput(stage),
       crashes: () => describeCrashes(stage, crashTimeoutMs),
     };
     const chosen = Object.entries(parts).filter(

@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest';
-import { loginAndCount, newProofKey } from '../proof/index.ts';
-import { expectFailure, type Stage } from './stage.ts';
+import { loginAndCountGpus, newReadinessKey } from '../proof/index.ts';
+import { expectFailure, type SuiteContext } from './stage.ts';
 
 /** Which GPUs a machine has, and how one that is off gets others. */
-export function describeGpus(stage: Stage): void {
-  if (stage.world.abilities.sharesNodes) describeChosen(stage);
-  else describeWhole(stage);
+export function describeGpus(stage: SuiteContext): void {
+  if (stage.world.abilities.sharesNodes) describeGpuSelection(stage);
+  else describeWholeNode(stage);
 }
 
-function describeWhole(stage: Stage): void {
+function describeWholeNode(stage: SuiteContext): void {
   it('a machine has all GPUs of its node: create and setGpus give no other set', async () => {
     const node = stage.node(0);
     const some = await stage.wish({ nodeName: node.name, gpuPciAddresses: [stage.gpu(node, 0)] });
@@ -23,11 +23,11 @@ function describeWhole(stage: Stage): void {
   });
 }
 
-function describeChosen(stage: Stage): void {
+function describeGpuSelection(stage: SuiteContext): void {
   it('setGpus gives a machine that is off other GPUs, more or none, and inside it sees those', async () => {
     const node = stage.node(1);
     const [first, second] = [stage.gpu(node, 0), stage.gpu(node, 1)];
-    const key = newProofKey();
+    const key = newReadinessKey();
     const wish = await stage.make({
       nodeName: node.name,
       gpuPciAddresses: [first],
@@ -43,7 +43,7 @@ function describeChosen(stage: Stage): void {
       // Who asks for the machine as it is now finds it, and starts it.
       await stage.other.create({ ...wish, gpuPciAddresses }, stage.signal());
       const look = await stage.until('the machine to let us in', stage.facts.bounds.bootMs, async () => {
-        const seen = await loginAndCount(await stage.sshTarget(wish, key.privateKey), stage.signal());
+        const seen = await loginAndCountGpus(await stage.sshTarget(wish, key.privateKey), stage.signal());
         return seen.outcome === 'in' && seen;
       });
       expect(look.gpuCount).toBe(gpuPciAddresses.length);

@@ -1,10 +1,10 @@
 import { systemClock } from '@millrace/platform/clock';
 import { expect, it } from 'vitest';
-import type { MachineWish } from '../driver.ts';
-import { expectFailure, promptMs, type Stage } from './stage.ts';
+import type { MachineSpec } from '../driver.ts';
+import { expectFailure, immediateMs, type SuiteContext } from './stage.ts';
 
 // Each could be a path, a line of a configuration file, or a number that wraps, if it were passed on.
-const hostileIds = [
+const invalidIds = [
   '../../1.0/projects',
   'a/b',
   'a?project=default',
@@ -14,7 +14,7 @@ const hostileIds = [
   '.',
   'a'.repeat(300),
 ];
-const hostileWishes: readonly [string, Partial<MachineWish>][] = [
+const invalidSpecs: readonly [string, Partial<MachineSpec>][] = [
   ['a hostname with a slash', { hostname: '../etc/passwd' }],
   ['a hostname with a line break', { hostname: 'a\nuser.root=1' }],
   ['an empty hostname', { hostname: '' }],
@@ -35,11 +35,11 @@ const hostileWishes: readonly [string, Partial<MachineWish>][] = [
 ];
 
 /** Input that a tenant chose, and callers that give up. */
-export function describeRefusals(stage: Stage): void {
+export function describeInvalidInput(stage: SuiteContext): void {
   it('an external id that is not one is refused by every method, and reaches the engine as no path', async () => {
     const { driver } = stage;
     const wish = await stage.wish({ ports: [] });
-    for (const externalId of hostileIds) {
+    for (const externalId of invalidIds) {
       const machine = { externalId, orgId: stage.orgId };
       const calls = {
         create: () => driver.create({ ...wish, ...machine }, stage.signal()),
@@ -65,7 +65,7 @@ export function describeRefusals(stage: Stage): void {
   });
 
   it('a wish that no machine can be made of is refused, and leaves nothing behind', async () => {
-    for (const [title, changes] of hostileWishes) {
+    for (const [title, changes] of invalidSpecs) {
       const wish = await stage.wish({ ports: [], ...changes });
       await expectFailure(stage.driver.create(wish, stage.signal()), ['refused'], title);
       expect(await stage.driver.describe(wish, stage.signal()), title).toBeNull();
@@ -76,7 +76,7 @@ export function describeRefusals(stage: Stage): void {
     const wish = await stage.wish({ ports: [] });
     const waits: number[] = [];
     for (let attempt = 0; attempt < 3; attempt += 1) {
-      const early = await timeOf(async () => {
+      const early = await measureMs(async () => {
         await expectFailure(
           stage.driver.create(wish, AbortSignal.abort()),
           ['unavailable'],
@@ -85,7 +85,7 @@ export function describeRefusals(stage: Stage): void {
         await expectFailure(stage.driver.listOwned(AbortSignal.abort()), ['unavailable'], 'aborted before');
       });
       if (attempt === 0) expect(await stage.driver.describe(wish, stage.signal())).toBeNull();
-      const late = await timeOf(async () => {
+      const late = await measureMs(async () => {
         const abort = new AbortController();
         const call = stage.driver.create(wish, abort.signal);
         abort.abort();
@@ -94,7 +94,7 @@ export function describeRefusals(stage: Stage): void {
       waits.push(early + late);
     }
     // The fastest attempt counts, since a stall of the machine may delay the others.
-    expect(Math.min(...waits)).toBeLessThan(promptMs);
+    expect(Math.min(...waits)).toBeLessThan(immediateMs);
     // Nothing is known about what was done; asking again makes it so.
     await stage.until('create after giving up', stage.facts.bounds.callMs, async () => {
       await stage.driver.create(wish, stage.signal());
@@ -112,7 +112,7 @@ export function describeRefusals(stage: Stage): void {
   });
 }
 
-async function timeOf(work: () => Promise<void>): Promise<number> {
+async function measureMs(work: () => Promise<void>): Promise<number> {
   const startedMs = systemClock.monotonicMs();
   await work();
   return systemClock.monotonicMs() - startedMs;

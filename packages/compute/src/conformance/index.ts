@@ -1,3 +1,3 @@
-export { askAgain, askingAgain } from './ask-again.ts';
+export { retryWhile, retryingDriver } from './ask-again.ts';
 export { describeDriver, type SuiteOptions } from './describe-driver.ts';
-export type { DriverWorld, WorldFacts, WorldNode } from './world.ts';
+export type { DriverHarness, HarnessInfo, HarnessNode } from './world.ts';

@@ -1,28 +1,28 @@
 import { systemClock } from '@millrace/platform/clock';
 import { expect, it } from 'vitest';
 import type { ExecResult, MachineRef } from '../driver.ts';
-import { expectFailure, type Stage } from './stage.ts';
+import { expectFailure, type SuiteContext } from './stage.ts';
 
-const roomy = { timeoutMs: 10_000, maxBytes: 65_536 };
-const usual = { argv: ['ls', '/dev'], pattern: /^nvidia\d+$/ };
+const execLimits = { timeoutMs: 10_000, maxBytes: 65_536 };
+const defaultGpuListing = { argv: ['ls', '/dev'], pattern: /^nvidia\d+$/ };
 
 /** A command of the suite, once the machine is up far enough to run one. */
-function exec(stage: Stage, machine: MachineRef, argv: readonly string[]): Promise<ExecResult> {
+function exec(stage: SuiteContext, machine: MachineRef, argv: readonly string[]): Promise<ExecResult> {
   return stage.until(`an answer of ${argv[0]}`, stage.facts.bounds.bootMs, () =>
-    stage.whileTimePasses(stage.driver.exec(machine, { argv, ...roomy }, stage.signal())),
+    stage.whileTimePasses(stage.driver.exec(machine, { argv, ...execLimits }, stage.signal())),
   );
 }
 
 /** What is seen inside the machine: its devices, its console, its figures, and commands. */
-export function describeInside(stage: Stage): void {
+export function describeExecAndMetrics(stage: SuiteContext): void {
   if (stage.world.abilities.exec) describeExec(stage);
   else describeNoExec(stage);
-  if (stage.world.abilities.exec && stage.world.runsPrograms) describeApart(stage);
+  if (stage.world.abilities.exec && stage.world.runsPrograms) describeIsolation(stage);
   if (stage.world.abilities.consoleLog) describeConsole(stage);
   if (stage.world.abilities.metrics) describeMetrics(stage);
 }
 
-function describeApart(stage: Stage): void {
+function describeIsolation(stage: SuiteContext): void {
   it('machines on one node do not reach each other, whosever they are', async () => {
     const [one, other] = [await stage.make(), await stage.make({ orgId: stage.otherOrgId })];
     const addressOf = (machine: MachineRef): Promise<string> =>
@@ -37,14 +37,14 @@ function describeApart(stage: Stage): void {
   });
 }
 
-function describeNoExec(stage: Stage): void {
+function describeNoExec(stage: SuiteContext): void {
   it('exec says that this engine cannot', async () => {
-    const command = { argv: ['true'], ...roomy };
+    const command = { argv: ['true'], ...execLimits };
     await expectFailure(stage.driver.exec(stage.nobody(), command, stage.signal()), ['unsupported']);
   });
 }
 
-function describeConsole(stage: Stage): void {
+function describeConsole(stage: SuiteContext): void {
   it('consoleLog gives the newest part, no more bytes than asked for, and all of a machine that is off', async () => {
     const wish = await stage.make();
     const whole = await stage.until('something on the console', stage.facts.bounds.bootMs, async () => {
@@ -63,7 +63,7 @@ function describeConsole(stage: Stage): void {
   });
 }
 
-function describeMetrics(stage: Stage): void {
+function describeMetrics(stage: SuiteContext): void {
   it('metrics are figures of a machine that runs or null, and never a 0 that nobody measured', async () => {
     const wish = await stage.make({ gpuPciAddresses: [stage.gpu(stage.node(0), 0)] });
     (await stage.login(wish)).end();
@@ -89,10 +89,10 @@ function describeMetrics(stage: Stage): void {
   });
 }
 
-function describeExec(stage: Stage): void {
+function describeExec(stage: SuiteContext): void {
   it('a machine sees exactly the GPUs that it was given, and one without sees none', async () => {
     const node = stage.node(1);
-    const { argv, pattern } = stage.world.gpuDevices ?? usual;
+    const { argv, pattern } = stage.world.gpuDevices ?? defaultGpuListing;
     for (const gpuPciAddresses of [[stage.gpu(node, 0), stage.gpu(node, 1)], []]) {
       const wish = await stage.make({ nodeName: node.name, gpuPciAddresses });
       const { stdout } = await exec(stage, wish, argv);

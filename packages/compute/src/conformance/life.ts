@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import type { MachineRef, MachineWish } from '../driver.ts';
-import { expectFailure, type Stage } from './stage.ts';
+import type { MachineRef, MachineSpec } from '../driver.ts';
+import { expectFailure, type SuiteContext } from './stage.ts';
 
 /** Making a machine: exactly what was asked for, once, whoever asks how often. */
-export function describeCreation(stage: Stage): void {
+export function describeCreation(stage: SuiteContext): void {
   it('shows all nodes and the GPUs of each, by address', async () => {
     // A member that did not answer in time is shown as out of reach for some seconds.
     const { engine, nodes } = await stage.until(
@@ -53,7 +53,7 @@ export function describeCreation(stage: Stage): void {
     await stage.other.create(wish, stage.signal());
     const after = await stage.settled(wish);
     expect(after).toMatchObject({ createdAt: before.createdAt, gpuPciAddresses: before.gpuPciAddresses });
-    await expectOneOf(stage, wish);
+    await expectSingleMachine(stage, wish);
   });
 
   it('create twice at once from two connections is one machine', async () => {
@@ -64,7 +64,7 @@ export function describeCreation(stage: Stage): void {
       stage.driver.create(wish, stage.signal()),
     ]);
     expect(await stage.settled(wish)).toMatchObject({ power: 'on' });
-    await expectOneOf(stage, wish);
+    await expectSingleMachine(stage, wish);
   });
 
   it('what is asked for right after create comes after the start: a stop, other ports, a cut', async () => {
@@ -85,7 +85,7 @@ export function describeCreation(stage: Stage): void {
   it('create with another node, GPU, size or image under the same id is a conflict and changes nothing', async () => {
     const [here, there] = [stage.node(0), stage.node(1)];
     const wish = await stage.make(stage.on(0, 0));
-    const others: Partial<MachineWish>[] = [
+    const others: Partial<MachineSpec>[] = [
       ...(there === here ? [] : [{ nodeName: there.name, gpuPciAddresses: [stage.gpu(there, 0)] }]),
       { gpuPciAddresses: [stage.gpu(here, 1)] },
       { gpuPciAddresses: [stage.gpu(here, 0), stage.gpu(here, 1)] },
@@ -102,7 +102,7 @@ export function describeCreation(stage: Stage): void {
     await expectFailure(renamed, ['conflict', 'not_found'], 'another image');
     const view = await stage.view(wish);
     expect(view).toMatchObject({ nodeName: here.name, gpuPciAddresses: wish.gpuPciAddresses });
-    await expectOneOf(stage, wish);
+    await expectSingleMachine(stage, wish);
   });
 
   it('create starts a machine that exists and is off', async () => {
@@ -131,10 +131,10 @@ export function describeCreation(stage: Stage): void {
     expect(await stage.driver.describe(bare, stage.signal())).toBeNull();
   });
 
-  describeHalfMade(stage);
+  describePartialCreate(stage);
 }
 
-function describeHalfMade(stage: Stage): void {
+function describePartialCreate(stage: SuiteContext): void {
   const { leaveHalfMade } = stage.world;
   if (leaveHalfMade === undefined) return;
   it('create finishes a machine that a crash left half-made', async () => {
@@ -146,7 +146,7 @@ function describeHalfMade(stage: Stage): void {
       ports: wish.ports,
     });
     if (stage.hasInside) (await stage.login(wish)).end();
-    await expectOneOf(stage, wish);
+    await expectSingleMachine(stage, wish);
   });
 
   it('terminate releases a machine that a crash left half-made', async () => {
@@ -158,7 +158,7 @@ function describeHalfMade(stage: Stage): void {
 }
 
 /** Ending a machine, and what is said of one that is not there. */
-export function describeEnding(stage: Stage): void {
+export function describeTermination(stage: SuiteContext): void {
   it('terminate releases the machine before it answers, and a second one is done too', async () => {
     const wish = await stage.make();
     await Promise.all([
@@ -179,7 +179,7 @@ export function describeEnding(stage: Stage): void {
   });
 
   it('what needs a machine is refused with not_found when there is none', async () => {
-    for (const [method, call] of Object.entries(callsThatNeed(stage, stage.nobody()))) {
+    for (const [method, call] of Object.entries(callsRequiring(stage, stage.nobody()))) {
       await expectFailure(call(), [stage.can(method) ? 'not_found' : 'unsupported'], method);
     }
   });
@@ -190,7 +190,7 @@ export function describeEnding(stage: Stage): void {
     expect(await stage.driver.describe(foreign, stage.signal())).toBeNull();
     await stage.driver.cutAccess(foreign, stage.signal());
     await stage.driver.terminate(foreign, stage.signal());
-    for (const [method, call] of Object.entries(callsThatNeed(stage, foreign))) {
+    for (const [method, call] of Object.entries(callsRequiring(stage, foreign))) {
       await expectFailure(call(), [stage.can(method) ? 'not_found' : 'unsupported'], method);
     }
     expect(await stage.view(wish)).toMatchObject({ power: 'on', ports: wish.ports });
@@ -198,7 +198,10 @@ export function describeEnding(stage: Stage): void {
 }
 
 /** Every method that makes no sense without a machine, on this one. */
-function callsThatNeed(stage: Stage, machine: MachineRef): Readonly<Record<string, () => Promise<unknown>>> {
+function callsRequiring(
+  stage: SuiteContext,
+  machine: MachineRef,
+): Readonly<Record<string, () => Promise<unknown>>> {
   const { driver } = stage;
   return {
     start: () => driver.start(machine, stage.signal()),
@@ -215,7 +218,7 @@ function callsThatNeed(stage: Stage, machine: MachineRef): Readonly<Record<strin
 }
 
 /** That the engine has this machine exactly once, on one node. */
-export async function expectOneOf(stage: Stage, wish: MachineWish): Promise<void> {
+export async function expectSingleMachine(stage: SuiteContext, wish: MachineSpec): Promise<void> {
   const { machines } = await stage.driver.listOwned(stage.signal());
   const found = machines.filter(({ externalId }) => externalId === wish.externalId);
   expect(found.map(({ nodeName, orgId }) => ({ nodeName, orgId }))).toEqual([

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import type { ComputeDriver, EngineEvent } from '../driver.ts';
-import { expectFailure, type Stage } from './stage.ts';
+import { expectFailure, type SuiteContext } from './stage.ts';
 
 /** What is there, told by the engine alone. */
-export function describeLists(stage: Stage): void {
+export function describeLists(stage: SuiteContext): void {
   it('listOwned has machines that the caller never heard of, by organisation, and agrees with describe', async () => {
     const ours = await stage.make(stage.on(0, 0));
     const theirs = await stage.make({ orgId: stage.otherOrgId, nodeName: stage.node(1).name });
@@ -27,7 +27,7 @@ export function describeLists(stage: Stage): void {
   if (stage.world.abilities.events) describeEvents(stage);
 }
 
-function describeForeign(stage: Stage): void {
+function describeForeign(stage: SuiteContext): void {
   it('listOwned leaves out what is not ours', async () => {
     const foreign = (await stage.world.plantForeign?.()) ?? expect.fail('Nothing was planted.');
     try {
@@ -55,7 +55,7 @@ function listen(driver: ComputeDriver): {
   return { heard, over, end: () => abort.abort() };
 }
 
-function describeEvents(stage: Stage): void {
+function describeEvents(stage: SuiteContext): void {
   it('events hint at a machine that comes and at one that goes, and end with their signal', async () => {
     const ears = listen(stage.other);
     // The engine may take a moment to take the listener in, and a hint may be missed: so it is asked for repeatedly.

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import type { Stage } from './stage.ts';
+import type { SuiteContext } from './stage.ts';
 
-export function describePower(stage: Stage): void {
+export function describePower(stage: SuiteContext): void {
   it('stop powers off and keeps node, GPUs and ports; start powers on again; both may be repeated', async () => {
     const wish = await stage.make(stage.on(0, 0));
     const { nodeName, gpuPciAddresses, ports } = wish;
@@ -41,7 +41,7 @@ export function describePower(stage: Stage): void {
   });
 }
 
-function describeReboot(stage: Stage): void {
+function describeReboot(stage: SuiteContext): void {
   it('reboot ends what ran inside and starts anew', async () => {
     const wish = await stage.make();
     const session = await stage.login(wish);

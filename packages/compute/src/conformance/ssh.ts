@@ -19,7 +19,7 @@ export interface SshSession {
   end(): void;
 }
 
-const patienceMs = 10_000;
+const connectTimeoutMs = 10_000;
 
 /** Logs in, or throws what the client says: the test decides whether that was right. */
 export async function openSsh(config: ConnectConfig): Promise<SshSession> {
@@ -38,18 +38,18 @@ export async function openSsh(config: ConnectConfig): Promise<SshSession> {
     hostKey = key.toString('base64');
     return true;
   };
-  client.connect({ readyTimeout: patienceMs, ...config, hostVerifier });
+  client.connect({ readyTimeout: connectTimeoutMs, ...config, hostVerifier });
   await ready;
   return {
     hostKey,
     closed,
     // Who is given more time to let us in is also slow to answer.
-    run: (command) => runOver(client, command, config.readyTimeout ?? patienceMs),
+    run: (command) => execOverSsh(client, command, config.readyTimeout ?? connectTimeoutMs),
     end: () => client.end(),
   };
 }
 
-function runOver(client: ssh2.Client, command: string, timeoutMs: number): Promise<string> {
+function execOverSsh(client: ssh2.Client, command: string, timeoutMs: number): Promise<string> {
   return new Promise((resolve, reject) => {
     const fail = (): void =>
       reject(new Error('The connection was lost, or fell silent, while the command ran.'));
@@ -78,7 +78,7 @@ function runOver(client: ssh2.Client, command: string, timeoutMs: number): Promi
 export async function acceptsTcp(target: { readonly host: string; readonly port: number }): Promise<boolean> {
   const socket = connectTcp(target);
   const late = new AbortController();
-  const cancel = systemClock.after(patienceMs, () => late.abort());
+  const cancel = systemClock.after(connectTimeoutMs, () => late.abort());
   try {
     await once(socket, 'connect', { signal: late.signal });
     return true;

@@ -2,30 +2,30 @@ import { systemClock } from '@millrace/platform/clock';
 import { createIdSource, type OrgId } from '@millrace/platform/ids';
 import { expect } from 'vitest';
 import { isDriverError, type DriverErrorKind } from '../driver-error.ts';
-import type { ComputeDriver, MachineRef, MachineView, MachineWish, PortMapping } from '../driver.ts';
+import type { ComputeDriver, MachineRef, MachineView, MachineSpec, PortMapping } from '../driver.ts';
 import type { SshTarget } from '../proof/index.ts';
-import { askingAgain } from './ask-again.ts';
+import { retryingDriver } from './ask-again.ts';
 import { acceptsTcp, newKeyPair, openSsh, type KeyPair, type SshSession } from './ssh.ts';
-import type { DriverWorld, WorldFacts, WorldNode } from './world.ts';
+import type { DriverHarness, HarnessInfo, HarnessNode } from './world.ts';
 
 export const sshPort = 22;
-const lookEveryMs = 250;
+const suitePollMs = 250;
 // What no engine may take for an answer that needs no work, such as one to a signal that has aborted.
-export const promptMs = 2_000;
+export const immediateMs = 2_000;
 
 /** What every test of the suite stands on: two connections, two organisations, and machines that are cleared away. */
-export class Stage {
+export class SuiteContext {
   readonly key: KeyPair = newKeyPair();
   readonly orgId: OrgId;
   readonly otherOrgId: OrgId;
-  readonly #world: DriverWorld;
+  readonly #world: DriverHarness;
   readonly #ids = createIdSource({ clock: systemClock, cell: 1 });
   #made: MachineRef[] = [];
   #turn = -1;
-  #facts: WorldFacts | null = null;
+  #facts: HarnessInfo | null = null;
   #connections: ComputeDriver[] = [];
 
-  constructor(world: DriverWorld) {
+  constructor(world: DriverHarness) {
     this.#world = world;
     this.orgId = this.#ids.next('org');
     this.otherOrgId = this.#ids.next('org');
@@ -53,11 +53,11 @@ export class Stage {
     await this.#world.close();
   }
 
-  get world(): DriverWorld {
+  get world(): DriverHarness {
     return this.#world;
   }
 
-  get facts(): WorldFacts {
+  get facts(): HarnessInfo {
     return this.#facts ?? expect.fail('The world was not opened.');
   }
 
@@ -83,7 +83,7 @@ export class Stage {
   #asked(driver: ComputeDriver): ComputeDriver {
     const { world } = this;
     if (world.isStalled === undefined) return driver;
-    return askingAgain(driver, world.isStalled.bind(world), () => this.signal());
+    return retryingDriver(driver, world.isStalled.bind(world), () => this.signal());
   }
 
   /** Whether the engine has this method: those that `can` does not name every engine has. */
@@ -92,13 +92,13 @@ export class Stage {
   }
 
   /** One of the nodes; where there is but one, that is also the second. */
-  node(index: number): WorldNode {
+  node(index: number): HarnessNode {
     const { nodes } = this.facts;
     return nodes[Math.min(index, nodes.length - 1)] ?? expect.fail(`The world has no node ${index}.`);
   }
 
   /** Where machines are whole nodes each is put on the next one: several may be there at once. */
-  #nextNode(): WorldNode {
+  #nextNode(): HarnessNode {
     if (this.world.abilities.sharesNodes) return this.node(0);
     const { nodes } = this.facts;
     this.#turn = (this.#turn + 1) % nodes.length;
@@ -110,7 +110,7 @@ export class Stage {
   }
 
   /** This node and some of its GPUs; all of them where a machine is the whole node. */
-  on(index: number, ...gpus: readonly number[]): Pick<MachineWish, 'nodeName' | 'gpuPciAddresses'> {
+  on(index: number, ...gpus: readonly number[]): Pick<MachineSpec, 'nodeName' | 'gpuPciAddresses'> {
     const node = this.node(index);
     const some = gpus.map((gpu) => this.gpu(node, gpu));
     return {
@@ -119,7 +119,7 @@ export class Stage {
     };
   }
 
-  gpu(node: WorldNode, index: number): string {
+  gpu(node: HarnessNode, index: number): string {
     return node.gpuPciAddresses[index] ?? expect.fail(`${node.name} has no GPU ${index}.`);
   }
 
@@ -138,10 +138,10 @@ export class Stage {
   }
 
   /** A wish that the engine can fulfil, and a promise that what comes of it is cleared away. */
-  async wish(changes: Partial<MachineWish> = {}): Promise<MachineWish> {
+  async wish(changes: Partial<MachineSpec> = {}): Promise<MachineSpec> {
     const nodeName = changes.nodeName ?? this.#nextNode().name;
     const whole = this.facts.nodes.find(({ name }) => name === nodeName)?.gpuPciAddresses ?? [];
-    const wish: MachineWish = {
+    const wish: MachineSpec = {
       externalId: this.newId(),
       orgId: this.orgId,
       mode: 'test',
@@ -166,14 +166,14 @@ export class Stage {
   }
 
   /** A machine that is on. */
-  async make(changes: Partial<MachineWish> = {}): Promise<MachineWish> {
+  async make(changes: Partial<MachineSpec> = {}): Promise<MachineSpec> {
     const wish = await this.wish(changes);
     await this.bringUp(wish);
     return wish;
   }
 
   /** Makes it and waits until it is on, which the engine does by itself; throws what kept it from coming on. */
-  async bringUp(wish: MachineWish, driver: ComputeDriver = this.driver): Promise<MachineView> {
+  async bringUp(wish: MachineSpec, driver: ComputeDriver = this.driver): Promise<MachineView> {
     await driver.create(wish, this.signal());
     const view = await this.settled(wish);
     if (view.power === 'off') await driver.start(wish, this.signal());
@@ -224,7 +224,7 @@ export class Stage {
   async untilClosed(view: MachineView, externalPort: number): Promise<void> {
     await this.until(
       `port ${externalPort} to be closed`,
-      promptMs,
+      immediateMs,
       async () => !(await this.reaches(view, externalPort)),
     );
   }
@@ -236,7 +236,7 @@ export class Stage {
     look: () => Promise<T>,
   ): Promise<Exclude<T, false | undefined>> {
     let last: unknown;
-    for (let waitedMs = 0; waitedMs <= withinMs; waitedMs += lookEveryMs) {
+    for (let waitedMs = 0; waitedMs <= withinMs; waitedMs += suitePollMs) {
       try {
         const seen = await look();
         if (seen !== undefined && seen !== false) return seen as Exclude<T, false | undefined>;
@@ -246,7 +246,7 @@ export class Stage {
         if (error instanceof Error && error.name === 'AssertionError') throw error;
         last = error;
       }
-      await this.world.advance(lookEveryMs);
+      await this.world.advance(suitePollMs);
     }
     throw new Error(`Waited ${withinMs} ms in vain for ${what}.`, { cause: last });
   }
@@ -259,7 +259,7 @@ export class Stage {
     });
     // The real outcome is awaited below; this keeps a rejection from being reported before that.
     over.catch(() => undefined);
-    while (!isOver) await this.world.advance(lookEveryMs);
+    while (!isOver) await this.world.advance(suitePollMs);
     return over;
   }
 }

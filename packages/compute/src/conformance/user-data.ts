@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { MachineRef } from '../driver.ts';
 import { userDataLog } from '../user-data.ts';
-import { expectFailure, type Stage } from './stage.ts';
+import { expectFailure, type SuiteContext } from './stage.ts';
 
 /** Texts that nothing on a machine that runs could start. */
 const unknown = [
@@ -12,12 +12,12 @@ const unknown = [
 ];
 
 /** Handing a text to a machine that runs. */
-export function describeUserData(stage: Stage): void {
-  if (stage.world.abilities.runUserData) describeStarting(stage);
-  else describeNoStarting(stage);
+export function describeUserData(stage: SuiteContext): void {
+  if (stage.world.abilities.runUserData) describeUserDataStart(stage);
+  else describeUserDataUnsupported(stage);
 }
 
-function describeNoStarting(stage: Stage): void {
+function describeUserDataUnsupported(stage: SuiteContext): void {
   it('runUserData says that this engine cannot', async () => {
     const call = stage.driver.runUserData(stage.nobody(), '#!/bin/sh\n', stage.signal());
     await expectFailure(call, ['unsupported']);
@@ -25,53 +25,61 @@ function describeNoStarting(stage: Stage): void {
 }
 
 /** The lines that user data has written in this machine; none where nothing was ever started. */
-async function written(stage: Stage, machine: MachineRef): Promise<string[]> {
+async function readUserDataOutput(stage: SuiteContext, machine: MachineRef): Promise<string[]> {
   const command = { argv: ['cat', userDataLog], timeoutMs: 10_000, maxBytes: 65_536 };
   const { stdout } = await stage.whileTimePasses(stage.driver.exec(machine, command, stage.signal()));
   return stdout.split('\n').filter((line) => line !== '');
 }
 
-function started(stage: Stage, machine: MachineRef, text: string, driver = stage.driver): Promise<true> {
+function startUserDataOnce(
+  stage: SuiteContext,
+  machine: MachineRef,
+  text: string,
+  driver = stage.driver,
+): Promise<true> {
   return stage.until('user data to be started', stage.facts.bounds.bootMs, async () => {
     await driver.runUserData(machine, text, stage.signal());
     return true;
   });
 }
 
-function describeStarting(stage: Stage): void {
+function describeUserDataStart(stage: SuiteContext): void {
   it('runUserData starts a program once as root, whoever asks how often, also after a reboot', async () => {
     const wish = await stage.make();
     const text = '#!/bin/sh\nid -u\n';
-    await started(stage, wish, text);
-    await Promise.all([started(stage, wish, text), started(stage, wish, text, stage.other)]);
+    await startUserDataOnce(stage, wish, text);
+    await Promise.all([
+      startUserDataOnce(stage, wish, text),
+      startUserDataOnce(stage, wish, text, stage.other),
+    ]);
     await stage.until('what it writes', stage.facts.bounds.callMs, async () => {
-      return (await written(stage, wish)).length > 0;
+      return (await readUserDataOutput(stage, wish)).length > 0;
     });
     await stage.driver.reboot(wish, { graceMs: 1_000 }, stage.signal());
-    await started(stage, wish, text, stage.other);
-    const lines = await written(stage, wish);
+    await startUserDataOnce(stage, wish, text, stage.other);
+    const lines = await readUserDataOutput(stage, wish);
     expect(lines).toHaveLength(1);
     if (stage.world.runsPrograms === true) expect(lines).toEqual(['0']);
     // Another text is another program.
-    await started(stage, wish, '#!/bin/sh\necho a "quoted" $0 word; # and more\n');
+    await startUserDataOnce(stage, wish, '#!/bin/sh\necho a "quoted" $0 word; # and more\n');
     await stage.until('what the other writes', stage.facts.bounds.callMs, async () => {
-      return (await written(stage, wish)).length === 2;
+      return (await readUserDataOutput(stage, wish)).length === 2;
     });
   });
 
   it('runUserData answers when the program has begun, and does not wait for its end', async () => {
     const wish = await stage.make();
-    await started(stage, wish, '#!/bin/sh\necho begun\nsleep 600\necho ended\n');
+    await startUserDataOnce(stage, wish, '#!/bin/sh\necho begun\nsleep 600\necho ended\n');
     await stage.until('its beginning', stage.facts.bounds.callMs, async () => {
-      return (await written(stage, wish)).length === 1;
+      return (await readUserDataOutput(stage, wish)).length === 1;
     });
   });
 
   it('runUserData takes no text that nothing could start, and leaves nothing of it in the machine', async () => {
     const wish = await stage.make();
-    await started(stage, wish, '#!/bin/sh\necho up\n');
+    await startUserDataOnce(stage, wish, '#!/bin/sh\necho up\n');
     await stage.until('a machine that is up', stage.facts.bounds.callMs, async () => {
-      return (await written(stage, wish)).length === 1;
+      return (await readUserDataOutput(stage, wish)).length === 1;
     });
     for (const text of unknown) {
       const call = stage.driver.runUserData(wish, text, stage.signal());
@@ -82,7 +90,7 @@ function describeStarting(stage: Stage): void {
       const call = stage.driver.runUserData(wish, text, stage.signal());
       await expectFailure(call, ['refused'], JSON.stringify(text.slice(0, 20)));
     }
-    expect(await written(stage, wish)).toHaveLength(1);
+    expect(await readUserDataOutput(stage, wish)).toHaveLength(1);
   });
 
   it('runUserData of a machine that is off is not lost: it is unavailable, and started once it runs', async () => {
@@ -91,9 +99,9 @@ function describeStarting(stage: Stage): void {
     const text = '#!/bin/sh\necho here\n';
     await expectFailure(stage.driver.runUserData(wish, text, stage.signal()), ['unavailable']);
     await stage.driver.start(wish, stage.signal());
-    await started(stage, wish, text);
+    await startUserDataOnce(stage, wish, text);
     await stage.until('what it writes', stage.facts.bounds.callMs, async () => {
-      return (await written(stage, wish)).length === 1;
+      return (await readUserDataOutput(stage, wish)).length === 1;
     });
   });
 
@@ -103,22 +111,22 @@ function describeStarting(stage: Stage): void {
 
 const cloudConfig = '#cloud-config\nruncmd: [[id]]\n';
 
-function describeCloudInit(stage: Stage): void {
+function describeCloudInit(stage: SuiteContext): void {
   it('runUserData hands a cloud-config to cloud-init, once', async () => {
     const wish = await stage.make();
-    await started(stage, wish, cloudConfig);
-    await started(stage, wish, cloudConfig, stage.other);
+    await startUserDataOnce(stage, wish, cloudConfig);
+    await startUserDataOnce(stage, wish, cloudConfig, stage.other);
     await stage.until('a trace of it', stage.facts.bounds.callMs, async () => {
-      return (await written(stage, wish)).length > 0;
+      return (await readUserDataOutput(stage, wish)).length > 0;
     });
   });
 }
 
-function describeNoCloudInit(stage: Stage): void {
+function describeNoCloudInit(stage: SuiteContext): void {
   it('runUserData refuses a cloud-config where the image has no cloud-init, and leaves nothing of it', async () => {
     const wish = await stage.make();
     const call = stage.driver.runUserData(wish, cloudConfig, stage.signal());
     await expectFailure(call, ['unsupported']);
-    expect(await written(stage, wish)).toEqual([]);
+    expect(await readUserDataOutput(stage, wish)).toEqual([]);
   });
 }

@@ -1,5 +1,5 @@
 import type { ConnectConfig } from 'ssh2';
-import type { ComputeDriver, DriverAbilities, MachineView, MachineWish } from '../driver.ts';
+import type { ComputeDriver, DriverCapabilities, MachineView, MachineSpec } from '../driver.ts';
 
 /**
  * What the suite is told about an engine, and how it may hurt it. A driver's test file builds one and calls
@@ -8,9 +8,9 @@ import type { ComputeDriver, DriverAbilities, MachineView, MachineWish } from '.
  * What stands here as an optional member and is left out has no tests: nothing is skipped, it is not there. So a world
  * without `killMember` says that this engine's members cannot be killed from a test.
  */
-export interface DriverWorld {
+export interface DriverHarness {
   /** Brings the engine up and says what is there. Called once, before everything else. */
-  open(): Promise<WorldFacts>;
+  open(): Promise<HarnessInfo>;
   /** Called once, after the last test. Machines are gone by then; organisations' folders in the engine may not be. */
   close(): Promise<void>;
 
@@ -20,7 +20,7 @@ export interface DriverWorld {
    */
   connect(): Promise<ComputeDriver>;
   /** What `can` must say, known before the engine is up so that tests for the rest are not even registered. */
-  readonly abilities: DriverAbilities;
+  readonly abilities: DriverCapabilities;
 
   /** Where a test on this machine reaches a port that was opened at the node's address. */
   reach(view: MachineView, externalPort: number): { readonly host: string; readonly port: number };
@@ -53,7 +53,7 @@ export interface DriverWorld {
   readonly hasCloudInit?: boolean;
 
   /** Leaves behind what a crash in the middle of `create` leaves, by whatever way the engine allows. */
-  leaveHalfMade?(wish: MachineWish): Promise<void>;
+  leaveHalfMade?(wish: MachineSpec): Promise<void>;
   /** Puts a machine there that is not ours and takes it away again. */
   plantForeign?(): Promise<{ readonly externalId: string; remove(): Promise<void> }>;
   /** Breaks every connection for events that is open now; the engine itself goes on. */
@@ -71,9 +71,9 @@ export interface DriverWorld {
   heal?(): Promise<void>;
 }
 
-export interface WorldFacts {
+export interface HarnessInfo {
   /** Nodes to place on, with two GPUs or more each: two or more where the engine can have as many. */
-  readonly nodes: readonly WorldNode[];
+  readonly nodes: readonly HarnessNode[];
   /** The name of an image with an SSH server in it, and one that the engine does not know. */
   readonly image: string;
   readonly unknownImage: string;
@@ -92,7 +92,7 @@ export interface WorldFacts {
   };
 }
 
-export interface WorldNode {
+export interface HarnessNode {
   readonly name: string;
   readonly gpuPciAddresses: readonly string[];
 }

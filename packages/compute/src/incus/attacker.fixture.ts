@@ -69,7 +69,7 @@ export function configure(nic: Nic, ...words: readonly string[]): Promise<string
 }
 
 /** The first line of what answers at a URL, asked from the host itself; null for silence. */
-export async function askFromHost(hostPid: number, url: string): Promise<string | null> {
+export async function fetchFromHost(hostPid: number, url: string): Promise<string | null> {
   const words = ['timeout', '2', 'busybox', 'wget', '-q', '-O', '-', url];
   return run('nsenter', [...onHost(hostPid), ...words]).then(
     (text) => text.trim(),
@@ -78,7 +78,7 @@ export async function askFromHost(hostPid: number, url: string): Promise<string 
 }
 
 /** Empties the neighbour table of a host, so that it resolves every address again. */
-export async function forgetNeighbours(hostPid: number): Promise<void> {
+export async function flushNeighbours(hostPid: number): Promise<void> {
   await run('nsenter', [...onHost(hostPid), 'ip', 'neigh', 'flush', 'all']);
 }
 
@@ -156,7 +156,7 @@ export function routerAdvertisement({ hwaddr }: Nic): Buffer {
   return icmp6({ mac: hwaddr, ipv6: 'fe80:0:0:0:0:0:0:bad' }, message);
 }
 
-export const rogueMark = Buffer.from('millrace-rogue-offer');
+export const rogueDhcpMarker = Buffer.from('millrace-rogue-offer');
 
 /** A broadcast DHCP offer from the attacker, which names itself as the router. */
 export function dhcpOffer({ hwaddr, ipv4 }: Nic): Buffer {
@@ -164,7 +164,7 @@ export function dhcpOffer({ hwaddr, ipv4 }: Nic): Buffer {
   const bootp = Buffer.alloc(236);
   bootp.set([2, 1, 6, 0], 0);
   bootp.set(own, 20);
-  bootp.set(rogueMark, 44);
+  bootp.set(rogueDhcpMarker, 44);
   const options = Buffer.concat([
     Buffer.from('63825363350102', 'hex'),
     ...[Buffer.from([54, 4]), own, Buffer.from([3, 4]), own, Buffer.from([255])],

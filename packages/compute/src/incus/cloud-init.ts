@@ -1,11 +1,11 @@
-import type { MachineHostKey, MachineWish } from '../driver.ts';
+import type { MachineHostKey, MachineSpec } from '../driver.ts';
 import type { InstanceType } from './incus-settings.ts';
 
 /**
  * What the platform itself asks of cloud-init: the keys and the name. It goes into the vendor data, so that the tenant's
  * user data stays as it was given and has the last word. JSON is YAML, so nothing a key contains can change its meaning.
  */
-export function vendorData(wish: MachineWish, sshUser: string, instanceType: InstanceType): string {
+export function vendorData(wish: MachineSpec, sshUser: string, instanceType: InstanceType): string {
   const config = {
     hostname: wish.hostname,
     preserve_hostname: false,

@@ -10,7 +10,7 @@ const location = z.string().regex(/^[!-~]{0,256}$/);
 const bytes = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 const texts = z.record(z.string(), z.string()).nullish();
 
-export const answerSchema = z.object({
+export const responseSchema = z.object({
   type: z.enum(['sync', 'async', 'error']),
   operation: z.string().max(1_024).nullish(),
   error: z.string().nullish(),
@@ -99,7 +99,7 @@ export const instancesOfHostSchema = z.array(z.unknown()).max(1_000);
 
 export const projectSchema = z.object({ config: texts });
 export const volumeSchema = z.object({ config: texts });
-export const notesSchema = z.object({ config: texts, properties: texts });
+export const configAndPropertiesSchema = z.object({ config: texts, properties: texts });
 export const networkSchema = z.object({
   managed: z.boolean(),
   type: z.string().max(64).nullish(),
@@ -110,7 +110,7 @@ export type IncusNetwork = z.infer<typeof networkSchema>;
 export const aliasSchema = z.object({ target: z.string().regex(/^[0-9a-f]{64}$/) });
 export const imageVolumeSchema = z.object({ created_at: z.string().min(1).max(64) });
 
-const cardSchema = z.object({
+const gpuCardSchema = z.object({
   pci_address: z.string().max(64).nullish(),
   vendor_id: z.string().max(16).nullish(),
   vendor: z.string().max(256).nullish(),
@@ -127,7 +127,7 @@ const cardSchema = z.object({
     })
     .nullish(),
 });
-export type IncusCard = z.infer<typeof cardSchema>;
+export type IncusGpuCard = z.infer<typeof gpuCardSchema>;
 
 export const resourcesSchema = z.object({
   cpu: z.object({
@@ -135,7 +135,7 @@ export const resourcesSchema = z.object({
     sockets: z.array(z.object({ name: z.string().max(256).nullish() })).nullish(),
   }),
   memory: z.object({ total: bytes }),
-  gpu: z.object({ cards: z.array(cardSchema).max(1_024).nullish() }).nullish(),
+  gpu: z.object({ cards: z.array(gpuCardSchema).max(1_024).nullish() }).nullish(),
 });
 export type IncusResources = z.infer<typeof resourcesSchema>;
 

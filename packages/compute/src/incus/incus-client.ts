@@ -3,9 +3,14 @@ import { msToSecondsRoundUp } from '@millrace/platform/money';
 import type { WebSocket } from 'ws';
 import type { z } from 'zod';
 import { isDriverError } from '../driver-error.ts';
-import { answerSchema, operationSchema, type Operation } from './incus-answers.ts';
-import { badAnswer, fromAnswer, IncusError } from './incus-errors.ts';
-import { IncusTransport, type Exchange, type IncusReach, type Received } from './incus-transport.ts';
+import { responseSchema, operationSchema, type Operation } from './incus-answers.ts';
+import { invalidResponseError, errorFromResponse, IncusError } from './incus-errors.ts';
+import {
+  IncusTransport,
+  type TransportRequest,
+  type IncusConnectionOptions,
+  type TransportResponse,
+} from './incus-transport.ts';
 
 const mebibyte = 1_048_576;
 
@@ -22,9 +27,9 @@ const operationPattern = /^\/1\.0\/operations\/[0-9a-f-]{36}(?:\?[A-Za-z0-9=&%_.
 
 export type Query = Readonly<Record<string, string | undefined>>;
 
-export type EveryProject = { readonly project: string } | { readonly 'all-projects': 'true' };
+export type ProjectScope = { readonly project: string } | { readonly 'all-projects': 'true' };
 
-export interface Found<T> {
+export interface WithEtag<T> {
   readonly value: T;
   readonly etag: string | null;
 }
@@ -35,14 +40,14 @@ export function withQuery(path: string, query: Query): string {
   return `${path}${path.includes('?') ? '&' : '?'}${new URLSearchParams(given).toString()}`;
 }
 
-interface Asked {
+interface ReadRequest {
   /** For people: "read the instance". */
   readonly what: string;
   readonly path: string;
   readonly query?: Query;
 }
 
-interface Written extends Asked {
+interface WriteRequest extends ReadRequest {
   readonly method: 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly body?: unknown;
   readonly etag?: string | null;
@@ -54,7 +59,7 @@ export class IncusClient {
   readonly #operationMs: number;
 
   constructor(
-    reach: IncusReach,
+    reach: IncusConnectionOptions,
     clock: Clock,
     options: { readonly operationMs?: number; readonly project?: string | null } = {},
   ) {
@@ -69,7 +74,7 @@ export class IncusClient {
   readonly project: string | null;
 
   /** Where to look for all that is ours. */
-  get everywhere(): EveryProject {
+  get everywhere(): ProjectScope {
     return this.project === null ? { 'all-projects': 'true' } : { project: this.project };
   }
 
@@ -78,16 +83,16 @@ export class IncusClient {
     return this.project === null ? {} : { project: this.project };
   }
 
-  async read<T>(asked: Asked, schema: z.ZodType<T>, signal: AbortSignal): Promise<T> {
+  async read<T>(asked: ReadRequest, schema: z.ZodType<T>, signal: AbortSignal): Promise<T> {
     return (await this.#read(asked, schema, bounds.read, signal)).value;
   }
 
-  async readList<T>(asked: Asked, schema: z.ZodType<T>, signal: AbortSignal): Promise<T> {
+  async readList<T>(asked: ReadRequest, schema: z.ZodType<T>, signal: AbortSignal): Promise<T> {
     return (await this.#read(asked, schema, bounds.list, signal)).value;
   }
 
   /** Null only when the daemon itself says that there is no such thing. */
-  async find<T>(asked: Asked, schema: z.ZodType<T>, signal: AbortSignal): Promise<Found<T> | null> {
+  async find<T>(asked: ReadRequest, schema: z.ZodType<T>, signal: AbortSignal): Promise<WithEtag<T> | null> {
     try {
       return await this.#read(asked, schema, bounds.read, signal);
     } catch (error) {
@@ -97,14 +102,14 @@ export class IncusClient {
   }
 
   /** Does it and waits until it is done. */
-  async write(written: Written, signal: AbortSignal): Promise<void> {
+  async write(written: WriteRequest, signal: AbortSignal): Promise<void> {
     const begun = await this.begin(written, signal);
     if (begun !== null) await this.waitFor(begun.path, written.what, signal);
   }
 
   /** Does it; where the daemon goes on in the background, says where to wait for the end. */
   async begin(
-    written: Written,
+    written: WriteRequest,
     signal: AbortSignal,
   ): Promise<{ readonly path: string; readonly metadata: unknown } | null> {
     const { what, method, body, etag } = written;
@@ -125,7 +130,7 @@ export class IncusClient {
     const answer = this.#answerOf(what, received, false);
     if (answer.type === 'sync') return null;
     const path = answer.operation ?? '';
-    if (!operationPattern.test(path)) throw badAnswer(what, 'the operation has no usable name');
+    if (!operationPattern.test(path)) throw invalidResponseError(what, 'the operation has no usable name');
     return { path, metadata: answer.metadata };
   }
 
@@ -140,7 +145,7 @@ export class IncusClient {
       const operation = await this.#waitOnce(target, what, signal);
       if (operation.status_code === 200) return operation;
       if (operation.status_code > 200) {
-        throw fromAnswer(
+        throw errorFromResponse(
           what,
           operation.status_code === 400 ? 500 : operation.status_code,
           operation.err ?? '',
@@ -178,7 +183,10 @@ export class IncusClient {
   }
 
   /** A file or a log: bytes as they are, not an answer in an envelope. */
-  async readBytes(asked: Asked & { readonly maxBytes: number }, signal: AbortSignal): Promise<Received> {
+  async readBytes(
+    asked: ReadRequest & { readonly maxBytes: number },
+    signal: AbortSignal,
+  ): Promise<TransportResponse> {
     const received = await this.#transport.exchange(
       {
         ...bounds.read,
@@ -194,10 +202,10 @@ export class IncusClient {
   }
 
   async pushBytes(
-    asked: Asked & { readonly headers?: Readonly<Record<string, string>>; readonly bytes?: Buffer },
+    asked: ReadRequest & { readonly headers?: Readonly<Record<string, string>>; readonly bytes?: Buffer },
     signal: AbortSignal,
   ): Promise<void> {
-    const request: Exchange = {
+    const request: TransportRequest = {
       ...bounds.write,
       what: asked.what,
       method: 'POST',
@@ -210,7 +218,7 @@ export class IncusClient {
   }
 
   openSocket(
-    asked: Asked & { readonly maxBytes: number; readonly attach: (socket: WebSocket) => void },
+    asked: ReadRequest & { readonly maxBytes: number; readonly attach: (socket: WebSocket) => void },
     signal: AbortSignal,
   ): Promise<WebSocket> {
     const path = withQuery(asked.path, asked.query ?? {});
@@ -226,13 +234,13 @@ export class IncusClient {
   }
 
   async #read<T>(
-    asked: Asked,
+    asked: ReadRequest,
     schema: z.ZodType<T>,
     limit: { readonly timeoutMs: number; readonly maxBytes: number },
     signal: AbortSignal,
-  ): Promise<Found<T>> {
+  ): Promise<WithEtag<T>> {
     const path = withQuery(asked.path, asked.query ?? {});
-    const request: Exchange = { ...limit, what: asked.what, method: 'GET', path };
+    const request: TransportRequest = { ...limit, what: asked.what, method: 'GET', path };
     for (let round = 1; ; round += 1) {
       const received = await this.#transport.exchange(request, signal);
       try {
@@ -250,16 +258,16 @@ export class IncusClient {
     }
   }
 
-  #answerOf(what: string, received: Received, isRead: boolean): z.infer<typeof answerSchema> {
-    let answer: z.infer<typeof answerSchema>;
+  #answerOf(what: string, received: TransportResponse, isRead: boolean): z.infer<typeof responseSchema> {
+    let answer: z.infer<typeof responseSchema>;
     try {
-      answer = answerSchema.parse(JSON.parse(received.body.toString('utf8')));
+      answer = responseSchema.parse(JSON.parse(received.body.toString('utf8')));
     } catch (error) {
-      throw badAnswer(what, error);
+      throw invalidResponseError(what, error);
     }
     // The body decides, not the status: a forwarded failure can arrive with 200.
     if (answer.type !== 'error') return answer;
-    throw fromAnswer(what, answer.error_code ?? received.status, answer.error ?? '', isRead);
+    throw errorFromResponse(what, answer.error_code ?? received.status, answer.error ?? '', isRead);
   }
 }
 
@@ -271,5 +279,8 @@ export function parse<T>(schema: z.ZodType<T>, value: unknown, what: string): T 
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   const [first] = result.error.issues;
-  throw badAnswer(what, new Error(`${first?.path.join('.') ?? ''}: ${first?.message ?? 'not as expected'}`));
+  throw invalidResponseError(
+    what,
+    new Error(`${first?.path.join('.') ?? ''}: ${first?.message ?? 'not as expected'}`),
+  );
 }

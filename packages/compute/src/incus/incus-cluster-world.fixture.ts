@@ -7,8 +7,8 @@ import { down, ensureUp, killNode, type IncusClusterEndpoints } from '@millrace/
 import { startTcpProxy, testLog, type TcpProxy } from '@millrace/testing';
 import { expect } from 'vitest';
 import { z } from 'zod';
-import type { DriverWorld, WorldFacts } from '../conformance/index.ts';
-import type { ComputeDriver, MachineView, MachineWish } from '../driver.ts';
+import type { DriverHarness, HarnessInfo } from '../conformance/index.ts';
+import type { ComputeDriver, MachineView, MachineSpec } from '../driver.ts';
 import { nicAddresses } from './incus-addresses.ts';
 import { aliasSchema, instancesSchema, membersSchema, serverSchema } from './incus-answers.ts';
 import { IncusClient } from './incus-client.ts';
@@ -16,7 +16,13 @@ import { createIncusDriver, type IncusDriverOptions } from './index.ts';
 import { instanceBody } from './incus-instance.ts';
 import { ensureProject } from './incus-project.ts';
 import { settingsOf } from './incus-settings.ts';
-import { isStalled, untilAnswered, untilBegun, untilMade, untilRemoved } from './incus-stalls.fixture.ts';
+import {
+  isStallError,
+  retryOnStall,
+  waitUntilStarted,
+  createWithRetry,
+  removeWithRetry,
+} from './incus-stalls.fixture.ts';
 
 // A cluster of three real daemons. Each test file has its own cluster, because it kills daemons.
 
@@ -36,7 +42,7 @@ const gpuPciAddresses = ['1b', '43', '52', '61', '9d', 'c3', 'd1', 'df'].map((bu
 const unpackingMs = 20;
 const bounds = { callMs: 120_000, bootMs: 180_000, failoverMs: 300_000 };
 
-export class IncusClusterWorld implements DriverWorld {
+export class IncusClusterHarness implements DriverHarness {
   readonly abilities = abilities;
   readonly runsPrograms = true;
   readonly hasCloudInit = false;
@@ -47,7 +53,7 @@ export class IncusClusterWorld implements DriverWorld {
   #client: IncusClient | null = null;
   #lastPort = 20_000;
 
-  async open(): Promise<WorldFacts> {
+  async open(): Promise<HarnessInfo> {
     chmodSync(this.#folder, 0o755);
     const { members, sshImageAlias } = await this.#up();
     // Tests break event connections at these proxies, so that the daemons keep running.
@@ -86,13 +92,13 @@ export class IncusClusterWorld implements DriverWorld {
   }
 
   isStalled(error: unknown): boolean {
-    return isStalled(error);
+    return isStallError(error);
   }
 
   /** Leaves an instance with its row and disk, as if its creator had died before it could mark it as complete. */
-  async leaveHalfMade(wish: MachineWish): Promise<void> {
+  async leaveHalfMade(wish: MachineSpec): Promise<void> {
     const options = this.#options();
-    const project = await untilAnswered((signal) =>
+    const project = await retryOnStall((signal) =>
       ensureProject(this.#raw(), settingsOf(options), wish.orgId, signal),
     );
     const member = this.#endpoints().members.find(({ name }) => name === wish.nodeName);
@@ -104,7 +110,7 @@ export class IncusClusterWorld implements DriverWorld {
     const body = instanceBody(wish, place, settingsOf(options));
     const query = { project, target: wish.nodeName };
     const half = { what: 'leave a half', method: 'POST', path: '/1.0/instances', query, body } as const;
-    await untilMade((signal) => this.#raw().write(half, signal));
+    await createWithRetry((signal) => this.#raw().write(half, signal));
   }
 
   async plantForeign(): Promise<{ externalId: string; remove(): Promise<void> }> {
@@ -115,9 +121,9 @@ export class IncusClusterWorld implements DriverWorld {
       source: { type: 'image', alias: this.#endpoints().imageAlias },
     };
     const plant = { what: 'plant a stranger', method: 'POST', path, body } as const;
-    await untilMade((signal) => this.#raw().write(plant, signal));
+    await createWithRetry((signal) => this.#raw().write(plant, signal));
     const removal = { what: 'remove it', method: 'DELETE', path: `${path}/${body.name}` } as const;
-    const remove = (): Promise<void> => untilRemoved((signal) => this.#raw().write(removal, signal));
+    const remove = (): Promise<void> => removeWithRetry((signal) => this.#raw().write(removal, signal));
     return { externalId, remove };
   }
 
@@ -129,7 +135,7 @@ export class IncusClusterWorld implements DriverWorld {
   async killEngineDuringCreate(create: () => Promise<void>): Promise<void> {
     const member = this.#endpoints().members[0]?.name ?? '';
     await this.#forgetImage(member);
-    const { call } = await untilBegun(create, () => this.#countInstances());
+    const { call } = await waitUntilStarted(create, () => this.#countInstances());
     await systemClock.sleep(unpackingMs);
     await this.killMember(member);
     // The call waits for the operation of the dead daemon. It learns that the operation is lost when the daemon is back.
@@ -142,7 +148,7 @@ export class IncusClusterWorld implements DriverWorld {
 
   async killLeader(): Promise<string> {
     const schema = z.array(z.object({ server_name: z.string(), roles: z.array(z.string()) }));
-    const members = await untilAnswered((signal) => this.#raw().read(membersQuestion, schema, signal));
+    const members = await retryOnStall((signal) => this.#raw().read(membersRequest, schema, signal));
     const leader = members.find(({ roles }) => roles.includes('database-leader'));
     const name = leader?.server_name ?? expect.fail('The cluster has no leader.');
     await this.killMember(name);
@@ -158,7 +164,7 @@ export class IncusClusterWorld implements DriverWorld {
         await eventually(async () => {
           const signal = AbortSignal.timeout(20_000);
           await member.read({ what: 'say who it is', path: '/1.0' }, serverSchema, signal);
-          const members = await member.read(membersQuestion, membersSchema, signal);
+          const members = await member.read(membersRequest, membersSchema, signal);
           return members.every(({ status }) => status === 'Online');
         });
       } finally {
@@ -178,18 +184,18 @@ export class IncusClusterWorld implements DriverWorld {
     const path = `/1.0/storage-pools/default/volumes/image/${await this.#fingerprint()}`;
     const query = { target: nodeName };
     const removal = { what: 'forget the image', method: 'DELETE', path, query } as const;
-    await untilRemoved((signal) => this.#raw().write(removal, signal));
+    await removeWithRetry((signal) => this.#raw().write(removal, signal));
   }
 
   async #fingerprint(): Promise<string> {
     const path = `/1.0/images/aliases/${this.#endpoints().sshImageAlias}`;
     const asked = { what: 'find the image', path };
-    return (await untilAnswered((signal) => this.#raw().read(asked, aliasSchema, signal))).target;
+    return (await retryOnStall((signal) => this.#raw().read(asked, aliasSchema, signal))).target;
   }
 
   async #countInstances(): Promise<number> {
     const asked = { what: 'count', path: '/1.0/instances', query: { 'all-projects': 'true' } };
-    return (await untilAnswered((signal) => this.#raw().read(asked, instancesSchema, signal))).length;
+    return (await retryOnStall((signal) => this.#raw().read(asked, instancesSchema, signal))).length;
   }
 
   #options(): IncusDriverOptions {
@@ -225,7 +231,7 @@ export class IncusClusterWorld implements DriverWorld {
   }
 }
 
-const membersQuestion = { what: 'list members', path: '/1.0/cluster/members', query: { recursion: '1' } };
+const membersRequest = { what: 'list members', path: '/1.0/cluster/members', query: { recursion: '1' } };
 
 async function eventually(look: () => Promise<boolean>): Promise<void> {
   for (let attempt = 0; attempt < 1_000; attempt += 1) {

@@ -16,7 +16,7 @@ import { hardwareOf, hostOf, isOnline, networkProblem, nodeOf } from './incus-in
 import type { IncusDriverOptions } from './incus-settings.ts';
 
 /** How many members are asked at once: enough to hide the slow ones, few enough for the daemon that forwards. */
-const askAtOnce = 8;
+const maxConcurrentReads = 8;
 
 /** The daemon or the cluster as such: its members, their addresses, their hardware. */
 export class IncusCluster {
@@ -94,8 +94,8 @@ export class IncusCluster {
     const server = await this.server(signal);
     const problem = await this.#networkProblem(signal);
     const nodes: InventoryNode[] = [];
-    for (let first = 0; first < members.length; first += askAtOnce) {
-      const batch = members.slice(first, first + askAtOnce);
+    for (let first = 0; first < members.length; first += maxConcurrentReads) {
+      const batch = members.slice(first, first + maxConcurrentReads);
       nodes.push(...(await Promise.all(batch.map((member) => this.#readNode(member, problem, signal)))));
     }
     return { engine: `${server.server} ${server.server_version}`, nodes };

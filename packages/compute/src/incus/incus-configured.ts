@@ -68,7 +68,7 @@ const incusSettings = z
     }),
   );
 
-export interface ConfiguredSettings {
+export interface IncusConfig {
   readonly options: Omit<IncusDriverOptions, 'clock' | 'log' | 'socketPath' | 'endpoints' | 'tls' | 'guard'>;
   /** PEM. The only certificate that is believed there; null: that of the credential. */
   readonly serverCertificate: string | null;
@@ -77,7 +77,7 @@ export interface ConfiguredSettings {
 }
 
 /** What an operator wrote about a cluster. Whatever is wrong with it becomes the reason of its silence. */
-export function readIncusSettings(written: unknown): ConfiguredSettings {
+export function readIncusSettings(written: unknown): IncusConfig {
   const settings = incusSettings.safeParse(written);
   if (settings.success) return settings.data;
   throw new DriverError('refused', `Its settings are wrong: ${problemsOf(settings.error)}.`);

@@ -1,13 +1,20 @@
 import { isDriverError } from '../driver-error.ts';
-import type { MachineWish } from '../driver.ts';
+import type { MachineSpec } from '../driver.ts';
 import type { IncusNics } from './incus-nics.ts';
 import type { IncusClient } from './incus-client.ts';
 import type { IncusCluster } from './incus-cluster.ts';
 import { IncusError } from './incus-errors.ts';
 import type { IncusFiles } from './incus-files.ts';
 import type { IncusImages, PreparedImage } from './incus-images.ts';
-import { differenceFrom, instanceBody, isReady, isUntouched, keys, refuseIfCut } from './incus-instance.ts';
-import { placeOf, type IncusInstances } from './incus-instances.ts';
+import {
+  differenceFromSpec,
+  instanceBody,
+  isReady,
+  isNeverStarted,
+  configKeys,
+  assertAccessNotCut,
+} from './incus-instance.ts';
+import { instanceLocation, type IncusInstances } from './incus-instances.ts';
 import { isPort, portDevices } from './incus-ports.ts';
 import { ensureProject } from './incus-project.ts';
 import type { IncusSettings } from './incus-settings.ts';
@@ -16,11 +23,11 @@ import type { IncusSettings } from './incus-settings.ts';
  * How long an instance that is not marked as ready, and with no operation under way, may stand before it is taken for
  * what a crash left. Its maker, if alive, writes its files and sets the mark within a tenth of a second.
  */
-const abandonedMs = 2_500;
-const rounds = 6;
-const looks = 100;
+const abandonedAfterMs = 2_500;
+const maxAttempts = 6;
+const maxPolls = 100;
 
-interface Parts {
+interface ProvisionerDeps {
   readonly client: IncusClient;
   readonly cluster: IncusCluster;
   readonly instances: IncusInstances;
@@ -31,20 +38,20 @@ interface Parts {
 }
 
 /** What a look at a machine came to: it stands and was there before, it stands and is ours to start, or look again. */
-type Found = 'there' | 'new' | 'again';
+type CreateState = 'there' | 'new' | 'again';
 
 /**
  * Makes a machine in steps, each of which looks before it acts: row and disk, files, mark `ready`, power. Whoever dies,
  * the next call makes anew what has no mark, and goes on with what has one; of those who race one makes it.
  */
-export class IncusMaker {
-  readonly #parts: Parts;
+export class IncusProvisioner {
+  readonly #parts: ProvisionerDeps;
 
-  constructor(parts: Parts) {
+  constructor(parts: ProvisionerDeps) {
     this.#parts = parts;
   }
 
-  async create(wish: MachineWish, signal: AbortSignal): Promise<void> {
+  async create(wish: MachineSpec, signal: AbortSignal): Promise<void> {
     const { client, settings, instances } = this.#parts;
     await this.#refuseUnknownNode(wish, signal);
     const project = ensureProject(client, settings, wish.orgId, signal);
@@ -53,17 +60,18 @@ export class IncusMaker {
         const found = await this.#find(wish, project, signal);
         if (found === 'new') return await this.#firstStart(wish, signal);
         if (found === 'there') return await this.#startAgain(wish, signal);
-        if (round >= looks) throw new IncusError('busy', 'Others make and delete this machine all the time.');
+        if (round >= maxPolls)
+          throw new IncusError('busy', 'Others make and delete this machine all the time.');
       } catch (error) {
         // Another call removed the machine between two of our steps because it looked half-made. Begin again.
         const isLost = error instanceof IncusError && error.code === 404;
-        if (!isLost || round >= rounds || (await instances.find(wish, signal)) !== null) throw error;
+        if (!isLost || round >= maxAttempts || (await instances.find(wish, signal)) !== null) throw error;
       }
     }
   }
 
   /** Most machines are new, so what is needed to make one is asked for along with whether it is there. */
-  async #find(wish: MachineWish, project: Promise<unknown>, signal: AbortSignal): Promise<Found> {
+  async #find(wish: MachineSpec, project: Promise<unknown>, signal: AbortSignal): Promise<CreateState> {
     const { instances, images, cluster } = this.#parts;
     const image = images.prepare(wish.nodeName, wish.image, signal);
     // A machine that is there needs no image any more.
@@ -71,8 +79,8 @@ export class IncusMaker {
     const [found] = await Promise.all([instances.find(wish, signal), project]);
     if (found === null) return this.#make(wish, await image, signal);
     const instance = found.value;
-    refuseIfCut(instance.config);
-    const difference = differenceFrom(instance, wish, await cluster.nodeNameOf(instance, signal));
+    assertAccessNotCut(instance.config);
+    const difference = differenceFromSpec(instance, wish, await cluster.nodeNameOf(instance, signal));
     if (difference !== null) {
       throw new IncusError('conflict', `A machine of this id exists, but ${difference}.`);
     }
@@ -81,14 +89,14 @@ export class IncusMaker {
     return 'again';
   }
 
-  async #make(wish: MachineWish, image: PreparedImage, signal: AbortSignal): Promise<Found> {
+  async #make(wish: MachineSpec, image: PreparedImage, signal: AbortSignal): Promise<CreateState> {
     const { instances, images } = this.#parts;
     try {
       await this.#post(wish, image.fingerprint, signal);
     } catch (error) {
       // Another call was first, and its instance is found by the next look.
       const isSecond = (error instanceof IncusError && error.isDuplicate) || isDriverError(error, 'busy');
-      if (!isSecond) throw isDriverError(error, 'not_found') ? missing(error) : error;
+      if (!isSecond) throw isDriverError(error, 'not_found') ? missingDependencyError(error) : error;
       await instances.refuseTaken(wish, signal);
       await instances.pause(signal);
       return 'again';
@@ -97,11 +105,11 @@ export class IncusMaker {
       image.isWhole ? undefined : images.confirm(wish.nodeName, image.fingerprint, signal),
       this.#fill(wish, image.fingerprint, signal),
     ]);
-    await instances.patchConfig(wish, { [keys.ready]: '1' }, signal);
+    await instances.patchConfig(wish, { [configKeys.ready]: '1' }, signal);
     return 'new';
   }
 
-  async #post(wish: MachineWish, fingerprint: string, signal: AbortSignal): Promise<void> {
+  async #post(wish: MachineSpec, fingerprint: string, signal: AbortSignal): Promise<void> {
     const { client, cluster, nics, settings } = this.#parts;
     const place = {
       fingerprint,
@@ -109,7 +117,7 @@ export class IncusMaker {
       addresses: await nics.firstAddresses(wish.externalId, signal),
     };
     const query = {
-      project: placeOf(client, wish).project,
+      project: instanceLocation(client, wish).project,
       target: await cluster.target(wish.nodeName, signal),
     };
     const body = instanceBody(wish, place, settings);
@@ -120,22 +128,22 @@ export class IncusMaker {
   }
 
   /** A VM reads all of it from its cloud-init disk; only containers can be written to from outside. */
-  async #fill(wish: MachineWish, fingerprint: string, signal: AbortSignal): Promise<void> {
+  async #fill(wish: MachineSpec, fingerprint: string, signal: AbortSignal): Promise<void> {
     const { instances, files, settings } = this.#parts;
     if (settings.instanceType !== 'container') return;
     await instances.patiently(signal, () => files.prepare(wish, settings.sshUser, fingerprint, signal));
   }
 
   /** Waits for whoever makes it; what nobody makes any more is deleted, if it never ran. */
-  async #outlive(wish: MachineWish, signal: AbortSignal): Promise<void> {
+  async #outlive(wish: MachineSpec, signal: AbortSignal): Promise<void> {
     const { instances, client } = this.#parts;
     let idleSinceMs = client.clock.monotonicMs();
     for (;;) {
       const found = await instances.find(wish, signal);
       if (found === null || isReady(found.value)) return;
       if (await instances.isUnderWay(wish, signal)) idleSinceMs = client.clock.monotonicMs();
-      if (client.clock.monotonicMs() - idleSinceMs >= abandonedMs) {
-        if (!isUntouched(found.value)) {
+      if (client.clock.monotonicMs() - idleSinceMs >= abandonedAfterMs) {
+        if (!isNeverStarted(found.value)) {
           throw new IncusError('conflict', 'A machine of this id has run, but was not made to the end.');
         }
         await instances.delete(wish, signal);
@@ -150,7 +158,7 @@ export class IncusMaker {
    * waits for that. An address that another machine has is told only by a start that has failed: a VM's start is waited for,
    * and a container is then off, so that whoever looks at it starts it again (`start`).
    */
-  async #firstStart(wish: MachineWish, signal: AbortSignal): Promise<void> {
+  async #firstStart(wish: MachineSpec, signal: AbortSignal): Promise<void> {
     const { instances, nics, settings } = this.#parts;
     try {
       if (settings.instanceType === 'container') await instances.orderStart(wish, signal);
@@ -163,15 +171,15 @@ export class IncusMaker {
     }
   }
 
-  async #startAgain(wish: MachineWish, signal: AbortSignal): Promise<void> {
+  async #startAgain(wish: MachineSpec, signal: AbortSignal): Promise<void> {
     await this.#parts.nics.start(wish, signal);
     await this.setPorts(wish, wish.ports, signal);
   }
 
   /** The ports of a machine, as a set. Those that stay are left alone, so that what runs through them goes on. */
   async setPorts(
-    machine: Pick<MachineWish, 'externalId' | 'orgId'>,
-    ports: MachineWish['ports'],
+    machine: Pick<MachineSpec, 'externalId' | 'orgId'>,
+    ports: MachineSpec['ports'],
     signal: AbortSignal,
   ): Promise<void> {
     const { instances, cluster, settings } = this.#parts;
@@ -181,7 +189,7 @@ export class IncusMaker {
     await instances.edit(
       machine,
       ({ config, devices }) => {
-        if (ports.length > 0) refuseIfCut(config);
+        if (ports.length > 0) assertAccessNotCut(config);
         const current = devices ?? {};
         const others = Object.entries(current).filter(([, device]) => !isPort(device));
         const opened = portDevices(current, ports, address, settings.instanceType);
@@ -199,14 +207,14 @@ export class IncusMaker {
     throw new IncusError('not_found', `The cluster has no member ${nodeName} with an address.`);
   }
 
-  async #refuseUnknownNode(wish: MachineWish, signal: AbortSignal): Promise<void> {
+  async #refuseUnknownNode(wish: MachineSpec, signal: AbortSignal): Promise<void> {
     await this.#parts.cluster.target(wish.nodeName, signal);
     await this.#listenAddress(wish.nodeName, signal);
   }
 }
 
 /** What a machine is made of is not there, which no further round would change. */
-function missing(error: Error): IncusError {
+function missingDependencyError(error: Error): IncusError {
   return new IncusError('not_found', error.message, { cause: error });
 }
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { DriverErrorKind } from '../driver-error.ts';
-import { fromAnswer } from './incus-errors.ts';
+import { errorFromResponse } from './incus-errors.ts';
 
 // Sentences as Incus 6.0 says them, with the code that comes with them.
 const writes: readonly (readonly [DriverErrorKind, number, string])[] = [
@@ -59,34 +59,36 @@ const writes: readonly (readonly [DriverErrorKind, number, string])[] = [
 
 describe('a failure that Incus tells', () => {
   it.each(writes)('is %s when a deed is answered with %i %s', (kind, code, text) => {
-    expect(fromAnswer('do it', code, text, false).kind).toBe(kind);
+    expect(errorFromResponse('do it', code, text, false).kind).toBe(kind);
   });
 
   it('never makes a look conclude more than that a thing is absent', () => {
     const told = fc.tuple(fc.integer({ min: 500, max: 599 }), fc.string());
     fc.assert(
       fc.property(told, ([code, text]) => {
-        const { kind } = fromAnswer('look', code, text, true);
+        const { kind } = errorFromResponse('look', code, text, true);
         expect(['unavailable', 'busy', 'not_found']).toContain(kind);
       }),
     );
-    expect(fromAnswer('look', 500, "Invalid PID '\uFFFD'", true).kind).toBe('busy');
-    expect(fromAnswer('look', 500, 'something new', true).kind).toBe('unavailable');
+    expect(errorFromResponse('look', 500, "Invalid PID '\uFFFD'", true).kind).toBe('busy');
+    expect(errorFromResponse('look', 500, 'something new', true).kind).toBe('unavailable');
   });
 
   it('knows a duplicate by its sentence, since the code is that of a crash', () => {
-    expect(fromAnswer('make it', 500, 'UNIQUE constraint failed: projects.name', false).isDuplicate).toBe(
-      true,
-    );
-    expect(fromAnswer('make it', 500, 'whatever', false).isDuplicate).toBe(false);
+    expect(
+      errorFromResponse('make it', 500, 'UNIQUE constraint failed: projects.name', false).isDuplicate,
+    ).toBe(true);
+    expect(errorFromResponse('make it', 500, 'whatever', false).isDuplicate).toBe(false);
   });
 
   it('says which package the node lacks when a VM cannot be given its keys', () => {
     const text = 'Failed to start device "cloud-init": exec: "mkisofs": executable file not found in $PATH';
-    expect(fromAnswer('start the instance', 500, text, false).message).toContain('the package genisoimage');
+    expect(errorFromResponse('start the instance', 500, text, false).message).toContain(
+      'the package genisoimage',
+    );
   });
 
   it('is cut to a length that fits a log', () => {
-    expect(fromAnswer('do it', 500, 'x'.repeat(100_000), false).message.length).toBeLessThan(1_200);
+    expect(errorFromResponse('do it', 500, 'x'.repeat(100_000), false).message.length).toBeLessThan(1_200);
   });
 });

@@ -27,7 +27,7 @@ const stillInUse = /still in use/;
 // Incus answers nearly everything that goes wrong with 500 and a sentence, so the sentence decides. First match wins.
 // Whatever could be a passing state of the cluster comes before what is final: to call a passing failure final loses a
 // rental, while the reverse only costs another question.
-const sentences: readonly (readonly [RegExp, DriverErrorKind])[] = [
+const errorPatterns: readonly (readonly [RegExp, DriverErrorKind])[] = [
   // The node lacks a program, which no other machine on it changes: see `help`.
   [/executable file not found|neither mkisofs nor genisoimage/, 'failed'],
   // The helper through which files are written ends when its container starts or stops.
@@ -71,7 +71,7 @@ const isoMaker = /mkisofs|genisoimage/;
 const isoMakerHelp =
   'Install a program called mkisofs on the node (on Debian and Ubuntu the package genisoimage): VMs get their keys from a disk that it writes.';
 
-const duplicate = /unique constraint failed|already exists/;
+const duplicatePattern = /unique constraint failed|already exists/;
 const byCode: ReadonlyMap<number, DriverErrorKind> = new Map([
   [400, 'refused'],
   [401, 'refused'],
@@ -90,29 +90,29 @@ const byCode: ReadonlyMap<number, DriverErrorKind> = new Map([
  * What a failure that Incus told us means. One that we have never seen is `failed` where something was to be done (the
  * node could not, another may) and `unavailable` where something was only asked: a look that fails proves nothing.
  */
-export function fromAnswer(what: string, code: number, text: string, isRead: boolean): IncusError {
+export function errorFromResponse(what: string, code: number, text: string, isRead: boolean): IncusError {
   const sentence = text.toLowerCase();
-  const known = sentences.find(([pattern]) => pattern.test(sentence))?.[1];
+  const known = errorPatterns.find(([pattern]) => pattern.test(sentence))?.[1];
   const kind =
     (stillInUse.test(sentence) ? 'busy' : byCode.get(code)) ?? known ?? (isRead ? 'unavailable' : 'failed');
   // Only that the thing is absent is an answer to a look; a daemon that fails over one says nothing about the thing.
-  const told = isRead && !lookKinds.has(kind) && code >= 500 ? 'unavailable' : kind;
+  const told = isRead && !readErrorKinds.has(kind) && code >= 500 ? 'unavailable' : kind;
   const shown = text.length > 1_000 ? `${text.slice(0, 1_000)}…` : text;
   const help = isoMaker.test(sentence) ? ` ${isoMakerHelp}` : '';
   return new IncusError(told, `Incus could not ${what}: ${shown} (${code})${help}`, {
     code,
-    isDuplicate: duplicate.test(sentence),
+    isDuplicate: duplicatePattern.test(sentence),
   });
 }
 
-const lookKinds: ReadonlySet<DriverErrorKind> = new Set(['unavailable', 'busy', 'not_found']);
+const readErrorKinds: ReadonlySet<DriverErrorKind> = new Set(['unavailable', 'busy', 'not_found']);
 
-export function noAnswer(what: string, cause: unknown): IncusError {
+export function noResponseError(what: string, cause: unknown): IncusError {
   const why = cause instanceof Error ? cause.message : String(cause);
   return new IncusError('unavailable', `Incus did not answer when asked to ${what}: ${why}`, { cause });
 }
 
-export function badAnswer(what: string, cause: unknown): IncusError {
+export function invalidResponseError(what: string, cause: unknown): IncusError {
   const why = cause instanceof Error ? cause.message.slice(0, 500) : String(cause);
   return new IncusError('unavailable', `Incus gave no usable answer when asked to ${what}: ${why}`, {
     cause,

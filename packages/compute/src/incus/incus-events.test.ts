@@ -2,7 +2,7 @@ import { systemClock } from '@millrace/platform/clock';
 import { createIdSource } from '@millrace/platform/ids';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { eventOf } from './incus-events.ts';
+import { parseEvent } from './incus-events.ts';
 import { instanceName, projectName } from './incus-names.ts';
 
 const ids = createIdSource({ clock: systemClock, cell: 1 });
@@ -20,15 +20,15 @@ it('a machine that changes is a hint at that machine', () => {
   const requestor = { username: 'root', protocol: 'unix', address: '@' };
   for (const action of ['instance-created', 'instance-started', 'instance-shutdown', 'instance-deleted']) {
     const hint = { kind: 'machine', externalId, what: action };
-    expect(eventOf(message({ action, source, requestor, name, project }))).toEqual(hint);
+    expect(parseEvent(message({ action, source, requestor, name, project }))).toEqual(hint);
     // Older releases have the URL alone.
-    expect(eventOf(message({ action, source }))).toEqual(hint);
+    expect(parseEvent(message({ action, source }))).toEqual(hint);
   }
 });
 
 it('a member that changes is a hint at that node', () => {
   const metadata = { action: 'cluster-member-evacuated', source: '/1.0/cluster/members/m2' };
-  expect(eventOf(message(metadata))).toEqual({
+  expect(parseEvent(message(metadata))).toEqual({
     kind: 'node',
     nodeName: 'm2',
     what: 'cluster-member-evacuated',
@@ -37,15 +37,15 @@ it('a member that changes is a hint at that node', () => {
 
 it('what changes nothing, is not ours or makes no sense is no hint', () => {
   const source = `/1.0/instances/${name}?project=${project}`;
-  expect(eventOf(message({ action: 'instance-exec', source }))).toBeNull();
-  expect(eventOf(message({ action: 'instance-file-pushed', source }))).toBeNull();
-  expect(eventOf(message({ action: 'instance-started', source }, 'logging'))).toBeNull();
-  expect(eventOf(message({ action: 'instance-started', source: '/1.0/instances/web' }))).toBeNull();
-  expect(eventOf(message({ action: 'image-created', source: '/1.0/images/1' }))).toBeNull();
-  expect(eventOf('')).toBeNull();
+  expect(parseEvent(message({ action: 'instance-exec', source }))).toBeNull();
+  expect(parseEvent(message({ action: 'instance-file-pushed', source }))).toBeNull();
+  expect(parseEvent(message({ action: 'instance-started', source }, 'logging'))).toBeNull();
+  expect(parseEvent(message({ action: 'instance-started', source: '/1.0/instances/web' }))).toBeNull();
+  expect(parseEvent(message({ action: 'image-created', source: '/1.0/images/1' }))).toBeNull();
+  expect(parseEvent('')).toBeNull();
   fc.assert(
     fc.property(fc.oneof(fc.string(), fc.json()), (text) => {
-      expect(eventOf(text)).toBeNull();
+      expect(parseEvent(text)).toBeNull();
     }),
   );
 });
@@ -54,8 +54,8 @@ it('in a project that all share, only what happens in that project is a hint', (
   const started = (where: string): string =>
     message({ action: 'instance-started', source: `/1.0/instances/${name}?project=${where}` });
   const hint = { kind: 'machine', externalId, what: 'instance-started' };
-  expect(eventOf(started('millrace'), 'millrace')).toEqual(hint);
-  expect(eventOf(started('other'), 'millrace')).toBeNull();
-  expect(eventOf(started(project), 'millrace')).toBeNull();
-  expect(eventOf(started('millrace'), null)).toBeNull();
+  expect(parseEvent(started('millrace'), 'millrace')).toEqual(hint);
+  expect(parseEvent(started('other'), 'millrace')).toBeNull();
+  expect(parseEvent(started(project), 'millrace')).toBeNull();
+  expect(parseEvent(started('millrace'), null)).toBeNull();
 });

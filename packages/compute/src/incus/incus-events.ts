@@ -2,20 +2,20 @@ import type { WebSocket } from 'ws';
 import type { EngineEvent } from '../driver.ts';
 import { eventSchema } from './incus-answers.ts';
 import type { IncusClient } from './incus-client.ts';
-import { noAnswer } from './incus-errors.ts';
-import { machineIdIn } from './incus-names.ts';
+import { noResponseError } from './incus-errors.ts';
+import { externalIdFrom } from './incus-names.ts';
 
 const heartbeatMs = 5_000;
 const eventBytes = 1_048_576;
 /** A reader this far behind reads everything anew instead. */
-const mostWaiting = 10_000;
-const what = 'tell what happens';
+const maxBufferedEvents = 10_000;
+const readEventsAction = 'tell what happens';
 /** Those after which a look shows something else; commands, files and logs are not among them. */
 const machineActions =
   /^instance-(?:created|updated|renamed|started|ready|stopped|shutdown|restarted|paused|resumed|deleted)$/;
 
 /** What a message of Incus hints at; null for what is of no interest, not ours, or makes no sense. */
-export function eventOf(text: string, project: string | null = null): EngineEvent | null {
+export function parseEvent(text: string, project: string | null = null): EngineEvent | null {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -26,8 +26,8 @@ export function eventOf(text: string, project: string | null = null): EngineEven
   if (!parsed.success || parsed.data.type !== 'lifecycle') return null;
   const { action, source, name, project: named } = parsed.data.metadata;
   if (machineActions.test(action)) {
-    const place = placeIn(source ?? '', name ?? '', named ?? '');
-    const externalId = place === null ? null : machineIdIn(place, project);
+    const place = parseEventSource(source ?? '', name ?? '', named ?? '');
+    const externalId = place === null ? null : externalIdFrom(place, project);
     return externalId === null ? null : { kind: 'machine', externalId, what: action };
   }
   if (!action.startsWith('cluster-member-')) return null;
@@ -36,7 +36,11 @@ export function eventOf(text: string, project: string | null = null): EngineEven
 }
 
 /** The URL names the machine also where the fields, which came later, are missing. */
-function placeIn(source: string, name: string, project: string): { name: string; project: string } | null {
+function parseEventSource(
+  source: string,
+  name: string,
+  project: string,
+): { name: string; project: string } | null {
   const named = /^\/1\.0\/(?:instances|containers|virtual-machines)\/([^/?]+)/.exec(source)?.[1] ?? name;
   const owned = /[?&]project=([^&]+)/.exec(source)?.[1] ?? project;
   return named === '' || owned === '' ? null : { name: named, project: owned };
@@ -45,10 +49,16 @@ function placeIn(source: string, name: string, project: string): { name: string;
 /** Hints for as long as the connection holds. Any member tells of all. */
 export async function* readEvents(client: IncusClient, signal: AbortSignal): AsyncGenerator<EngineEvent> {
   if (signal.aborted) return;
-  const inbox = new Inbox(client, signal);
+  const inbox = new EventBuffer(client, signal);
   try {
     const query = { type: 'lifecycle', ...client.everywhere };
-    const asked = { what, path: '/1.0/events', query, maxBytes: eventBytes, attach: inbox.attach };
+    const asked = {
+      what: readEventsAction,
+      path: '/1.0/events',
+      query,
+      maxBytes: eventBytes,
+      attach: inbox.attach,
+    };
     await client.openSocket(asked, signal);
     inbox.beat();
     yield* inbox.drain();
@@ -60,7 +70,7 @@ export async function* readEvents(client: IncusClient, signal: AbortSignal): Asy
 }
 
 /** What has arrived and was not yet read, and why nothing more will. */
-class Inbox {
+class EventBuffer {
   readonly #client: IncusClient;
   #socket: WebSocket | null = null;
   readonly #signal: AbortSignal;
@@ -100,7 +110,7 @@ class Inbox {
         continue;
       }
       if (this.#signal.aborted) return;
-      if (this.#isOver) throw noAnswer(what, this.#failure);
+      if (this.#isOver) throw noResponseError(readEventsAction, this.#failure);
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
@@ -120,9 +130,9 @@ class Inbox {
 
   #take(data: WebSocket.RawData): void {
     this.#hear();
-    const event = eventOf(Buffer.isBuffer(data) ? data.toString('utf8') : '', this.#client.project);
+    const event = parseEvent(Buffer.isBuffer(data) ? data.toString('utf8') : '', this.#client.project);
     if (event === null) return;
-    if (this.#waiting.length >= mostWaiting) {
+    if (this.#waiting.length >= maxBufferedEvents) {
       this.#stop(new Error('more happened than was read'));
       this.#socket?.terminate();
       return;

@@ -3,26 +3,26 @@ import type { ExecCommand, ExecResult, MachineRef } from '../driver.ts';
 import { execSchema } from './incus-answers.ts';
 import { parse, type IncusClient } from './incus-client.ts';
 import { IncusError } from './incus-errors.ts';
-import { placeOf } from './incus-instances.ts';
+import { instanceLocation } from './incus-instances.ts';
 
 /** The largest piece of output that is taken at once; Incus sends far smaller ones. */
 const frameBytes = 16 * 1_048_576;
 /** What a killed command has to be gone. */
-const dyingMs = 5_000;
+const killWaitMs = 5_000;
 const sigkill = 9;
 
 /**
  * Runs a command over websockets, one for each stream. The other way, where Incus records the output in files, would
  * let a command fill the host's disk, and could not be ended.
  */
-export async function execInside(
+export async function execInInstance(
   client: IncusClient,
   machine: MachineRef,
   command: ExecCommand,
   signal: AbortSignal,
   input: Buffer = Buffer.alloc(0),
 ): Promise<ExecResult> {
-  const { path, query } = placeOf(client, machine);
+  const { path, query } = instanceLocation(client, machine);
   const what = 'run a command in the machine';
   const body = {
     command: command.argv,
@@ -53,7 +53,7 @@ export async function execInside(
     sockets.push(...streams);
     if (input.length > 0) streams[0].send(input);
     streams[0].close();
-    const exitCode = await ended(client, begun.path, control, command, signal);
+    const exitCode = await waitForExit(client, begun.path, control, command, signal);
     return { exitCode, stdout: await stdout.text(), stderr: await stderr.text() };
   } finally {
     for (const socket of sockets) socket.terminate();
@@ -92,7 +92,7 @@ class Output {
   }
 }
 
-async function ended(
+async function waitForExit(
   client: IncusClient,
   operation: string,
   control: WebSocket,
@@ -107,7 +107,7 @@ async function ended(
   };
   const dying = new AbortController();
   const cancelKill = client.clock.after(command.timeoutMs, kill);
-  const cancelDying = client.clock.after(command.timeoutMs + dyingMs, () =>
+  const cancelDying = client.clock.after(command.timeoutMs + killWaitMs, () =>
     dying.abort(new Error('not killed')),
   );
   signal.addEventListener('abort', kill, { once: true });
@@ -117,10 +117,10 @@ async function ended(
       'run a command in the machine',
       AbortSignal.any([signal, dying.signal]),
     );
-    if (isLate) throw tooLate(command);
+    if (isLate) throw commandTimeoutError(command);
     return exitCodeOf(metadata?.['return']);
   } catch (error) {
-    if (isLate && !signal.aborted) throw tooLate(command, error);
+    if (isLate && !signal.aborted) throw commandTimeoutError(command, error);
     const told = shellCode(error);
     if (told === null) throw error;
     return told;
@@ -138,7 +138,7 @@ function shellCode(error: unknown): number | null {
   return /command not executable/i.test(error.message) ? 126 : null;
 }
 
-function tooLate(command: ExecCommand, cause?: unknown): IncusError {
+function commandTimeoutError(command: ExecCommand, cause?: unknown): IncusError {
   return new IncusError('failed', `The command was killed after ${command.timeoutMs} ms.`, { cause });
 }
 

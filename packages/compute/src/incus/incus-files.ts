@@ -1,12 +1,12 @@
 import { isDriverError } from '../driver-error.ts';
-import type { MachineRef, MachineWish } from '../driver.ts';
+import type { MachineRef, MachineSpec } from '../driver.ts';
 import { isScript } from './cloud-init.ts';
 import { metadataSchema } from './incus-answers.ts';
 import type { IncusClient } from './incus-client.ts';
-import { placeOf } from './incus-instances.ts';
+import { instanceLocation } from './incus-instances.ts';
 
 const passwdBytes = 1_048_576;
-const largestId = 4_294_967_294;
+const maxUnixId = 4_294_967_294;
 
 /** Whose home holds a file of keys. */
 export interface Account {
@@ -23,14 +23,14 @@ export function accountIn(passwd: string, user: string): Account | null {
     const [name, , uidText, gidText, , home = ''] = line.split(':');
     if (name !== user) continue;
     const [uid, gid] = [Number(uidText), Number(gidText)];
-    const isSound = [uid, gid].every((id) => Number.isInteger(id) && id >= 0 && id <= largestId);
+    const isSound = [uid, gid].every((id) => Number.isInteger(id) && id >= 0 && id <= maxUnixId);
     if (isSound && /^\/[^\0]{0,255}$/.test(home)) return { uid, gid, home: home.replace(/(?<!\/)\/+$/, '') };
   }
   return null;
 }
 
 /** What is the same in every machine of an image that has not run yet. */
-interface ImageFacts {
+interface ImageInfo {
   /** By what Incus writes the host name at the first start; null: by nothing. */
   readonly hostnameTemplate: string | null;
   /** Null: the image has no such user. */
@@ -38,7 +38,7 @@ interface ImageFacts {
 }
 
 /** No cluster has so many images in use; what is forgotten is read again. */
-const mostImages = 1_000;
+const maxCachedImages = 1_000;
 
 /**
  * Writes into a container from outside. Paths are resolved inside it, as its own root sees them, so a link that a tenant
@@ -46,14 +46,14 @@ const mostImages = 1_000;
  */
 export class IncusFiles {
   readonly #client: IncusClient;
-  readonly #images = new Map<string, ImageFacts>();
+  readonly #images = new Map<string, ImageInfo>();
 
   constructor(client: IncusClient) {
     this.#client = client;
   }
 
   /** All that a machine of this image is given before it starts for the first time. */
-  async prepare(wish: MachineWish, sshUser: string, fingerprint: string, signal: AbortSignal): Promise<void> {
+  async prepare(wish: MachineSpec, sshUser: string, fingerprint: string, signal: AbortSignal): Promise<void> {
     const { account, hostnameTemplate } = await this.#factsOf(wish, sshUser, fingerprint, signal);
     await Promise.all([
       this.#setHostname(wish, hostnameTemplate, signal),
@@ -87,7 +87,7 @@ export class IncusFiles {
   }
 
   /** Where OpenSSH looks for it. */
-  async #writeHostKey(wish: MachineWish, signal: AbortSignal): Promise<void> {
+  async #writeHostKey(wish: MachineSpec, signal: AbortSignal): Promise<void> {
     const { hostKey } = wish;
     if (hostKey === undefined) return;
     const file = '/etc/ssh/ssh_host_ed25519_key';
@@ -98,7 +98,7 @@ export class IncusFiles {
     ]);
   }
 
-  async #writeScript(wish: MachineWish, signal: AbortSignal): Promise<void> {
+  async #writeScript(wish: MachineSpec, signal: AbortSignal): Promise<void> {
     const { userData } = wish;
     if (!isScript(userData)) return;
     const [folder, file] = ['/etc/millrace', '/etc/millrace/firstboot'];
@@ -111,20 +111,20 @@ export class IncusFiles {
     sshUser: string,
     fingerprint: string,
     signal: AbortSignal,
-  ): Promise<ImageFacts> {
+  ): Promise<ImageInfo> {
     const known = this.#images.get(fingerprint);
     if (known !== undefined) return known;
     const [hostnameTemplate, account] = await Promise.all([
       this.#hostnameTemplate(machine, signal),
       this.#account(machine, sshUser, signal),
     ]);
-    if (this.#images.size >= mostImages) this.#images.clear();
+    if (this.#images.size >= maxCachedImages) this.#images.clear();
     this.#images.set(fingerprint, { hostnameTemplate, account });
     return { hostnameTemplate, account };
   }
 
   async #hostnameTemplate(machine: MachineRef, signal: AbortSignal): Promise<string | null> {
-    const { path, query } = placeOf(this.#client, machine);
+    const { path, query } = instanceLocation(this.#client, machine);
     const asked = { what: 'read the templates', path: `${path}/metadata`, query };
     const { templates } = await this.#client.read(asked, metadataSchema, signal);
     return templates?.['/etc/hostname']?.template ?? null;
@@ -134,13 +134,13 @@ export class IncusFiles {
    * Incus writes the instance's name into the machine at its first start, by a template of the image. The template of
    * this instance is changed; an image without one gets the file itself.
    */
-  async #setHostname(wish: MachineWish, template: string | null, signal: AbortSignal): Promise<void> {
+  async #setHostname(wish: MachineSpec, template: string | null, signal: AbortSignal): Promise<void> {
     const text = `${wish.hostname}\n`;
     if (template === null) {
       await this.#file(wish, '/etc/hostname', text, { ...rootAccount, mode: '0644' }, signal);
       return;
     }
-    const { path, query } = placeOf(this.#client, wish);
+    const { path, query } = instanceLocation(this.#client, wish);
     const target = { what: 'name the machine', path: `${path}/metadata/templates` };
     const bytes = Buffer.from(text);
     await this.#client.pushBytes({ ...target, query: { ...query, path: template }, bytes }, signal);
@@ -148,7 +148,7 @@ export class IncusFiles {
 
   async #account(machine: MachineRef, user: string, signal: AbortSignal): Promise<Account | null> {
     if (user === 'root') return rootAccount;
-    const { path, query } = placeOf(this.#client, machine);
+    const { path, query } = instanceLocation(this.#client, machine);
     try {
       const { body } = await this.#client.readBytes(
         {
@@ -166,7 +166,7 @@ export class IncusFiles {
     }
   }
 
-  async #folder(machine: MachineRef, path: string, owner: Owner, signal: AbortSignal): Promise<void> {
+  async #folder(machine: MachineRef, path: string, owner: FileOwner, signal: AbortSignal): Promise<void> {
     try {
       await this.#push(
         machine,
@@ -185,7 +185,7 @@ export class IncusFiles {
     machine: MachineRef,
     path: string,
     text: string,
-    owner: Owner,
+    owner: FileOwner,
     signal: AbortSignal,
   ): Promise<void> {
     const headers = { ...headersOf(owner), 'x-incus-type': 'file', 'x-incus-write': 'overwrite' };
@@ -199,7 +199,7 @@ export class IncusFiles {
     bytes: Buffer | undefined,
     signal: AbortSignal,
   ): Promise<void> {
-    const { path, query } = placeOf(this.#client, machine);
+    const { path, query } = instanceLocation(this.#client, machine);
     await this.#client.pushBytes(
       {
         what: `write ${target}`,
@@ -213,12 +213,12 @@ export class IncusFiles {
   }
 }
 
-interface Owner {
+interface FileOwner {
   readonly uid: number;
   readonly gid: number;
   readonly mode: string;
 }
 
-function headersOf({ uid, gid, mode }: Owner): Readonly<Record<string, string>> {
+function headersOf({ uid, gid, mode }: FileOwner): Readonly<Record<string, string>> {
   return { 'x-incus-uid': String(uid), 'x-incus-gid': String(gid), 'x-incus-mode': mode };
 }

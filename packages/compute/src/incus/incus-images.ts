@@ -1,6 +1,11 @@
 import type { Logger } from '@millrace/platform/log';
 import { isDriverError } from '../driver-error.ts';
-import { aliasSchema, imageVolumeSchema, notesSchema, operationsSchema } from './incus-answers.ts';
+import {
+  aliasSchema,
+  imageVolumeSchema,
+  configAndPropertiesSchema,
+  operationsSchema,
+} from './incus-answers.ts';
 import type { IncusClient } from './incus-client.ts';
 import type { IncusCluster } from './incus-cluster.ts';
 import { IncusError } from './incus-errors.ts';
@@ -120,7 +125,7 @@ export class IncusImages {
     if (this.#whole.get(known) === madeAt) return true;
     const { path, query, part, key } = this.#note(nodeName, fingerprint);
     const asked = { what: 'read the notes on images', path, query };
-    const notes = await this.#client.read(asked, notesSchema, signal);
+    const notes = await this.#client.read(asked, configAndPropertiesSchema, signal);
     if (notes[part]?.[key] !== madeAt) return false;
     this.#whole.set(known, madeAt);
     return true;

@@ -2,15 +2,15 @@ import { systemClock } from '@millrace/platform/clock';
 import { createIdSource } from '@millrace/platform/ids';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { MachineWish } from '../driver.ts';
+import type { MachineSpec } from '../driver.ts';
 import { nicAddresses } from './incus-addresses.ts';
 import { instanceSchema, stateSchema, type IncusInstance } from './incus-answers.ts';
 import {
-  differenceFrom,
+  differenceFromSpec,
   instanceBody,
-  isOutOfReach,
-  isUntouched,
-  keys,
+  isUnreachable,
+  isNeverStarted,
+  configKeys,
   metricsOf,
   viewOf,
 } from './incus-instance.ts';
@@ -46,7 +46,7 @@ const nic = {
   'security.ipv6_filtering': 'true',
 };
 
-const wish: MachineWish = {
+const wish: MachineSpec = {
   externalId: ids.nextUuid(),
   orgId: ids.next('org'),
   mode: 'live',
@@ -66,7 +66,7 @@ const wish: MachineWish = {
 /** As Incus shows what was made of a body. */
 function shown(changes: Partial<IncusInstance> = {}): IncusInstance {
   const body = instanceBody(wish, place, settings);
-  const config = { ...body.config, 'volatile.uuid': ids.nextUuid(), [keys.ready]: '1' };
+  const config = { ...body.config, 'volatile.uuid': ids.nextUuid(), [configKeys.ready]: '1' };
   return instanceSchema.parse({
     name: body.name,
     project: projectName(wish.orgId),
@@ -87,7 +87,7 @@ function shown(changes: Partial<IncusInstance> = {}): IncusInstance {
 /** As one whose maker has not come to the end. */
 function halfMade(changes: Partial<IncusInstance> = {}): IncusInstance {
   const instance = shown(changes);
-  delete instance.config?.[keys.ready];
+  delete instance.config?.[configKeys.ready];
   return instance;
 }
 
@@ -124,7 +124,7 @@ describe('a wish as an instance', () => {
       fc.property(labels, (given) => {
         const { config } = instanceBody({ ...wish, labels: given }, place, settings);
         for (const [key, value] of Object.entries(config)) {
-          if (!key.startsWith(keys.label)) expect(value).toBe(plain[key]);
+          if (!key.startsWith(configKeys.label)) expect(value).toBe(plain[key]);
         }
       }),
     );
@@ -257,14 +257,16 @@ describe('an instance as a machine', () => {
   });
 
   it('a row of a member that does not answer is told from a machine that is broken', () => {
-    expect(isOutOfReach(shown({ status_code: 112, config: null, devices: null }))).toBe(true);
-    expect(isOutOfReach(shown({ status_code: 112 }))).toBe(false);
+    expect(isUnreachable(shown({ status_code: 112, config: null, devices: null }))).toBe(true);
+    expect(isUnreachable(shown({ status_code: 112 }))).toBe(false);
   });
 
   it('differs from a wish in node, GPUs, size, image, mode and organisation, and in nothing else', () => {
-    expect(differenceFrom(shown(), wish, 'm2')).toBeNull();
-    expect(differenceFrom(shown(), { ...wish, hostname: 'other', ports: [], labels: {} }, 'm2')).toBeNull();
-    const others: readonly Partial<MachineWish>[] = [
+    expect(differenceFromSpec(shown(), wish, 'm2')).toBeNull();
+    expect(
+      differenceFromSpec(shown(), { ...wish, hostname: 'other', ports: [], labels: {} }, 'm2'),
+    ).toBeNull();
+    const others: readonly Partial<MachineSpec>[] = [
       { nodeName: 'm3' },
       { gpuPciAddresses: ['0000:81:00.0'] },
       { cpuCount: 5 },
@@ -274,18 +276,19 @@ describe('an instance as a machine', () => {
       { mode: 'test' },
       { orgId: ids.next('org') },
     ];
-    for (const other of others) expect(differenceFrom(shown(), { ...wish, ...other }, 'm2')).not.toBeNull();
+    for (const other of others)
+      expect(differenceFromSpec(shown(), { ...wish, ...other }, 'm2')).not.toBeNull();
   });
 
   it('is made anew only if it never ran and was not made to the end', () => {
     const never = { status_code: 102, last_used_at: '1970-01-01T00:00:00Z' };
-    expect(isUntouched(halfMade(never))).toBe(true);
-    expect(isUntouched(halfMade({ status_code: 102 }))).toBe(false);
-    expect(isUntouched(halfMade({ ...never, status_code: 103 }))).toBe(false);
-    expect(isUntouched(shown(never))).toBe(false);
+    expect(isNeverStarted(halfMade(never))).toBe(true);
+    expect(isNeverStarted(halfMade({ status_code: 102 }))).toBe(false);
+    expect(isNeverStarted(halfMade({ ...never, status_code: 103 }))).toBe(false);
+    expect(isNeverStarted(shown(never))).toBe(false);
     const begun = halfMade(never);
     const config = { ...begun.config, 'volatile.last_state.power': 'RUNNING' };
-    expect(isUntouched({ ...begun, config })).toBe(false);
+    expect(isNeverStarted({ ...begun, config })).toBe(false);
   });
 
   it('whatever an engine answers is a machine or nothing, and never a crash', () => {
@@ -302,7 +305,10 @@ describe('an instance as a machine', () => {
         status: fc.string(),
         status_code: fc.oneof(fc.integer(), fc.double()),
         created_at: fc.string(),
-        config: fc.oneof(fc.dictionary(fc.string(), fc.string()), fc.constant({ [keys.owner]: 'millrace' })),
+        config: fc.oneof(
+          fc.dictionary(fc.string(), fc.string()),
+          fc.constant({ [configKeys.owner]: 'millrace' }),
+        ),
         devices: fc.dictionary(fc.string(), fc.dictionary(fc.string(), fc.string())),
       },
       { requiredKeys: ['name', 'project', 'status', 'status_code'] },

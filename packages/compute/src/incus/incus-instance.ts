@@ -1,18 +1,18 @@
 import { parseId } from '@millrace/platform/ids';
 import { msToSeconds, nanosecondsToMs } from '@millrace/platform/money';
-import type { MachineMetrics, MachinePower, MachineRef, MachineView, MachineWish } from '../driver.ts';
+import type { MachineMetrics, MachinePower, MachineRef, MachineView, MachineSpec } from '../driver.ts';
 import { vendorData } from './cloud-init.ts';
 import type { NicAddresses } from './incus-addresses.ts';
 import type { IncusDevices, IncusInstance, IncusState } from './incus-answers.ts';
 import { IncusError } from './incus-errors.ts';
-import { instanceName, machineIdIn, refOf } from './incus-names.ts';
+import { instanceName, externalIdFrom, parseMachineRef } from './incus-names.ts';
 import { portDevices, portsOf } from './incus-ports.ts';
 import type { IncusSettings } from './incus-settings.ts';
 
 // A wish as an instance of Incus, and an instance as a view. Nothing here speaks to anybody.
 
 /** Where we keep what Incus has no place for. */
-export const keys = {
+export const configKeys = {
   owner: 'user.millrace.owner',
   externalId: 'user.millrace.external-id',
   org: 'user.millrace.org',
@@ -30,8 +30,8 @@ export const keys = {
 } as const;
 
 /** Whatever would let somebody in again is refused once access was cut. */
-export function refuseIfCut(config: IncusInstance['config']): void {
-  if (config?.[keys.cut] === undefined) return;
+export function assertAccessNotCut(config: IncusInstance['config']): void {
+  if (config?.[configKeys.cut] === undefined) return;
   throw new IncusError('conflict', 'The access to this machine was cut; it can only be terminated.');
 }
 
@@ -59,7 +59,7 @@ export function gpusOf(devices: IncusDevices): string[] {
     .toSorted();
 }
 
-function sizeOf(wish: MachineWish): { readonly cpu: string; readonly memory: string; readonly disk: string } {
+function sizeOf(wish: MachineSpec): { readonly cpu: string; readonly memory: string; readonly disk: string } {
   return { cpu: String(wish.cpuCount), memory: `${wish.ramMb}MiB`, disk: `${wish.diskGb}GiB` };
 }
 
@@ -73,7 +73,7 @@ export interface InstanceBody {
 }
 
 /** What the wish leaves to the cluster: which image its name stands for, where ports are opened, its addresses. */
-export interface InstancePlace {
+export interface InstanceParameters {
   readonly fingerprint: string;
   readonly listenAddress: string;
   readonly addresses: NicAddresses;
@@ -129,12 +129,14 @@ export function withAddresses(devices: IncusDevices, addresses: NicAddresses): I
 }
 
 export function instanceBody(
-  wish: MachineWish,
-  { fingerprint, listenAddress, addresses }: InstancePlace,
+  wish: MachineSpec,
+  { fingerprint, listenAddress, addresses }: InstanceParameters,
   settings: IncusSettings,
 ): InstanceBody {
   const size = sizeOf(wish);
-  const labels = Object.entries(wish.labels).map(([key, value]) => [`${keys.label}${key}`, value] as const);
+  const labels = Object.entries(wish.labels).map(
+    ([key, value]) => [`${configKeys.label}${key}`, value] as const,
+  );
   return {
     name: instanceName(wish.externalId),
     type: settings.instanceType,
@@ -143,12 +145,12 @@ export function instanceBody(
     profiles: [],
     config: {
       ...Object.fromEntries(labels),
-      [keys.owner]: settings.owner,
-      [keys.externalId]: wish.externalId,
-      [keys.org]: wish.orgId,
-      [keys.mode]: wish.mode,
-      [keys.image]: wish.image,
-      [keys.sshUser]: settings.sshUser,
+      [configKeys.owner]: settings.owner,
+      [configKeys.externalId]: wish.externalId,
+      [configKeys.org]: wish.orgId,
+      [configKeys.mode]: wish.mode,
+      [configKeys.image]: wish.image,
+      [configKeys.sshUser]: settings.sshUser,
       'limits.cpu': size.cpu,
       'limits.memory': size.memory,
       ...(settings.instanceType === 'virtual-machine' && { 'security.secureboot': 'false' }),
@@ -169,15 +171,19 @@ export function instanceBody(
 }
 
 /** In what the instance differs from the wish, for people; null if it is the one that was asked for. */
-export function differenceFrom(instance: IncusInstance, wish: MachineWish, nodeName: string): string | null {
+export function differenceFromSpec(
+  instance: IncusInstance,
+  wish: MachineSpec,
+  nodeName: string,
+): string | null {
   const config = instance.config ?? {};
   const devices = instance.devices ?? {};
   const size = sizeOf(wish);
   const pairs: readonly (readonly [string, string | undefined, string])[] = [
     ['node', nodeName, wish.nodeName],
-    ['organisation', config[keys.org], wish.orgId],
-    ['mode', config[keys.mode], wish.mode],
-    ['image', config[keys.image], wish.image],
+    ['organisation', config[configKeys.org], wish.orgId],
+    ['mode', config[configKeys.mode], wish.mode],
+    ['image', config[configKeys.image], wish.image],
     ['CPUs', config['limits.cpu'], size.cpu],
     ['memory', config['limits.memory'], size.memory],
     ['disk', devices['root']?.['size'], size.disk],
@@ -202,13 +208,13 @@ export function isOff(instance: IncusInstance): boolean {
 }
 
 /** A row that the cluster knows while the member that holds it does not answer: all it tells is that it exists. */
-export function isOutOfReach(instance: IncusInstance): boolean {
+export function isUnreachable(instance: IncusInstance): boolean {
   return instance.status_code === statusError && (instance.config === null || instance.config === undefined);
 }
 
 /** Made to the end, by whoever made it. */
 export function isReady(instance: IncusInstance): boolean {
-  return instance.config?.[keys.ready] !== undefined;
+  return instance.config?.[configKeys.ready] !== undefined;
 }
 
 /** Whether it was ever started: then its disk may hold data of the tenant, and the system inside knows its nic. */
@@ -218,7 +224,7 @@ export function hasRun(instance: IncusInstance): boolean {
 }
 
 /** Never started, so nobody can have put anything on its disk. */
-export function isUntouched(instance: IncusInstance): boolean {
+export function isNeverStarted(instance: IncusInstance): boolean {
   return !hasRun(instance) && !isReady(instance);
 }
 
@@ -262,7 +268,7 @@ function globalAddresses(state: IncusState | null | undefined): string[] {
     .map(({ address }) => address);
 }
 
-export interface Observed {
+export interface ObservedInstance {
   readonly instance: IncusInstance;
   /** Whether the engine is doing something with it. Asked for only of those that are said to be off. */
   readonly isUnderWay: boolean;
@@ -270,9 +276,9 @@ export interface Observed {
 
 /** Whose machine it is: told by its project, or by its mark where all machines are in one. Null for what is not ours. */
 function ownerOf(instance: IncusInstance, project: string | null): MachineRef | null {
-  if (project === null) return refOf(instance.name, instance.project);
-  const externalId = machineIdIn(instance, project);
-  const orgId = parseId('org', instance.config?.[keys.org] ?? '');
+  if (project === null) return parseMachineRef(instance.name, instance.project);
+  const externalId = externalIdFrom(instance, project);
+  const orgId = parseId('org', instance.config?.[configKeys.org] ?? '');
   return externalId === null || orgId === null ? null : { externalId, orgId };
 }
 
@@ -284,21 +290,21 @@ export function userIn(
   config: Readonly<Record<string, string>>,
   settings: Pick<IncusSettings, 'sshUser'>,
 ): string {
-  const marked = config[keys.sshUser] ?? '';
+  const marked = config[configKeys.sshUser] ?? '';
   return userPattern.test(marked) ? marked : settings.sshUser;
 }
 
 /** Null for what is not ours. */
 export function viewOf(
-  { instance, isUnderWay }: Observed,
+  { instance, isUnderWay }: ObservedInstance,
   node: { readonly name: string; readonly address: string | null },
   settings: Pick<IncusSettings, 'sshUser' | 'owner' | 'project'>,
 ): MachineView | null {
   const config = instance.config ?? {};
   const ref = ownerOf(instance, settings.project);
-  if (ref === null || config[keys.owner] !== settings.owner) return null;
+  if (ref === null || config[configKeys.owner] !== settings.owner) return null;
   const devices = instance.devices ?? {};
-  const labels = Object.entries(config).filter(([key]) => key.startsWith(keys.label));
+  const labels = Object.entries(config).filter(([key]) => key.startsWith(configKeys.label));
   return {
     ...ref,
     ...powerOf(instance, isUnderWay),
@@ -308,20 +314,20 @@ export function viewOf(
     address: node.address,
     ports: portsOf(devices),
     sshUser: userIn(config, settings),
-    labels: Object.fromEntries(labels.map(([key, value]) => [key.slice(keys.label.length), value])),
+    labels: Object.fromEntries(labels.map(([key, value]) => [key.slice(configKeys.label.length), value])),
     createdAt: dateOf(instance.created_at),
     ...(isFiltered(instance) ? {} : { isUnfiltered: true as const }),
   };
 }
 
 /** A count that Incus has; it writes 0 for what it does not know of a machine that is off, and -1 elsewhere. */
-function known(value: number | null | undefined, isRunning: boolean): number | null {
+function countOrNull(value: number | null | undefined, isRunning: boolean): number | null {
   return isRunning && typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null;
 }
 
 /** As `known`, of what every machine that runs has used some of: without an agent in a VM, Incus writes 0 here too. */
-function used(value: number | null | undefined, isRunning: boolean): number | null {
-  return value === 0 ? null : known(value, isRunning);
+function nonZeroCountOrNull(value: number | null | undefined, isRunning: boolean): number | null {
+  return value === 0 ? null : countOrNull(value, isRunning);
 }
 
 function total(values: readonly (number | null)[]): number | null {
@@ -332,15 +338,15 @@ function total(values: readonly (number | null)[]): number | null {
 export function metricsOf(state: IncusState, at: Date): MachineMetrics {
   const isRunning = statusOn.has(state.status_code);
   const cards = Object.values(state.network ?? {}).filter(({ type }) => type !== 'loopback');
-  const cpuNs = used(state.cpu?.usage, isRunning);
-  const disks = Object.values(state.disk ?? {}).map(({ usage }) => known(usage, (usage ?? 0) > 0));
+  const cpuNs = nonZeroCountOrNull(state.cpu?.usage, isRunning);
+  const disks = Object.values(state.disk ?? {}).map(({ usage }) => countOrNull(usage, (usage ?? 0) > 0));
   return {
     at,
     cpuSeconds: cpuNs === null ? null : msToSeconds(nanosecondsToMs(cpuNs)),
-    ramUsedBytes: used(state.memory?.usage, isRunning),
+    ramUsedBytes: nonZeroCountOrNull(state.memory?.usage, isRunning),
     diskUsedBytes: total(disks),
-    networkInBytes: total(cards.map(({ counters }) => known(counters?.bytes_received, isRunning))),
-    networkOutBytes: total(cards.map(({ counters }) => known(counters?.bytes_sent, isRunning))),
+    networkInBytes: total(cards.map(({ counters }) => countOrNull(counters?.bytes_received, isRunning))),
+    networkOutBytes: total(cards.map(({ counters }) => countOrNull(counters?.bytes_sent, isRunning))),
     // Incus hands GPUs over and does not look inside them.
     gpus: null,
   };

@@ -2,23 +2,26 @@ import { msToSecondsRoundUp } from '@millrace/platform/money';
 import { isDriverError } from '../driver-error.ts';
 import type { MachineRef } from '../driver.ts';
 import { instanceSchema, operationsSchema, type IncusDevices, type IncusInstance } from './incus-answers.ts';
-import type { EveryProject, Found, IncusClient } from './incus-client.ts';
+import type { ProjectScope, WithEtag, IncusClient } from './incus-client.ts';
 import { IncusError, preconditionFailed } from './incus-errors.ts';
-import { isOff, isOn, isOutOfReach, keys, type Observed } from './incus-instance.ts';
+import { isOff, isOn, isUnreachable, configKeys, type ObservedInstance } from './incus-instance.ts';
 import { instanceName, projectName } from './incus-names.ts';
 
-const busyPatienceMs = 20_000;
-const lookAgainMs = 150;
+const busyTimeoutMs = 20_000;
+const operationPollMs = 150;
 const editAttempts = 20;
 
-export interface Place {
+export interface InstanceLocation {
   readonly path: string;
   readonly query: { readonly project: string };
   readonly name: string;
   readonly project: string;
 }
 
-export function placeOf(client: Pick<IncusClient, 'project'>, machine: MachineRef): Place {
+export function instanceLocation(
+  client: Pick<IncusClient, 'project'>,
+  machine: MachineRef,
+): InstanceLocation {
   const name = instanceName(machine.externalId);
   const own = projectName(machine.orgId);
   const project = client.project ?? own;
@@ -26,7 +29,7 @@ export function placeOf(client: Pick<IncusClient, 'project'>, machine: MachineRe
 }
 
 /** Config and devices of an instance, which are changed together. */
-export interface Parts {
+export interface InstanceEdit {
   readonly config: Readonly<Record<string, string>>;
   readonly devices: IncusDevices;
 }
@@ -42,11 +45,11 @@ export class IncusInstances {
   }
 
   /** With its state, in one question. Null only when the cluster's own database has no such row. */
-  async find(machine: MachineRef, signal: AbortSignal): Promise<Found<IncusInstance> | null> {
-    const { path, query } = placeOf(this.#client, machine);
+  async find(machine: MachineRef, signal: AbortSignal): Promise<WithEtag<IncusInstance> | null> {
+    const { path, query } = instanceLocation(this.#client, machine);
     const asked = { what: 'read the instance', path, query: { ...query, recursion: '1' } };
     const found = await this.patiently(signal, () => this.#client.find(asked, instanceSchema, signal));
-    if (found !== null && isOutOfReach(found.value)) {
+    if (found !== null && isUnreachable(found.value)) {
       throw new IncusError(
         'unavailable',
         `The member ${found.value.location} does not answer for its instances.`,
@@ -57,7 +60,7 @@ export class IncusInstances {
 
   /** Where organisations share a project, a name can be taken by what `find` does not show. */
   async refuseTaken(machine: MachineRef, signal: AbortSignal): Promise<void> {
-    const { path, query } = placeOf(this.#client, machine);
+    const { path, query } = instanceLocation(this.#client, machine);
     const found = await this.#client.find({ what: 'read the instance', path, query }, instanceSchema, signal);
     if (found === null || this.#isOf(machine, found.value)) return;
     throw new IncusError(
@@ -70,7 +73,7 @@ export class IncusInstances {
    * As it is, whatever Incus calls it: until a start has ended it says "stopped". So one that is said to be off is off
    * only if nothing was under way and it is still off afterwards.
    */
-  async observe(machine: MachineRef, signal: AbortSignal): Promise<Observed | null> {
+  async observe(machine: MachineRef, signal: AbortSignal): Promise<ObservedInstance | null> {
     const found = await this.find(machine, signal);
     if (found === null) return null;
     if (!isOff(found.value)) return { instance: found.value, isUnderWay: false };
@@ -83,7 +86,7 @@ export class IncusInstances {
   async settled(machine: MachineRef, signal: AbortSignal): Promise<IncusInstance> {
     return this.patiently(signal, async () => {
       const observed = await this.observe(machine, signal);
-      if (observed === null) throw noSuchMachine();
+      if (observed === null) throw machineNotFoundError();
       if (observed.isUnderWay) throw new IncusError('busy', 'The machine is being started.');
       return observed.instance;
     });
@@ -92,7 +95,7 @@ export class IncusInstances {
   async get(machine: MachineRef, signal: AbortSignal): Promise<IncusInstance> {
     const found = await this.find(machine, signal);
     if (found !== null) return found.value;
-    throw noSuchMachine();
+    throw machineNotFoundError();
   }
 
   /** Merges into the config. Unlike `edit` it cannot take anything away, and needs no look before. */
@@ -101,7 +104,7 @@ export class IncusInstances {
     config: Readonly<Record<string, string>>,
     signal: AbortSignal,
   ): Promise<void> {
-    const { path, query } = placeOf(this.#client, machine);
+    const { path, query } = instanceLocation(this.#client, machine);
     await this.patiently(signal, () =>
       this.#client.write(
         { what: 'mark the instance', method: 'PATCH', path, query, body: { config } },
@@ -116,10 +119,10 @@ export class IncusInstances {
    */
   async edit(
     machine: MachineRef,
-    change: (instance: IncusInstance) => Parts | null,
+    change: (instance: IncusInstance) => InstanceEdit | null,
     signal: AbortSignal,
   ): Promise<void> {
-    const { path, query } = placeOf(this.#client, machine);
+    const { path, query } = instanceLocation(this.#client, machine);
     for (let attempt = 1; ; attempt += 1) {
       // The state is no part of what the tag covers, so this look is without it.
       const found = await this.#client.find(
@@ -127,7 +130,7 @@ export class IncusInstances {
         instanceSchema,
         signal,
       );
-      if (found === null || !this.#isOf(machine, found.value)) throw noSuchMachine();
+      if (found === null || !this.#isOf(machine, found.value)) throw machineNotFoundError();
       const parts = change(found.value);
       if (parts === null) return;
       const { architecture, description, ephemeral, profiles } = found.value;
@@ -154,7 +157,7 @@ export class IncusInstances {
 
   /** Has it powered on and does not wait for what becomes of that. For one that is off. */
   async orderStart(machine: MachineRef, signal: AbortSignal): Promise<void> {
-    const { path, query } = placeOf(this.#client, machine);
+    const { path, query } = instanceLocation(this.#client, machine);
     const body = { action: 'start', force: false };
     const asked = { what: 'start the instance', method: 'PUT', path: `${path}/state`, query, body } as const;
     await this.patiently(signal, () => this.#client.begin(asked, signal));
@@ -189,7 +192,7 @@ export class IncusInstances {
 
   /** Deletes it, running or not. One that is not there is done. */
   async delete(machine: MachineRef, signal: AbortSignal): Promise<void> {
-    const { path, query } = placeOf(this.#client, machine);
+    const { path, query } = instanceLocation(this.#client, machine);
     await this.patiently(signal, async () => {
       const found = await this.find(machine, signal);
       if (found === null) return;
@@ -206,12 +209,12 @@ export class IncusInstances {
 
   /** Whether the engine is doing something with this instance now. */
   async isUnderWay(machine: MachineRef, signal: AbortSignal): Promise<boolean> {
-    const { name, query } = placeOf(this.#client, machine);
+    const { name, query } = instanceLocation(this.#client, machine);
     return (await this.namesUnderWay(query, signal)).has(name);
   }
 
   /** The instances with which the engine is doing something now, in one project or in all. */
-  async namesUnderWay(where: EveryProject, signal: AbortSignal): Promise<ReadonlySet<string>> {
+  async namesUnderWay(where: ProjectScope, signal: AbortSignal): Promise<ReadonlySet<string>> {
     const asked = { what: 'list operations', path: '/1.0/operations', query: { ...where, recursion: '1' } };
     const operations = await this.#client.read(asked, operationsSchema, signal);
     const urls = (operations?.running ?? []).flatMap(({ resources }) =>
@@ -229,7 +232,7 @@ export class IncusInstances {
         return await act();
       } catch (error) {
         const isStale = error instanceof IncusError && error.code === preconditionFailed;
-        const isLate = clock.monotonicMs() - startedMs > busyPatienceMs;
+        const isLate = clock.monotonicMs() - startedMs > busyTimeoutMs;
         if (!isDriverError(error, 'busy') || isStale || isLate) throw error;
         await this.pause(signal);
       }
@@ -238,7 +241,7 @@ export class IncusInstances {
 
   async pause(signal: AbortSignal): Promise<void> {
     try {
-      await this.#client.clock.sleep(lookAgainMs, AbortSignal.any([signal, this.#client.closing]));
+      await this.#client.clock.sleep(operationPollMs, AbortSignal.any([signal, this.#client.closing]));
     } catch (error) {
       throw new IncusError('unavailable', 'The time for this call ran out while the engine was busy.', {
         cause: error,
@@ -248,7 +251,7 @@ export class IncusInstances {
 
   /** Where organisations share a project, only the mark keeps their machines apart. */
   #isOf({ orgId }: MachineRef, { config }: IncusInstance): boolean {
-    return this.#client.project === null || config?.[keys.org] === orgId;
+    return this.#client.project === null || config?.[configKeys.org] === orgId;
   }
 
   /** A state is asked for, and reached or not is what counts: "is already running" is no failure. */
@@ -292,12 +295,12 @@ export class IncusInstances {
     body: { readonly action: PowerAction; readonly force: boolean; readonly timeout?: number },
     signal: AbortSignal,
   ): Promise<void> {
-    const { path, query } = placeOf(this.#client, machine);
+    const { path, query } = instanceLocation(this.#client, machine);
     const what = `${body.action} the instance`;
     await this.#client.write({ what, method: 'PUT', path: `${path}/state`, query, body }, signal);
   }
 }
 
-function noSuchMachine(): IncusError {
+function machineNotFoundError(): IncusError {
   return new IncusError('not_found', 'Incus has no such machine.', { code: 404 });
 }

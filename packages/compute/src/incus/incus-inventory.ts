@@ -1,7 +1,7 @@
-import { bytesToMebibytes, splitBy } from '@millrace/platform/money';
+import { bytesToMebibytes, divideWithRemainder } from '@millrace/platform/money';
 import type { InventoryGpu, InventoryNode, NodeHardware } from '../driver.ts';
 import { hasAddresses, subnetBits } from './incus-addresses.ts';
-import type { IncusCard, IncusMember, IncusNetwork, IncusResources } from './incus-answers.ts';
+import type { IncusGpuCard, IncusMember, IncusNetwork, IncusResources } from './incus-answers.ts';
 import type { IncusSettings } from './incus-settings.ts';
 
 // What a member reports, as hardware that can be sold. Pure.
@@ -22,7 +22,7 @@ function textOr(value: string | null | undefined, otherwise: string | null): str
 }
 
 /** Null for a card that is no GPU of ours, or has no address to name it by. */
-export function gpuOf(card: IncusCard): InventoryGpu | null {
+export function gpuOf(card: IncusGpuCard): InventoryGpu | null {
   const maker = gpuMakers.get((card.vendor_id ?? '').toLowerCase());
   const pciAddress = (card.pci_address ?? '').toLowerCase();
   if (maker === undefined || !pciPattern.test(pciAddress)) return null;
@@ -64,7 +64,7 @@ export function hardwareOf(
     cpuModel: textOr(resources.cpu.sockets?.[0]?.name, 'unknown') ?? 'unknown',
     cpuCount: resources.cpu.total,
     ramMb: Math.floor(bytesToMebibytes(resources.memory.total)),
-    storageGb: splitBy(storageBytes, gibibyte)[0],
+    storageGb: divideWithRemainder(storageBytes, gibibyte)[0],
     ...fabricOf(config),
     gpus: [...byAddress.values()].toSorted((a, b) => (a.pciAddress < b.pciAddress ? -1 : 1)),
   };

@@ -6,18 +6,18 @@ import { eventually, testIds, testLog, useIncusCluster } from '@millrace/testing
 import type { IncusClusterEndpoints } from '@millrace/services';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { askingAgain } from '../conformance/index.ts';
-import type { ComputeDriver, MachineWish } from '../driver.ts';
+import { retryingDriver } from '../conformance/index.ts';
+import type { ComputeDriver, MachineSpec } from '../driver.ts';
 import {
   arpReply,
-  askFromHost,
+  fetchFromHost,
   configure,
   countFrames,
   dhcpOffer,
-  forgetNeighbours,
+  flushNeighbours,
   guardBridge,
   neighbourAdvertisement,
-  rogueMark,
+  rogueDhcpMarker,
   routerAdvertisement,
   sendFrames,
   unguardBridges,
@@ -27,8 +27,8 @@ import { addressIn } from './incus-addresses.ts';
 import { IncusClient } from './incus-client.ts';
 import { createIncusDriver, type IncusDriverOptions } from './index.ts';
 import { isFiltered, macOf } from './incus-instance.ts';
-import { IncusInstances, placeOf } from './incus-instances.ts';
-import { isStalled, untilAnswered, untilMade, untilRemoved } from './incus-stalls.fixture.ts';
+import { IncusInstances, instanceLocation } from './incus-instances.ts';
+import { isStallError, retryOnStall, createWithRetry, removeWithRetry } from './incus-stalls.fixture.ts';
 
 // Two tenants on one host of a real cluster. One attacks the other with everything that a root in a container can send.
 // Every attempt must fail; with the filters taken off the same nics, the same attempts must succeed.
@@ -57,7 +57,7 @@ let forwardedPort: number;
 const attacker = machineOf('attacker');
 const victim = machineOf('victim');
 
-function machineOf(hostname: string): MachineWish {
+function machineOf(hostname: string): MachineSpec {
   return {
     externalId: toUuid(testIds.next('rnt')),
     orgId: testIds.next('org'),
@@ -97,7 +97,7 @@ function optionsOf(): IncusDriverOptions {
 async function makeNetwork(): Promise<void> {
   const path = '/1.0/networks';
   const make = (config: Readonly<Record<string, string>>, target?: string): Promise<void> =>
-    untilMade((within) =>
+    createWithRetry((within) =>
       client.write(
         {
           what: 'make a network',
@@ -113,14 +113,14 @@ async function makeNetwork(): Promise<void> {
   await make({ 'ipv4.address': subnet, 'ipv4.nat': 'false', 'ipv6.address': subnet6, 'ipv6.nat': 'false' });
 }
 
-async function nicOf(machine: MachineWish): Promise<Nic> {
-  const { path, query } = placeOf(client, machine);
+async function nicOf(machine: MachineSpec): Promise<Nic> {
+  const { path, query } = instanceLocation(client, machine);
   const asked = { what: 'read the nic', path, query: { ...query, recursion: '1' } };
   const schema = z.object({
     devices: z.record(z.string(), z.record(z.string(), z.string())),
     state: z.object({ pid: z.number() }),
   });
-  const { devices, state } = await untilAnswered((within) => client.read(asked, schema, within));
+  const { devices, state } = await retryOnStall((within) => client.read(asked, schema, within));
   const { hwaddr = '', 'ipv4.address': ipv4 = '' } = devices['eth0'] ?? {};
   return {
     pid: state.pid,
@@ -130,10 +130,10 @@ async function nicOf(machine: MachineWish): Promise<Nic> {
   };
 }
 /** The IPv6 addresses as they were assigned: nics whose filters are off no longer show them, and still have them. */
-const assigned = new Map<MachineWish, string>();
+const assigned = new Map<MachineSpec, string>();
 
 /** A web page that says whose it is; up when the machine has its addresses. */
-async function serve(machine: MachineWish): Promise<void> {
+async function serve(machine: MachineSpec): Promise<void> {
   const start = `mkdir -p /tmp/w && echo ${machine.hostname} >/tmp/w/index.html && httpd -p ${webPort} -h /tmp/w`;
   const command = { argv: ['sh', '-c', start], timeoutMs: 10_000, maxBytes: 1_000 };
   const isOn = async () => (await driver.describe(machine, signal()))?.power === 'on';
@@ -143,11 +143,11 @@ async function serve(machine: MachineWish): Promise<void> {
 }
 
 /** Waits until the host reaches this machine at its addresses, and no machine that claimed them before. */
-async function untilServed(machine: MachineWish): Promise<void> {
+async function untilServed(machine: MachineSpec): Promise<void> {
   const { ipv4, ipv6 } = await nicOf(machine);
   for (const host of [ipv4, `[${ipv6}]`]) {
     const url = `http://${host}:${webPort}/`;
-    const isAnswered = async () => (await askFromHost(hostPid, url)) === machine.hostname;
+    const isAnswered = async () => (await fetchFromHost(hostPid, url)) === machine.hostname;
     await eventually({ what: `${machine.hostname} to answer at ${url}`, ...patience }, isAnswered);
   }
 }
@@ -167,7 +167,7 @@ async function forward(): Promise<void> {
     listen: `tcp:${address}:${forwardedPort}`,
     connect: `tcp:${ipv4}:${webPort}`,
   };
-  await untilAnswered((within) =>
+  await retryOnStall((within) =>
     new IncusInstances(client).edit(
       victim,
       ({ config, devices }) => ({ config: config ?? {}, devices: { ...devices, forwarded: port } }),
@@ -192,7 +192,7 @@ async function answersDuring(frames: readonly Buffer[], host: string): Promise<R
   await systemClock.sleep(believedAfterMs);
   const answers = new Set<string | null>();
   for (let round = 0; round < 2; round += 1) {
-    answers.add(await askFromHost(hostPid, `http://${host}:${webPort}/`));
+    answers.add(await fetchFromHost(hostPid, `http://${host}:${webPort}/`));
     if (!host.startsWith('[')) answers.add(await askForwarded());
   }
   await sending;
@@ -251,7 +251,7 @@ const attacks: Readonly<Record<string, () => Promise<boolean>>> = {
     }
   },
   async 'answers DHCP as a server'() {
-    return arrives(dhcpOffer(await nicOf(attacker)), rogueMark);
+    return arrives(dhcpOffer(await nicOf(attacker)), rogueDhcpMarker);
   },
   async 'advertises itself as an IPv6 router'() {
     const frame = routerAdvertisement(await nicOf(attacker));
@@ -266,7 +266,7 @@ const attacks: Readonly<Record<string, () => Promise<boolean>>> = {
  */
 async function comesTo(outcome: boolean, attack: () => Promise<boolean>): Promise<boolean> {
   for (let attempt = 0; attempt < attempts; attempt += 1) {
-    await forgetNeighbours(hostPid);
+    await flushNeighbours(hostPid);
     await untilServed(victim);
     await untilForwarded();
     if ((await attack()) === outcome) return true;
@@ -279,7 +279,7 @@ async function takeFiltersOff(): Promise<void> {
   await unguardBridges(hostPid);
   for (const machine of [attacker, victim]) {
     await driver.stop(machine, { graceMs: 0 }, signal());
-    await untilAnswered((within) =>
+    await retryOnStall((within) =>
       new IncusInstances(client).edit(
         machine,
         ({ config, devices }) => {
@@ -292,36 +292,36 @@ async function takeFiltersOff(): Promise<void> {
       ),
     );
     // Not by the driver, which would put them on again.
-    await untilAnswered((within) => new IncusInstances(client).start(machine, within));
+    await retryOnStall((within) => new IncusInstances(client).start(machine, within));
     await serve(machine);
   }
 }
 
 /** The nic as versions before decision 148 made it. */
-async function makeNicOld(machine: MachineWish): Promise<string | null> {
+async function makeNicOld(machine: MachineSpec): Promise<string | null> {
   const instances = new IncusInstances(client);
   await driver.stop(machine, { graceMs: 0 }, signal());
   const eth0 = { type: 'nic', name: 'eth0', network };
-  await untilAnswered((within) =>
+  await retryOnStall((within) =>
     instances.edit(
       machine,
       ({ config, devices }) => ({ config: config ?? {}, devices: { ...devices, eth0 } }),
       within,
     ),
   );
-  await untilAnswered((within) => instances.start(machine, within));
-  return macOf(await untilAnswered((within) => instances.get(machine, within)));
+  await retryOnStall((within) => instances.start(machine, within));
+  return macOf(await retryOnStall((within) => instances.get(machine, within)));
 }
 
 beforeAll(async () => {
   cluster = await useIncusCluster();
   client = new IncusClient(optionsOf(), systemClock);
-  driver = askingAgain(createIncusDriver(optionsOf()), isStalled, signal);
+  driver = retryingDriver(createIncusDriver(optionsOf()), isStallError, signal);
   await makeNetwork();
   const own = new IncusClient({ socketPath: cluster.members[0]?.socketPath ?? '' }, systemClock);
   const server = z.object({ environment: z.object({ server_pid: z.number() }) });
   const asked = { what: 'find the host', path: '/1.0' };
-  hostPid = (await untilAnswered((within) => own.read(asked, server, within))).environment.server_pid;
+  hostPid = (await retryOnStall((within) => own.read(asked, server, within))).environment.server_pid;
   await own.close();
   await guardBridge(hostPid, subnet);
   forwardedPort = await freePort();
@@ -341,7 +341,7 @@ afterAll(async () => {
     method: 'DELETE',
     path: `/1.0/networks/${network}`,
   } as const;
-  await untilRemoved((within) => client.write(removal, within));
+  await removeWithRetry((within) => client.write(removal, within));
   await Promise.all([driver.close(), client.close()]);
 }, hangMs);
 
@@ -414,7 +414,7 @@ describe('a tenant on the same host', () => {
       expect(mac).not.toBeNull();
       expect((await driver.describe(attacker, signal()))?.isUnfiltered).toBe(true);
       await restart();
-      const instance = await untilAnswered((within) => new IncusInstances(client).get(attacker, within));
+      const instance = await retryOnStall((within) => new IncusInstances(client).get(attacker, within));
       expect(isFiltered(instance)).toBe(true);
       expect(macOf(instance)).toBe(mac);
       await serve(attacker);

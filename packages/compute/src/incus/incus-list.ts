@@ -9,15 +9,15 @@ import {
 import { parse, type IncusClient } from './incus-client.ts';
 import type { IncusCluster } from './incus-cluster.ts';
 import { isOnline } from './incus-inventory.ts';
-import { isOff, isOutOfReach, viewOf } from './incus-instance.ts';
+import { isOff, isUnreachable, viewOf } from './incus-instance.ts';
 import type { IncusInstances } from './incus-instances.ts';
-import { machineIdIn } from './incus-names.ts';
+import { externalIdFrom } from './incus-names.ts';
 import type { IncusSettings } from './incus-settings.ts';
 
 /** How many machines are asked for one by one when their member gave no list. */
-const askAtOnce = 8;
+const maxConcurrentReads = 8;
 
-interface ListParts {
+interface ListDeps {
   readonly client: IncusClient;
   readonly cluster: IncusCluster;
   readonly instances: IncusInstances;
@@ -26,7 +26,7 @@ interface ListParts {
 
 /** Every machine of ours, and the nodes that could not be asked. */
 export async function listOwned(
-  { client, cluster, instances, settings }: ListParts,
+  { client, cluster, instances, settings }: ListDeps,
   signal: AbortSignal,
 ): Promise<OwnedMachines> {
   const members = await cluster.members(signal);
@@ -45,15 +45,15 @@ export async function listOwned(
   // One row that makes no sense must not hide the others, but what it is must not be forgotten either.
   const ours = rows
     .map((row) => parse(instanceSchema, row, asked.what))
-    .filter((instance) => machineIdIn(instance, settings.project) !== null);
+    .filter((instance) => externalIdFrom(instance, settings.project) !== null);
   // Until a start has ended Incus calls the machine stopped.
   const underWay = ours.some(isOff)
     ? await instances.namesUnderWay(client.everywhere, signal)
     : new Set<string>();
-  const unanswered = ours.filter(isOutOfReach);
-  for (const instance of ours) if (!isOutOfReach(instance)) await add(instance);
-  for (let first = 0; first < unanswered.length; first += askAtOnce) {
-    await Promise.all(unanswered.slice(first, first + askAtOnce).map(askAgain));
+  const unanswered = ours.filter(isUnreachable);
+  for (const instance of ours) if (!isUnreachable(instance)) await add(instance);
+  for (let first = 0; first < unanswered.length; first += maxConcurrentReads) {
+    await Promise.all(unanswered.slice(first, first + maxConcurrentReads).map(askAgain));
   }
   const isSeen = (view: MachineView): boolean => !unseen.has(view.nodeName);
   return { machines: machines.filter(isSeen), unseen: [...unseen].toSorted() };
@@ -74,7 +74,7 @@ export async function listOwned(
       const query = { project: row.project, recursion: '1' };
       const found = await client.find({ what: 'read the instance', path, query }, instanceSchema, signal);
       if (found === null) return;
-      if (isOutOfReach(found.value)) unseen.add(name);
+      if (isUnreachable(found.value)) unseen.add(name);
       else await add(found.value);
     } catch (error) {
       if (!isDriverError(error, 'unavailable') || signal.aborted) throw error;

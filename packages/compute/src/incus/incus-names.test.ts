@@ -3,13 +3,13 @@ import { createIdSource } from '@millrace/platform/ids';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { isDriverError } from '../driver-error.ts';
-import { instanceName, machineIdIn, projectName, refOf } from './incus-names.ts';
+import { instanceName, externalIdFrom, projectName, parseMachineRef } from './incus-names.ts';
 
 const ids = createIdSource({ clock: systemClock, cell: 1 });
 
 it('a name leads back to the machine and the organisation it was made from', () => {
   const [externalId, orgId] = [ids.nextUuid(), ids.next('org')];
-  expect(refOf(instanceName(externalId), projectName(orgId))).toEqual({ externalId, orgId });
+  expect(parseMachineRef(instanceName(externalId), projectName(orgId))).toEqual({ externalId, orgId });
   expect(instanceName(externalId)).toMatch(/^mr-[0-9a-f-]{36}$/);
 });
 
@@ -37,14 +37,14 @@ it('what others named is not ours, whatever it is called', () => {
     `x${instanceName(ids.nextUuid())}`,
     `mr-${ids.nextUuid()}/..`,
   ]) {
-    expect(refOf(name, project), name).toBeNull();
+    expect(parseMachineRef(name, project), name).toBeNull();
   }
-  expect(refOf(instanceName(ids.nextUuid()), 'default')).toBeNull();
+  expect(parseMachineRef(instanceName(ids.nextUuid()), 'default')).toBeNull();
   // A UUID of another kind is no organisation of ours.
-  expect(refOf(instanceName(ids.nextUuid()), 'mr-9b1f3c52-6f4e-4d2a-8f43-2f1f0c1d2e3f')).toBeNull();
+  expect(parseMachineRef(instanceName(ids.nextUuid()), 'mr-9b1f3c52-6f4e-4d2a-8f43-2f1f0c1d2e3f')).toBeNull();
   fc.assert(
     fc.property(fc.string(), fc.string(), (name, owner) => {
-      expect(refOf(name, owner)).toBeNull();
+      expect(parseMachineRef(name, owner)).toBeNull();
     }),
   );
 });
@@ -52,9 +52,9 @@ it('what others named is not ours, whatever it is called', () => {
 it('in a project that all share, a machine is known by its name and the project', () => {
   const externalId = ids.nextUuid();
   const name = instanceName(externalId);
-  expect(machineIdIn({ name, project: 'millrace' }, 'millrace')).toBe(externalId);
-  expect(machineIdIn({ name, project: 'default' }, 'millrace')).toBeNull();
-  expect(machineIdIn({ name: 'web', project: 'millrace' }, 'millrace')).toBeNull();
-  expect(machineIdIn({ name, project: 'millrace' }, null)).toBeNull();
-  expect(machineIdIn({ name, project: projectName(ids.next('org')) }, null)).toBe(externalId);
+  expect(externalIdFrom({ name, project: 'millrace' }, 'millrace')).toBe(externalId);
+  expect(externalIdFrom({ name, project: 'default' }, 'millrace')).toBeNull();
+  expect(externalIdFrom({ name: 'web', project: 'millrace' }, 'millrace')).toBeNull();
+  expect(externalIdFrom({ name, project: 'millrace' }, null)).toBeNull();
+  expect(externalIdFrom({ name, project: projectName(ids.next('org')) }, null)).toBe(externalId);
 });

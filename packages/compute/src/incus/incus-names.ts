@@ -43,16 +43,16 @@ function externalIdOf(name: string): string | null {
  * The id of the machine that an instance of this name in this project is; null for whatever is not ours. `shared` is the
  * one project that all machines are in, if they are.
  */
-export function machineIdIn(
+export function externalIdFrom(
   place: { readonly name: string; readonly project: string },
   shared: string | null,
 ): string | null {
-  if (shared === null) return refOf(place.name, place.project)?.externalId ?? null;
+  if (shared === null) return parseMachineRef(place.name, place.project)?.externalId ?? null;
   return place.project === shared ? externalIdOf(place.name) : null;
 }
 
 /** Whose machine this is, told by its name and its project; null for whatever is not ours. */
-export function refOf(name: string, project: string): MachineRef | null {
+export function parseMachineRef(name: string, project: string): MachineRef | null {
   const externalId = externalIdOf(name);
   if (externalId === null || !project.startsWith(prefix)) return null;
   try {

@@ -23,7 +23,7 @@ import type { IncusInstances } from './incus-instances.ts';
 import { networkProblem } from './incus-inventory.ts';
 import type { IncusSettings } from './incus-settings.ts';
 
-interface Parts {
+interface NicDeps {
   readonly client: IncusClient;
   readonly cluster: IncusCluster;
   readonly instances: IncusInstances;
@@ -31,7 +31,7 @@ interface Parts {
 }
 
 /** Two nics of one bridge have the same address or MAC. Incus refuses to start either of them; it does not check at creation. */
-const addressTaken = /already (?:defined|in use|assigned|allocated)[^:]{0,256} another/i;
+const addressInUsePattern = /already (?:defined|in use|assigned|allocated)[^:]{0,256} another/i;
 const attempts = 8;
 /** Where `join.sh` writes the subnets of a project's network. */
 const subnetKeys = { ipv4: 'user.millrace.network-ipv4', ipv6: 'user.millrace.network-ipv6' } as const;
@@ -42,9 +42,9 @@ const subnetKeys = { ipv4: 'user.millrace.network-ipv4', ipv6: 'user.millrace.ne
  * the rare case that another machine has it, Incus refuses the first start, and the machine gets one that is free.
  */
 export class IncusNics {
-  readonly #parts: Parts;
+  readonly #parts: NicDeps;
 
-  constructor(parts: Parts) {
+  constructor(parts: NicDeps) {
     this.#parts = parts;
   }
 
@@ -98,7 +98,7 @@ export class IncusNics {
       try {
         return await instances.start(machine, signal);
       } catch (error) {
-        const isTaken = isDriverError(error) && addressTaken.test(error.message);
+        const isTaken = isDriverError(error) && addressInUsePattern.test(error.message);
         if (!isTaken || attempt >= attempts) throw error;
       }
       const instance = await instances.get(machine, signal);

@@ -12,7 +12,7 @@ type Device = Readonly<Record<string, string>>;
 const sshPort = 22;
 const listPattern = /^(tcp|udp):(.+):([0-9,-]{1,4096})$/;
 /** A machine has at most 256 ports; what an operator added by hand may be more, but not without end. */
-const mostPorts = 4_096;
+const maxPorts = 4_096;
 
 export function isPort(device: Device): boolean {
   return device['type'] === 'proxy';
@@ -30,7 +30,7 @@ function expand(list: string): number[] | null {
     const [, first, last] = /^(\d{1,5})(?:-(\d{1,5}))?$/.exec(part) ?? [];
     const from = Number(first);
     const to = last === undefined ? from : Number(last);
-    if (!(from >= 1 && to >= from && to <= 65_535) || ports.length + to - from >= mostPorts) return null;
+    if (!(from >= 1 && to >= from && to <= 65_535) || ports.length + to - from >= maxPorts) return null;
     for (let port = from; port <= to; port += 1) ports.push(port);
   }
   return ports;

@@ -16,15 +16,21 @@ import {
   type TestCertificate,
 } from '@millrace/testing';
 import { expect } from 'vitest';
-import { describeDriver, type DriverWorld, type WorldFacts } from '../conformance/index.ts';
-import type { ComputeDriver, MachineView, MachineWish } from '../driver.ts';
+import { describeDriver, type DriverHarness, type HarnessInfo } from '../conformance/index.ts';
+import type { ComputeDriver, MachineView, MachineSpec } from '../driver.ts';
 import { nicAddresses } from './incus-addresses.ts';
 import { aliasSchema, instancesSchema, serverSchema } from './incus-answers.ts';
 import { IncusClient } from './incus-client.ts';
 import { createIncusDriver, openIncusTrust, type IncusDriverOptions } from './index.ts';
 import { instanceBody } from './incus-instance.ts';
 import { settingsOf } from './incus-settings.ts';
-import { isStalled, untilAnswered, untilBegun, untilMade, untilRemoved } from './incus-stalls.fixture.ts';
+import {
+  isStallError,
+  retryOnStall,
+  waitUntilStarted,
+  createWithRetry,
+  removeWithRetry,
+} from './incus-stalls.fixture.ts';
 
 // The whole suite as on the marketplace: the daemon of a supplier, joined by join.sh, where our certificate gives access to one
 // restricted project. The tests use the daemon's own socket, as its owner would, for steps that the driver may not do.
@@ -46,7 +52,7 @@ const project = 'conformance';
 /** From the row to the middle of the image. */
 const unpackingMs = 20;
 
-class ProjectWorld implements DriverWorld {
+class ProjectWorld implements DriverHarness {
   readonly abilities = abilities;
   readonly runsPrograms = true;
   readonly hasCloudInit = false;
@@ -57,7 +63,7 @@ class ProjectWorld implements DriverWorld {
   #nodeName = '';
   #lastPort = 21_000;
 
-  async open(): Promise<WorldFacts> {
+  async open(): Promise<HarnessInfo> {
     this.#supplied = await startSupplierHosts(1);
     const host = this.#host();
     this.#certificate = await makeCertificate('millrace');
@@ -66,7 +72,7 @@ class ProjectWorld implements DriverWorld {
     // Connections for events are broken on the way, so that the engine itself goes on.
     this.#proxy = await startTcpProxy(host.url);
     const trust = openIncusTrust(this.#reach(), systemClock);
-    await untilAnswered((signal) => trust.redeem(token, signal));
+    await retryOnStall((signal) => trust.redeem(token, signal));
     await trust.close();
     this.#nodeName = (await this.#ask('/1.0', serverSchema)).environment.server_name;
     return {
@@ -101,11 +107,11 @@ class ProjectWorld implements DriverWorld {
   }
 
   isStalled(error: unknown): boolean {
-    return isStalled(error);
+    return isStallError(error);
   }
 
   /** The row and its disk are there; whoever made them died before it could say so. */
-  async leaveHalfMade(wish: MachineWish): Promise<void> {
+  async leaveHalfMade(wish: MachineSpec): Promise<void> {
     const place = {
       fingerprint: await this.#fingerprint(),
       listenAddress: '0.0.0.0',
@@ -119,7 +125,7 @@ class ProjectWorld implements DriverWorld {
       query: { project },
       body,
     } as const;
-    await untilMade((signal) => this.#raw().write(asked, signal));
+    await createWithRetry((signal) => this.#raw().write(asked, signal));
   }
 
   /** Its owner's own instance, named as if it were ours, in the very project. */
@@ -137,8 +143,8 @@ class ProjectWorld implements DriverWorld {
     const what = 'plant a stranger';
     const plant = { what, method: 'POST', path, query: { project }, body } as const;
     const removal = { what, method: 'DELETE', path: `${path}/${name}`, query: { project } } as const;
-    await untilMade((signal) => this.#raw().write(plant, signal));
-    return { externalId, remove: () => untilRemoved((signal) => this.#raw().write(removal, signal)) };
+    await createWithRetry((signal) => this.#raw().write(plant, signal));
+    return { externalId, remove: () => removeWithRetry((signal) => this.#raw().write(removal, signal)) };
   }
 
   async loseEvents(): Promise<void> {
@@ -149,10 +155,10 @@ class ProjectWorld implements DriverWorld {
   async killEngineDuringCreate(create: () => Promise<void>): Promise<void> {
     const path = `/1.0/storage-pools/default/volumes/image/${await this.#fingerprint()}`;
     const removal = { what: 'forget the image', method: 'DELETE', path } as const;
-    await untilRemoved((signal) => this.#raw().write(removal, signal));
+    await removeWithRetry((signal) => this.#raw().write(removal, signal));
     const count = async (): Promise<number> =>
       (await this.#ask(`/1.0/instances?project=${project}`, instancesSchema)).length;
-    const { call } = await untilBegun(create, count);
+    const { call } = await waitUntilStarted(create, count);
     await systemClock.sleep(unpackingMs);
     await this.#host().kill();
     await Promise.all([call, this.#host().start()]);
@@ -172,7 +178,7 @@ class ProjectWorld implements DriverWorld {
     schema: Parameters<IncusClient['read']>[1] & { parse(value: unknown): T },
   ): Promise<T> {
     const asked = { what: 'look', path };
-    return untilAnswered((signal) => this.#raw().read(asked, schema, signal)) as Promise<T>;
+    return retryOnStall((signal) => this.#raw().read(asked, schema, signal)) as Promise<T>;
   }
 
   #options(): IncusDriverOptions {

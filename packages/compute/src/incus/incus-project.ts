@@ -71,11 +71,11 @@ export async function ensureProject(
     }
   }
   const changes = projectChanges(wanted, found?.value.config ?? {});
-  if (Object.keys(changes).length > 0) await tighten(client, path, changes, signal);
+  if (Object.keys(changes).length > 0) await restrictProject(client, path, changes, signal);
   return name;
 }
 
-async function tighten(
+async function restrictProject(
   client: IncusClient,
   path: string,
   config: Readonly<Record<string, string>>,

@@ -1,8 +1,8 @@
 import type { Clock } from '@millrace/platform/clock';
 import type { Logger } from '@millrace/platform/log';
-import type { IncusReach } from './incus-transport.ts';
+import type { IncusConnectionOptions } from './incus-transport.ts';
 
-export type IncusDriverOptions = IncusReach & {
+export type IncusDriverOptions = IncusConnectionOptions & {
   readonly instanceType: InstanceType;
   /** A managed network and a pool of the `default` project, which exist on every member. */
   readonly network: string;

@@ -1,5 +1,5 @@
 import { systemClock } from '@millrace/platform/clock';
-import { askAgain } from '../conformance/index.ts';
+import { retryWhile } from '../conformance/index.ts';
 import { isDriverError } from '../driver-error.ts';
 import { IncusError } from './incus-errors.ts';
 
@@ -10,19 +10,19 @@ const stalled =
   /context deadline exceeded|missing event connection|isn't ready|leader|raft|lost track|no answer within|aborted due to timeout|before secure tls connection|connect timeout|other side closed|econnreset|socket hang up/i;
 
 /** Whether a stall of the machine explains the failure. */
-export function isStalled(error: unknown): boolean {
+export function isStallError(error: unknown): boolean {
   return isDriverError(error, 'unavailable') && stalled.test(error.message);
 }
 
 /** For calls that tests make without the driver. Each attempt gets its own signal. */
-export function untilAnswered<T>(call: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  return askAgain(isStalled, () => call(AbortSignal.timeout(120_000)));
+export function retryOnStall<T>(call: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  return retryWhile(isStallError, () => call(AbortSignal.timeout(120_000)));
 }
 
 /** Creates something. If a repeated attempt finds that it exists, the answer to an earlier attempt was lost. */
-export function untilMade(make: (signal: AbortSignal) => Promise<void>): Promise<void> {
+export function createWithRetry(make: (signal: AbortSignal) => Promise<void>): Promise<void> {
   let attempt = 0;
-  return untilAnswered(async (signal) => {
+  return retryOnStall(async (signal) => {
     attempt += 1;
     await make(signal).catch((error: unknown) => {
       if (attempt === 1 || !(error instanceof IncusError && error.isDuplicate)) throw error;
@@ -31,8 +31,8 @@ export function untilMade(make: (signal: AbortSignal) => Promise<void>): Promise
 }
 
 /** Removes something. It is a success if there is nothing to remove. */
-export function untilRemoved(remove: (signal: AbortSignal) => Promise<void>): Promise<void> {
-  return untilAnswered((signal) =>
+export function removeWithRetry(remove: (signal: AbortSignal) => Promise<void>): Promise<void> {
+  return retryOnStall((signal) =>
     remove(signal).catch((error: unknown) => {
       if (!isDriverError(error, 'not_found')) throw error;
     }),
@@ -40,7 +40,7 @@ export function untilRemoved(remove: (signal: AbortSignal) => Promise<void>): Pr
 }
 
 /** Begins to create, and resolves when the engine has a row for it. If the call ends before that, it begins again. */
-export async function untilBegun(
+export async function waitUntilStarted(
   create: () => Promise<void>,
   count: () => Promise<number>,
 ): Promise<{ readonly call: Promise<void> }> {

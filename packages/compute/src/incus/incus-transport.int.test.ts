@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { systemClock } from '@millrace/platform/clock';
-import { startStopwatch, startTcpProxy, useIncusCluster, stretchedMs } from '@millrace/testing';
+import { startStopwatch, startTcpProxy, useIncusCluster, scaledLimitMs } from '@millrace/testing';
 import { expect, it } from 'vitest';
 import { isDriverError } from '../driver-error.ts';
 import { serverSchema } from './incus-answers.ts';
@@ -58,7 +58,7 @@ it('a member that accepts and then is silent costs one bounded wait, and is then
   expect(await nameOf(client)).toBe('incus-2');
   const stopwatch = startStopwatch();
   expect(await nameOf(client)).toBe('incus-2');
-  expect(await stopwatch.elapsedMs()).toBeLessThan(stretchedMs(3_000));
+  expect(await stopwatch.elapsedMs()).toBeLessThan(scaledLimitMs(3_000));
   await client.close();
 });
 

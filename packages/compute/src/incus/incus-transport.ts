@@ -3,13 +3,13 @@ import { Agent as HttpsAgent } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import type { checkServerIdentity } from 'node:tls';
 import type { Clock } from '@millrace/platform/clock';
-import { guardedLookup, refuseForbidden, type NetGuard } from '@millrace/platform/net';
+import { guardedLookup, assertAddressAllowed, type NetGuard } from '@millrace/platform/net';
 import { Pool } from 'undici';
 import { WebSocket, type ClientOptions } from 'ws';
-import { badAnswer, noAnswer } from './incus-errors.ts';
+import { invalidResponseError, noResponseError } from './incus-errors.ts';
 
 /** Where the daemon is: on this machine, or one or several members of a cluster, any of which can answer for all. */
-export type IncusReach =
+export type IncusConnectionOptions =
   | { readonly socketPath: string }
   | {
       readonly endpoints: readonly string[];
@@ -26,7 +26,7 @@ export interface IncusTls {
   readonly serverCertificate: string;
 }
 
-export interface Exchange {
+export interface TransportRequest {
   /** For people, in messages: "create the instance". */
   readonly what: string;
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -40,7 +40,7 @@ export interface Exchange {
   readonly isLongPoll?: boolean;
 }
 
-export interface Received {
+export interface TransportResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: Buffer;
@@ -51,7 +51,7 @@ const connectMs = 3_000;
 const maxConnections = 64;
 
 /** Codes of failures that happen before a byte of the request is sent: even a write may go elsewhere then. */
-const unsent: ReadonlySet<string> = new Set([
+const notSentCodes: ReadonlySet<string> = new Set([
   'ECONNREFUSED',
   'EHOSTUNREACH',
   'ENETUNREACH',
@@ -66,7 +66,7 @@ function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 }
 
-function connectionOptions(reach: IncusReach): { socketPath: string } | PinnedOptions {
+function connectionOptions(reach: IncusConnectionOptions): { socketPath: string } | PinnedOptions {
   if ('socketPath' in reach) return { socketPath: reach.socketPath };
   const { clientCertificate, clientKey, serverCertificate } = reach.tls;
   return {
@@ -113,7 +113,7 @@ export class IncusTransport {
   /** The endpoint that answered last is asked first. */
   #preferred = 0;
 
-  constructor(reach: IncusReach, clock: Clock) {
+  constructor(reach: IncusConnectionOptions, clock: Clock) {
     const connect = connectionOptions(reach);
     this.#clock = clock;
     this.#guard = 'guard' in reach ? (reach.guard ?? null) : null;
@@ -147,7 +147,7 @@ export class IncusTransport {
     };
   }
 
-  async exchange(request: Exchange, signal: AbortSignal): Promise<Received> {
+  async exchange(request: TransportRequest, signal: AbortSignal): Promise<TransportResponse> {
     let failure: unknown;
     for (const index of this.#order()) {
       try {
@@ -158,11 +158,11 @@ export class IncusTransport {
       } catch (error) {
         failure = error;
         this.#turnFrom(index);
-        const mayMoveOn = request.method === 'GET' || unsent.has(codeOf(error));
+        const mayMoveOn = request.method === 'GET' || notSentCodes.has(codeOf(error));
         if (!mayMoveOn || signal.aborted || this.#closing.signal.aborted) break;
       }
     }
-    throw noAnswer(request.what, failure);
+    throw noResponseError(request.what, failure);
   }
 
   /** The next request goes elsewhere first: this endpoint is up but not well. */
@@ -193,7 +193,7 @@ export class IncusTransport {
         if (signal.aborted || this.#closing.signal.aborted) break;
       }
     }
-    throw noAnswer(what, failure);
+    throw noResponseError(what, failure);
   }
 
   get endpointCount(): number {
@@ -212,7 +212,7 @@ export class IncusTransport {
   /** Sockets look names up through the guard; of addresses nobody would ask it. */
   #refuseForbidden(index: number): void {
     const base = this.#bases[index];
-    if (this.#guard !== null && base !== undefined) refuseForbidden(this.#guard, new URL(base).hostname);
+    if (this.#guard !== null && base !== undefined) assertAddressAllowed(this.#guard, new URL(base).hostname);
   }
 
   #order(): number[] {
@@ -223,7 +223,7 @@ export class IncusTransport {
     if (this.#preferred === index) this.#preferred = (index + 1) % this.#bases.length;
   }
 
-  async #ask(index: number, request: Exchange, signal: AbortSignal): Promise<Received> {
+  async #ask(index: number, request: TransportRequest, signal: AbortSignal): Promise<TransportResponse> {
     const pool = (request.isLongPoll === true ? this.#longPollPools : this.#pools)[index];
     if (pool === undefined) throw new Error('There is no such endpoint.');
     const late = new AbortController();
@@ -272,13 +272,14 @@ export class IncusTransport {
   }
 }
 
-async function readBounded(body: AsyncIterable<Buffer>, request: Exchange): Promise<Buffer> {
+async function readBounded(body: AsyncIterable<Buffer>, request: TransportRequest): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of body) {
     size += chunk.length;
     // Leaving the loop destroys the body, and with it the connection that would go on sending.
-    if (size > request.maxBytes) throw badAnswer(request.what, `more than ${request.maxBytes} bytes`);
+    if (size > request.maxBytes)
+      throw invalidResponseError(request.what, `more than ${request.maxBytes} bytes`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);

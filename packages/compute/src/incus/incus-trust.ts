@@ -4,12 +4,12 @@ import { z } from 'zod';
 import { isDriverError } from '../driver-error.ts';
 import { IncusClient } from './incus-client.ts';
 import { IncusError } from './incus-errors.ts';
-import type { IncusReach } from './incus-transport.ts';
+import type { IncusConnectionOptions } from './incus-transport.ts';
 
 // How a daemon of somebody else comes to trust us, and how far. Nothing here is done with its machines.
 
 /** A project that was given to us, as the daemon tells it. */
-export interface GivenProject {
+export interface GrantedProject {
   readonly name: string;
   readonly config: Readonly<Record<string, string>>;
 }
@@ -21,7 +21,7 @@ export interface TrustLimits {
   /** Whether it keeps our certificate as a restricted one. */
   readonly isRestricted: boolean;
   /** The projects that it lets us into. */
-  readonly projects: readonly GivenProject[];
+  readonly projects: readonly GrantedProject[];
   /** Whether it is one of several daemons, which would all trust us. */
   readonly isClustered: boolean;
   readonly serverName: string;
@@ -40,7 +40,7 @@ export interface IncusTrust {
   close(): Promise<void>;
 }
 
-type TrustReach = Extract<IncusReach, { readonly endpoints: readonly string[] }>;
+type TrustConnectionOptions = Extract<IncusConnectionOptions, { readonly endpoints: readonly string[] }>;
 
 const text = z.string().max(256);
 const serverSchema = z.object({
@@ -56,9 +56,9 @@ const projectsSchema = z
   .max(1_000);
 const instancesSchema = z.array(z.object({ project: text })).max(10_000);
 const aliasesSchema = z.array(z.object({ name: z.string().min(1).max(255) })).max(10_000);
-const mostImages = 100;
+const maxImages = 100;
 
-export function openIncusTrust(reach: TrustReach, clock: Clock): IncusTrust {
+export function openIncusTrust(reach: TrustConnectionOptions, clock: Clock): IncusTrust {
   return new Trust(reach, clock);
 }
 
@@ -66,7 +66,7 @@ class Trust implements IncusTrust {
   readonly #client: IncusClient;
   readonly #fingerprint: string;
 
-  constructor(reach: TrustReach, clock: Clock) {
+  constructor(reach: TrustConnectionOptions, clock: Clock) {
     this.#client = new IncusClient(reach, clock);
     const { fingerprint256 } = new X509Certificate(reach.tls.clientCertificate);
     this.#fingerprint = fingerprint256.replaceAll(':', '').toLowerCase();
@@ -119,7 +119,7 @@ class Trust implements IncusTrust {
       query: { project, recursion: '1' },
     };
     const aliases = await this.#client.read(asked, aliasesSchema, signal);
-    return aliases.map(({ name }) => name).slice(0, mostImages);
+    return aliases.map(({ name }) => name).slice(0, maxImages);
   }
 
   close(): Promise<void> {

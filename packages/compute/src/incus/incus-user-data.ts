@@ -1,8 +1,8 @@
 import type { MachineRef } from '../driver.ts';
-import { exitUnsupported, startCommand } from '../user-data-start.ts';
+import { exitUnsupported, userDataStartCommand } from '../user-data-start.ts';
 import type { IncusClient } from './incus-client.ts';
 import { IncusError } from './incus-errors.ts';
-import { execInside } from './incus-exec.ts';
+import { execInInstance } from './incus-exec.ts';
 
 const startMs = 30_000;
 const outputBytes = 4_096;
@@ -14,8 +14,8 @@ export async function startUserData(
   userData: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const command = { argv: startCommand(userData), timeoutMs: startMs, maxBytes: outputBytes };
-  const { exitCode } = await execInside(client, machine, command, signal, Buffer.from(userData));
+  const command = { argv: userDataStartCommand(userData), timeoutMs: startMs, maxBytes: outputBytes };
+  const { exitCode } = await execInInstance(client, machine, command, signal, Buffer.from(userData));
   if (exitCode === 0) return;
   if (exitCode === exitUnsupported) {
     throw new IncusError('unsupported', 'The image has no cloud-init, for which this user data is.');

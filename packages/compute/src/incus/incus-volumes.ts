@@ -5,7 +5,7 @@ import { volumeSchema } from './incus-answers.ts';
 import type { IncusClient } from './incus-client.ts';
 import type { IncusCluster } from './incus-cluster.ts';
 import { IncusError } from './incus-errors.ts';
-import { keys } from './incus-instance.ts';
+import { configKeys } from './incus-instance.ts';
 import type { IncusInstances } from './incus-instances.ts';
 import { projectName, volumeName } from './incus-names.ts';
 import { ensureProject } from './incus-project.ts';
@@ -44,7 +44,7 @@ export class IncusVolumes implements DriverVolumes {
       name,
       type: 'custom',
       content_type: 'filesystem',
-      config: { size, [keys.owner]: this.#settings.owner },
+      config: { size, [configKeys.owner]: this.#settings.owner },
     };
     try {
       await this.#client.write(

@@ -1,9 +1,9 @@
 import { describeDriver } from '../conformance/index.ts';
-import { IncusClusterWorld } from './incus-cluster-world.fixture.ts';
+import { IncusClusterHarness } from './incus-cluster-world.fixture.ts';
 
 // The whole suite on three daemons. Every CI run tests a part of it on a cluster (incus.conformance.int).
 
-describeDriver('Incus', new IncusClusterWorld(), {
+describeDriver('Incus', new IncusClusterHarness(), {
   testTimeoutMs: 600_000,
   crashTimeoutMs: 600_000,
   hookTimeoutMs: 600_000,

@@ -6,12 +6,12 @@ import {
   checkPorts,
   checkRef,
   checkUserData,
-  checkWish,
+  checkSpec,
 } from '../check-wish.ts';
 import { DriverError, isDriverError } from '../driver-error.ts';
 import type {
   ComputeDriver,
-  DriverAbilities,
+  DriverCapabilities,
   DriverVolumes,
   EngineEvent,
   ExecCommand,
@@ -20,7 +20,7 @@ import type {
   MachineMetrics,
   MachineRef,
   MachineView,
-  MachineWish,
+  MachineSpec,
   OwnedMachines,
   PortMapping,
   StopOptions,
@@ -30,10 +30,10 @@ import { stateSchema } from './incus-answers.ts';
 import { IncusNics } from './incus-nics.ts';
 import { IncusClient } from './incus-client.ts';
 import { IncusCluster } from './incus-cluster.ts';
-import { IncusMaker } from './incus-create.ts';
+import { IncusProvisioner } from './incus-create.ts';
 import { IncusError } from './incus-errors.ts';
 import { readEvents } from './incus-events.ts';
-import { execInside } from './incus-exec.ts';
+import { execInInstance } from './incus-exec.ts';
 import { IncusFiles } from './incus-files.ts';
 import { IncusImages } from './incus-images.ts';
 import {
@@ -41,13 +41,13 @@ import {
   gpusOf,
   isOff,
   isOn,
-  keys,
+  configKeys,
   metricsOf,
-  refuseIfCut,
+  assertAccessNotCut,
   viewOf,
   userIn,
 } from './incus-instance.ts';
-import { IncusInstances, placeOf } from './incus-instances.ts';
+import { IncusInstances, instanceLocation } from './incus-instances.ts';
 import { listOwned } from './incus-list.ts';
 import { isAccess } from './incus-ports.ts';
 import { settingsOf, type IncusDriverOptions, type IncusSettings } from './incus-settings.ts';
@@ -58,7 +58,7 @@ const consoleBytes = 16 * 1_048_576;
 
 export class IncusDriver implements ComputeDriver {
   readonly kind = 'incus';
-  readonly can: DriverAbilities;
+  readonly can: DriverCapabilities;
   readonly volumes: DriverVolumes;
   readonly guard?: NetGuard;
   readonly #client: IncusClient;
@@ -67,7 +67,7 @@ export class IncusDriver implements ComputeDriver {
   readonly #instances: IncusInstances;
   readonly #nics: IncusNics;
   readonly #files: IncusFiles;
-  readonly #maker: IncusMaker;
+  readonly #maker: IncusProvisioner;
 
   constructor(options: IncusDriverOptions) {
     const settings = settingsOf(options);
@@ -98,7 +98,7 @@ export class IncusDriver implements ComputeDriver {
     this.#instances = instances;
     this.#nics = nics;
     this.#files = files;
-    this.#maker = new IncusMaker(parts);
+    this.#maker = new IncusProvisioner(parts);
     this.volumes = new IncusVolumes(parts);
   }
 
@@ -106,8 +106,8 @@ export class IncusDriver implements ComputeDriver {
     return this.#cluster.readInventory(signal);
   }
 
-  async create(wish: MachineWish, signal: AbortSignal): Promise<void> {
-    checkWish(wish);
+  async create(wish: MachineSpec, signal: AbortSignal): Promise<void> {
+    checkSpec(wish);
     await this.#maker.create(wish, signal);
   }
 
@@ -123,7 +123,7 @@ export class IncusDriver implements ComputeDriver {
   async start(machine: MachineRef, signal: AbortSignal): Promise<void> {
     checkRef(machine);
     const instance = await this.#instances.get(machine, signal);
-    refuseIfCut(instance.config);
+    assertAccessNotCut(instance.config);
     await this.#nics.addFilters(machine, instance, signal);
     await this.#nics.start(machine, signal);
   }
@@ -136,7 +136,7 @@ export class IncusDriver implements ComputeDriver {
   async reboot(machine: MachineRef, options: StopOptions, signal: AbortSignal): Promise<void> {
     checkRef(machine);
     const instance = await this.#instances.get(machine, signal);
-    refuseIfCut(instance.config);
+    assertAccessNotCut(instance.config);
     if (!this.#nics.lacksFilters(instance)) return this.#instances.restart(machine, options.graceMs, signal);
     // A nic gets its filters while the machine is off: the system inside asks for its address when it starts.
     await this.#instances.stop(machine, options.graceMs, signal);
@@ -159,7 +159,7 @@ export class IncusDriver implements ComputeDriver {
       machine,
       (instance) => {
         const { config, devices } = instance;
-        refuseIfCut(config);
+        assertAccessNotCut(config);
         if (gpusOf(devices ?? {}).join() === gpuPciAddresses.toSorted().join()) return null;
         if (isOn(instance)) throw new IncusError('refused', 'The machine is on: stop it first.');
         if (!isOff(instance)) throw new IncusError('busy', `The machine is ${instance.status}.`);
@@ -176,7 +176,7 @@ export class IncusDriver implements ComputeDriver {
     checkRef(machine);
     checkUserData(userData);
     const instance = await this.#instances.settled(machine, signal);
-    refuseIfCut(instance.config);
+    assertAccessNotCut(instance.config);
     if (!isOn(instance)) throw new IncusError('unavailable', 'The machine is off: nobody takes user data.');
     await startUserData(this.#client, machine, userData, signal);
   }
@@ -223,7 +223,7 @@ export class IncusDriver implements ComputeDriver {
   ): Promise<string> {
     this.#insist(this.can.consoleLog, 'show the console of a VM that is off');
     checkRef(machine);
-    const { path, query } = placeOf(this.#client, machine);
+    const { path, query } = instanceLocation(this.#client, machine);
     await this.#instances.get(machine, signal);
     const asked = { what: 'read the console', path: `${path}/console`, query, maxBytes: consoleBytes };
     try {
@@ -239,7 +239,7 @@ export class IncusDriver implements ComputeDriver {
   async metrics(machine: MachineRef, signal: AbortSignal): Promise<MachineMetrics> {
     checkRef(machine);
     await this.#refuseForeign(machine, signal);
-    const { path, query } = placeOf(this.#client, machine);
+    const { path, query } = instanceLocation(this.#client, machine);
     const asked = { what: 'measure the machine', path: `${path}/state`, query };
     const state = await this.#client.read(asked, stateSchema, signal);
     return metricsOf(state, this.#client.clock.now());
@@ -250,7 +250,7 @@ export class IncusDriver implements ComputeDriver {
     checkRef(machine);
     checkCommand(command);
     await this.#refuseForeign(machine, signal);
-    return execInside(this.#client, machine, command, signal);
+    return execInInstance(this.#client, machine, command, signal);
   }
 
   close(): Promise<void> {
@@ -264,8 +264,8 @@ export class IncusDriver implements ComputeDriver {
       ({ config, devices }) => {
         const entries = Object.entries(devices ?? {});
         const left = entries.filter(([, device]) => !isAccess(device));
-        if (config?.[keys.cut] !== undefined && left.length === entries.length) return null;
-        const marks = { [keys.cut]: '1', 'boot.autostart': 'false' };
+        if (config?.[configKeys.cut] !== undefined && left.length === entries.length) return null;
+        const marks = { [configKeys.cut]: '1', 'boot.autostart': 'false' };
         return { config: { ...config, ...marks }, devices: Object.fromEntries(left) };
       },
       signal,

@@ -3,7 +3,7 @@ import { z } from 'zod';
 // Ironic's answers, as far as we read them. What is not here is ignored; what is here and of another shape is no answer.
 
 const text = z.string().nullish();
-const thing = z.record(z.string(), z.unknown());
+const jsonObject = z.record(z.string(), z.unknown());
 
 export const nodeSchema = z.object({
   uuid: z.uuid(),
@@ -21,8 +21,8 @@ export const nodeSchema = z.object({
   reservation: text,
   instance_uuid: text,
   resource_class: text,
-  properties: thing.nullish(),
-  extra: thing.nullish(),
+  properties: jsonObject.nullish(),
+  extra: jsonObject.nullish(),
   traits: z.array(z.string()).nullish(),
   inspection_finished_at: text,
 });
@@ -44,7 +44,7 @@ export const allocationSchema = z.object({
   state: z.enum(['allocating', 'active', 'error']).catch('allocating'),
   node_uuid: text,
   last_error: text,
-  extra: thing.nullish(),
+  extra: jsonObject.nullish(),
 });
 
 export type IronicAllocation = z.output<typeof allocationSchema>;

@@ -15,10 +15,10 @@ import {
   type IronicInspection,
   type IronicNode,
 } from './ironic-answers.ts';
-import { badAnswer, fromAnswer, IronicError, noAnswer } from './ironic-errors.ts';
+import { invalidResponseError, errorFromResponse, IronicError, noResponseError } from './ironic-errors.ts';
 
 /** Where Ironic is, and as whom we speak to it. */
-export interface IronicReach {
+export interface IronicConnectionOptions {
   /** `https://host:port`, with a path if it is behind one. */
   readonly endpoint: string;
   readonly username: string;
@@ -42,7 +42,7 @@ const connectMs = 3_000;
 const connections = 16;
 /** The most that Ironic gives at once, unless its operator says otherwise. */
 const pageSize = 1_000;
-const mostPages = 1_000;
+const maxPages = 1_000;
 
 /** A change of one field of a node or an allocation. */
 export type Patch = readonly (
@@ -50,7 +50,7 @@ export type Patch = readonly (
   | { readonly op: 'remove'; readonly path: string }
 )[];
 
-interface Asked {
+interface IronicRequest {
   /** For people: "read the node". */
   readonly what: string;
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -59,7 +59,7 @@ interface Asked {
   readonly body?: unknown;
 }
 
-interface Bound {
+interface RequestLimits {
   readonly timeoutMs: number;
   readonly maxBytes: number;
 }
@@ -74,7 +74,7 @@ export class IronicClient {
   /** What it said that it speaks at most. */
   #newest = 'unknown';
 
-  constructor(reach: IronicReach, clock: Clock) {
+  constructor(reach: IronicConnectionOptions, clock: Clock) {
     const { origin, pathname } = new URL(reach.endpoint);
     this.clock = clock;
     this.#basePath = pathname.replace(/(?<!\/)\/+$/, '').replace(/\/v1$/, '');
@@ -208,11 +208,11 @@ export class IronicClient {
   async #list<T extends { readonly uuid: string }>(
     what: string,
     path: string,
-    read: (asked: Asked) => Promise<{ readonly items: readonly T[]; readonly hasMore: boolean }>,
+    read: (asked: IronicRequest) => Promise<{ readonly items: readonly T[]; readonly hasMore: boolean }>,
   ): Promise<T[]> {
     const all = new Map<string, T>();
     let marker: string | undefined;
-    for (let page = 0; page < mostPages; page += 1) {
+    for (let page = 0; page < maxPages; page += 1) {
       const from = marker === undefined ? '' : `&marker=${marker}`;
       const { items, hasMore } = await read({
         what,
@@ -222,14 +222,14 @@ export class IronicClient {
       const known = all.size;
       for (const item of items) all.set(item.uuid, item);
       // Whatever is in between does not hand on from where, and would go on so for ever.
-      if (all.size !== known + items.length) throw badAnswer(what, 'the same twice');
+      if (all.size !== known + items.length) throw invalidResponseError(what, 'the same twice');
       if (!hasMore || items.length === 0) return [...all.values()];
       marker = items.at(-1)?.uuid;
     }
-    throw badAnswer(what, `more than ${mostPages} pages`);
+    throw invalidResponseError(what, `more than ${maxPages} pages`);
   }
 
-  async #find<T>(asked: Asked, schema: z.ZodType<T>, signal: AbortSignal): Promise<T | null> {
+  async #find<T>(asked: IronicRequest, schema: z.ZodType<T>, signal: AbortSignal): Promise<T | null> {
     try {
       return await this.#read(asked, schema, bounds.read, signal);
     } catch (error) {
@@ -238,21 +238,29 @@ export class IronicClient {
     }
   }
 
-  async #read<T>(asked: Asked, schema: z.ZodType<T>, bound: Bound, signal: AbortSignal): Promise<T> {
+  async #read<T>(
+    asked: IronicRequest,
+    schema: z.ZodType<T>,
+    bound: RequestLimits,
+    signal: AbortSignal,
+  ): Promise<T> {
     const body = await this.#exchange(asked, bound, signal);
     let value: unknown;
     try {
       value = JSON.parse(body);
     } catch (error) {
-      throw badAnswer(asked.what, error);
+      throw invalidResponseError(asked.what, error);
     }
     const result = schema.safeParse(value);
     if (result.success) return result.data;
     const [first] = result.error.issues;
-    throw badAnswer(asked.what, `${first?.path.join('.') ?? ''}: ${first?.message ?? 'not as expected'}`);
+    throw invalidResponseError(
+      asked.what,
+      `${first?.path.join('.') ?? ''}: ${first?.message ?? 'not as expected'}`,
+    );
   }
 
-  async #exchange(asked: Asked, bound: Bound, signal: AbortSignal): Promise<string> {
+  async #exchange(asked: IronicRequest, bound: RequestLimits, signal: AbortSignal): Promise<string> {
     const late = new AbortController();
     const cancel = this.clock.after(bound.timeoutMs, () =>
       late.abort(new Error(`no answer within ${bound.timeoutMs} ms`)),
@@ -269,9 +277,9 @@ export class IronicClient {
       const newest = answer.headers['x-openstack-ironic-api-maximum-version'];
       if (typeof newest === 'string' && /^\d+\.\d+$/.test(newest)) this.#newest = newest;
       if (answer.statusCode >= 200 && answer.statusCode < 300) return text;
-      throw fromAnswer(asked.what, answer.statusCode, text, asked.method === 'GET');
+      throw errorFromResponse(asked.what, answer.statusCode, text, asked.method === 'GET');
     } catch (error) {
-      throw error instanceof IronicError ? error : noAnswer(asked.what, error);
+      throw error instanceof IronicError ? error : noResponseError(asked.what, error);
     } finally {
       cancel();
     }
@@ -297,7 +305,7 @@ async function readBounded(body: AsyncIterable<Buffer>, what: string, maxBytes: 
   for await (const chunk of body) {
     size += chunk.length;
     // Leaving the loop destroys the body, and with it the connection that would go on sending.
-    if (size > maxBytes) throw badAnswer(what, `more than ${maxBytes} bytes`);
+    if (size > maxBytes) throw invalidResponseError(what, `more than ${maxBytes} bytes`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');

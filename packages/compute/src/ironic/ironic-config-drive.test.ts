@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest';
-import { newProofKey } from '../proof/index.ts';
+import { newReadinessKey } from '../proof/index.ts';
 import { configDriveFor } from './ironic-config-drive.ts';
-import { wishFor } from './ironic.fixture.ts';
+import { machineSpecFor } from './ironic.fixture.ts';
 
 it('the host key is vendor data for cloud-init, beside user data as it was given', () => {
-  const { hostKey } = newProofKey();
+  const { hostKey } = newReadinessKey();
   const userData = '#!/bin/sh\n';
   const drive = configDriveFor(
-    { ...wishFor({ uuid: '01a1de06-c3e2-72fa-8019-b6d4f0caf395' }), userData, hostKey },
+    { ...machineSpecFor({ uuid: '01a1de06-c3e2-72fa-8019-b6d4f0caf395' }), userData, hostKey },
     {},
   );
   expect(drive['user_data']).toBe(userData);

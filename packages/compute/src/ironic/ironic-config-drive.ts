@@ -1,11 +1,11 @@
-import type { MachineHostKey, MachineWish } from '../driver.ts';
-import type { Notes } from './ironic-machine.ts';
+import type { MachineHostKey, MachineSpec } from '../driver.ts';
+import type { OperatorNotes } from './ironic-machine.ts';
 
 /**
  * What cloud-init on the node reads at its first boot, as Ironic takes it. Ironic makes a small disk of it, so nobody on the
  * network can ask for it. Pure.
  */
-export function configDriveFor(wish: MachineWish, notes: Notes): Readonly<Record<string, unknown>> {
+export function configDriveFor(wish: MachineSpec, notes: OperatorNotes): Readonly<Record<string, unknown>> {
   const keys = wish.sshKeys.map((key, index) => [`millrace-${index}`, key] as const);
   return {
     meta_data: {

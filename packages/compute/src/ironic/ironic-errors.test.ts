@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { DriverErrorKind } from '../driver-error.ts';
-import { fromAnswer, sentenceOf } from './ironic-errors.ts';
+import { errorFromResponse, faultText } from './ironic-errors.ts';
 
 /** As Ironic writes it: JSON in a string in JSON. */
 const told = (faultstring: string): string =>
@@ -53,44 +53,49 @@ const writes: readonly (readonly [DriverErrorKind, number, string])[] = [
 
 describe('a failure that Ironic tells', () => {
   it.each(writes)('is %s when a deed is answered with %i %s', (kind, code, text) => {
-    const error = fromAnswer('do it', code, told(text), false);
+    const error = errorFromResponse('do it', code, told(text), false);
     expect(error.kind).toBe(kind);
     expect(error.message).toContain(text.slice(0, 40));
   });
 
   it('is read from every shape that its answers have', () => {
-    expect(sentenceOf(told('a sentence'))).toBe('a sentence');
-    expect(sentenceOf(JSON.stringify({ error_message: { faultstring: 'newer' } }))).toBe('newer');
-    expect(sentenceOf(JSON.stringify({ error_message: 'plain' }))).toBe('plain');
+    expect(faultText(told('a sentence'))).toBe('a sentence');
+    expect(faultText(JSON.stringify({ error_message: { faultstring: 'newer' } }))).toBe('newer');
+    expect(faultText(JSON.stringify({ error_message: 'plain' }))).toBe('plain');
     const unauthorized = {
       error: { message: 'Incorrect username or password', code: 401, title: 'Unauthorized' },
     };
-    expect(sentenceOf(JSON.stringify(unauthorized))).toBe('Incorrect username or password');
-    expect(sentenceOf('<html>502 Bad Gateway</html>')).toBe('<html>502 Bad Gateway</html>');
-    expect(sentenceOf('')).toBe('');
+    expect(faultText(JSON.stringify(unauthorized))).toBe('Incorrect username or password');
+    expect(faultText('<html>502 Bad Gateway</html>')).toBe('<html>502 Bad Gateway</html>');
+    expect(faultText('')).toBe('');
   });
 
   it('says what to do about a credential that is not accepted, and ends no rental over it', () => {
-    const error = fromAnswer('list the nodes', 401, '{"error":{"message":"Incorrect username"}}', true);
+    const error = errorFromResponse(
+      'list the nodes',
+      401,
+      '{"error":{"message":"Incorrect username"}}',
+      true,
+    );
     expect(error).toMatchObject({ kind: 'unavailable', code: 401 });
     expect(error.message).toContain('credential is not accepted');
   });
 
   it('is no absence where somebody in front of Ironic says that there is no such page', () => {
-    expect(fromAnswer('read the node', 404, '<h1>Not Found</h1>', true).kind).toBe('unavailable');
+    expect(errorFromResponse('read the node', 404, '<h1>Not Found</h1>', true).kind).toBe('unavailable');
   });
 
   it('never makes a look conclude more than that a thing is absent', () => {
     const answers = fc.tuple(fc.integer({ min: 300, max: 599 }), fc.string());
     fc.assert(
       fc.property(answers, ([code, text]) => {
-        const { kind } = fromAnswer('look', code, told(text), true);
+        const { kind } = errorFromResponse('look', code, told(text), true);
         expect(['unavailable', 'busy', 'not_found']).toContain(kind);
       }),
     );
   });
 
   it('is cut to a length that fits a log', () => {
-    expect(fromAnswer('do it', 500, 'x'.repeat(100_000), false).message.length).toBeLessThan(1_200);
+    expect(errorFromResponse('do it', 500, 'x'.repeat(100_000), false).message.length).toBeLessThan(1_200);
   });
 });

@@ -13,9 +13,9 @@ export class IronicError extends DriverError {
   }
 }
 
-const faultShape = z.object({ faultstring: z.string() });
-const answerShape = z.union([
-  z.object({ error_message: z.union([z.string(), faultShape]) }),
+const faultSchema = z.object({ faultstring: z.string() });
+const errorBodySchema = z.union([
+  z.object({ error_message: z.union([z.string(), faultSchema]) }),
   // What checks passwords stands in front of Ironic and speaks otherwise.
   z.object({ error: z.object({ message: z.string() }) }),
 ]);
@@ -29,13 +29,13 @@ function parsed(text: string): unknown {
 }
 
 /** What an answer says went wrong: a sentence in JSON in a string in JSON, or whatever else is in front of Ironic writes. */
-export function sentenceOf(body: string): string {
-  const answer = answerShape.safeParse(parsed(body));
+export function faultText(body: string): string {
+  const answer = errorBodySchema.safeParse(parsed(body));
   if (!answer.success) return body;
   if ('error' in answer.data) return answer.data.error.message;
   const told = answer.data.error_message;
   if (typeof told !== 'string') return told.faultstring;
-  const inner = faultShape.safeParse(parsed(told));
+  const inner = faultSchema.safeParse(parsed(told));
   return inner.success ? inner.data.faultstring : told;
 }
 
@@ -71,37 +71,37 @@ const byCode: ReadonlyMap<number, DriverErrorKind> = new Map([
   [400, 'refused'],
 ]);
 
-const help: ReadonlyMap<number, string> = new Map([
+const errorHints: ReadonlyMap<number, string> = new Map([
   [401, ' Its credential is not accepted.'],
   [403, ' Its credential may not do this: it needs the role admin.'],
   [406, ' Ironic must be 21.4 or later.'],
 ]);
 
-const lookKinds: ReadonlySet<DriverErrorKind> = new Set(['unavailable', 'busy', 'not_found']);
+const readErrorKinds: ReadonlySet<DriverErrorKind> = new Set(['unavailable', 'busy', 'not_found']);
 
 /** What a failure that Ironic told us means. One that we have never seen may pass. */
-export function fromAnswer(what: string, code: number, body: string, isRead: boolean): IronicError {
-  const text = sentenceOf(body);
+export function errorFromResponse(what: string, code: number, body: string, isRead: boolean): IronicError {
+  const text = faultText(body);
   const sentence = text.toLowerCase();
   const known = rules.find(
     ([codes, pattern]) => (codes.length === 0 || codes.includes(code)) && pattern.test(sentence),
   );
   const kind = known?.[2] ?? byCode.get(code) ?? 'unavailable';
   // Only that the thing is absent is an answer to a look.
-  const told = isRead && !lookKinds.has(kind) ? 'unavailable' : kind;
+  const told = isRead && !readErrorKinds.has(kind) ? 'unavailable' : kind;
   const shown = text.length > 1_000 ? `${text.slice(0, 1_000)}…` : text;
-  return new IronicError(told, `Ironic could not ${what}: ${shown} (${code})${help.get(code) ?? ''}`, {
+  return new IronicError(told, `Ironic could not ${what}: ${shown} (${code})${errorHints.get(code) ?? ''}`, {
     code,
   });
 }
 
-export function noAnswer(what: string, cause: unknown): IronicError {
+export function noResponseError(what: string, cause: unknown): IronicError {
   if (cause instanceof IronicError) return cause;
   const why = cause instanceof Error ? cause.message : String(cause);
   return new IronicError('unavailable', `Ironic did not answer when asked to ${what}: ${why}`, { cause });
 }
 
-export function badAnswer(what: string, cause: unknown): IronicError {
+export function invalidResponseError(what: string, cause: unknown): IronicError {
   const why = cause instanceof Error ? cause.message.slice(0, 500) : String(cause);
   return new IronicError('unavailable', `Ironic gave no usable answer when asked to ${what}: ${why}`, {
     cause,

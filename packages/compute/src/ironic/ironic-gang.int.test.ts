@@ -1,19 +1,19 @@
-import { readNode, untilNode } from '@millrace/testing';
+import { readNode, waitForNodeState } from '@millrace/testing';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { isDriverError } from '../driver-error.ts';
-import type { ComputeDriver, MachineWish } from '../driver.ts';
-import { startFakeMetal, type FakeMetal } from './ironic-world.fixture.ts';
-import { wishFor } from './ironic.fixture.ts';
+import type { ComputeDriver, MachineSpec } from '../driver.ts';
+import { startFakeHardware, type FakeHardware } from './ironic-world.fixture.ts';
+import { machineSpecFor } from './ironic.fixture.ts';
 
 // Sixteen nodes of fake hardware in a real Ironic, wanted by more than can have them.
 
 const nodeCount = 16;
-let metal: FakeMetal;
+let metal: FakeHardware;
 let drivers: readonly ComputeDriver[];
 const soon = (): AbortSignal => AbortSignal.timeout(300_000);
 
 beforeAll(async () => {
-  metal = await startFakeMetal(nodeCount, { takesItsTime: false });
+  metal = await startFakeHardware(nodeCount, { takesItsTime: false });
   // As two processes.
   drivers = [metal.connectBare(), metal.connectBare()];
 });
@@ -24,15 +24,15 @@ afterAll(async () => {
 });
 
 /** What the test asked for, whether it came to something or not. */
-let wished: MachineWish[] = [];
+let wished: MachineSpec[] = [];
 
 afterEach(async () => {
   await removeAll(wished);
   wished = [];
 });
 
-function wishOn(uuid: string): MachineWish {
-  const wish = wishFor({ uuid });
+function wishOn(uuid: string): MachineSpec {
+  const wish = machineSpecFor({ uuid });
   wished.push(wish);
   return wish;
 }
@@ -45,7 +45,7 @@ function nodeAt(index: number): string {
   return metal.nodes[index] ?? expect.fail(`There is no node ${index}.`);
 }
 
-type Outcome = { readonly wish: MachineWish; readonly kind: string };
+type Outcome = { readonly wish: MachineSpec; readonly kind: string };
 
 /** As rentals do: what failed for now is asked again. */
 async function repeat(work: () => Promise<unknown>): Promise<void> {
@@ -59,7 +59,7 @@ async function repeat(work: () => Promise<unknown>): Promise<void> {
   }
 }
 
-async function tryCreate(wish: MachineWish, index: number): Promise<Outcome> {
+async function tryCreate(wish: MachineSpec, index: number): Promise<Outcome> {
   try {
     await repeat(() => driverAt(index).create(wish, soon()));
     return { wish, kind: 'made' };
@@ -68,7 +68,7 @@ async function tryCreate(wish: MachineWish, index: number): Promise<Outcome> {
   }
 }
 
-async function removeAll(wishes: readonly MachineWish[]): Promise<void> {
+async function removeAll(wishes: readonly MachineSpec[]): Promise<void> {
   await Promise.all(wishes.map((wish, index) => repeat(() => driverAt(index).terminate(wish, soon()))));
 }
 
@@ -78,8 +78,8 @@ async function allocations(): Promise<readonly string[]> {
   return page.allocations.map(({ uuid }) => uuid);
 }
 
-async function settled(wish: MachineWish): Promise<void> {
-  await untilNode(metal.ironic, wish.nodeName, ['active']);
+async function settled(wish: MachineSpec): Promise<void> {
+  await waitForNodeState(metal.ironic, wish.nodeName, ['active']);
 }
 
 it('of two gangs that want the same sixteen nodes each node goes to exactly one, whoever asks how often', async () => {
@@ -129,7 +129,7 @@ it('a machine that was undeployed in Ironic behind our back is gone, and its nod
   await driverAt(0).create(wish, soon());
   await settled(wish);
   await metal.ironic.call('PUT', `/v1/nodes/${wish.nodeName}/states/provision`, { target: 'deleted' });
-  await untilNode(metal.ironic, wish.nodeName, ['available']);
+  await waitForNodeState(metal.ironic, wish.nodeName, ['available']);
   expect(await driverAt(1).describe(wish, soon())).toBeNull();
   await driverAt(1).terminate(wish, soon());
   const next = wishOn(wish.nodeName);

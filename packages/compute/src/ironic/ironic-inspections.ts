@@ -3,9 +3,9 @@ import type { InventoryNode } from '../driver.ts';
 import type { IronicInspection, IronicNode } from './ironic-answers.ts';
 import type { IronicClient } from './ironic-client.ts';
 import { inventoryNodeOf } from './ironic-inventory.ts';
-import { notesOf, type Located } from './ironic-machine.ts';
+import { readOperatorNotes, type LocatedMachine } from './ironic-machine.ts';
 
-const atOnce = 8;
+const maxConcurrentReads = 8;
 
 /**
  * What inspections have found. It is asked for node by node, which no list can be, so it is kept for as long as the node
@@ -32,7 +32,7 @@ export class IronicInspections {
 
   /** All nodes as hardware, a few at a time where something must be asked for. */
   async inventory(
-    nodes: readonly { readonly node: IronicNode; readonly located: Located | null }[],
+    nodes: readonly { readonly node: IronicNode; readonly located: LocatedMachine | null }[],
     signal: AbortSignal,
   ): Promise<InventoryNode[]> {
     const there = new Set(nodes.map(({ node }) => node.uuid));
@@ -44,17 +44,21 @@ export class IronicInspections {
         seen[index] = await this.#nodeOf(node, located, signal);
       }
     };
-    await Promise.all(Array.from({ length: atOnce }, work));
+    await Promise.all(Array.from({ length: maxConcurrentReads }, work));
     return seen;
   }
 
   /** A node about which Ironic fails to speak is not sold; the others are. */
-  async #nodeOf(node: IronicNode, located: Located | null, signal: AbortSignal): Promise<InventoryNode> {
+  async #nodeOf(
+    node: IronicNode,
+    located: LocatedMachine | null,
+    signal: AbortSignal,
+  ): Promise<InventoryNode> {
     try {
       return inventoryNodeOf(node, located, await this.of(node, signal));
     } catch (error) {
       if (!isDriverError(error) || signal.aborted || this.#client.closing.aborted) throw error;
-      const address = notesOf(node).address ?? null;
+      const address = readOperatorNotes(node).address ?? null;
       return { name: node.uuid, reachable: false, detail: error.message, address, hardware: null };
     }
   }

@@ -1,21 +1,21 @@
-import { splitBy } from '@millrace/platform/money';
+import { divideWithRemainder } from '@millrace/platform/money';
 import type { InventoryGpu, InventoryNode, NodeHardware } from '../driver.ts';
 import type { IronicInspection, IronicNode } from './ironic-answers.ts';
 import {
-  isForsaken,
-  isMarked,
-  isNeverWiped,
+  hasNoConductor,
+  hasAnnotation,
+  isCleaningDisabled,
   isPowerKnown,
-  notesOf,
-  type Located,
-  type Notes,
+  readOperatorNotes,
+  type LocatedMachine,
+  type OperatorNotes,
 } from './ironic-machine.ts';
 
 // What Ironic knows of a node, as hardware that can be sold. Pure.
 
 const gibibyte = 1_073_741_824;
 const pciPattern = /^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$/;
-const mostGpus = 64;
+const maxGpus = 64;
 
 /** Makers of what we rent out. A server also has a chip that draws its console. */
 const gpuMakers: ReadonlyMap<string, string> = new Map([
@@ -33,7 +33,7 @@ const products: ReadonlyMap<string, string> = new Map([
   ['10de:2901', 'NVIDIA B200'],
 ]);
 
-interface Found {
+interface DetectedGpu {
   readonly pciAddress: string;
   readonly uuid: string | null;
   /** As far as the device itself says it. */
@@ -45,7 +45,7 @@ interface Found {
 const isDisplay = (kind: string | null | undefined): boolean =>
   (kind ?? '') === '' || /^(?:0x)?03/i.test(kind ?? '');
 
-function inspectedGpus(inspection: IronicInspection | null): readonly Found[] {
+function gpusFromInspection(inspection: IronicInspection | null): readonly DetectedGpu[] {
   return (inspection?.plugin_data?.pci_devices ?? []).flatMap((device) => {
     const maker = (device.vendor_id ?? '').toLowerCase();
     const pciAddress = (device.bus ?? '').toLowerCase();
@@ -62,7 +62,7 @@ function inspectedGpus(inspection: IronicInspection | null): readonly Found[] {
   });
 }
 
-function notedGpus({ gpus }: Notes): readonly Found[] {
+function gpusFromNotes({ gpus }: OperatorNotes): readonly DetectedGpu[] {
   return (gpus ?? []).flatMap(({ pci_address: written, uuid }) => {
     const pciAddress = written.toLowerCase();
     return pciPattern.test(pciAddress) ? { pciAddress, uuid: uuid ?? null, model: null, numaNode: null } : [];
@@ -77,8 +77,8 @@ function capability({ properties }: IronicNode, name: string): string | null {
 }
 
 /** Where only their number is known they are numbered: the node is sold whole, so nobody asks for one of them. */
-function countedGpus(node: IronicNode): readonly Found[] {
-  const count = Math.min(wholeOf(capability(node, 'gpu_count')) ?? 0, mostGpus);
+function gpusFromCapabilities(node: IronicNode): readonly DetectedGpu[] {
+  const count = Math.min(integerOrNull(capability(node, 'gpu_count')) ?? 0, maxGpus);
   return Array.from({ length: count }, (_none, index) => ({
     pciAddress: `0000:${(index + 1).toString(16).padStart(2, '0')}:00.0`,
     uuid: null,
@@ -97,8 +97,8 @@ function traitModel({ traits }: IronicNode): string | null {
 
 /** The operator's word on the model comes first, then the device's own; what it is called in Ironic comes last. */
 export function gpusOf(node: IronicNode, inspection: IronicInspection | null): readonly InventoryGpu[] {
-  const notes = notesOf(node);
-  const sources = [inspectedGpus(inspection), notedGpus(notes), countedGpus(node)];
+  const notes = readOperatorNotes(node);
+  const sources = [gpusFromInspection(inspection), gpusFromNotes(notes), gpusFromCapabilities(node)];
   const found = sources.find((gpus) => gpus.length > 0) ?? [];
   const called = traitModel(node);
   const byAddress = new Map(
@@ -116,7 +116,7 @@ export function gpusOf(node: IronicNode, inspection: IronicInspection | null): r
   return [...byAddress.values()].toSorted((one, other) => (one.pciAddress < other.pciAddress ? -1 : 1));
 }
 
-function wholeOf(value: unknown): number | null {
+function integerOrNull(value: unknown): number | null {
   const number = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value;
   return typeof number === 'number' && Number.isSafeInteger(number) && number > 0 ? number : null;
 }
@@ -125,16 +125,19 @@ function wholeOf(value: unknown): number | null {
 export function hardwareOf(node: IronicNode, inspection: IronicInspection | null): NodeHardware | null {
   const { properties } = node;
   const found = inspection?.inventory;
-  const cpuCount = wholeOf(found?.cpu?.count) ?? wholeOf(properties?.['cpus']);
-  const ramMb = wholeOf(found?.memory?.physical_mb) ?? wholeOf(properties?.['memory_mb']);
+  const cpuCount = integerOrNull(found?.cpu?.count) ?? integerOrNull(properties?.['cpus']);
+  const ramMb = integerOrNull(found?.memory?.physical_mb) ?? integerOrNull(properties?.['memory_mb']);
   if (cpuCount === null || ramMb === null) return null;
-  const diskBytes = (found?.disks ?? []).reduce((sum, { size }) => sum + (wholeOf(size) ?? 0), 0);
-  const notes = notesOf(node);
+  const diskBytes = (found?.disks ?? []).reduce((sum, { size }) => sum + (integerOrNull(size) ?? 0), 0);
+  const notes = readOperatorNotes(node);
   return {
     cpuModel: found?.cpu?.model_name ?? 'unknown',
     cpuCount,
     ramMb,
-    storageGb: diskBytes > 0 ? splitBy(diskBytes, gibibyte)[0] : (wholeOf(properties?.['local_gb']) ?? 0),
+    storageGb:
+      diskBytes > 0
+        ? divideWithRemainder(diskBytes, gibibyte)[0]
+        : (integerOrNull(properties?.['local_gb']) ?? 0),
     gpus: gpusOf(node, inspection),
     fabric: notes.fabric ?? null,
     connectionType: notes.connection_type ?? null,
@@ -142,7 +145,7 @@ export function hardwareOf(node: IronicNode, inspection: IronicInspection | null
 }
 
 /** States in which a node is not for rent, whoever brought it there. */
-const notForRent: ReadonlySet<string> = new Set([
+const unrentableStates: ReadonlySet<string> = new Set([
   'enroll',
   'verifying',
   'manageable',
@@ -155,25 +158,25 @@ const notForRent: ReadonlySet<string> = new Set([
 ]);
 
 /** Why nothing may be sold there; null: nothing speaks against it. */
-export function problemOf(node: IronicNode, located: Located | null): string | null {
+export function problemOf(node: IronicNode, located: LocatedMachine | null): string | null {
   const state = node.provision_state ?? 'in no state';
-  if (isForsaken(node)) return 'No conductor of Ironic is alive.';
+  if (hasNoConductor(node)) return 'No conductor of Ironic is alive.';
   if (node.maintenance === true) {
     const why = node.maintenance_reason ?? node.last_error ?? 'no reason given';
     return `It is in maintenance: ${why}`;
   }
-  if (notForRent.has(state)) return `It is ${state}: ${node.last_error ?? 'an operator has it'}`;
+  if (unrentableStates.has(state)) return `It is ${state}: ${node.last_error ?? 'an operator has it'}`;
   if (located === null && state !== 'available') return `It is ${state}, and not by us.`;
-  const isForeign = (node.instance_uuid ?? null) !== null || (isMarked(node) && state !== 'available');
+  const isForeign = (node.instance_uuid ?? null) !== null || (hasAnnotation(node) && state !== 'available');
   if (located === null && isForeign) return 'Somebody else has it.';
-  if (isNeverWiped(node)) return 'It would not be wiped after a tenant: its automated_clean is false.';
+  if (isCleaningDisabled(node)) return 'It would not be wiped after a tenant: its automated_clean is false.';
   if ((node.resource_class ?? '') === '') return 'It has no resource class, so nobody can allocate it.';
   return isPowerKnown(node) ? null : 'Nobody knows whether it is on.';
 }
 
 export function inventoryNodeOf(
   node: IronicNode,
-  located: Located | null,
+  located: LocatedMachine | null,
   inspection: IronicInspection | null,
 ): InventoryNode {
   const hardware = hardwareOf(node, inspection);
@@ -184,7 +187,7 @@ export function inventoryNodeOf(
     name: node.uuid,
     reachable: problem === null,
     detail: problem ?? called,
-    address: notesOf(node).address ?? null,
+    address: readOperatorNotes(node).address ?? null,
     hardware: problem === null ? hardware : null,
   };
 }

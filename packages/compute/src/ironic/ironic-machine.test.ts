@@ -1,25 +1,25 @@
 import { describe, expect, it } from 'vitest';
 import { nodeSchema, type IronicNode } from './ironic-answers.ts';
 import {
-  differenceOf,
-  extraOf,
-  isThere,
-  locate,
-  markFor,
+  differenceFromSpec,
+  toNodeExtra,
+  exists,
+  locateMachine,
+  newAnnotation,
   phaseOf,
   viewOf,
   type Phase,
 } from './ironic-machine.ts';
-import { image, wishFor } from './ironic.fixture.ts';
+import { image, machineSpecFor } from './ironic.fixture.ts';
 
 const uuid = '0c3c1f6e-6c6f-4f1e-9f39-6a8c8a4f1c11';
-const wish = wishFor({ uuid });
-const mark = markFor(wish, 'millrace', new Date(0));
+const wish = machineSpecFor({ uuid });
+const mark = newAnnotation(wish, 'millrace', new Date(0));
 const settings = { images: { ubuntu: image }, owner: 'millrace', pollMs: 1 };
 
 function nodeWith(changes: Partial<IronicNode>): IronicNode {
   const { isForsaken = false, ...others } = changes;
-  return { ...nodeSchema.parse({ uuid, extra: extraOf(mark), ...others }), isForsaken };
+  return { ...nodeSchema.parse({ uuid, extra: toNodeExtra(mark), ...others }), isForsaken };
 }
 
 describe('how far a node is', () => {
@@ -48,7 +48,9 @@ describe('how far a node is', () => {
 
 describe('whose a node is', () => {
   it('is who is marked on it, also while it is wiped and nothing is allocated', () => {
-    expect(locate(nodeWith({ provision_state: 'cleaning' }), null, 'millrace')).toMatchObject({ mark });
+    expect(locateMachine(nodeWith({ provision_state: 'cleaning' }), null, 'millrace')).toMatchObject({
+      mark,
+    });
   });
 
   it('is who allocated it before the mark was written', () => {
@@ -57,10 +59,10 @@ describe('whose a node is', () => {
       uuid: wish.externalId,
       state: 'active',
       node_uuid: uuid,
-      extra: extraOf(mark),
+      extra: toNodeExtra(mark),
     } as const;
-    expect(locate(node, allocation, 'millrace')).toMatchObject({ mark, phase: 'held' });
-    expect(locate(node, null, 'millrace')).toBeNull();
+    expect(locateMachine(node, allocation, 'millrace')).toMatchObject({ mark, phase: 'held' });
+    expect(locateMachine(node, null, 'millrace')).toBeNull();
   });
 
   it('is not whose mark was left there when another has it, nor of another installation', () => {
@@ -68,13 +70,13 @@ describe('whose a node is', () => {
       provision_state: 'active',
       instance_uuid: '7d6d9f0e-2f5a-4c0e-8a3c-0d9a9be6b1f2',
     });
-    expect(locate(node, null, 'millrace')).toBeNull();
-    expect(locate(nodeWith({ provision_state: 'active' }), null, 'another')).toBeNull();
+    expect(locateMachine(node, null, 'millrace')).toBeNull();
+    expect(locateMachine(nodeWith({ provision_state: 'active' }), null, 'another')).toBeNull();
   });
 
   it("is nobody's where the mark is not one of ours", () => {
     const node = nodeWith({ provision_state: 'active', extra: { millrace_machine: { owner: 'millrace' } } });
-    expect(locate(node, null, 'millrace')).toBeNull();
+    expect(locateMachine(node, null, 'millrace')).toBeNull();
   });
 });
 
@@ -91,7 +93,7 @@ describe('a machine', () => {
     [{ provision_state: 'deploy failed', power_state: 'power off' }, 'error'],
     [{ provision_state: 'servicing', power_state: 'power on' }, 'error'],
   ])('on a node that is %j is %s', (changes, power) => {
-    const located = locate(nodeWith(changes), null, 'millrace') ?? expect.fail("It is nobody's.");
+    const located = locateMachine(nodeWith(changes), null, 'millrace') ?? expect.fail("It is nobody's.");
     expect(viewOf(located, settings)).toMatchObject({ power, externalId: wish.externalId, nodeName: uuid });
   });
 
@@ -108,16 +110,20 @@ describe('a machine', () => {
       'wiping',
       'unknown',
     ];
-    expect(gone.filter((phase) => isThere({ phase }))).toEqual([]);
-    expect(there.filter((phase) => isThere({ phase }))).toEqual(there);
+    expect(gone.filter((phase) => exists({ phase }))).toEqual([]);
+    expect(there.filter((phase) => exists({ phase }))).toEqual(there);
   });
 
   it('differs from a wish in GPUs, size or image, and in nothing else', () => {
     expect(
-      differenceOf(mark, { ...wish, gpuPciAddresses: wish.gpuPciAddresses.toReversed(), hostname: 'x' }),
+      differenceFromSpec(mark, {
+        ...wish,
+        gpuPciAddresses: wish.gpuPciAddresses.toReversed(),
+        hostname: 'x',
+      }),
     ).toBeNull();
-    expect(differenceOf(mark, { ...wish, gpuPciAddresses: [] })).toBe('other GPUs');
-    expect(differenceOf(mark, { ...wish, ramMb: 1 })).toBe('another size');
-    expect(differenceOf(mark, { ...wish, image: 'other' })).toBe('another image');
+    expect(differenceFromSpec(mark, { ...wish, gpuPciAddresses: [] })).toBe('other GPUs');
+    expect(differenceFromSpec(mark, { ...wish, ramMb: 1 })).toBe('another size');
+    expect(differenceFromSpec(mark, { ...wish, image: 'other' })).toBe('another image');
   });
 });

@@ -1,7 +1,7 @@
 import type { Mode } from '@millrace/platform/envelope';
 import type { OrgId } from '@millrace/platform/ids';
 import { z } from 'zod';
-import type { MachinePower, MachineRef, MachineView, MachineWish, PortMapping } from '../driver.ts';
+import type { MachinePower, MachineRef, MachineView, MachineSpec, PortMapping } from '../driver.ts';
 import type { IronicAllocation, IronicNode } from './ironic-answers.ts';
 import type { Patch } from './ironic-client.ts';
 import { IronicError } from './ironic-errors.ts';
@@ -10,7 +10,7 @@ import type { IronicImage, IronicSettings } from './ironic-settings.ts';
 // A node as a machine of ours. Pure.
 
 /** Ours in `extra` of a node and of an allocation. It outlives the allocation, until the node was wiped. */
-const markKey = 'millrace_machine';
+const annotationKey = 'millrace_machine';
 /**
  * The id of the machine on the node whose access was cut. It stands apart from the mark, so that nobody who writes the mark
  * at the same time takes it back.
@@ -20,7 +20,7 @@ const cutKey = 'millrace_cut';
 const notesKey = 'millrace';
 const pathOf = (key: string): string => `/extra/${key}`;
 
-const markSchema = z.object({
+const annotationSchema = z.object({
   owner: z.string(),
   external_id: z.string(),
   org: z.string(),
@@ -34,10 +34,10 @@ const markSchema = z.object({
   created_at: z.string(),
 });
 
-export type Mark = z.output<typeof markSchema>;
+export type OwnerAnnotation = z.output<typeof annotationSchema>;
 
 /** Says whose a node is and what was asked for. */
-export function markFor(wish: MachineWish, owner: string, now: Date): Mark {
+export function newAnnotation(wish: MachineSpec, owner: string, now: Date): OwnerAnnotation {
   return {
     owner,
     external_id: wish.externalId,
@@ -53,22 +53,28 @@ export function markFor(wish: MachineWish, owner: string, now: Date): Mark {
   };
 }
 
-export const extraOf = (mark: Mark): Readonly<Record<string, Mark>> => ({ [markKey]: mark });
+export const toNodeExtra = (mark: OwnerAnnotation): Readonly<Record<string, OwnerAnnotation>> => ({
+  [annotationKey]: mark,
+});
 
 /** Null where there is none, or none of this installation. */
-export function markOf({ extra }: Pick<IronicNode, 'extra'>, owner: string): Mark | null {
-  const mark = markSchema.safeParse(extra?.[markKey]);
+export function readAnnotation({ extra }: Pick<IronicNode, 'extra'>, owner: string): OwnerAnnotation | null {
+  const mark = annotationSchema.safeParse(extra?.[annotationKey]);
   return mark.success && mark.data.owner === owner ? mark.data : null;
 }
 
-export const isMarked = ({ extra }: Pick<IronicNode, 'extra'>): boolean => extra?.[markKey] !== undefined;
+export const hasAnnotation = ({ extra }: Pick<IronicNode, 'extra'>): boolean =>
+  extra?.[annotationKey] !== undefined;
 
-export function isOf(mark: Pick<Mark, 'external_id' | 'org'>, machine: MachineRef): boolean {
+export function isAnnotationOf(
+  mark: Pick<OwnerAnnotation, 'external_id' | 'org'>,
+  machine: MachineRef,
+): boolean {
   return mark.external_id === machine.externalId && mark.org === machine.orgId;
 }
 
 /** How the machine that is there differs from what is asked for; null if it does not. */
-export function differenceOf(mark: Mark, wish: MachineWish): string | null {
+export function differenceFromSpec(mark: OwnerAnnotation, wish: MachineSpec): string | null {
   if (mark.gpus.join() !== wish.gpuPciAddresses.toSorted().join()) return 'other GPUs';
   if (mark.cpu_count !== wish.cpuCount || mark.ram_mb !== wish.ramMb || mark.disk_gb !== wish.diskGb) {
     return 'another size';
@@ -128,9 +134,9 @@ export function phaseOf(node: IronicNode, externalId: string): Phase {
 }
 
 /** A machine where it is. */
-export interface Located {
+export interface LocatedMachine {
   readonly node: IronicNode;
-  readonly mark: Mark;
+  readonly mark: OwnerAnnotation;
   readonly phase: Phase;
   readonly isCut: boolean;
 }
@@ -141,9 +147,16 @@ export const isCut = ({ extra }: Pick<IronicNode, 'extra'>, externalId: string):
 /**
  * What of ours is on a node. An allocation bears the same mark as the node, for the instant, or the crash, between the two.
  */
-export function locate(node: IronicNode, allocation: IronicAllocation | null, owner: string): Located | null {
+export function locateMachine(
+  node: IronicNode,
+  allocation: IronicAllocation | null,
+  owner: string,
+): LocatedMachine | null {
   const instance = node.instance_uuid ?? null;
-  const mark = [markOf(node, owner), allocation === null ? null : markOf(allocation, owner)].find(
+  const mark = [
+    readAnnotation(node, owner),
+    allocation === null ? null : readAnnotation(allocation, owner),
+  ].find(
     // A mark of another than has the node was left by a machine that is gone.
     (known) => known !== null && (instance === null || instance === known.external_id),
   );
@@ -153,33 +166,34 @@ export function locate(node: IronicNode, allocation: IronicAllocation | null, ow
 }
 
 /** Whether the engine still has the machine. What is wiped, or will never be of its own accord, is none any more. */
-export const isThere = ({ phase }: Pick<Located, 'phase'>): boolean =>
+export const exists = ({ phase }: Pick<LocatedMachine, 'phase'>): boolean =>
   phase !== 'wiped' && phase !== 'unclean';
 
 /** Why nobody can be put there; null: it is free. */
-export function whyTaken(node: IronicNode): string | null {
+export function unavailableReason(node: IronicNode): string | null {
   if (node.maintenance === true) {
     return `it is in maintenance: ${node.maintenance_reason ?? node.last_error ?? 'no reason given'}`;
   }
   if (node.provision_state !== 'available') return `it is ${node.provision_state ?? 'in no state'}`;
-  if (isNeverWiped(node)) return 'it would not be wiped afterwards: its automated_clean is false';
+  if (isCleaningDisabled(node)) return 'it would not be wiped afterwards: its automated_clean is false';
   if ((node.instance_uuid ?? null) !== null) return 'it is allocated to somebody else';
   if ((node.resource_class ?? '') === '') return 'it has no resource class';
   return isPowerKnown(node) ? null : 'nobody knows whether it is on';
 }
 
 /** Ironic gives it back as it is, with all that its tenant left on the disks. */
-export const isNeverWiped = ({ automated_clean: isCleaned }: Pick<IronicNode, 'automated_clean'>): boolean =>
-  isCleaned === false;
+export const isCleaningDisabled = ({
+  automated_clean: isCleaned,
+}: Pick<IronicNode, 'automated_clean'>): boolean => isCleaned === false;
 
 export function isPowerKnown({ power_state: state }: IronicNode): boolean {
   return state === 'power on' || state === 'power off';
 }
 
 /** Nobody works on it, so what is said of it may be long past. */
-export const isForsaken = (node: Pick<IronicNode, 'isForsaken'>): boolean => node.isForsaken === true;
+export const hasNoConductor = (node: Pick<IronicNode, 'isForsaken'>): boolean => node.isForsaken === true;
 
-function powerOf({ node, phase }: Located): MachinePower {
+function powerOf({ node, phase }: LocatedMachine): MachinePower {
   switch (phase) {
     case 'deploying':
     case 'waiting':
@@ -187,7 +201,7 @@ function powerOf({ node, phase }: Located): MachinePower {
     case 'wiping':
       return 'changing';
     case 'deployed':
-      if (isForsaken(node)) return 'error';
+      if (hasNoConductor(node)) return 'error';
       if ((node.target_power_state ?? null) !== null) return 'changing';
       if (!isPowerKnown(node)) return 'error';
       return node.power_state === 'power on' ? 'on' : 'off';
@@ -202,10 +216,10 @@ function powerOf({ node, phase }: Located): MachinePower {
   }
 }
 
-function detailOf({ node, phase }: Located, power: MachinePower): string | null {
+function detailOf({ node, phase }: LocatedMachine, power: MachinePower): string | null {
   if (phase === 'held') return 'The node is allocated; nothing is deployed yet.';
   if (power === 'on' || power === 'off') return null;
-  if (isForsaken(node)) return 'No conductor of Ironic is alive.';
+  if (hasNoConductor(node)) return 'No conductor of Ironic is alive.';
   const state = `Its node is ${node.provision_state ?? 'in no state'}, power ${node.power_state ?? 'unknown'}`;
   return (node.last_error ?? '') === '' ? `${state}.` : `${state}: ${node.last_error}`;
 }
@@ -223,10 +237,10 @@ const notesSchema = z.object({
     .catch(null),
 });
 
-export type Notes = z.output<typeof notesSchema>;
+export type OperatorNotes = z.output<typeof notesSchema>;
 
 /** What the operator said of the node when it was enrolled. */
-export function notesOf({ extra }: Pick<IronicNode, 'extra'>): Notes {
+export function readOperatorNotes({ extra }: Pick<IronicNode, 'extra'>): OperatorNotes {
   const notes = notesSchema.safeParse(extra?.[notesKey] ?? {});
   return notes.success ? notes.data : {};
 }
@@ -234,9 +248,9 @@ export function notesOf({ extra }: Pick<IronicNode, 'extra'>): Notes {
 /** The whole address is the tenant's, so every port is open; only this one has a meaning for us. */
 const ssh: PortMapping = { internalPort: 22, externalPort: 22, protocol: 'tcp' };
 
-export function viewOf(located: Located, settings: IronicSettings): MachineView {
+export function viewOf(located: LocatedMachine, settings: IronicSettings): MachineView {
   const { node, mark } = located;
-  const notes = notesOf(node);
+  const notes = readOperatorNotes(node);
   const power = powerOf(located);
   const createdAt = new Date(mark.created_at);
   return {
@@ -256,7 +270,7 @@ export function viewOf(located: Located, settings: IronicSettings): MachineView 
 }
 
 /** Bare metal is behind no translation of ports: what is not reached at its own port is not reached at all. */
-export function refuseMapped(ports: readonly PortMapping[]): void {
+export function assertPortsUnmapped(ports: readonly PortMapping[]): void {
   const mapped = ports.find(({ internalPort, externalPort }) => internalPort !== externalPort);
   if (mapped === undefined) return;
   throw new IronicError(
@@ -266,7 +280,7 @@ export function refuseMapped(ports: readonly PortMapping[]): void {
 }
 
 /** What is written on the node before it is deployed: all at once, since it is all in one request. */
-export function deployPatch(mark: Mark, image: IronicImage): Patch {
+export function deployPatch(mark: OwnerAnnotation, image: IronicImage): Patch {
   const info = {
     image_source: image.url,
     image_os_hash_algo: image.hash.algorithm,
@@ -275,24 +289,24 @@ export function deployPatch(mark: Mark, image: IronicImage): Patch {
     image_type: 'whole-disk',
   };
   return [
-    { op: 'add', path: pathOf(markKey), value: mark },
+    { op: 'add', path: pathOf(annotationKey), value: mark },
     { op: 'add', path: '/lessee', value: mark.org },
     { op: 'add', path: '/instance_info', value: info },
   ];
 }
 
 /** Where nothing is deployed yet nothing can be any more, by whoever is late: it has no image. */
-export function cutPatch({ mark, phase }: Located): Patch {
+export function accessCutPatch({ mark, phase }: LocatedMachine): Patch {
   return [
-    { op: 'add', path: pathOf(markKey), value: mark },
+    { op: 'add', path: pathOf(annotationKey), value: mark },
     { op: 'add', path: pathOf(cutKey), value: mark.external_id },
     ...(phase === 'held' ? [{ op: 'add', path: '/instance_info', value: {} } as const] : []),
   ];
 }
 
 /** Whose the node was is of no meaning any more. */
-export function forgetPatch({ extra }: IronicNode): Patch {
-  const keys = [markKey, cutKey].filter((key) => extra?.[key] !== undefined);
+export function clearAnnotationPatch({ extra }: IronicNode): Patch {
+  const keys = [annotationKey, cutKey].filter((key) => extra?.[key] !== undefined);
   return [
     ...keys.map((key) => ({ op: 'remove', path: pathOf(key) }) as const),
     { op: 'add', path: '/lessee', value: null },

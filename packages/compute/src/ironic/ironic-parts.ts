@@ -2,12 +2,12 @@ import type { MachineRef } from '../driver.ts';
 import type { IronicNode } from './ironic-answers.ts';
 import type { IronicClient } from './ironic-client.ts';
 import { IronicError } from './ironic-errors.ts';
-import { isThere, type Located } from './ironic-machine.ts';
+import { exists, type LocatedMachine } from './ironic-machine.ts';
 import type { IronicPool } from './ironic-pool.ts';
 import type { IronicSettings } from './ironic-settings.ts';
 
 /** What every act on a machine needs. */
-export class IronicParts {
+export class IronicDeps {
   readonly client: IronicClient;
   readonly pool: IronicPool;
   readonly settings: IronicSettings;
@@ -19,9 +19,9 @@ export class IronicParts {
   }
 
   /** The machine, or `not_found`. */
-  async there(machine: MachineRef, signal: AbortSignal): Promise<Located> {
+  async there(machine: MachineRef, signal: AbortSignal): Promise<LocatedMachine> {
     const located = await this.pool.find(machine, signal);
-    if (located !== null && isThere(located)) return located;
+    if (located !== null && exists(located)) return located;
     throw new IronicError('not_found', `Ironic has no machine ${machine.externalId}.`);
   }
 
@@ -32,6 +32,6 @@ export class IronicParts {
   }
 }
 
-export function refuseIfCut({ isCut }: Pick<Located, 'isCut'>): void {
+export function assertAccessNotCut({ isCut }: Pick<LocatedMachine, 'isCut'>): void {
   if (isCut) throw new IronicError('conflict', 'Its access was cut for good: it can only be terminated.');
 }

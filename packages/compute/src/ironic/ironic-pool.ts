@@ -2,11 +2,11 @@ import type { MachineRef } from '../driver.ts';
 import type { IronicAllocation, IronicNode } from './ironic-answers.ts';
 import type { IronicClient } from './ironic-client.ts';
 import { IronicError } from './ironic-errors.ts';
-import { isOf, locate, markOf, type Located } from './ironic-machine.ts';
+import { isAnnotationOf, locateMachine, readAnnotation, type LocatedMachine } from './ironic-machine.ts';
 
 /** All nodes at one time, and what of ours is on them. */
-export interface PoolRead {
-  readonly nodes: readonly { readonly node: IronicNode; readonly located: Located | null }[];
+export interface PoolSnapshot {
+  readonly nodes: readonly { readonly node: IronicNode; readonly located: LocatedMachine | null }[];
 }
 
 /**
@@ -17,30 +17,30 @@ export interface PoolRead {
 export class IronicPool {
   readonly #client: IronicClient;
   readonly #owner: string;
-  #current: Promise<PoolRead> | null = null;
-  #next: Promise<PoolRead> | null = null;
+  #current: Promise<PoolSnapshot> | null = null;
+  #next: Promise<PoolSnapshot> | null = null;
 
   constructor(client: IronicClient, owner: string) {
     this.#client = client;
     this.#owner = owner;
   }
 
-  read(signal: AbortSignal): Promise<PoolRead> {
-    if (signal.aborted) return Promise.reject(givenUp(signal));
-    return raced(this.#shared(), signal);
+  read(signal: AbortSignal): Promise<PoolSnapshot> {
+    if (signal.aborted) return Promise.reject(abortedError(signal));
+    return raceWithSignal(this.#shared(), signal);
   }
 
   /** Where the machine is, also if all that is left of it is our mark. */
-  async find(machine: MachineRef, signal: AbortSignal): Promise<Located | null> {
+  async find(machine: MachineRef, signal: AbortSignal): Promise<LocatedMachine | null> {
     const { nodes } = await this.read(signal);
     const found = nodes.flatMap(({ located }) =>
-      located !== null && isOf(located.mark, machine) ? [located] : [],
+      located !== null && isAnnotationOf(located.mark, machine) ? [located] : [],
     );
     // Where a mark was left behind by a crash the one that has the node counts.
     return found.find(({ node }) => node.instance_uuid === machine.externalId) ?? found[0] ?? null;
   }
 
-  #shared(): Promise<PoolRead> {
+  #shared(): Promise<PoolSnapshot> {
     if (this.#next !== null) return this.#next;
     if (this.#current === null) return this.#begin();
     this.#next = this.#current.then(
@@ -50,7 +50,7 @@ export class IronicPool {
     return this.#next;
   }
 
-  #begin(): Promise<PoolRead> {
+  #begin(): Promise<PoolSnapshot> {
     this.#next = null;
     const reading = this.#read(this.#client.closing);
     const over = (): void => {
@@ -61,14 +61,14 @@ export class IronicPool {
     return reading;
   }
 
-  async #read(signal: AbortSignal): Promise<PoolRead> {
+  async #read(signal: AbortSignal): Promise<PoolSnapshot> {
     const [listed, isAtWork] = await Promise.all([
       this.#client.listNodes(signal),
       this.#client.isAtWork(signal),
     ]);
     const nodes = listed.map((node) => ({ ...node, isForsaken: !isAtWork }));
     const isUnexplained = ({ instance_uuid: instance, ...node }: IronicNode): boolean =>
-      (instance ?? null) !== null && markOf(node, this.#owner)?.external_id !== instance;
+      (instance ?? null) !== null && readAnnotation(node, this.#owner)?.external_id !== instance;
     // Between its allocation and our mark a node is known by the former alone: an instant, or what a crash left.
     const allocations = nodes.some(isUnexplained) ? await this.#client.listAllocations(signal) : [];
     const byNode = new Map<string, IronicAllocation>(
@@ -81,22 +81,22 @@ export class IronicPool {
     return {
       nodes: nodes.map((node) => ({
         node,
-        located: locate(node, byNode.get(node.uuid) ?? null, this.#owner),
+        located: locateMachine(node, byNode.get(node.uuid) ?? null, this.#owner),
       })),
     };
   }
 }
 
 /** The answer, unless the caller gives up first. Others may still be waiting for it. */
-function raced<T>(answer: Promise<T>, signal: AbortSignal): Promise<T> {
+function raceWithSignal<T>(answer: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
-    const giveUp = (): void => reject(givenUp(signal));
+    const giveUp = (): void => reject(abortedError(signal));
     signal.addEventListener('abort', giveUp, { once: true });
     void answer.then(resolve, reject).finally(() => signal.removeEventListener('abort', giveUp));
   });
 }
 
-export function givenUp(signal: AbortSignal, what = 'ask Ironic'): IronicError {
+export function abortedError(signal: AbortSignal, what = 'ask Ironic'): IronicError {
   const why = signal.reason instanceof Error ? signal.reason.message : 'given up';
   return new IronicError('unavailable', `No time was left to ${what}: ${why}`, { cause: signal.reason });
 }

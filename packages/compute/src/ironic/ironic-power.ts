@@ -4,9 +4,9 @@ import type { MachineRef } from '../driver.ts';
 import type { IronicNode } from './ironic-answers.ts';
 import type { PowerTarget } from './ironic-client.ts';
 import { IronicError } from './ironic-errors.ts';
-import type { Located } from './ironic-machine.ts';
-import type { IronicParts } from './ironic-parts.ts';
-import { again, inTurns } from './ironic-turns.ts';
+import type { LocatedMachine } from './ironic-machine.ts';
+import type { IronicDeps } from './ironic-parts.ts';
+import { pollAgain, pollUntilDone } from './ironic-turns.ts';
 
 const isOn = (node: IronicNode): boolean => node.power_state === 'power on';
 const isOff = (node: IronicNode): boolean => node.power_state === 'power off';
@@ -14,14 +14,14 @@ const isOff = (node: IronicNode): boolean => node.power_state === 'power off';
 const isRebooted = (node: IronicNode): boolean => isOn(node) && (node.last_error ?? '') === '';
 
 /** Whether Ironic is still at it. The lock is taken before the order shows, and given back after its end does. */
-const isUnderWay = (node: IronicNode): boolean =>
+const isChanging = (node: IronicNode): boolean =>
   (node.target_power_state ?? null) !== null || (node.reservation ?? null) !== null;
 
 /** Switching nodes. Each call looks, orders once, and waits for what comes of it. */
 export class IronicPower {
-  readonly #parts: IronicParts;
+  readonly #parts: IronicDeps;
 
-  constructor(parts: IronicParts) {
+  constructor(parts: IronicDeps) {
     this.#parts = parts;
   }
 
@@ -50,15 +50,15 @@ export class IronicPower {
   }
 
   /** A deployed machine with nothing under way; whatever is asked for meanwhile comes after its start. */
-  deployed(machine: MachineRef, what: string, signal: AbortSignal): Promise<Located> {
-    return inTurns(this.#turns(what), signal, async () => {
+  deployed(machine: MachineRef, what: string, signal: AbortSignal): Promise<LocatedMachine> {
+    return pollUntilDone(this.#turns(what), signal, async () => {
       const located = await this.#parts.there(machine, signal);
       switch (located.phase) {
         case 'deployed':
           return located;
         case 'deploying':
         case 'waiting':
-          return again;
+          return pollAgain;
         case 'failed':
           throw new IronicError(
             'failed',
@@ -98,9 +98,9 @@ export class IronicPower {
     isDone: (node: IronicNode) => boolean,
     signal: AbortSignal,
   ): Promise<void> {
-    const isOrdered = await inTurns(this.#turns(order.target), signal, async () => {
+    const isOrdered = await pollUntilDone(this.#turns(order.target), signal, async () => {
       const node = await this.#parts.node(uuid, signal);
-      if (isUnderWay(node)) return again;
+      if (isChanging(node)) return pollAgain;
       if (isDone(node)) return false;
       await this.#parts.client.setPower(uuid, order, signal);
       return true;
@@ -113,7 +113,7 @@ export class IronicPower {
     order: { readonly target: PowerTarget; readonly timeout?: number },
     signal: AbortSignal,
   ): Promise<void> {
-    return inTurns(this.#turns(order.target), signal, async () => {
+    return pollUntilDone(this.#turns(order.target), signal, async () => {
       await this.#parts.client.setPower(uuid, order, signal);
     });
   }
@@ -125,9 +125,9 @@ export class IronicPower {
     isDone: (node: IronicNode) => boolean,
     signal: AbortSignal,
   ): Promise<void> {
-    return inTurns(this.#turns(what), signal, async () => {
+    return pollUntilDone(this.#turns(what), signal, async () => {
       const node = await this.#parts.node(uuid, signal);
-      if (isUnderWay(node)) return again;
+      if (isChanging(node)) return pollAgain;
       if (isDone(node)) return;
       throw new IronicError(
         'failed',
@@ -136,7 +136,7 @@ export class IronicPower {
     });
   }
 
-  #turns(what: string): Parameters<typeof inTurns>[0] {
+  #turns(what: string): Parameters<typeof pollUntilDone>[0] {
     return { clock: this.#parts.client.clock, pollMs: this.#parts.settings.pollMs, what };
   }
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '@millrace/platform/clock';
 import { z } from 'zod';
 import { DriverError } from '../driver-error.ts';
-import type { IronicReach } from './ironic-client.ts';
+import type { IronicConnectionOptions } from './ironic-client.ts';
 
 /** What a machine is made from: an image of a whole disk that nodes fetch themselves. */
 export interface IronicImage {
@@ -20,7 +20,7 @@ export interface IronicSettings {
   readonly pollMs: number;
 }
 
-export type IronicDriverOptions = IronicReach &
+export type IronicDriverOptions = IronicConnectionOptions &
   Partial<Omit<IronicSettings, 'images'>> & {
     readonly images: IronicSettings['images'];
     readonly clock: Clock;
@@ -78,10 +78,10 @@ const ironicSettings = z
     }
   });
 
-export type ConfiguredIronic = Pick<IronicDriverOptions, 'images' | 'owner' | 'pollMs'>;
+export type IronicConfig = Pick<IronicDriverOptions, 'images' | 'owner' | 'pollMs'>;
 
 /** What an operator wrote about a cluster. Whatever is wrong with it becomes the reason of its silence. */
-export function readIronicSettings(written: unknown): ConfiguredIronic {
+export function readIronicSettings(written: unknown): IronicConfig {
   const settings = ironicSettings.safeParse(written);
   if (!settings.success) {
     throw new DriverError('refused', `Its settings are wrong: ${problemsOf(settings.error)}.`);

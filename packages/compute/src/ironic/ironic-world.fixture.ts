@@ -5,7 +5,7 @@ import { createIronicDriver, type IronicDriverOptions } from './index.ts';
 import { eightGpus, image } from './ironic.fixture.ts';
 
 /** A real Ironic of a test's own, whose nodes are fake hardware: everything but the metal. */
-export interface FakeMetal extends AsyncDisposable {
+export interface FakeHardware extends AsyncDisposable {
   readonly ironic: TestIronic;
   /** By uuid. */
   readonly nodes: readonly string[];
@@ -16,13 +16,13 @@ export interface FakeMetal extends AsyncDisposable {
   connectBare(): ComputeDriver;
 }
 
-export async function startFakeMetal(
+export async function startFakeHardware(
   count: number,
   options: {
     /** Up to a second for each step of a deploy, mostly less: long enough to be seen, and killed in. */
     readonly takesItsTime: boolean;
   },
-): Promise<FakeMetal> {
+): Promise<FakeHardware> {
   const ironic = await startIronic(options.takesItsTime ? { conf: { fake: { deploy_delay: '0,1' } } } : {});
   try {
     const nodes = await Promise.all(
@@ -39,7 +39,7 @@ export async function startFakeMetal(
       ironic,
       nodes,
       gpuPciAddresses: eightGpus,
-      connect: () => powering(ironic, createIronicDriver(optionsOf(ironic, 100))),
+      connect: () => withPowerOnBeforeDeploy(ironic, createIronicDriver(optionsOf(ironic, 100))),
       // One process of Python checks every password by a hash: who asks it less often is answered sooner.
       connectBare: () => createIronicDriver(optionsOf(ironic, 1_000)),
       [Symbol.asyncDispose]: () => ironic[Symbol.asyncDispose](),
@@ -63,21 +63,21 @@ function optionsOf({ url, username, password }: TestIronic, pollMs: number): Iro
 }
 
 /** A real deploy ends by booting what it wrote. Fake hardware leaves the power as it was, so here it is on before. */
-function powering(ironic: TestIronic, driver: ComputeDriver): ComputeDriver {
+function withPowerOnBeforeDeploy(ironic: TestIronic, driver: ComputeDriver): ComputeDriver {
   return new Proxy(driver, {
     get(target, name) {
       const member: unknown = Reflect.get(target, name, target);
       if (typeof member !== 'function') return member;
       if (name !== 'create') return member.bind(target) as unknown;
       return async (...call: Parameters<ComputeDriver['create']>) => {
-        if (!call[1].aborted) await bootsAtEnd(ironic, call[0].nodeName);
+        if (!call[1].aborted) await powerOnFreeNode(ironic, call[0].nodeName);
         return target.create(...call);
       };
     },
   });
 }
 
-async function bootsAtEnd(ironic: TestIronic, uuid: string): Promise<void> {
+async function powerOnFreeNode(ironic: TestIronic, uuid: string): Promise<void> {
   const free = await ironic
     .call<{ power_state: string; provision_state: string }>('GET', `/v1/nodes/${uuid}`)
     .catch(() => null);

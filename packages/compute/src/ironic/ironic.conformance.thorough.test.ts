@@ -1,17 +1,17 @@
 import { systemClock } from '@millrace/platform/clock';
-import { orderNode, untilNode } from '@millrace/testing';
+import { setProvisionState, waitForNodeState } from '@millrace/testing';
 import { expect } from 'vitest';
-import { describeDriver, type DriverWorld, type WorldFacts } from '../conformance/index.ts';
-import type { ComputeDriver, MachineWish } from '../driver.ts';
-import { extraOf, markFor } from './ironic-machine.ts';
-import { startFakeMetal, type FakeMetal } from './ironic-world.fixture.ts';
+import { describeDriver, type DriverHarness, type HarnessInfo } from '../conformance/index.ts';
+import type { ComputeDriver, MachineSpec } from '../driver.ts';
+import { toNodeExtra, newAnnotation } from './ironic-machine.ts';
+import { startFakeHardware, type FakeHardware } from './ironic-world.fixture.ts';
 
 // The suite on a real Ironic whose nodes are fake hardware: all that the engine itself does, and nothing inside a machine.
 
 const bounds = { callMs: 30_000, bootMs: 20_000, failoverMs: 60_000 };
 const sshPort = 22;
 
-class IronicWorld implements DriverWorld {
+class IronicWorld implements DriverHarness {
   readonly abilities = {
     exec: false,
     setKeys: false,
@@ -24,10 +24,10 @@ class IronicWorld implements DriverWorld {
     gpuUse: false,
   };
   readonly hasInside = false;
-  #metal: FakeMetal | null = null;
+  #metal: FakeHardware | null = null;
 
-  async open(): Promise<WorldFacts> {
-    this.#metal = await startFakeMetal(6, { takesItsTime: true });
+  async open(): Promise<HarnessInfo> {
+    this.#metal = await startFakeHardware(6, { takesItsTime: true });
     const { nodes, gpuPciAddresses } = this.#metal;
     return {
       nodes: nodes.slice(0, 5).map((name) => ({ name, gpuPciAddresses })),
@@ -57,14 +57,14 @@ class IronicWorld implements DriverWorld {
   }
 
   /** The node is allocated; whoever did that died before it could write anything on it. */
-  async leaveHalfMade(wish: MachineWish): Promise<void> {
+  async leaveHalfMade(wish: MachineSpec): Promise<void> {
     const { ironic } = this.#there();
     await ironic.call('POST', '/v1/allocations', {
       uuid: wish.externalId,
       name: `mr-${wish.externalId}`,
       resource_class: 'gpu',
       candidate_nodes: [wish.nodeName],
-      extra: extraOf(markFor(wish, 'millrace', new Date(0))),
+      extra: toNodeExtra(newAnnotation(wish, 'millrace', new Date(0))),
     });
     for (;;) {
       const { state } = await ironic.call<{ state: string }>('GET', `/v1/allocations/${wish.externalId}`);
@@ -82,11 +82,11 @@ class IronicWorld implements DriverWorld {
       resource_class: 'gpu',
       candidate_nodes: [uuid],
     });
-    await orderNode(ironic, uuid, 'active');
-    await untilNode(ironic, uuid, ['active']);
+    await setProvisionState(ironic, uuid, 'active');
+    await waitForNodeState(ironic, uuid, ['active']);
     const remove = async (): Promise<void> => {
-      await orderNode(ironic, uuid, 'deleted');
-      await untilNode(ironic, uuid, ['available']);
+      await setProvisionState(ironic, uuid, 'deleted');
+      await waitForNodeState(ironic, uuid, ['available']);
     };
     return { externalId, remove };
   }
@@ -103,7 +103,7 @@ class IronicWorld implements DriverWorld {
     await ironic.start();
   }
 
-  #there(): FakeMetal {
+  #there(): FakeHardware {
     return this.#metal ?? expect.fail('Ironic is not up.');
   }
 }

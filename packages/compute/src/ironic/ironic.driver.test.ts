@@ -2,16 +2,16 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { isDriverError, type DriverErrorKind } from '../driver-error.ts';
 import type { ComputeDriver } from '../driver.ts';
 import { createIronicDriver } from './index.ts';
-import { eightGpus, fault, IronicDouble, wishFor } from './ironic.fixture.ts';
+import { eightGpus, fault, FakeIronic, machineSpecFor } from './ironic.fixture.ts';
 
 // What fake hardware never does, and who is asked how often. The rest is tried on the real engine.
 
-let ironic: IronicDouble;
+let ironic: FakeIronic;
 let driver: ComputeDriver;
 const soon = (): AbortSignal => AbortSignal.timeout(60_000);
 
 beforeEach(async () => {
-  ironic = await IronicDouble.start();
+  ironic = await FakeIronic.start();
   driver = createIronicDriver(ironic.options);
 });
 
@@ -35,7 +35,7 @@ describe('a node that placement chose and somebody else has', () => {
       if (method === 'POST') node.provision_state = 'deploying';
       return null;
     };
-    expect(await kindOf(driver.create(wishFor(node), soon()))).toBe('no_capacity');
+    expect(await kindOf(driver.create(machineSpecFor(node), soon()))).toBe('no_capacity');
     expect(ironic.allocations.size).toBe(0);
   });
 
@@ -49,13 +49,13 @@ describe('a node that placement chose and somebody else has', () => {
     ['never wiped', { automated_clean: false }],
   ])('is no_capacity when it is %s, and nothing is written', async (_title, changes) => {
     const node = ironic.addNode(changes);
-    expect(await kindOf(driver.create(wishFor(node), soon()))).toBe('no_capacity');
+    expect(await kindOf(driver.create(machineSpecFor(node), soon()))).toBe('no_capacity');
     expect(ironic.asked.every(({ method }) => method === 'GET')).toBe(true);
   });
 
   it('is not given to a second machine of ours either, and the first keeps it', async () => {
     const node = ironic.addNode();
-    const [first, second] = [wishFor(node), wishFor(node)];
+    const [first, second] = [machineSpecFor(node), machineSpecFor(node)];
     const outcomes = await Promise.all([first, second].map((wish) => kindOf(driver.create(wish, soon()))));
     expect(outcomes.toSorted()).toEqual(['no failure', 'no_capacity']);
     expect([...ironic.allocations.keys()]).toEqual([node.instance_uuid]);
@@ -63,7 +63,7 @@ describe('a node that placement chose and somebody else has', () => {
 
   it('is asked for again when it was only locked each time that Ironic tried', async () => {
     const node = ironic.addNode();
-    const wish = wishFor(node);
+    const wish = machineSpecFor(node);
     let tries = 0;
     ironic.interfere = ({ method, body }) => {
       if (method !== 'POST' || (tries += 1) > 1) return null;
@@ -94,18 +94,18 @@ describe('what Ironic takes and then does not do', () => {
       refusals -= 1;
       return locked;
     };
-    await driver.create(wishFor(node), soon());
+    await driver.create(machineSpecFor(node), soon());
     expect(node.provision_state).toBe('active');
     const other = ironic.addNode();
     ironic.interfere = ({ method }) => (method === 'PATCH' ? locked : null);
-    expect(await kindOf(driver.create(wishFor(other), AbortSignal.timeout(200)))).toBe('unavailable');
+    expect(await kindOf(driver.create(machineSpecFor(other), AbortSignal.timeout(200)))).toBe('unavailable');
   });
 
   it('a deploy that fails after it was ordered is an error of the machine with what Ironic says', async () => {
     const node = ironic.addNode();
     ironic.onProvision = (deployed) =>
       Object.assign(deployed, { provision_state: 'deploy failed', last_error: 'write_image: no space' });
-    const wish = wishFor(node);
+    const wish = machineSpecFor(node);
     expect(await kindOf(driver.create(wish, soon()))).toBe('failed');
     const view = await driver.describe(wish, soon());
     expect(view).toMatchObject({ power: 'error' });
@@ -114,7 +114,7 @@ describe('what Ironic takes and then does not do', () => {
 
   it('a node that does not switch is failed, with what Ironic says, and a soft order is followed by a hard one', async () => {
     const node = ironic.addNode();
-    const wish = wishFor(node);
+    const wish = machineSpecFor(node);
     await driver.create(wish, soon());
     ironic.onPower = (switched, target) => {
       switched.last_error = target.startsWith('soft') ? 'it did not obey in time' : null;
@@ -132,7 +132,7 @@ describe('what Ironic takes and then does not do', () => {
 
   it('a node that cannot be wiped is unclean, for as long as it is, and its machine is not there any more', async () => {
     const node = ironic.addNode();
-    const wish = wishFor(node);
+    const wish = machineSpecFor(node);
     await driver.create(wish, soon());
     ironic.onProvision = (gone) => {
       ironic.undeploy(gone, 'clean failed');
@@ -155,7 +155,7 @@ describe('what Ironic takes and then does not do', () => {
 
   it('a node that is free again without having been wiped is unclean, keeps its mark, and is not sold', async () => {
     const node = ironic.addNode();
-    const wish = wishFor(node);
+    const wish = machineSpecFor(node);
     await driver.create(wish, soon());
     node.automated_clean = false;
     expect(await kindOf(driver.terminate(wish, soon()))).toBe('unclean');
@@ -172,7 +172,7 @@ describe('what Ironic takes and then does not do', () => {
 
   it("a node that cannot be undeployed is tried once in each call, and stays the machine's", async () => {
     const node = ironic.addNode();
-    const wish = wishFor(node);
+    const wish = machineSpecFor(node);
     await driver.create(wish, soon());
     ironic.onProvision = (stuck) => Object.assign(stuck, { provision_state: 'error', last_error: 'no BMC' });
     expect(await kindOf(driver.terminate(wish, soon()))).toBe('unavailable');
@@ -185,7 +185,7 @@ describe('what Ironic takes and then does not do', () => {
 
   it('while a node is wiped its machine is changing, and terminate waits for the end of it', async () => {
     const node = ironic.addNode();
-    const wish = wishFor(node);
+    const wish = machineSpecFor(node);
     await driver.create(wish, soon());
     ironic.onProvision = (gone) => ironic.undeploy(gone, 'cleaning');
     expect(await kindOf(driver.terminate(wish, AbortSignal.timeout(200)))).toBe('unavailable');
@@ -200,7 +200,7 @@ describe('what Ironic takes and then does not do', () => {
 describe('a cut', () => {
   it('while the agent works ends the deploy, and create of it is a conflict from then on', async () => {
     const node = ironic.addNode();
-    const wish = wishFor(node);
+    const wish = machineSpecFor(node);
     ironic.onProvision = (moved, target) => {
       if (target === 'active') moved.provision_state = 'wait call-back';
       else ironic.undeploy(moved, 'cleaning');
@@ -216,7 +216,7 @@ describe('a cut', () => {
 
   it('that comes between the look and the order of create is not lost', async () => {
     const node = ironic.addNode();
-    const wish = wishFor(node);
+    const wish = machineSpecFor(node);
     ironic.interfere = ({ method, path }) => {
       if (method === 'PUT' && path.endsWith('/provision')) node.extra['millrace_cut'] = wish.externalId;
       return null;
@@ -227,7 +227,7 @@ describe('a cut', () => {
 
   it('of a machine that is only allocated leaves nothing that could be deployed', async () => {
     const node = ironic.addNode();
-    const wish = wishFor(node);
+    const wish = machineSpecFor(node);
     // Whoever made it dies after the allocation.
     ironic.interfere = ({ method }) => (method === 'PATCH' ? { status: 502, body: '' } : null);
     expect(await kindOf(driver.create(wish, soon()))).toBe('unavailable');
@@ -245,7 +245,7 @@ describe('a cut', () => {
 describe('what is asked of Ironic', () => {
   it('is one list however many look at once, and none for each node', async () => {
     const nodes = Array.from({ length: 16 }, () => ironic.addNode());
-    const wishes = nodes.map((node) => wishFor(node));
+    const wishes = nodes.map((node) => machineSpecFor(node));
     for (const wish of wishes) await driver.create(wish, soon());
     ironic.asked.length = 0;
     const looks = wishes.flatMap((wish) => [driver.describe(wish, soon()), driver.describe(wish, soon())]);
@@ -258,7 +258,7 @@ describe('what is asked of Ironic', () => {
 
   it('is answered to each with what was true when they asked, though others gave up', async () => {
     const node = ironic.addNode();
-    const wish = wishFor(node);
+    const wish = machineSpecFor(node);
     const first = driver.describe(wish, soon());
     const abort = new AbortController();
     const second = driver.describe(wish, abort.signal);
@@ -282,7 +282,7 @@ describe('what is asked of Ironic', () => {
     const network = { links: [], networks: [], services: [] };
     const node = ironic.addNode();
     Object.assign(node.extra['millrace'] as object, { network_data: network });
-    const wish = wishFor(node, { userData: '#cloud-config\n{}\n' });
+    const wish = machineSpecFor(node, { userData: '#cloud-config\n{}\n' });
     await driver.create(wish, soon());
     expect(node.instance_info).toEqual({
       image_source: 'http://127.0.0.1/image.qcow2',
@@ -319,7 +319,7 @@ describe('what is asked of Ironic', () => {
 describe('what Ironic does not know', () => {
   it('a machine whose BMC is lost is unseen and never gone', async () => {
     const node = ironic.addNode();
-    const wish = wishFor(node);
+    const wish = machineSpecFor(node);
     await driver.create(wish, soon());
     Object.assign(node, { power_state: 'error', maintenance: true, maintenance_reason: 'no BMC' });
     const { machines, unseen } = await driver.listOwned(soon());
@@ -330,7 +330,7 @@ describe('what Ironic does not know', () => {
 
   it('machines are unseen and nodes are not sold while no conductor is alive', async () => {
     const node = ironic.addNode();
-    const wish = wishFor(node);
+    const wish = machineSpecFor(node);
     await driver.create(wish, soon());
     ironic.isAtWork = false;
     expect((await driver.listOwned(soon())).unseen).toEqual([node.uuid]);
@@ -339,7 +339,7 @@ describe('what Ironic does not know', () => {
 
   it('machines of another installation are neither shown nor touched, and their nodes not sold', async () => {
     const node = ironic.addNode();
-    const wish = wishFor(node);
+    const wish = machineSpecFor(node);
     const stranger = createIronicDriver({ ...ironic.options, owner: 'another' });
     await stranger.create(wish, soon());
     await stranger.close();

@@ -1,32 +1,39 @@
-import { checkGpus, checkPorts, checkRef, checkWish } from '../check-wish.ts';
+import { checkGpus, checkPorts, checkRef, checkSpec } from '../check-wish.ts';
 import type {
   ComputeDriver,
-  DriverAbilities,
+  DriverCapabilities,
   EngineEvent,
   ExecResult,
   Inventory,
   MachineMetrics,
   MachineRef,
   MachineView,
-  MachineWish,
+  MachineSpec,
   OwnedMachines,
   PortMapping,
   StopOptions,
 } from '../driver.ts';
 import { reportsGpuUse } from '../driver.ts';
 import { IronicClient } from './ironic-client.ts';
-import { IronicMaker } from './ironic-create.ts';
+import { IronicProvisioner } from './ironic-create.ts';
 import { IronicError } from './ironic-errors.ts';
 import { IronicInspections } from './ironic-inspections.ts';
-import { isForsaken, isPowerKnown, isThere, refuseMapped, viewOf, type Located } from './ironic-machine.ts';
-import { IronicParts, refuseIfCut } from './ironic-parts.ts';
+import {
+  hasNoConductor,
+  isPowerKnown,
+  exists,
+  assertPortsUnmapped,
+  viewOf,
+  type LocatedMachine,
+} from './ironic-machine.ts';
+import { IronicDeps, assertAccessNotCut } from './ironic-parts.ts';
 import { IronicPool } from './ironic-pool.ts';
 import { IronicPower } from './ironic-power.ts';
-import { IronicRemover } from './ironic-remove.ts';
+import { IronicDeprovisioner } from './ironic-remove.ts';
 import { settingsOf, type IronicDriverOptions } from './ironic-settings.ts';
 
 /** Ironic deploys a disk and switches power. It has no way into what runs on a node, and tells nothing by itself. */
-const can: DriverAbilities = {
+const can: DriverCapabilities = {
   exec: false,
   setKeys: false,
   runUserData: false,
@@ -43,20 +50,20 @@ export class IronicDriver implements ComputeDriver {
   readonly can = can;
   readonly volumes = null;
   readonly #client: IronicClient;
-  readonly #parts: IronicParts;
+  readonly #parts: IronicDeps;
   readonly #power: IronicPower;
   readonly #inspections: IronicInspections;
-  readonly #maker: IronicMaker;
-  readonly #remover: IronicRemover;
+  readonly #maker: IronicProvisioner;
+  readonly #remover: IronicDeprovisioner;
 
   constructor(options: IronicDriverOptions) {
     const settings = settingsOf(options);
     this.#client = new IronicClient(options, options.clock);
-    this.#parts = new IronicParts(this.#client, new IronicPool(this.#client, settings.owner), settings);
+    this.#parts = new IronicDeps(this.#client, new IronicPool(this.#client, settings.owner), settings);
     this.#inspections = new IronicInspections(this.#client);
     this.#power = new IronicPower(this.#parts);
-    this.#maker = new IronicMaker(this.#parts, this.#power, this.#inspections);
-    this.#remover = new IronicRemover(this.#parts, this.#power);
+    this.#maker = new IronicProvisioner(this.#parts, this.#power, this.#inspections);
+    this.#remover = new IronicDeprovisioner(this.#parts, this.#power);
   }
 
   async readInventory(signal: AbortSignal): Promise<Inventory> {
@@ -64,15 +71,15 @@ export class IronicDriver implements ComputeDriver {
     return { engine: this.#client.version, nodes: await this.#inspections.inventory(nodes, signal) };
   }
 
-  async create(wish: MachineWish, signal: AbortSignal): Promise<void> {
-    checkWish(wish);
+  async create(wish: MachineSpec, signal: AbortSignal): Promise<void> {
+    checkSpec(wish);
     await this.#maker.create(wish, signal);
   }
 
   async describe(machine: MachineRef, signal: AbortSignal): Promise<MachineView | null> {
     checkRef(machine);
     const located = await this.#parts.pool.find(machine, signal);
-    return located === null || !isThere(located) ? null : viewOf(located, this.#parts.settings);
+    return located === null || !exists(located) ? null : viewOf(located, this.#parts.settings);
   }
 
   async start(machine: MachineRef, signal: AbortSignal): Promise<void> {
@@ -97,20 +104,20 @@ export class IronicDriver implements ComputeDriver {
     checkPorts(ports);
     const located = await this.#parts.there(machine, signal);
     if (ports.length > 0) {
-      refuseIfCut(located);
-      return refuseMapped(ports);
+      assertAccessNotCut(located);
+      return assertPortsUnmapped(ports);
     }
     const isOff = located.isCut || viewOf(located, this.#parts.settings).power === 'off';
-    if (!isOff) throw unsupported('close the ports of a machine that is on');
+    if (!isOff) throw unsupportedError('close the ports of a machine that is on');
   }
 
   async setGpus(machine: MachineRef, gpuPciAddresses: readonly string[], signal: AbortSignal): Promise<void> {
     checkRef(machine);
     checkGpus(gpuPciAddresses);
     const located = await this.#parts.there(machine, signal);
-    refuseIfCut(located);
+    assertAccessNotCut(located);
     if (located.mark.gpus.join() === gpuPciAddresses.toSorted().join()) return;
-    throw unsupported('give a machine other GPUs than its node has');
+    throw unsupportedError('give a machine other GPUs than its node has');
   }
 
   async cutAccess(machine: MachineRef, signal: AbortSignal): Promise<void> {
@@ -125,55 +132,55 @@ export class IronicDriver implements ComputeDriver {
 
   async listOwned(signal: AbortSignal): Promise<OwnedMachines> {
     const { nodes } = await this.#parts.pool.read(signal);
-    const there = nodes.flatMap(({ located }) => (located !== null && isThere(located) ? [located] : []));
+    const there = nodes.flatMap(({ located }) => (located !== null && exists(located) ? [located] : []));
     return {
       machines: there.map((located) => viewOf(located, this.#parts.settings)),
-      unseen: there.filter(isUnseen).map(({ node }) => node.uuid),
+      unseen: there.filter(isNodeUnreachable).map(({ node }) => node.uuid),
     };
   }
 
   // oxlint-disable-next-line require-yield -- there is nothing to tell, and the interface has a stream
   async *events(): AsyncIterable<EngineEvent> {
-    throw unsupported('tell what changes');
+    throw unsupportedError('tell what changes');
   }
 
   async setKeys(): Promise<void> {
-    throw unsupported('change keys inside a machine');
+    throw unsupportedError('change keys inside a machine');
   }
 
   async runUserData(): Promise<void> {
-    throw unsupported('start user data inside a machine that runs');
+    throw unsupportedError('start user data inside a machine that runs');
   }
 
   async consoleLog(): Promise<string> {
-    throw unsupported('show what a machine wrote to its console');
+    throw unsupportedError('show what a machine wrote to its console');
   }
 
   async metrics(): Promise<MachineMetrics> {
-    throw unsupported('measure a machine');
+    throw unsupportedError('measure a machine');
   }
 
   async exec(): Promise<ExecResult> {
-    throw unsupported('run commands inside a machine');
+    throw unsupportedError('run commands inside a machine');
   }
 
   close(): Promise<void> {
     return this.#client.close();
   }
 
-  async #usable(machine: MachineRef, what: string, signal: AbortSignal): Promise<Located['node']> {
-    refuseIfCut(await this.#parts.there(machine, signal));
+  async #usable(machine: MachineRef, what: string, signal: AbortSignal): Promise<LocatedMachine['node']> {
+    assertAccessNotCut(await this.#parts.there(machine, signal));
     const located = await this.#power.deployed(machine, what, signal);
-    refuseIfCut(located);
+    assertAccessNotCut(located);
     return located.node;
   }
 }
 
 /** Ironic has lost the BMC of its node, or nobody works on it: what it says of it was true once. */
-function isUnseen({ node, phase }: Located): boolean {
-  return isForsaken(node) || (phase === 'deployed' && !isPowerKnown(node));
+function isNodeUnreachable({ node, phase }: LocatedMachine): boolean {
+  return hasNoConductor(node) || (phase === 'deployed' && !isPowerKnown(node));
 }
 
-function unsupported(what: string): IronicError {
+function unsupportedError(what: string): IronicError {
   return new IronicError('unsupported', `Ironic cannot ${what}.`);
 }

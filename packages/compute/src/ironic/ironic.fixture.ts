@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { systemClock } from '@millrace/platform/clock';
 import { testIds } from '@millrace/testing';
-import type { MachineWish } from '../driver.ts';
+import type { MachineSpec } from '../driver.ts';
 import type { IronicDriverOptions } from './ironic-settings.ts';
 
 /**
  * A double of Ironic: its nodes and allocations as rows, without anything that moves by itself. Tests move it, and have it
  * fail as no fake hardware does. What the real one does is in the tests that run against it.
  */
-export interface DoubleNode {
+export interface FakeNode {
   uuid: string;
   name: string | null;
   provision_state: string;
@@ -31,7 +31,7 @@ export interface DoubleNode {
   instance_info: Record<string, unknown>;
 }
 
-interface DoubleAllocation {
+interface FakeAllocation {
   uuid: string;
   state: string;
   node_uuid: string | null;
@@ -39,31 +39,31 @@ interface DoubleAllocation {
   extra: Record<string, unknown>;
 }
 
-export interface Asked {
+export interface RecordedRequest {
   readonly method: string;
   readonly path: string;
   readonly body: unknown;
 }
 
 /** What it answers instead of what it would; null leaves it to itself. */
-type Interference = (asked: Asked) => { readonly status: number; readonly body: string } | null;
+type Interceptor = (asked: RecordedRequest) => { readonly status: number; readonly body: string } | null;
 
 export const fault = (faultstring: string): string =>
   JSON.stringify({ error_message: JSON.stringify({ faultstring }) });
 
-export class IronicDouble {
-  readonly nodes = new Map<string, DoubleNode>();
-  readonly allocations = new Map<string, DoubleAllocation>();
-  readonly asked: Asked[] = [];
+export class FakeIronic {
+  readonly nodes = new Map<string, FakeNode>();
+  readonly allocations = new Map<string, FakeAllocation>();
+  readonly asked: RecordedRequest[] = [];
   isAtWork = true;
-  interfere: Interference = () => null;
+  interfere: Interceptor = () => null;
   /** What an order of power comes to: the state it leaves and what it complains of. */
-  onPower: (node: DoubleNode, target: string) => void = (node, target) => {
+  onPower: (node: FakeNode, target: string) => void = (node, target) => {
     node.last_error = null;
     node.power_state = target.includes('off') ? 'power off' : 'power on';
   };
   /** Where an order of a deploy or an undeploy leads. */
-  onProvision: (node: DoubleNode, target: string) => void = (node, target) => {
+  onProvision: (node: FakeNode, target: string) => void = (node, target) => {
     if (target === 'active') Object.assign(node, { provision_state: 'active', power_state: 'power on' });
     else this.undeploy(node, 'available');
   };
@@ -73,8 +73,8 @@ export class IronicDouble {
     this.#server = createServer((request, response) => void this.#serve(request, response));
   }
 
-  static async start(): Promise<IronicDouble> {
-    const double = new IronicDouble();
+  static async start(): Promise<FakeIronic> {
+    const double = new FakeIronic();
     await new Promise<void>((resolve) => double.#server.listen(0, '127.0.0.1', resolve));
     return double;
   }
@@ -98,8 +98,8 @@ export class IronicDouble {
     };
   }
 
-  addNode(changes: Partial<DoubleNode> = {}): DoubleNode {
-    const node: DoubleNode = {
+  addNode(changes: Partial<FakeNode> = {}): FakeNode {
+    const node: FakeNode = {
       uuid: randomUUID(),
       name: null,
       provision_state: 'available',
@@ -126,7 +126,7 @@ export class IronicDouble {
   }
 
   /** As Ironic does it: the allocation goes before anything is wiped, and what we wrote in `extra` stays. */
-  undeploy(node: DoubleNode, state: string): void {
+  undeploy(node: FakeNode, state: string): void {
     this.allocations.delete(node.instance_uuid ?? '');
     Object.assign(node, { provision_state: state, instance_uuid: null, instance_info: {} });
   }
@@ -139,7 +139,7 @@ export class IronicDouble {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const text = Buffer.concat(chunks).toString('utf8');
-    const asked: Asked = {
+    const asked: RecordedRequest = {
       method: request.method ?? '',
       path: request.url ?? '',
       body: text === '' ? undefined : (JSON.parse(text) as unknown),
@@ -149,7 +149,7 @@ export class IronicDouble {
     response.writeHead(answer.status, { 'x-openstack-ironic-api-maximum-version': '1.82' }).end(answer.body);
   }
 
-  #answer(asked: Asked): { status: number; body: string } {
+  #answer(asked: RecordedRequest): { status: number; body: string } {
     const [path = ''] = asked.path.split('?');
     const [, , kind, uuid, , what] = path.split('/');
     const good = (body: unknown, status = 200) => ({ status, body: JSON.stringify(body) });
@@ -170,7 +170,7 @@ export class IronicDouble {
   }
 
   #allocation(
-    { method, body }: Asked,
+    { method, body }: RecordedRequest,
     uuid: string | undefined,
     good: (body: unknown, status?: number) => { status: number; body: string },
     absent: { status: number; body: string },
@@ -203,7 +203,7 @@ export class IronicDouble {
   }
 }
 
-function patch(node: DoubleNode, changes: readonly { op: string; path: string; value?: unknown }[]): void {
+function patch(node: FakeNode, changes: readonly { op: string; path: string; value?: unknown }[]): void {
   for (const { op, path, value } of changes) {
     const [, field = '', key] = path.split('/');
     const holder = (key === undefined ? node : Reflect.get(node, field)) as Record<string, unknown>;
@@ -224,7 +224,10 @@ export const eightGpus = Array.from({ length: 8 }, (_none, index) => `0000:0${in
 
 export const orgId = testIds.next('org');
 
-export function wishFor(node: { readonly uuid: string }, changes: Partial<MachineWish> = {}): MachineWish {
+export function machineSpecFor(
+  node: { readonly uuid: string },
+  changes: Partial<MachineSpec> = {},
+): MachineSpec {
   return {
     externalId: testIds.nextUuid(),
     orgId,

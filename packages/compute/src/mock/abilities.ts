@@ -1,7 +1,7 @@
-import { reportsGpuUse, type DriverAbilities } from '../driver.ts';
+import { reportsGpuUse, type DriverCapabilities } from '../driver.ts';
 
 /** The mock's machines are its own, so it can do whatever an engine can. */
-export const mockAbilities: DriverAbilities = {
+export const mockCapabilities: DriverCapabilities = {
   exec: true,
   setKeys: true,
   runUserData: true,

@@ -4,14 +4,14 @@ import { gpuNameOf, gpuUuidOf, type MockNode } from './layout.ts';
 import { sshUser, stateAt, visibleGpus, type MockMachine } from './mock-machine.ts';
 
 /** What a command of a mock machine comes to: output at once, or after a while. */
-export interface Outcome {
+export interface CommandOutcome {
   readonly exitCode: number;
   readonly stdout: string;
   readonly stderr: string;
   readonly waitMs: number;
 }
 
-export interface Inside {
+export interface CommandContext {
   readonly machine: MockMachine;
   readonly node: MockNode;
   readonly seed: string;
@@ -20,71 +20,76 @@ export interface Inside {
   readonly maxBytes: number;
 }
 
-type Command = (words: readonly string[], inside: Inside) => Outcome;
+type Command = (words: readonly string[], inside: CommandContext) => CommandOutcome;
 
-const say = (stdout: string): Outcome => ({ exitCode: 0, stdout, stderr: '', waitMs: 0 });
-const fail = (exitCode: number, stderr: string): Outcome => ({ exitCode, stdout: '', stderr, waitMs: 0 });
+const succeedWith = (stdout: string): CommandOutcome => ({ exitCode: 0, stdout, stderr: '', waitMs: 0 });
+const failWith = (exitCode: number, stderr: string): CommandOutcome => ({
+  exitCode,
+  stdout: '',
+  stderr,
+  waitMs: 0,
+});
 
 /**
  * All the commands there are. Nothing here ever becomes a process of the host: each answers from the machine's record,
  * and everything else is not found.
  */
 const commands: Readonly<Record<string, Command>> = {
-  true: () => say(''),
-  false: () => fail(1, ''),
-  echo: (words) => say(`${words.join(' ')}\n`),
-  hostname: (_, { machine }) => say(`${machine.hostname}\n`),
-  whoami: () => say(`${sshUser}\n`),
-  nproc: (_, { machine }) => say(`${machine.cpuCount}\n`),
+  true: () => succeedWith(''),
+  false: () => failWith(1, ''),
+  echo: (words) => succeedWith(`${words.join(' ')}\n`),
+  hostname: (_, { machine }) => succeedWith(`${machine.hostname}\n`),
+  whoami: () => succeedWith(`${sshUser}\n`),
+  nproc: (_, { machine }) => succeedWith(`${machine.cpuCount}\n`),
   uname: (words, { machine }) =>
-    say(words[0] === '-a' ? `Linux ${machine.hostname} 6.8.0-mock x86_64 GNU/Linux\n` : 'Linux\n'),
+    succeedWith(words[0] === '-a' ? `Linux ${machine.hostname} 6.8.0-mock x86_64 GNU/Linux\n` : 'Linux\n'),
   uptime: (_, { machine, seed, nowMs }) => {
     const { onSinceMs } = stateAt(machine, seed, nowMs);
-    return say(`up ${Math.floor(msToSeconds(nowMs - (onSinceMs ?? nowMs)))} seconds\n`);
+    return succeedWith(`up ${Math.floor(msToSeconds(nowMs - (onSinceMs ?? nowMs)))} seconds\n`);
   },
   ls: (words, inside) => {
     const path = words.findLast((word) => !word.startsWith('-')) ?? '/';
     const names = folders(inside).get(path.length > 1 ? path.replace(/\/$/, '') : path);
     return names === undefined
-      ? fail(2, `ls: cannot access '${path}': No such file or directory\n`)
-      : say(names.map((name) => `${name}\n`).join(''));
+      ? failWith(2, `ls: cannot access '${path}': No such file or directory\n`)
+      : succeedWith(names.map((name) => `${name}\n`).join(''));
   },
   cat: (words, inside) => {
     const known = files(inside);
     const missing = words.find((path) => !known.has(path));
-    if (missing !== undefined) return fail(1, `cat: ${missing}: No such file or directory\n`);
+    if (missing !== undefined) return failWith(1, `cat: ${missing}: No such file or directory\n`);
     let text = '';
     for (const path of words) if (text.length < inside.maxBytes) text += known.get(path) ?? '';
-    return say(text);
+    return succeedWith(text);
   },
   seq: (words, { maxBytes }) => {
     const [from, to] = words.length === 1 ? [1, Number(words[0])] : [Number(words[0]), Number(words[1])];
-    if (!Number.isSafeInteger(from) || !Number.isSafeInteger(to)) return fail(1, 'seq: not a number\n');
+    if (!Number.isSafeInteger(from) || !Number.isSafeInteger(to)) return failWith(1, 'seq: not a number\n');
     let text = '';
     for (let at = from; at <= to && text.length < maxBytes; at += 1) text += `${at}\n`;
-    return say(text);
+    return succeedWith(text);
   },
   sleep: (words) => {
     const seconds = Number(words[0]);
     return seconds >= 0 && seconds <= 86_400
-      ? { ...say(''), waitMs: seconds * 1_000 }
-      : fail(1, 'sleep: not a time\n');
+      ? { ...succeedWith(''), waitMs: seconds * 1_000 }
+      : failWith(1, 'sleep: not a time\n');
   },
   'nvidia-smi': (words, { machine, node, seed }) => {
     const gpus = visibleGpus(machine);
-    if (machine.gpuPciAddresses.length === 0) return fail(127, 'nvidia-smi: command not found\n');
-    if (words[0] !== '-L') return fail(2, 'This mock knows nvidia-smi -L alone.\n');
+    if (machine.gpuPciAddresses.length === 0) return failWith(127, 'nvidia-smi: command not found\n');
+    if (words[0] !== '-L') return failWith(2, 'This mock knows nvidia-smi -L alone.\n');
     const lines = gpus.map(
       (address, index) => `GPU ${index}: ${gpuNameOf(node)} (UUID: ${gpuUuidOf(seed, node.name, address)})\n`,
     );
-    return say(lines.join(''));
+    return succeedWith(lines.join(''));
   },
 };
 
-export function runCommand(argv: readonly string[], inside: Inside): Outcome {
+export function runCommand(argv: readonly string[], inside: CommandContext): CommandOutcome {
   const [name = '', ...words] = argv;
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
-  const outcome = command?.(words, inside) ?? fail(127, `${name.slice(0, 200)}: command not found\n`);
+  const outcome = command?.(words, inside) ?? failWith(127, `${name.slice(0, 200)}: command not found\n`);
   return {
     ...outcome,
     stdout: firstBytes(outcome.stdout, inside.maxBytes),
@@ -125,7 +130,7 @@ export function lastBytes(text: string, maxBytes: number): string {
   return new TextDecoder().decode(bytes.subarray(bytes.length - maxBytes)).replace(/^\uFFFD+/, '');
 }
 
-function folders({ machine }: Inside): ReadonlyMap<string, readonly string[]> {
+function folders({ machine }: CommandContext): ReadonlyMap<string, readonly string[]> {
   const gpus = visibleGpus(machine).map((_, index) => `nvidia${index}`);
   const control = gpus.length > 0 ? ['nvidia-uvm', 'nvidiactl'] : [];
   const devices = [
@@ -149,9 +154,10 @@ function folders({ machine }: Inside): ReadonlyMap<string, readonly string[]> {
 }
 
 /** What user data has written, in a machine that runs none of it. */
-const toldOf = (name: string): string => `A mock machine starts nothing: user data ${name} would run now.\n`;
+const userDataLogLine = (name: string): string =>
+  `A mock machine starts nothing: user data ${name} would run now.\n`;
 
-function files({ machine }: Inside): ReadonlyMap<string, string> {
+function files({ machine }: CommandContext): ReadonlyMap<string, string> {
   const processors = Array.from({ length: machine.cpuCount }, (_, index) => `processor\t: ${index}\n`);
   return new Map([
     ['/etc/hostname', `${machine.hostname}\n`],
@@ -159,7 +165,7 @@ function files({ machine }: Inside): ReadonlyMap<string, string> {
     ['/proc/cpuinfo', processors.join('')],
     ['/proc/meminfo', `MemTotal: ${machine.ramMb * 1_024} kB\n`],
     ...(machine.userDataRuns.length > 0
-      ? [[userDataLog, machine.userDataRuns.map(toldOf).join('')] as const]
+      ? [[userDataLog, machine.userDataRuns.map(userDataLogLine).join('')] as const]
       : []),
     [`/home/${sshUser}/.ssh/authorized_keys`, machine.sshKeys.map((key) => `${key}\n`).join('')],
   ]);

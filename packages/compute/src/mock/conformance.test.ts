@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { sabotages, untouched } from './sabotage.fixture.ts';
+import { faultyDriverCases, untouched } from './sabotage.fixture.ts';
 
 const report = z.object({
   testResults: z.array(
@@ -22,10 +22,10 @@ const vitest = path.join(
   'vitest.mjs',
 );
 const exactly = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
-const tests = new Set(Object.values(sabotages).map(({ caughtBy }) => caughtBy));
+const tests = new Set(Object.values(faultyDriverCases).map(({ caughtBy }) => caughtBy));
 /** Of each broken driver the test that must notice, of the good one all of these. */
 const pattern = [
-  ...Object.entries(sabotages).map(
+  ...Object.entries(faultyDriverCases).map(
     ([name, { caughtBy }]) => `the ${exactly(name)} driver .* ${exactly(caughtBy)}$`,
   ),
   ...[...tests].map((title) => `the ${untouched} driver .* ${exactly(title)}$`),
@@ -62,7 +62,7 @@ describe('the conformance suite notices a driver that', () => {
     statuses = await runSuite();
   });
 
-  for (const [name, { caughtBy }] of Object.entries(sabotages)) {
+  for (const [name, { caughtBy }] of Object.entries(faultyDriverCases)) {
     it(name, () => {
       expect(statuses.get(`the ${untouched} driver > ${caughtBy}`)).toBe('passed');
       expect(statuses.get(`the ${name} driver > ${caughtBy}`)).toBe('failed');

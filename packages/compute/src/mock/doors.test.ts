@@ -5,12 +5,12 @@ import { freePort, freePorts } from '@millrace/testing';
 import ssh2, { type Client, type ClientChannel } from 'ssh2';
 import { afterEach, describe, expect, it } from 'vitest';
 import { newSshKeyPair } from '../ssh-key-pair.ts';
-import { Doors } from './doors.ts';
-import { createProcessMemory } from './index.ts';
+import { PortListeners } from './doors.ts';
+import { createInMemoryStore } from './index.ts';
 import { defaultLayout } from './layout.ts';
-import type { MockMemory } from './memory.ts';
+import type { MachineStore } from './memory.ts';
 import { makeMachine, type MockMachine } from './mock-machine.ts';
-import { mockEngine, patient, wishFor } from './world.fixture.ts';
+import { mockEngine, longTimeout, machineSpecFor } from './world.fixture.ts';
 
 const host = '127.0.0.1';
 const pair = newSshKeyPair('test');
@@ -23,14 +23,14 @@ afterEach(async () => {
 });
 
 /** A machine that has booted, with one port that leads to `internalPort`. */
-async function machineBehind(internalPort: number, memory?: MockMemory) {
+async function machineBehind(internalPort: number, memory?: MachineStore) {
   const engine = mockEngine(memory);
   const driver = engine.connect({ bind: host });
   open.push(driver);
   const port = await freePort();
   const ports = [{ internalPort, externalPort: port, protocol: 'tcp' as const }];
-  const wish = wishFor({ ports, sshKeys: [pair.public.trim()] });
-  await driver.create(wish, patient());
+  const wish = machineSpecFor({ ports, sshKeys: [pair.public.trim()] });
+  await driver.create(wish, longTimeout());
   await engine.clock.advance(10_000);
   return { ...engine, driver, wish, port };
 }
@@ -114,7 +114,7 @@ describe('the doors of mock machines, whoever stands before them', () => {
     const { driver, wish } = await machineBehind(22);
     const more = await freePort();
     const ports = [...wish.ports, { internalPort: 22, externalPort: more, protocol: 'tcp' as const }];
-    await driver.setPorts(wish, ports, patient());
+    await driver.setPorts(wish, ports, longTimeout());
     const sockets = await Promise.all(
       ports.flatMap(({ externalPort }) => Array.from({ length: 40 }, () => knock(externalPort))),
     );
@@ -168,8 +168,8 @@ describe('the doors of mock machines, whoever stands before them', () => {
 
   it('whoever asks for much and reads nothing is not answered without end', async () => {
     let reads = 0;
-    const memory = createProcessMemory();
-    const counting: MockMemory = { ...memory, read: (machine) => ((reads += 1), memory.read(machine)) };
+    const memory = createInMemoryStore();
+    const counting: MachineStore = { ...memory, read: (machine) => ((reads += 1), memory.read(machine)) };
     const { port } = await machineBehind(22, counting);
     const client = await login(port);
     const channel = await shellOver(client);
@@ -194,8 +194,8 @@ describe('the doors of mock machines, whoever stands before them', () => {
 
   it('many who ask at once cost one look at the memory at a time', async () => {
     let [underWay, most] = [0, 0];
-    const memory = createProcessMemory();
-    const slow: MockMemory = {
+    const memory = createInMemoryStore();
+    const slow: MachineStore = {
       ...memory,
       async read(machine) {
         underWay += 1;
@@ -219,15 +219,15 @@ describe('the doors of mock machines, whoever stands before them', () => {
     const [first, second] = await freePorts(2);
     const at = (externalPort = 0): MockMachine =>
       makeMachine(
-        wishFor({ ...ref, ports: [{ internalPort: 80, externalPort, protocol: 'tcp' }] }),
+        machineSpecFor({ ...ref, ports: [{ internalPort: 80, externalPort, protocol: 'tcp' }] }),
         'seed',
         0,
       );
-    const ref = wishFor();
+    const ref = machineSpecFor();
     let record: MockMachine | null = at(first);
     let hold: Promise<void> = Promise.resolve();
-    const memory: MockMemory = {
-      ...createProcessMemory(),
+    const memory: MachineStore = {
+      ...createInMemoryStore(),
       async read() {
         const found = record === null ? null : { machine: record, version: 1n };
         await hold;
@@ -235,7 +235,7 @@ describe('the doors of mock machines, whoever stands before them', () => {
       },
     };
     const nodes = new Map(defaultLayout.nodes.map((node) => [node.name, node]));
-    const doors = new Doors({ memory, nodes, clock: new SimulatedClock(), seed: 'x', bind: host });
+    const doors = new PortListeners({ memory, nodes, clock: new SimulatedClock(), seed: 'x', bind: host });
     open.push(doors);
     await doors.sync(ref, record);
     for (const next of [at(second), at(first)]) {

@@ -1,16 +1,16 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import type { Clock } from '@millrace/platform/clock';
 import type { MachineRef, PortMapping } from '../driver.ts';
-import type { Inside } from './commands.ts';
+import type { CommandContext } from './commands.ts';
 import { hostKeyOf } from './host-key.ts';
 import type { MockNode } from './layout.ts';
-import type { Kept, MockMemory } from './memory.ts';
+import type { StoredMachine, MachineStore } from './memory.ts';
 import { stateAt, type MockMachine } from './mock-machine.ts';
-import { breakAfter, serveSsh } from './ssh-server.ts';
-import { Turns } from './turns.ts';
+import { destroyAfter, serveSsh } from './ssh-server.ts';
+import { CoalescingRunner } from './turns.ts';
 
-export interface DoorsOptions {
-  readonly memory: MockMemory;
+export interface PortListenersOptions {
+  readonly memory: MachineStore;
   readonly clock: Clock;
   readonly seed: string;
   readonly nodes: ReadonlyMap<string, MockNode>;
@@ -18,30 +18,30 @@ export interface DoorsOptions {
   readonly bind: string | null;
 }
 
-interface Door {
+interface PortListener {
   readonly mapping: PortMapping;
   readonly server: Server;
   readonly sockets: Set<Socket>;
 }
 
 /** What is behind a door. */
-type Behind = Omit<Inside, 'maxBytes'>;
+type ListenerContext = Omit<CommandContext, 'maxBytes'>;
 
-interface Doorway {
+interface MachineListeners {
   readonly ref: MachineRef;
-  readonly doors: Map<string, Door>;
+  readonly doors: Map<string, PortListener>;
   /** The boot that the open connections belong to: none outlives it. */
   boots: number;
   /** Looks at the memory. However many stand at the doors, there is one look at a time. */
-  readonly looks: Turns<Kept | null>;
+  readonly looks: CoalescingRunner<StoredMachine | null>;
   /** Brings the doors in line with what a look finds. */
-  readonly work: Turns<void>;
+  readonly work: CoalescingRunner<void>;
 }
 
 const sshPort = 22;
 const watchMs = 1_000;
 /** Of one machine, through all of its ports. */
-const mostSockets = 64;
+const maxSockets = 64;
 /** How long someone who was told the one line there is may take to hang up. */
 const hangUpMs = 5_000;
 const nameOf = ({ internalPort, externalPort }: PortMapping): string => `${externalPort}:${internalPort}`;
@@ -52,13 +52,13 @@ const nameOf = ({ internalPort, externalPort }: PortMapping): string => `${exter
  * off here too, at its next word and within a second. A port that is taken, as by another process that serves the same
  * machine, is left alone. UDP is shown and not served.
  */
-export class Doors {
-  readonly #options: DoorsOptions;
-  readonly #doorways = new Map<string, Doorway>();
+export class PortListeners {
+  readonly #options: PortListenersOptions;
+  readonly #doorways = new Map<string, MachineListeners>();
   #stopWatching: (() => void) | null = null;
   #isClosed = false;
 
-  constructor(options: DoorsOptions) {
+  constructor(options: PortListenersOptions) {
     this.#options = options;
   }
 
@@ -83,17 +83,17 @@ export class Doors {
     this.#stopWatching?.();
     const doorways = [...this.#doorways.values()];
     await Promise.all(doorways.map(({ work }) => work.settled()));
-    await Promise.all(doorways.flatMap(({ doors }) => [...doors.values()].map(shut)));
+    await Promise.all(doorways.flatMap(({ doors }) => [...doors.values()].map(closeListener)));
     this.#doorways.clear();
   }
 
-  #add(key: string, ref: MachineRef, boots: number): Doorway {
-    const doorway: Doorway = {
+  #add(key: string, ref: MachineRef, boots: number): MachineListeners {
+    const doorway: MachineListeners = {
       ref,
       boots,
       doors: new Map(),
-      looks: new Turns(() => this.#options.memory.read(ref)),
-      work: new Turns(() => this.#apply(key, doorway)),
+      looks: new CoalescingRunner(() => this.#options.memory.read(ref)),
+      work: new CoalescingRunner(() => this.#apply(key, doorway)),
     };
     this.#doorways.set(key, doorway);
     return doorway;
@@ -105,7 +105,7 @@ export class Doors {
     return isWired ? machine.ports.filter(({ protocol }) => protocol === 'tcp') : [];
   }
 
-  async #apply(key: string, doorway: Doorway): Promise<void> {
+  async #apply(key: string, doorway: MachineListeners): Promise<void> {
     const kept = await doorway.looks.run().catch(() => undefined);
     if (this.#isClosed || kept === undefined) return;
     const machine = kept?.machine ?? null;
@@ -116,7 +116,7 @@ export class Doors {
     }
     const surplus = [...doorway.doors].filter(([name]) => !wanted.has(name));
     for (const [name] of surplus) doorway.doors.delete(name);
-    await Promise.all(surplus.map(([, door]) => shut(door)));
+    await Promise.all(surplus.map(([, door]) => closeListener(door)));
     const node = machine === null ? undefined : this.#options.nodes.get(machine.nodeName);
     for (const [name, mapping] of wanted) {
       if (doorway.doors.has(name) || node === undefined) continue;
@@ -127,12 +127,12 @@ export class Doors {
     if (wanted.size === 0 && !doorway.work.hasWaiting) this.#doorways.delete(key);
   }
 
-  async #open(doorway: Doorway, mapping: PortMapping, host: string): Promise<Door | null> {
+  async #open(doorway: MachineListeners, mapping: PortMapping, host: string): Promise<PortListener | null> {
     const sockets = new Set<Socket>();
     // A conversation of small packets, each of which would otherwise wait for the last one to be acknowledged.
     const server = createServer({ noDelay: true }, (socket) => {
       socket.on('error', () => socket.destroy());
-      if (socketsOf(doorway) >= mostSockets) {
+      if (socketsOf(doorway) >= maxSockets) {
         socket.destroy();
         return;
       }
@@ -150,9 +150,9 @@ export class Doors {
     return isOpen ? { mapping, server, sockets } : null;
   }
 
-  async #welcome(socket: Socket, doorway: Doorway, mapping: PortMapping): Promise<void> {
+  async #welcome(socket: Socket, doorway: MachineListeners, mapping: PortMapping): Promise<void> {
     const { seed, clock } = this.#options;
-    const look = (): Promise<Behind | null> => this.#look(doorway, mapping);
+    const look = (): Promise<ListenerContext | null> => this.#look(doorway, mapping);
     const isSsh = mapping.internalPort === sshPort;
     // What nobody reads would keep the connection open after its other end has closed it.
     if (!isSsh) socket.resume();
@@ -160,13 +160,13 @@ export class Doors {
     if (inside === null || socket.destroyed) socket.destroy();
     else if (isSsh) serveSsh(socket, { hostKey: hostKeyOf(seed, inside.machine), clock, look });
     else {
-      breakAfter(hangUpMs, socket, clock);
+      destroyAfter(hangUpMs, socket, clock);
       socket.end(`millrace mock: port ${mapping.internalPort} of ${inside.machine.hostname}\r\n`);
     }
   }
 
   /** What is behind the door now; null when it should not be open. */
-  async #look(doorway: Doorway, mapping: PortMapping): Promise<Behind | null> {
+  async #look(doorway: MachineListeners, mapping: PortMapping): Promise<ListenerContext | null> {
     const { seed, clock, nodes } = this.#options;
     const machine = (await doorway.looks.run())?.machine;
     const node = nodes.get(machine?.nodeName ?? '');
@@ -195,12 +195,12 @@ export class Doors {
   }
 }
 
-function socketsOf({ doors }: Doorway): number {
+function socketsOf({ doors }: MachineListeners): number {
   return [...doors.values()].reduce((sum, { sockets }) => sum + sockets.size, 0);
 }
 
 /** Breaks what is open and gives the port back. */
-async function shut({ server, sockets }: Door): Promise<void> {
+async function closeListener({ server, sockets }: PortListener): Promise<void> {
   for (const socket of sockets) socket.destroy();
   await new Promise<void>((resolve) => {
     server.close(() => resolve());

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { isDriverError } from '../driver-error.ts';
 import type { ComputeDriver, EngineEvent, MachineRef } from '../driver.ts';
-import { faultTable, readFault } from './faults.ts';
-import { faulty, mockEngine, patient, wishFor } from './world.fixture.ts';
+import { injectedFaults, readInjectedFault } from './faults.ts';
+import { faultySpec, mockEngine, longTimeout, machineSpecFor } from './world.fixture.ts';
 
 const minuteMs = 60_000;
 const kindOf = (call: Promise<unknown>): Promise<string> =>
@@ -12,34 +12,34 @@ const kindOf = (call: Promise<unknown>): Promise<string> =>
     (error: unknown) => (isDriverError(error) ? error.kind : String(error)),
   );
 const powerOf = async (driver: ComputeDriver, machine: MachineRef): Promise<string | undefined> =>
-  (await driver.describe(machine, patient()))?.power;
+  (await driver.describe(machine, longTimeout()))?.power;
 const listed = async (driver: ComputeDriver, { externalId }: MachineRef) =>
-  (await driver.listOwned(patient())).machines.find((machine) => machine.externalId === externalId);
+  (await driver.listOwned(longTimeout())).machines.find((machine) => machine.externalId === externalId);
 const ran = (driver: ComputeDriver, machine: MachineRef, ...argv: string[]) =>
-  driver.exec(machine, { argv, timeoutMs: 1_000, maxBytes: 10_000 }, patient());
+  driver.exec(machine, { argv, timeoutMs: 1_000, maxBytes: 10_000 }, longTimeout());
 
 describe('a fault asked for by label', () => {
   it('boot-fails: the machine breaks in its boot and in every further one, and can be terminated', async () => {
     const { clock, connect } = mockEngine();
     const driver = connect();
-    const wish = faulty('boot-fails');
-    await driver.create(wish, patient());
+    const wish = faultySpec('boot-fails');
+    await driver.create(wish, longTimeout());
     expect(await powerOf(driver, wish)).toBe('on');
     await clock.advance(10_000);
     expect(await powerOf(driver, wish)).toBe('error');
-    expect(await driver.consoleLog(wish, { maxBytes: 10_000 }, patient())).toContain('Kernel panic');
-    await driver.reboot(wish, { graceMs: 0 }, patient());
+    expect(await driver.consoleLog(wish, { maxBytes: 10_000 }, longTimeout())).toContain('Kernel panic');
+    await driver.reboot(wish, { graceMs: 0 }, longTimeout());
     await clock.advance(10_000);
     expect(await powerOf(driver, wish)).toBe('error');
-    await driver.terminate(wish, patient());
-    expect(await driver.describe(wish, patient())).toBeNull();
+    await driver.terminate(wish, longTimeout());
+    expect(await driver.describe(wish, longTimeout())).toBeNull();
   });
 
   it('slow-boot: nothing answers inside until the time is over, on a machine that is on', async () => {
     const { clock, connect } = mockEngine();
     const driver = connect();
-    const wish = faulty('slow-boot', { after_ms: 90_000 });
-    await driver.create(wish, patient());
+    const wish = faultySpec('slow-boot', { after_ms: 90_000 });
+    await driver.create(wish, longTimeout());
     await clock.advance(89_999);
     expect(await powerOf(driver, wish)).toBe('on');
     expect(await kindOf(ran(driver, wish, 'true'))).toBe('unavailable');
@@ -50,35 +50,35 @@ describe('a fault asked for by label', () => {
   it('host-dies: broken and out of reach, still listed, and started anew when the host is back', async () => {
     const { clock, connect } = mockEngine();
     const driver = connect();
-    const wish = faulty('host-dies', { after_ms: minuteMs, for_ms: 5 * minuteMs });
-    await driver.create(wish, patient());
+    const wish = faultySpec('host-dies', { after_ms: minuteMs, for_ms: 5 * minuteMs });
+    await driver.create(wish, longTimeout());
     await clock.advance(minuteMs);
     expect(await kindOf(ran(driver, wish, 'true'))).toBe('done');
     await clock.advance(10_000);
     expect(await powerOf(driver, wish)).toBe('error');
     expect(await listed(driver, wish)).toMatchObject({ power: 'error' });
-    expect(await kindOf(driver.terminate(wish, patient()))).toBe('unavailable');
-    expect(await kindOf(driver.cutAccess(wish, patient()))).toBe('unavailable');
+    expect(await kindOf(driver.terminate(wish, longTimeout()))).toBe('unavailable');
+    expect(await kindOf(driver.cutAccess(wish, longTimeout()))).toBe('unavailable');
     await clock.advance(5 * minuteMs);
     expect(await powerOf(driver, wish)).toBe('on');
     await clock.advance(10_000);
     expect((await ran(driver, wish, 'uptime')).stdout).toMatch(/^up \d{1,2} seconds\n$/);
-    await driver.terminate(wish, patient());
+    await driver.terminate(wish, longTimeout());
   });
 
   it('engine-silent: every call about the machine fails, and the list still has it, as broken', async () => {
     const { clock, connect } = mockEngine();
     const driver = connect();
-    const wish = faulty('engine-silent', { after_ms: 30_000, for_ms: minuteMs });
-    const neighbour = wishFor();
-    await driver.create(wish, patient());
-    await driver.create(neighbour, patient());
+    const wish = faultySpec('engine-silent', { after_ms: 30_000, for_ms: minuteMs });
+    const neighbour = machineSpecFor();
+    await driver.create(wish, longTimeout());
+    await driver.create(neighbour, longTimeout());
     await clock.advance(30_000);
-    expect(await kindOf(driver.describe(wish, patient()))).toBe('unavailable');
-    expect(await kindOf(driver.terminate(wish, patient()))).toBe('unavailable');
+    expect(await kindOf(driver.describe(wish, longTimeout()))).toBe('unavailable');
+    expect(await kindOf(driver.terminate(wish, longTimeout()))).toBe('unavailable');
     expect(await listed(driver, wish)).toMatchObject({ power: 'error' });
     expect(await powerOf(driver, neighbour)).toBe('on');
-    expect((await driver.listOwned(patient())).unseen).toEqual([]);
+    expect((await driver.listOwned(longTimeout())).unseen).toEqual([]);
     await clock.advance(minuteMs);
     expect(await powerOf(driver, wish)).toBe('on');
   });
@@ -86,42 +86,42 @@ describe('a fault asked for by label', () => {
   it('stuck-terminate: busy until the time is over, off meanwhile, and for every process the same', async () => {
     const { clock, connect } = mockEngine();
     const [driver, other] = [connect(), connect()];
-    const wish = faulty('stuck-terminate', { for_ms: minuteMs });
-    await driver.create(wish, patient());
-    await driver.cutAccess(wish, patient());
-    expect(await kindOf(driver.terminate(wish, patient()))).toBe('busy');
+    const wish = faultySpec('stuck-terminate', { for_ms: minuteMs });
+    await driver.create(wish, longTimeout());
+    await driver.cutAccess(wish, longTimeout());
+    expect(await kindOf(driver.terminate(wish, longTimeout()))).toBe('busy');
     await clock.advance(minuteMs - 1);
-    expect(await kindOf(other.terminate(wish, patient()))).toBe('busy');
+    expect(await kindOf(other.terminate(wish, longTimeout()))).toBe('busy');
     expect(await powerOf(driver, wish)).toBe('changing');
-    expect(await kindOf(driver.create(wish, patient()))).toBe('busy');
+    expect(await kindOf(driver.create(wish, longTimeout()))).toBe('busy');
     await clock.advance(1);
-    expect(await kindOf(other.terminate(wish, patient()))).toBe('done');
-    expect(await driver.describe(wish, patient())).toBeNull();
+    expect(await kindOf(other.terminate(wish, longTimeout()))).toBe('done');
+    expect(await driver.describe(wish, longTimeout())).toBeNull();
   });
 
   it('wrong-gpu-count: the engine says what was asked for, and the system inside sees fewer', async () => {
     const { clock, connect } = mockEngine();
     const driver = connect();
-    const wish = faulty('wrong-gpu-count');
-    await driver.create(wish, patient());
+    const wish = faultySpec('wrong-gpu-count');
+    await driver.create(wish, longTimeout());
     await clock.advance(10_000);
-    expect((await driver.describe(wish, patient()))?.gpuPciAddresses).toHaveLength(2);
+    expect((await driver.describe(wish, longTimeout()))?.gpuPciAddresses).toHaveLength(2);
     expect((await ran(driver, wish, 'nvidia-smi', '-L')).stdout.trim().split('\n')).toHaveLength(1);
     expect((await ran(driver, wish, 'ls', '/dev')).stdout).not.toContain('nvidia1\n');
   });
 
   it('create-fails: nothing comes about', async () => {
     const driver = mockEngine().connect();
-    const wish = faulty('create-fails');
-    expect(await kindOf(driver.create(wish, patient()))).toBe('failed');
-    expect(await driver.describe(wish, patient())).toBeNull();
+    const wish = faultySpec('create-fails');
+    expect(await kindOf(driver.create(wish, longTimeout()))).toBe('failed');
+    expect(await driver.describe(wish, longTimeout())).toBeNull();
   });
 
   it('create-late: the machine is there long before the answer is, and asking again waits again', async () => {
     const { clock, connect } = mockEngine();
     const driver = connect();
-    const wish = faulty('create-late', { after_ms: minuteMs });
-    const answer = kindOf(driver.create(wish, patient()));
+    const wish = faultySpec('create-late', { after_ms: minuteMs });
+    const answer = kindOf(driver.create(wish, longTimeout()));
     await clock.advance(minuteMs - 1);
     expect(await powerOf(driver, wish)).toBe('on');
     expect(await Promise.race([answer, Promise.resolve('waiting')])).toBe('waiting');
@@ -139,10 +139,10 @@ describe('a fault asked for by label', () => {
       for await (const event of driver.events(abort.signal)) heard.push(event);
     })();
     await clock.advance(1_000);
-    const [lost, told] = [faulty('lost-events'), wishFor()];
+    const [lost, told] = [faultySpec('lost-events'), machineSpecFor()];
     for (const wish of [lost, told]) {
-      await driver.create(wish, patient());
-      await driver.terminate(wish, patient());
+      await driver.create(wish, longTimeout());
+      await driver.terminate(wish, longTimeout());
     }
     await clock.advance(5_000);
     abort.abort();
@@ -155,12 +155,12 @@ describe('a fault asked for by label', () => {
   it('flaky: every third call fails, counted over all processes', async () => {
     const { connect } = mockEngine();
     const drivers = [connect(), connect()];
-    const wish = faulty('flaky', { every: 3 });
-    await drivers[0]?.create(wish, patient());
+    const wish = faultySpec('flaky', { every: 3 });
+    await drivers[0]?.create(wish, longTimeout());
     const outcomes: string[] = [];
     for (let call = 0; call < 9; call += 1) {
       const driver = drivers[call % 2] ?? expect.fail('There are two.');
-      outcomes.push(await kindOf(driver.describe(wish, patient())));
+      outcomes.push(await kindOf(driver.describe(wish, longTimeout())));
     }
     expect(outcomes).toEqual(Array.from({ length: 3 }, () => ['done', 'done', 'unavailable']).flat());
   });
@@ -168,11 +168,11 @@ describe('a fault asked for by label', () => {
   it('flaky: ends after a day, so that no rhythm of calls keeps a machine from being cleared away', async () => {
     const { clock, connect } = mockEngine();
     const driver = connect();
-    const wish = faulty('flaky', { every: 2 });
-    await driver.create(wish, patient());
+    const wish = faultySpec('flaky', { every: 2 });
+    await driver.create(wish, longTimeout());
     const lookAndEnd = async (): Promise<boolean> => {
-      await driver.describe(wish, patient());
-      return driver.terminate(wish, patient()).then(
+      await driver.describe(wish, longTimeout());
+      return driver.terminate(wish, longTimeout()).then(
         () => true,
         () => false,
       );
@@ -185,16 +185,16 @@ describe('a fault asked for by label', () => {
   it('is refused when it is misspelt, has a foreign argument, or one out of bounds', async () => {
     const driver = mockEngine().connect();
     const hopeless = [
-      faulty('boot-fail'),
-      faulty('boot-fails', { after_ms: 1 }),
-      faulty('host-dies', { for_ms: 100_000_000 }),
-      faulty('flaky', { every: 1 }),
-      wishFor({ labels: { 'millrace.fault': 'slow-boot', 'millrace.fault.after_ms': '-5' } }),
-      wishFor({ labels: { 'millrace.fault.after_ms': '5' } }),
-      wishFor({ labels: { 'millrace.fault': 'constructor' } }),
+      faultySpec('boot-fail'),
+      faultySpec('boot-fails', { after_ms: 1 }),
+      faultySpec('host-dies', { for_ms: 100_000_000 }),
+      faultySpec('flaky', { every: 1 }),
+      machineSpecFor({ labels: { 'millrace.fault': 'slow-boot', 'millrace.fault.after_ms': '-5' } }),
+      machineSpecFor({ labels: { 'millrace.fault.after_ms': '5' } }),
+      machineSpecFor({ labels: { 'millrace.fault': 'constructor' } }),
     ];
     for (const wish of hopeless) {
-      expect(await kindOf(driver.create(wish, patient())), JSON.stringify(wish.labels)).toBe('refused');
+      expect(await kindOf(driver.create(wish, longTimeout())), JSON.stringify(wish.labels)).toBe('refused');
     }
   });
 });
@@ -206,11 +206,11 @@ describe('the table of faults in the README', () => {
       name,
       [...values.matchAll(/`([a-z_]+)` \((\d+)\)/g)].map(([, key, standard]) => [key, Number(standard)]),
     ]);
-    const expected = Object.entries(faultTable).map(([name, values]) => [
+    const expected = Object.entries(injectedFaults).map(([name, values]) => [
       name,
       Object.entries(values).map(([key, argument]: [string, { default: number }]) => [key, argument.default]),
     ]);
     expect(rows).toEqual(expected);
-    expect(readFault({ 'millrace.fault': 'flaky' })).toEqual({ name: 'flaky', every: 3 });
+    expect(readInjectedFault({ 'millrace.fault': 'flaky' })).toEqual({ name: 'flaky', every: 3 });
   });
 });

@@ -5,7 +5,7 @@ const faultLabel = 'millrace.fault';
 
 const minuteMs = 60_000;
 // A fault ends by itself: no tenant can leave something on the test fleet that nobody can clear away.
-export const longestMs = 24 * 60 * minuteMs;
+export const maxFaultMs = 24 * 60 * minuteMs;
 
 interface Argument {
   readonly default: number;
@@ -13,10 +13,10 @@ interface Argument {
   readonly most: number;
 }
 
-const ms = (standard: number): Argument => ({ default: standard, least: 0, most: longestMs });
+const ms = (standard: number): Argument => ({ default: standard, least: 0, most: maxFaultMs });
 
 /** Every fault with its arguments. The README's table is compared with this one by a test. */
-export const faultTable = {
+export const injectedFaults = {
   'boot-fails': {},
   'slow-boot': { after_ms: ms(5 * minuteMs) },
   'host-dies': { after_ms: ms(minuteMs), for_ms: ms(10 * minuteMs) },
@@ -29,45 +29,49 @@ export const faultTable = {
   flaky: { every: { default: 3, least: 2, most: 1_000 } },
 } as const satisfies Readonly<Record<string, Readonly<Record<string, Argument>>>>;
 
-export type FaultName = keyof typeof faultTable;
-type ArgumentsOf<Name extends FaultName> = {
-  readonly [Key in keyof (typeof faultTable)[Name]]: number;
+export type InjectedFaultName = keyof typeof injectedFaults;
+type ArgumentsOf<Name extends InjectedFaultName> = {
+  readonly [Key in keyof (typeof injectedFaults)[Name]]: number;
 };
-export type Fault = { [Name in FaultName]: { readonly name: Name } & ArgumentsOf<Name> }[FaultName];
+export type InjectedFault = {
+  [Name in InjectedFaultName]: { readonly name: Name } & ArgumentsOf<Name>;
+}[InjectedFaultName];
 
-const isFaultName = (name: string): name is FaultName => Object.hasOwn(faultTable, name);
+const isFaultName = (name: string): name is InjectedFaultName => Object.hasOwn(injectedFaults, name);
 
 /** The fault that the labels ask for. Refuses what is misspelt: a fault that silently does nothing proves nothing. */
-export function readFault(labels: Readonly<Record<string, string>>): Fault | null {
+export function readInjectedFault(labels: Readonly<Record<string, string>>): InjectedFault | null {
   const name = labels[faultLabel];
   const given = Object.keys(labels).filter((key) => key.startsWith(`${faultLabel}.`));
   if (name === undefined) {
-    if (given.length > 0) throw refusal(`The label ${given[0]} needs ${faultLabel} beside it.`);
+    if (given.length > 0) throw invalidFaultError(`The label ${given[0]} needs ${faultLabel} beside it.`);
     return null;
   }
   if (!isFaultName(name)) {
-    throw refusal(`There is no fault ${name}. There are: ${Object.keys(faultTable).join(', ')}.`);
+    throw invalidFaultError(
+      `There is no fault ${name}. There are: ${Object.keys(injectedFaults).join(', ')}.`,
+    );
   }
-  const known: Readonly<Record<string, Argument>> = faultTable[name];
+  const known: Readonly<Record<string, Argument>> = injectedFaults[name];
   for (const key of given) {
     if (!Object.hasOwn(known, key.slice(faultLabel.length + 1))) {
-      throw refusal(`The fault ${name} takes no argument ${key}.`);
+      throw invalidFaultError(`The fault ${name} takes no argument ${key}.`);
     }
   }
   const values = Object.entries(known).map(([key, argument]) => [
     key,
     readArgument(`${faultLabel}.${key}`, labels[`${faultLabel}.${key}`], argument),
   ]);
-  return { name, ...Object.fromEntries(values) } as Fault;
+  return { name, ...Object.fromEntries(values) } as InjectedFault;
 }
 
 function readArgument(label: string, text: string | undefined, argument: Argument): number {
   if (text === undefined) return argument.default;
   const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
   if (value >= argument.least && value <= argument.most) return value;
-  throw refusal(`The label ${label} is a whole number from ${argument.least} to ${argument.most}.`);
+  throw invalidFaultError(`The label ${label} is a whole number from ${argument.least} to ${argument.most}.`);
 }
 
-function refusal(message: string): DriverError {
+function invalidFaultError(message: string): DriverError {
   return new DriverError('refused', message);
 }

@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createPrivateKey, createPublicKey } from 'node:crypto';
-import { bytesOf } from './dice.ts';
+import { seededBytes } from './dice.ts';
 
 // The fixed beginning of an Ed25519 private key in PKCS #8: what follows is the 32 bytes of the key itself.
 const pkcs8Prefix = Buffer.from('302e020100300506032b657004220420', 'hex');
@@ -10,7 +10,9 @@ export function hostKeyOf(
   seed: string,
   { externalId, sealedHostKey }: { readonly externalId: string; readonly sealedHostKey: string | null },
 ): string {
-  return sealedHostKey === null ? ownKeyOf(seed, externalId) : openHostKey(seed, externalId, sealedHostKey);
+  return sealedHostKey === null
+    ? generatedHostKey(seed, externalId)
+    : openHostKey(seed, externalId, sealedHostKey);
 }
 
 const cipherName = 'aes-256-gcm';
@@ -21,15 +23,15 @@ const tagBytes = 16;
  * exist. The same key has the same text, so that records stay a function of what was asked for.
  */
 export function sealHostKey(seed: string, externalId: string, privateKey: string): string {
-  const iv = bytesOf(seed, 'host key iv', externalId, privateKey).subarray(0, 12);
-  const cipher = createCipheriv(cipherName, bytesOf(seed, 'host key seal', externalId), iv);
+  const iv = seededBytes(seed, 'host key iv', externalId, privateKey).subarray(0, 12);
+  const cipher = createCipheriv(cipherName, seededBytes(seed, 'host key seal', externalId), iv);
   const body = Buffer.concat([cipher.update(privateKey, 'utf8'), cipher.final()]);
   return Buffer.concat([iv, cipher.getAuthTag(), body]).toString('base64');
 }
 
 function openHostKey(seed: string, externalId: string, sealed: string): string {
   const bytes = Buffer.from(sealed, 'base64');
-  const key = bytesOf(seed, 'host key seal', externalId);
+  const key = seededBytes(seed, 'host key seal', externalId);
   const decipher = createDecipheriv(cipherName, key, bytes.subarray(0, 12), { authTagLength: tagBytes });
   decipher.setAuthTag(bytes.subarray(12, 12 + tagBytes));
   return Buffer.concat([decipher.update(bytes.subarray(12 + tagBytes)), decipher.final()]).toString('utf8');
@@ -39,8 +41,8 @@ function openHostKey(seed: string, externalId: string, sealed: string): string {
  * A key that follows from the seed and the machine's id, so it is the same after a reboot and in every process, and no machine
  * has another's. It guards nothing: it is for machines that do not exist.
  */
-function ownKeyOf(seed: string, externalId: string): string {
-  const secret = bytesOf(seed, 'host key', externalId);
+function generatedHostKey(seed: string, externalId: string): string {
+  const secret = seededBytes(seed, 'host key', externalId);
   const privateKey = createPrivateKey({
     key: Buffer.concat([pkcs8Prefix, secret]),
     format: 'der',
@@ -51,7 +53,7 @@ function ownKeyOf(seed: string, externalId: string): string {
   const publicBytes = Buffer.from(x, 'base64url');
   const publicBlob = Buffer.concat([field(keyType), field(publicBytes)]);
   // Twice the same number: how a reader of an encrypted key knows that it used the right passphrase.
-  const check = bytesOf(seed, 'check', externalId).subarray(0, 4);
+  const check = seededBytes(seed, 'check', externalId).subarray(0, 4);
   const body = Buffer.concat([
     ...[check, check],
     ...[field(keyType), field(publicBytes), field(Buffer.concat([secret, publicBytes])), field(externalId)],

@@ -1,7 +1,7 @@
-import { share } from '@millrace/platform/money';
+import { ratio } from '@millrace/platform/money';
 import { DriverError } from '../driver-error.ts';
-import type { InventoryNode, MachineWish } from '../driver.ts';
-import { bytesOf } from './dice.ts';
+import type { InventoryNode, MachineSpec } from '../driver.ts';
+import { seededBytes } from './dice.ts';
 
 /** The last one is of a model that rentals do not offer. */
 export type MockGpuModel = 'h100' | 'h200' | 'b200' | 'rtx4090';
@@ -70,7 +70,7 @@ export function gpuAddressesOf(node: MockNode): string[] {
 }
 
 export function gpuUuidOf(seed: string, nodeName: string, pciAddress: string): string {
-  const text = bytesOf(seed, 'gpu', nodeName, pciAddress).toString('hex');
+  const text = seededBytes(seed, 'gpu', nodeName, pciAddress).toString('hex');
   const parts = [
     text.slice(0, 8),
     text.slice(8, 12),
@@ -104,7 +104,7 @@ export function inventoryNodeOf(node: MockNode, seed: string): InventoryNode {
         uuid: gpuUuidOf(seed, node.name, pciAddress),
         model,
         ramMb,
-        numaNode: Math.floor(share(index * node.numaNodes, node.gpuCount)),
+        numaNode: Math.floor(ratio(index * node.numaNodes, node.gpuCount)),
         driverVersion,
         cudaVersion,
       })),
@@ -113,7 +113,7 @@ export function inventoryNodeOf(node: MockNode, seed: string): InventoryNode {
 }
 
 /** Refuses a machine that this node cannot be, whoever else is on it. */
-export function requireHardware(node: MockNode, images: readonly string[], wish: MachineWish): void {
+export function requireHardware(node: MockNode, images: readonly string[], wish: MachineSpec): void {
   if (!images.includes(wish.image)) {
     throw new DriverError('not_found', `The cluster has no image ${wish.image}.`);
   }
@@ -127,7 +127,7 @@ export function requireHardware(node: MockNode, images: readonly string[], wish:
 }
 
 /** What the engine says of a node that it cannot reach. */
-export function silentNodeOf(node: MockNode): InventoryNode {
+export function unreachableInventoryNode(node: MockNode): InventoryNode {
   return {
     name: node.name,
     reachable: false,

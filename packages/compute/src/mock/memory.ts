@@ -2,12 +2,12 @@ import type { MachineRef } from '../driver.ts';
 import type { MockMachine } from './mock-machine.ts';
 
 /** A record and the version that a change of it must name. */
-export interface Kept {
+export interface StoredMachine {
   readonly machine: MockMachine;
   readonly version: bigint;
 }
 
-export interface Change {
+export interface MachineChange {
   readonly externalId: string;
   readonly what: string;
 }
@@ -16,10 +16,10 @@ export interface Change {
  * Where the mock engine of one cluster keeps its machines. Every change is a compare-and-set on the version, so that
  * several drivers, in one process or in many, never overwrite each other.
  */
-export interface MockMemory {
-  read(machine: MachineRef): Promise<Kept | null>;
+export interface MachineStore {
+  read(machine: MachineRef): Promise<StoredMachine | null>;
   /** All of them. Keys and user data may be left out: they are most of a record, and no list shows them. */
-  list(): Promise<readonly Kept[]>;
+  list(): Promise<readonly StoredMachine[]>;
   /**
    * Writes `next` (null deletes) if the record still has this version (null: if there is none), and gives its new
    * version; null when somebody else was faster. No version is ever had twice.
@@ -34,7 +34,7 @@ export interface MockMemory {
   /** What changed after the cursor; nothing, and the newest cursor, for null. May miss some: these are hints. */
   changesSince(
     cursor: bigint | null,
-  ): Promise<{ readonly cursor: bigint; readonly changes: readonly Change[] }>;
+  ): Promise<{ readonly cursor: bigint; readonly changes: readonly MachineChange[] }>;
   /**
    * Has this called for each change that is made through this very object, before the writer goes on. Gives back what
    * ends it. Changes by other processes are found by reading.
@@ -56,14 +56,14 @@ export class Listeners {
   }
 }
 
-const mostHints = 10_000;
+const maxChanges = 10_000;
 const keyOf = ({ orgId, externalId }: MachineRef): string => `${orgId} ${externalId}`;
 
 /** Kept by this process and gone with it: for tests and for trying things out. */
-export function createProcessMemory(): MockMemory {
-  const records = new Map<string, Kept>();
+export function createInMemoryStore(): MachineStore {
+  const records = new Map<string, StoredMachine>();
   const listeners = new Listeners();
-  const hints: (Change & { readonly seq: bigint })[] = [];
+  const hints: (MachineChange & { readonly seq: bigint })[] = [];
   let seq = 0n;
   return {
     async read(machine) {
@@ -80,7 +80,7 @@ export function createProcessMemory(): MockMemory {
       else records.set(key, { machine: next, version: seq });
       if (what !== null) {
         hints.push({ externalId: machine.externalId, what, seq });
-        if (hints.length > 2 * mostHints) hints.splice(0, mostHints);
+        if (hints.length > 2 * maxChanges) hints.splice(0, maxChanges);
       }
       const written = seq;
       await listeners.tell(machine);

@@ -9,7 +9,10 @@ const mockSettings = z.looseObject({
     .string()
     .regex(/^\d{1,3}(?:\.\d{1,3}){3}$/, 'must be an IPv4 address')
     .refine((text) => text.split('.').every(byte), 'must be an IPv4 address')
-    .refine((text) => roomAfter(text), `must leave room for ${defaultLayout.nodes.length} nodes before .255`)
+    .refine(
+      (text) => hasEnoughAddresses(text),
+      `must leave room for ${defaultLayout.nodes.length} nodes before .255`,
+    )
     .optional(),
   databaseUrl: z
     .string()
@@ -50,6 +53,6 @@ function splitAddress(text: string): { readonly network: string; readonly host: 
   return { network: text.slice(0, cut), host: Number(text.slice(cut + 1)) };
 }
 
-function roomAfter(text: string): boolean {
+function hasEnoughAddresses(text: string): boolean {
   return splitAddress(text).host + defaultLayout.nodes.length <= 255;
 }

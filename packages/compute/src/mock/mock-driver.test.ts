@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest';
 import { isDriverError } from '../driver-error.ts';
 import type { ComputeDriver, MachineRef, MachineView } from '../driver.ts';
 import { runCommand, splitLine } from './commands.ts';
-import { createProcessMemory } from './index.ts';
+import { createInMemoryStore } from './index.ts';
 import { hostKeyOf } from './host-key.ts';
 import { defaultLayout } from './layout.ts';
 import { makeMachine, metricsAt, stateAt } from './mock-machine.ts';
-import { faulty, mockEngine, patient, wishFor } from './world.fixture.ts';
+import { faultySpec, mockEngine, longTimeout, machineSpecFor } from './world.fixture.ts';
 
 const faults = ['', 'boot-fails', 'host-dies', 'engine-silent', 'stuck-terminate', 'flaky', 'lost-events'];
 const nodes = ['mock-01', 'mock-02'];
@@ -41,7 +41,7 @@ type Seen = { readonly view: MachineView | null } | 'unavailable';
 /** What the engine says of a machine: a view, nothing, or that it cannot say. Anything else is a bug. */
 async function look(driver: ComputeDriver, machine: MachineRef): Promise<Seen> {
   try {
-    return { view: await driver.describe(machine, patient()) };
+    return { view: await driver.describe(machine, longTimeout()) };
   } catch (error) {
     if (isDriverError(error, 'unavailable')) return 'unavailable';
     throw error;
@@ -64,21 +64,21 @@ describe('the mock engine, whatever is asked of it in whatever order', () => {
       fc.asyncProperty(someHistory, async (history) => {
         const { clock, controls, connect } = mockEngine();
         const drivers = [connect(), connect()];
-        const wishes = history.faults.map((fault) => (fault === '' ? wishFor() : faulty(fault)));
+        const wishes = history.faults.map((fault) => (fault === '' ? machineSpecFor() : faultySpec(fault)));
         const ended = new Set<string>();
         for (const step of history.steps) {
           const driver = drivers[step.connection] ?? expect.fail('There are two connections.');
           const wish = wishes[step.machine] ?? expect.fail('There are three machines.');
           const calls: Record<string, () => Promise<unknown>> = {
-            create: () => driver.create(wish, patient()),
-            'create elsewhere': () => driver.create({ ...wish, nodeName: 'mock-02' }, patient()),
-            'two at once': () => both(drivers.map((each) => each.create(wish, patient()))),
-            start: () => driver.start(wish, patient()),
-            stop: () => driver.stop(wish, { graceMs: 0 }, patient()),
-            reboot: () => driver.reboot(wish, { graceMs: 0 }, patient()),
-            cutAccess: () => driver.cutAccess(wish, patient()),
-            setPorts: () => driver.setPorts(wish, [], patient()),
-            terminate: () => driver.terminate(wish, patient()),
+            create: () => driver.create(wish, longTimeout()),
+            'create elsewhere': () => driver.create({ ...wish, nodeName: 'mock-02' }, longTimeout()),
+            'two at once': () => both(drivers.map((each) => each.create(wish, longTimeout()))),
+            start: () => driver.start(wish, longTimeout()),
+            stop: () => driver.stop(wish, { graceMs: 0 }, longTimeout()),
+            reboot: () => driver.reboot(wish, { graceMs: 0 }, longTimeout()),
+            cutAccess: () => driver.cutAccess(wish, longTimeout()),
+            setPorts: () => driver.setPorts(wish, [], longTimeout()),
+            terminate: () => driver.terminate(wish, longTimeout()),
             die: async () => controls.dieDuringNextCreate(),
             silence: async () => controls.silenceNode(nodes[step.connection] ?? ''),
             heal: async () => controls.heal(),
@@ -108,7 +108,7 @@ async function agree(
   wishes: readonly MachineRef[],
   ended: ReadonlySet<string>,
 ): Promise<void> {
-  const { machines, unseen } = await driver.listOwned(patient());
+  const { machines, unseen } = await driver.listOwned(longTimeout());
   const ids = machines.map(({ externalId }) => externalId);
   expect(new Set(ids).size).toBe(ids.length);
   for (const wish of wishes) {
@@ -127,23 +127,23 @@ describe('nodes of the mock engine', () => {
   it('a silent node is unseen and unreachable, its machines are unavailable, and all is as it was when it heals', async () => {
     const { controls, connect } = mockEngine();
     const driver = connect();
-    const [here, there] = [wishFor(), wishFor({ nodeName: 'mock-02' })];
-    for (const wish of [here, there]) await driver.create(wish, patient());
+    const [here, there] = [machineSpecFor(), machineSpecFor({ nodeName: 'mock-02' })];
+    for (const wish of [here, there]) await driver.create(wish, longTimeout());
     controls.silenceNode('mock-02');
     expect(await look(driver, there)).toBe('unavailable');
-    const during = await driver.listOwned(patient());
+    const during = await driver.listOwned(longTimeout());
     expect([during.machines.map(({ externalId }) => externalId), during.unseen]).toEqual([
       [here.externalId],
       ['mock-02'],
     ]);
-    const inventory = await driver.readInventory(patient());
+    const inventory = await driver.readInventory(longTimeout());
     expect(inventory.nodes[1]).toMatchObject({ name: 'mock-02', reachable: false, hardware: null });
     controls.heal();
-    expect((await driver.listOwned(patient())).machines).toHaveLength(2);
+    expect((await driver.listOwned(longTimeout())).machines).toHaveLength(2);
   });
 
   it('a memory that is away ends events as a lost connection does, and leaves nothing waiting', async () => {
-    const memory = createProcessMemory();
+    const memory = createInMemoryStore();
     const engine = mockEngine({ ...memory, changesSince: () => Promise.reject(new Error('no database')) });
     const driver = engine.connect();
     const heard = driver.events(new AbortController().signal)[Symbol.asyncIterator]().next();
@@ -154,12 +154,12 @@ describe('nodes of the mock engine', () => {
   it('a call that waits for the clock is over when the connection is closed', async () => {
     const { clock, connect } = mockEngine();
     const [first, second] = [connect(), connect()];
-    const late = first.create(faulty('create-late', { after_ms: 80_000_000 }), patient());
-    const wish = wishFor();
-    await first.create(wish, patient());
+    const late = first.create(faultySpec('create-late', { after_ms: 80_000_000 }), longTimeout());
+    const wish = machineSpecFor();
+    await first.create(wish, longTimeout());
     await clock.advance(10_000);
     const command = { argv: ['sleep', '80000'], timeoutMs: 86_400_000, maxBytes: 10 };
-    const slow = second.exec(wish, command, patient());
+    const slow = second.exec(wish, command, longTimeout());
     await expect.poll(() => clock.sleeping).toBe(2);
     await Promise.all([first.close(), second.close()]);
     await expect(late).rejects.toMatchObject({ kind: 'unavailable' });
@@ -170,22 +170,24 @@ describe('nodes of the mock engine', () => {
   it('a removed node is in no inventory, and its machines are gone with it', async () => {
     const { controls, connect } = mockEngine();
     const driver = connect();
-    const wish = wishFor({ nodeName: 'mock-02' });
-    await driver.create(wish, patient());
+    const wish = machineSpecFor({ nodeName: 'mock-02' });
+    await driver.create(wish, longTimeout());
     controls.removeNode('mock-02');
     expect(await look(driver, wish)).toEqual({ view: null });
-    expect(await driver.listOwned(patient())).toEqual({ machines: [], unseen: [] });
-    const { nodes: left } = await driver.readInventory(patient());
+    expect(await driver.listOwned(longTimeout())).toEqual({ machines: [], unseen: [] });
+    const { nodes: left } = await driver.readInventory(longTimeout());
     expect(left.map(({ name }) => name)).toEqual(
       defaultLayout.nodes.map(({ name }) => name).filter((name) => name !== 'mock-02'),
     );
-    await expect(driver.create(wishFor({ nodeName: 'mock-02' }), patient())).rejects.toMatchObject({
-      kind: 'not_found',
-    });
+    await expect(driver.create(machineSpecFor({ nodeName: 'mock-02' }), longTimeout())).rejects.toMatchObject(
+      {
+        kind: 'not_found',
+      },
+    );
   });
 
   it('the default fleet is what its README says: 16 nodes of 8 GPUs, each GPU with an id of its own', async () => {
-    const { nodes: all } = await mockEngine().connect().readInventory(patient());
+    const { nodes: all } = await mockEngine().connect().readInventory(longTimeout());
     const gpus = all.flatMap(({ hardware }) => hardware?.gpus ?? []);
     expect([all.length, gpus.length, new Set(gpus.map(({ uuid }) => uuid)).size]).toEqual([16, 128, 128]);
     expect(
@@ -203,7 +205,7 @@ describe('a mock machine', () => {
   const startMs = Date.UTC(2026, 0, 1);
 
   it('is a function of its record, the seed and the time', () => {
-    const wish = wishFor();
+    const wish = machineSpecFor();
     const [one, same] = [makeMachine(wish, 'seed', startMs), makeMachine({ ...wish }, 'seed', startMs)];
     for (const afterMs of [0, 1_999, 3_000, 6_000, 3_600_000]) {
       expect(stateAt(one, 'a', startMs + afterMs)).toEqual(stateAt(same, 'a', startMs + afterMs));
@@ -222,7 +224,7 @@ describe('a mock machine', () => {
   });
 
   it('has counters that only grow while it runs', () => {
-    const machine = makeMachine(wishFor(), 'seed', startMs);
+    const machine = makeMachine(machineSpecFor(), 'seed', startMs);
     fc.assert(
       fc.property(fc.nat(10 ** 9), fc.nat(10 ** 9), (a, b) => {
         const [early, late] = [Math.min(a, b), Math.max(a, b)].map((ms) =>
@@ -253,7 +255,7 @@ describe('a mock machine', () => {
   });
 
   it('answers what it does not know with 127, whatever it is called', () => {
-    const machine = makeMachine(wishFor(), 'seed', startMs);
+    const machine = makeMachine(machineSpecFor(), 'seed', startMs);
     const [node = expect.fail('There are nodes.')] = defaultLayout.nodes;
     const inside = { machine, node, seed: 's', nowMs: startMs + 10_000, maxBytes: 1_000 };
     fc.assert(

@@ -7,7 +7,7 @@ import {
   checkPorts,
   checkRef,
   checkUserData,
-  checkWish,
+  checkSpec,
 } from '../check-wish.ts';
 import { DriverError, isDriverError } from '../driver-error.ts';
 import type {
@@ -19,26 +19,26 @@ import type {
   MachineMetrics,
   MachineRef,
   MachineView,
-  MachineWish,
+  MachineSpec,
   OwnedMachines,
   PortMapping,
   StopOptions,
 } from '../driver.ts';
-import { userDataKindOf, userDataName } from '../user-data.ts';
-import { mockAbilities } from './abilities.ts';
+import { requireUserDataKind, userDataDigestName } from '../user-data.ts';
+import { mockCapabilities } from './abilities.ts';
 import { lastBytes, runCommand } from './commands.ts';
 import { createMockControls, type EngineHealth } from './controls.ts';
-import { Doors } from './doors.ts';
-import { readFault } from './faults.ts';
+import { PortListeners } from './doors.ts';
+import { readInjectedFault } from './faults.ts';
 import {
   defaultLayout,
   inventoryNodeOf,
   requireHardware,
-  silentNodeOf,
+  unreachableInventoryNode,
   type MockLayout,
   type MockNode,
 } from './layout.ts';
-import type { Kept, MockMemory } from './memory.ts';
+import type { StoredMachine, MachineStore } from './memory.ts';
 import { streamEvents } from './mock-events.ts';
 import {
   consoleAt,
@@ -48,9 +48,9 @@ import {
   metricsAt,
   powerOff,
   powerOn,
-  refusalAt,
-  requireAccess,
-  requireSmall,
+  injectedErrorAt,
+  assertAccessNotCut,
+  assertRecordSize,
   stateAt,
   viewOf,
   type MachineCall,
@@ -61,7 +61,7 @@ export interface MockDriverOptions {
   /** The cluster's name: part of what its dice depend on. */
   readonly cluster: string;
   readonly clock: Clock;
-  readonly memory: MockMemory;
+  readonly memory: MachineStore;
   readonly layout?: MockLayout;
   /** Everything that looks random follows from it. Processes that share a memory share it too. */
   readonly seed?: string;
@@ -75,7 +75,7 @@ export interface MockDriverOptions {
   readonly onClose?: () => Promise<void>;
 }
 
-const mostAttempts = 50;
+const maxAttempts = 50;
 
 /** An engine that runs nothing and behaves as one that does. What test keys rent is made here. */
 export function createMockDriver(options: MockDriverOptions): ComputeDriver {
@@ -84,16 +84,16 @@ export function createMockDriver(options: MockDriverOptions): ComputeDriver {
 
 class MockDriver implements ComputeDriver {
   readonly kind = 'mock';
-  readonly can = mockAbilities;
+  readonly can = mockCapabilities;
   readonly volumes = null;
   readonly #clock: Clock;
-  readonly #memory: MockMemory;
+  readonly #memory: MachineStore;
   readonly #layout: MockLayout;
   readonly #nodes: ReadonlyMap<string, MockNode>;
   readonly #seed: string;
   readonly #cluster: string;
   readonly #health: EngineHealth;
-  readonly #doors: Doors | null;
+  readonly #doors: PortListeners | null;
   readonly #closing = new AbortController();
   readonly #stopListening: () => void;
   readonly #onClose: () => Promise<void>;
@@ -116,7 +116,7 @@ class MockDriver implements ComputeDriver {
     this.#health = options.controls ?? createMockControls();
     this.#onClose = options.onClose ?? (async () => undefined);
     const forDoors = { memory, clock, seed: this.#seed, nodes: this.#nodes };
-    this.#doors = doors === null ? null : new Doors({ ...forDoors, bind: doors.bind });
+    this.#doors = doors === null ? null : new PortListeners({ ...forDoors, bind: doors.bind });
     this.#stopListening = memory.onChange((machine) => this.#syncDoors(machine));
   }
 
@@ -126,22 +126,24 @@ class MockDriver implements ComputeDriver {
       nodes: this.#layout.nodes
         .filter(({ name }) => !this.#health.isNodeGone(name))
         .map((node) =>
-          this.#health.isNodeSilent(node.name) ? silentNodeOf(node) : inventoryNodeOf(node, this.#seed),
+          this.#health.isNodeSilent(node.name)
+            ? unreachableInventoryNode(node)
+            : inventoryNodeOf(node, this.#seed),
         ),
     }));
   }
 
-  create(wish: MachineWish, signal: AbortSignal): Promise<void> {
+  create(wish: MachineSpec, signal: AbortSignal): Promise<void> {
     return this.#call(signal, async (giveUp) => {
-      checkWish(wish);
-      const fault = readFault(wish.labels);
+      checkSpec(wish);
+      const fault = readInjectedFault(wish.labels);
       if (fault?.name === 'create-fails') {
         throw new DriverError('failed', 'The node could not start the machine.');
       }
       this.#requireHardware(wish);
       await this.#change(wish, 'create', 'created', (machine, nowMs) => {
         if (machine === null) return makeMachine(wish, this.#seed, nowMs);
-        requireAccess(machine);
+        assertAccessNotCut(machine);
         if (machine.isHalfMade)
           return { ...makeMachine(wish, this.#seed, nowMs), createdAtMs: machine.createdAtMs };
         if (!isSameMachine(machine, wish)) {
@@ -186,7 +188,7 @@ class MockDriver implements ComputeDriver {
   setGpus(machine: MachineRef, gpuPciAddresses: readonly string[], signal: AbortSignal): Promise<void> {
     return this.#changeExisting(machine, signal, 'setGpus', 'GPUs changed', (found) => {
       checkGpus(gpuPciAddresses);
-      requireAccess(found);
+      assertAccessNotCut(found);
       const next = { ...found, gpuPciAddresses };
       if (isSameMachine(found, next)) return found;
       if (found.onSinceMs !== null) throw new DriverError('refused', 'The machine is on: stop it first.');
@@ -198,10 +200,10 @@ class MockDriver implements ComputeDriver {
   runUserData(machine: MachineRef, userData: string, signal: AbortSignal): Promise<void> {
     return this.#changeExisting(machine, signal, 'runUserData', 'user data started', (found, nowMs) => {
       checkUserData(userData);
-      userDataKindOf(userData);
-      requireAccess(found);
-      if (!stateAt(found, this.#seed, nowMs).isUp) throw notUp();
-      const name = userDataName(userData);
+      requireUserDataKind(userData);
+      assertAccessNotCut(found);
+      if (!stateAt(found, this.#seed, nowMs).isUp) throw notBootedError();
+      const name = userDataDigestName(userData);
       const isKnown = found.userDataRuns.includes(name);
       return isKnown ? found : { ...found, userDataRuns: [...found.userDataRuns, name] };
     });
@@ -210,7 +212,7 @@ class MockDriver implements ComputeDriver {
   setPorts(machine: MachineRef, ports: readonly PortMapping[], signal: AbortSignal): Promise<void> {
     return this.#changeExisting(machine, signal, 'setPorts', 'ports changed', (found) => {
       checkPorts(ports);
-      if (ports.length > 0) requireAccess(found);
+      if (ports.length > 0) assertAccessNotCut(found);
       return { ...found, ports };
     });
   }
@@ -278,7 +280,7 @@ class MockDriver implements ComputeDriver {
       checkCommand(command);
       const found = await this.#require(machine, 'exec');
       const nowMs = this.#clock.nowMs();
-      if (!stateAt(found, this.#seed, nowMs).isUp) throw notUp();
+      if (!stateAt(found, this.#seed, nowMs).isUp) throw notBootedError();
       const node = this.#nodeOf(found.nodeName);
       const inside = { machine: found, node, seed: this.#seed, nowMs, maxBytes: command.maxBytes };
       const { waitMs, ...result } = runCommand(command.argv, inside);
@@ -324,21 +326,22 @@ class MockDriver implements ComputeDriver {
   }
 
   /** The record, once the engine is willing to speak about it; null when there is none. */
-  async #find(machine: MachineRef, call: MachineCall): Promise<Kept | null> {
+  async #find(machine: MachineRef, call: MachineCall): Promise<StoredMachine | null> {
     checkRef(machine);
     const kept = await this.#memory.read(machine);
     if (kept === null || this.#health.isNodeGone(kept.machine.nodeName)) return null;
     if (this.#health.isNodeSilent(kept.machine.nodeName)) {
       throw new DriverError('unavailable', `The node ${kept.machine.nodeName} does not answer.`);
     }
-    const counted = readFault(kept.machine.labels)?.name === 'flaky' ? await this.#count(machine) : kept;
+    const counted =
+      readInjectedFault(kept.machine.labels)?.name === 'flaky' ? await this.#count(machine) : kept;
     const refusal =
-      counted === null ? null : refusalAt(counted.machine, call, this.#seed, this.#clock.nowMs());
+      counted === null ? null : injectedErrorAt(counted.machine, call, this.#seed, this.#clock.nowMs());
     if (refusal !== null) throw refusal;
     return counted;
   }
 
-  async #count(machine: MachineRef): Promise<Kept | null> {
+  async #count(machine: MachineRef): Promise<StoredMachine | null> {
     for (;;) {
       const kept = await this.#memory.read(machine);
       if (kept === null) return null;
@@ -350,7 +353,7 @@ class MockDriver implements ComputeDriver {
 
   async #require(machine: MachineRef, call: MachineCall): Promise<MockMachine> {
     const kept = await this.#find(machine, call);
-    if (kept === null) throw notFound();
+    if (kept === null) throw machineNotFoundError();
     return kept.machine;
   }
 
@@ -363,7 +366,7 @@ class MockDriver implements ComputeDriver {
   ): Promise<void> {
     return this.#call(signal, async () => {
       await this.#change(machine, call, what, (found, nowMs) => {
-        if (found === null) throw notFound();
+        if (found === null) throw machineNotFoundError();
         if (found.isHalfMade)
           throw new DriverError('refused', 'The machine was left half-made: create it again.');
         return change(found, nowMs);
@@ -378,18 +381,18 @@ class MockDriver implements ComputeDriver {
     what: string,
     change: (found: MockMachine | null, nowMs: number) => MockMachine | null,
   ): Promise<MockMachine | null> {
-    for (let attempt = 0; attempt < mostAttempts; attempt += 1) {
+    for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
       const kept = await this.#find(machine, call);
       const next = change(kept?.machine ?? null, this.#clock.nowMs());
       if (isDeepStrictEqual(next, kept?.machine ?? null)) {
         await this.#doors?.sync(machine, next);
         return next;
       }
-      if (next !== null) requireSmall(next);
+      if (next !== null) assertRecordSize(next);
       const dies = call === 'create' && this.#health.takeDeath();
       const written = dies && next !== null ? { ...powerOff(next), isHalfMade: true } : next;
       const labels = (next ?? kept?.machine)?.labels ?? {};
-      const hint = readFault(labels)?.name === 'lost-events' ? null : what;
+      const hint = readInjectedFault(labels)?.name === 'lost-events' ? null : what;
       const version = await this.#memory.write(machine, kept?.version ?? null, written, hint);
       if (version === null) continue;
       if (dies) throw new DriverError('unavailable', 'The mock engine died while it made the machine.');
@@ -411,7 +414,7 @@ class MockDriver implements ComputeDriver {
   /** A list is made of what the engine knows by heart: a machine that it cannot reach is in it, and called broken. */
   #listedOf(machine: MockMachine): MachineView {
     const view = this.#viewOf(machine);
-    const refusal = refusalAt({ ...machine, calls: 1 }, 'describe', this.#seed, this.#clock.nowMs());
+    const refusal = injectedErrorAt({ ...machine, calls: 1 }, 'describe', this.#seed, this.#clock.nowMs());
     return refusal === null ? view : { ...view, power: 'error', detail: refusal.message };
   }
 
@@ -423,7 +426,7 @@ class MockDriver implements ComputeDriver {
     return node;
   }
 
-  #requireHardware(wish: MachineWish): void {
+  #requireHardware(wish: MachineSpec): void {
     const node = this.#nodeOf(wish.nodeName);
     if (this.#health.isNodeSilent(node.name)) {
       throw new DriverError('unavailable', `The node ${node.name} does not answer.`);
@@ -438,10 +441,10 @@ class MockDriver implements ComputeDriver {
   }
 }
 
-function notUp(): DriverError {
+function notBootedError(): DriverError {
   return new DriverError('unavailable', 'The machine has not started yet, or not at all.');
 }
 
-function notFound(): DriverError {
+function machineNotFoundError(): DriverError {
   return new DriverError('not_found', 'The mock engine has no such machine.');
 }

@@ -2,12 +2,12 @@ import type { Clock } from '@millrace/platform/clock';
 import { DriverError } from '../driver-error.ts';
 import type { EngineEvent } from '../driver.ts';
 import type { EngineHealth } from './controls.ts';
-import type { MockMemory } from './memory.ts';
+import type { MachineStore } from './memory.ts';
 
 const pollMs = 1_000;
 
-export interface EventSource {
-  readonly memory: MockMemory;
+export interface MockEventSource {
+  readonly memory: MachineStore;
   readonly clock: Clock;
   readonly health: EngineHealth;
   /** Aborts when the driver is closed. */
@@ -15,7 +15,10 @@ export interface EventSource {
 }
 
 /** Hints as they come: at once for what this process changed, within a second for what others did. */
-export async function* streamEvents(source: EventSource, signal: AbortSignal): AsyncIterable<EngineEvent> {
+export async function* streamEvents(
+  source: MockEventSource,
+  signal: AbortSignal,
+): AsyncIterable<EngineEvent> {
   const { memory, clock, health, closing } = source;
   const nodes: EngineEvent[] = [];
   let isLost = closing.aborted || health.isSilent;
@@ -31,7 +34,7 @@ export async function* streamEvents(source: EventSource, signal: AbortSignal): A
     on(signal, onAbort),
     on(closing, onAbort),
   ];
-  const read = async (cursor: bigint | null): ReturnType<MockMemory['changesSince']> => {
+  const read = async (cursor: bigint | null): ReturnType<MachineStore['changesSince']> => {
     try {
       return await memory.changesSince(cursor);
     } catch (error) {
@@ -49,7 +52,7 @@ export async function* streamEvents(source: EventSource, signal: AbortSignal): A
       });
       const news = await read(cursor);
       cursor = news.cursor;
-      for (const change of news.changes) yield { kind: 'machine', ...pick(change) };
+      for (const change of news.changes) yield { kind: 'machine', ...toMachineEvent(change) };
       yield* nodes.splice(0);
       const cancel = clock.after(pollMs, () => wake());
       await woken;
@@ -60,7 +63,7 @@ export async function* streamEvents(source: EventSource, signal: AbortSignal): A
   }
 }
 
-function pick({ externalId, what }: { externalId: string; what: string }): {
+function toMachineEvent({ externalId, what }: { externalId: string; what: string }): {
   externalId: string;
   what: string;
 } {

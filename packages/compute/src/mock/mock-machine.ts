@@ -1,15 +1,15 @@
 import { msToSeconds } from '@millrace/platform/money';
 import { DriverError } from '../driver-error.ts';
-import type { MachineMetrics, MachinePower, MachineView, MachineWish } from '../driver.ts';
-import { bytesOf, pickInt } from './dice.ts';
-import { longestMs, readFault } from './faults.ts';
+import type { MachineMetrics, MachinePower, MachineView, MachineSpec } from '../driver.ts';
+import { seededBytes, seededInt } from './dice.ts';
+import { maxFaultMs, readInjectedFault } from './faults.ts';
 import { sealHostKey } from './host-key.ts';
 
 /**
  * All that the mock engine knows of a machine. What the machine does follows from this record and the time alone, by the
  * functions below: there is no timer, so every process sees the same machine and a test moves it by moving its clock.
  */
-export interface MockMachine extends Omit<MachineWish, 'hostKey'> {
+export interface MockMachine extends Omit<MachineSpec, 'hostKey'> {
   /** The private host key, encrypted with the seed (`sealHostKey`): records lie in a database. Null: the machine's own. */
   readonly sealedHostKey: string | null;
   readonly createdAtMs: number;
@@ -45,7 +45,7 @@ export type MachineCall =
   | 'metrics'
   | 'exec';
 
-export interface MachineState {
+export interface MockMachineState {
   readonly power: MachinePower;
   readonly detail: string | null;
   /** When the present boot began; null while it is off. */
@@ -59,10 +59,10 @@ export interface MachineState {
 export const sshUser = 'ubuntu';
 const mebibyte = 1_048_576;
 /** A row holds a mebibyte as its database writes it, which puts a space here and there. */
-const mostRecordBytes = 1_000_000;
+const maxRecordBytes = 1_000_000;
 
 /** A new machine, on since now. */
-export function makeMachine(wish: MachineWish, seed: string, nowMs: number): MockMachine {
+export function makeMachine(wish: MachineSpec, seed: string, nowMs: number): MockMachine {
   return {
     externalId: wish.externalId,
     orgId: wish.orgId,
@@ -92,19 +92,19 @@ export function makeMachine(wish: MachineWish, seed: string, nowMs: number): Moc
 }
 
 /** Refuses a record that no memory keeps: that is the wish's fault, and asking again would not help. */
-export function requireSmall(machine: MockMachine): void {
-  if (Buffer.byteLength(JSON.stringify(machine)) <= mostRecordBytes) return;
+export function assertRecordSize(machine: MockMachine): void {
+  if (Buffer.byteLength(JSON.stringify(machine)) <= maxRecordBytes) return;
   throw new DriverError('refused', 'The keys, user data and labels of this machine are too long together.');
 }
 
 /** Refuses what would let somebody in again. */
-export function requireAccess(machine: MockMachine): void {
+export function assertAccessNotCut(machine: MockMachine): void {
   if (!machine.isCut) return;
   throw new DriverError('conflict', 'The access to this machine was cut; it can only be terminated.');
 }
 
 export function powerOn(machine: MockMachine, nowMs: number): MockMachine {
-  requireAccess(machine);
+  assertAccessNotCut(machine);
   return machine.onSinceMs === null ? { ...machine, onSinceMs: nowMs, boots: machine.boots + 1 } : machine;
 }
 
@@ -113,8 +113,8 @@ export function powerOff(machine: MockMachine): MockMachine {
 }
 
 /** Whether the wish is for this very machine. Access, name and labels may be asked for anew; hardware may not. */
-export function isSameMachine(machine: MockMachine, wish: MachineWish): boolean {
-  const gpus = (of: Pick<MachineWish, 'gpuPciAddresses'>): string => of.gpuPciAddresses.toSorted().join();
+export function isSameMachine(machine: MockMachine, wish: MachineSpec): boolean {
+  const gpus = (of: Pick<MachineSpec, 'gpuPciAddresses'>): string => of.gpuPciAddresses.toSorted().join();
   return (
     machine.nodeName === wish.nodeName &&
     machine.cpuCount === wish.cpuCount &&
@@ -127,21 +127,21 @@ export function isSameMachine(machine: MockMachine, wish: MachineWish): boolean 
 
 /** How long this boot takes: two to six seconds, as the dice say, unless a fault says otherwise. */
 export function bootMsOf(machine: MockMachine, seed: string): number {
-  const fault = readFault(machine.labels);
+  const fault = readInjectedFault(machine.labels);
   if (fault?.name === 'slow-boot') return fault.after_ms;
-  return pickInt(2_000, 6_000, seed, 'boot', machine.externalId, machine.boots);
+  return seededInt(2_000, 6_000, seed, 'boot', machine.externalId, machine.boots);
 }
 
 /** From when until when the host of this machine is dead, by its fault. */
-function hostAway(machine: MockMachine, seed: string): { fromMs: number; untilMs: number } | null {
-  const fault = readFault(machine.labels);
+function hostOutage(machine: MockMachine, seed: string): { fromMs: number; untilMs: number } | null {
+  const fault = readInjectedFault(machine.labels);
   if (fault?.name !== 'host-dies') return null;
   const fromMs = machine.createdAtMs + bootMsOf({ ...machine, boots: 1 }, seed) + fault.after_ms;
   return { fromMs, untilMs: fromMs + fault.for_ms };
 }
 
-export function stateAt(machine: MockMachine, seed: string, nowMs: number): MachineState {
-  const still = (power: MachinePower, detail: string | null): MachineState => ({
+export function stateAt(machine: MockMachine, seed: string, nowMs: number): MockMachineState {
+  const still = (power: MachinePower, detail: string | null): MockMachineState => ({
     power,
     detail,
     onSinceMs: null,
@@ -150,7 +150,7 @@ export function stateAt(machine: MockMachine, seed: string, nowMs: number): Mach
   });
   if (machine.terminateAskedAtMs !== null) return still('changing', 'Its disk is being deleted.');
   if (machine.isHalfMade) return still('off', 'Left half-made.');
-  const away = hostAway(machine, seed);
+  const away = hostOutage(machine, seed);
   if (away !== null && nowMs >= away.fromMs && nowMs < away.untilMs) {
     return still('error', 'Its host does not answer.');
   }
@@ -159,7 +159,7 @@ export function stateAt(machine: MockMachine, seed: string, nowMs: number): Mach
   const wasLost = away !== null && machine.onSinceMs < away.fromMs && nowMs >= away.untilMs;
   const onSinceMs = wasLost ? away.untilMs : machine.onSinceMs;
   const isBooted = nowMs >= onSinceMs + bootMsOf(machine, seed);
-  if (isBooted && readFault(machine.labels)?.name === 'boot-fails') {
+  if (isBooted && readInjectedFault(machine.labels)?.name === 'boot-fails') {
     return {
       power: 'error',
       detail: 'The system did not start: no root device.',
@@ -172,23 +172,23 @@ export function stateAt(machine: MockMachine, seed: string, nowMs: number): Mach
 }
 
 /** Why the engine does not do this now, by the machine's fault or because it is being deleted; null when it does. */
-export function refusalAt(
+export function injectedErrorAt(
   machine: MockMachine,
   call: MachineCall,
   seed: string,
   nowMs: number,
 ): DriverError | null {
-  const fault = readFault(machine.labels);
+  const fault = readInjectedFault(machine.labels);
   if (fault?.name === 'engine-silent') {
     const fromMs = machine.createdAtMs + fault.after_ms;
     const isSilent = nowMs >= fromMs && nowMs < fromMs + fault.for_ms;
     if (isSilent) return new DriverError('unavailable', 'The mock engine is silent about this machine.');
   }
-  const isYoung = nowMs < machine.createdAtMs + longestMs;
+  const isYoung = nowMs < machine.createdAtMs + maxFaultMs;
   if (fault?.name === 'flaky' && isYoung && machine.calls % fault.every === 0) {
     return new DriverError('unavailable', 'The mock engine lost this call, as it does every so often.');
   }
-  const away = hostAway(machine, seed);
+  const away = hostOutage(machine, seed);
   if (away !== null && nowMs >= away.fromMs && nowMs < away.untilMs && call !== 'describe') {
     return new DriverError('unavailable', 'The host of this machine does not answer.');
   }
@@ -199,20 +199,20 @@ export function refusalAt(
 
 /** Whether its deletion still hangs; `askedAtMs` is when it was first asked for. */
 export function isStuck(machine: MockMachine, askedAtMs: number, nowMs: number): boolean {
-  const fault = readFault(machine.labels);
+  const fault = readInjectedFault(machine.labels);
   return fault?.name === 'stuck-terminate' && nowMs < askedAtMs + fault.for_ms;
 }
 
 /** The GPUs that the system inside sees, which is fewer than it was given when its fault says so. */
 export function visibleGpus(machine: MockMachine): readonly string[] {
-  const fault = readFault(machine.labels);
+  const fault = readInjectedFault(machine.labels);
   if (fault?.name !== 'wrong-gpu-count') return machine.gpuPciAddresses;
   return machine.gpuPciAddresses.slice(0, Math.max(0, machine.gpuPciAddresses.length - fault.missing));
 }
 
 export function viewOf(machine: MockMachine, address: string, seed: string, nowMs: number): MachineView {
   const { power, detail } = stateAt(machine, seed, nowMs);
-  const [a, b, c] = bytesOf(seed, 'ip', machine.externalId);
+  const [a, b, c] = seededBytes(seed, 'ip', machine.externalId);
   return {
     externalId: machine.externalId,
     orgId: machine.orgId,
@@ -256,7 +256,7 @@ export function consoleAt(machine: MockMachine, seed: string, nowMs: number): st
   return written.join('');
 }
 
-const nothingMeasured = {
+const emptyMetrics = {
   cpuSeconds: null,
   ramUsedBytes: null,
   diskUsedBytes: null,
@@ -269,13 +269,13 @@ export function metricsAt(machine: MockMachine, seed: string, nowMs: number): Ma
   const { onSinceMs } = stateAt(machine, seed, nowMs);
   const at = new Date(nowMs);
   const upMs = onSinceMs === null ? 0 : nowMs - onSinceMs;
-  if (upMs <= 0) return { at, ...nothingMeasured };
+  if (upMs <= 0) return { at, ...emptyMetrics };
   const minute = Math.floor(msToSeconds(upMs)) >> 6;
   const dice = (from: number, to: number, what: string): number =>
-    pickInt(from, to, seed, what, machine.externalId, machine.boots, minute);
+    seededInt(from, to, seed, what, machine.externalId, machine.boots, minute);
   // Counters only grow: they are rates of this boot times its age. Levels move from one minute to the next.
   const rate = (from: number, to: number, what: string): number =>
-    pickInt(from, to, seed, what, machine.externalId, machine.boots);
+    seededInt(from, to, seed, what, machine.externalId, machine.boots);
   const seconds = msToSeconds(upMs);
   return {
     at,

@@ -5,9 +5,9 @@ import ssh2 from 'ssh2';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { EngineEvent, MachineRef } from '../driver.ts';
 import { newSshKeyPair } from '../ssh-key-pair.ts';
-import { createMockDriver, createPostgresMemory } from './index.ts';
+import { createMockDriver, createPostgresStore } from './index.ts';
 import { makeMachine } from './mock-machine.ts';
-import { patient, wishFor } from './world.fixture.ts';
+import { longTimeout, machineSpecFor } from './world.fixture.ts';
 
 let database: TestDatabase;
 let orgId: OrgId;
@@ -24,7 +24,7 @@ function twoProcesses() {
   clusters += 1;
   const cluster = `cluster-${clusters}`;
   const clock = new SimulatedClock();
-  const [first, second] = [1, 2].map(() => createPostgresMemory(database.db, { cluster, clock }));
+  const [first, second] = [1, 2].map(() => createPostgresStore(database.db, { cluster, clock }));
   if (first === undefined || second === undefined) throw new Error('There are two.');
   const connect = (memory: typeof first, doors: { bind: string | null } | null) =>
     createMockDriver({ cluster, clock, memory, doors });
@@ -40,7 +40,7 @@ function twoProcesses() {
 describe('the mock engine in PostgreSQL', () => {
   it('of many changes at once from one version exactly one is made, and no version is had twice', async () => {
     const { first, second } = twoProcesses();
-    const machine = makeMachine(wishFor({ orgId }), 'seed', 0);
+    const machine = makeMachine(machineSpecFor({ orgId }), 'seed', 0);
     const writes = (version: bigint | null) =>
       Promise.all(
         Array.from({ length: 16 }, (_, index) =>
@@ -60,17 +60,17 @@ describe('the mock engine in PostgreSQL', () => {
 
   it('what one process makes another sees whole, and a create from both is one machine', async () => {
     const { first, serving, other } = twoProcesses();
-    const wish = wishFor({ orgId, labels: { team: 'a' }, userData: '#cloud-config' });
-    await Promise.all([serving, other, serving, other].map((driver) => driver.create(wish, patient())));
-    const view = await other.describe(wish, patient());
-    expect(view).toEqual(await serving.describe(wish, patient()));
+    const wish = machineSpecFor({ orgId, labels: { team: 'a' }, userData: '#cloud-config' });
+    await Promise.all([serving, other, serving, other].map((driver) => driver.create(wish, longTimeout())));
+    const view = await other.describe(wish, longTimeout());
+    expect(view).toEqual(await serving.describe(wish, longTimeout()));
     expect(view).toMatchObject({ externalId: wish.externalId, orgId, labels: { team: 'a' }, power: 'on' });
-    expect((await other.listOwned(patient())).machines).toEqual([view]);
+    expect((await other.listOwned(longTimeout())).machines).toEqual([view]);
     // Lists are of all machines, and the longest part of each is not for them.
     expect((await first.list()).map(({ machine }) => machine.userData)).toEqual([null]);
     expect((await first.read(wish))?.machine.userData).toBe('#cloud-config');
-    await serving.terminate(wish, patient());
-    expect(await other.describe(wish, patient())).toBeNull();
+    await serving.terminate(wish, longTimeout());
+    expect(await other.describe(wish, longTimeout())).toBeNull();
     await serving.close();
   });
 
@@ -78,15 +78,15 @@ describe('the mock engine in PostgreSQL', () => {
     const { serving } = twoProcesses();
     const long = (count: number): string[] =>
       Array.from({ length: count }, (_, index) => `ssh-ed25519 AAAA ${'k'.repeat(16_000)}${index}`);
-    const wish = wishFor({ orgId, sshKeys: long(80) });
+    const wish = machineSpecFor({ orgId, sshKeys: long(80) });
     const refused = { kind: 'refused', isFinal: true };
-    await expect(serving.create(wish, patient())).rejects.toMatchObject(refused);
-    expect(await serving.describe(wish, patient())).toBeNull();
+    await expect(serving.create(wish, longTimeout())).rejects.toMatchObject(refused);
+    expect(await serving.describe(wish, longTimeout())).toBeNull();
     // All that stays below the bound is kept as it is.
     const userData = '\u0001'.repeat(65_536);
-    await serving.create({ ...wish, sshKeys: long(30), userData }, patient());
-    await expect(serving.setKeys(wish, long(80), patient())).rejects.toMatchObject(refused);
-    await serving.terminate(wish, patient());
+    await serving.create({ ...wish, sshKeys: long(30), userData }, longTimeout());
+    await expect(serving.setKeys(wish, long(80), longTimeout())).rejects.toMatchObject(refused);
+    await serving.terminate(wish, longTimeout());
     await serving.close();
   });
 
@@ -95,12 +95,12 @@ describe('the mock engine in PostgreSQL', () => {
     const pair = newSshKeyPair('test');
     const externalPort = await freePort();
     const ports = [{ internalPort: 22, externalPort, protocol: 'tcp' as const }];
-    const wish = wishFor({ orgId, ports, sshKeys: [pair.public.trim()] });
-    await serving.create(wish, patient());
+    const wish = machineSpecFor({ orgId, ports, sshKeys: [pair.public.trim()] });
+    await serving.create(wish, longTimeout());
     await clock.advance(10_000);
     const login = () => openClient(externalPort, pair.private);
     const session = await login();
-    await other.cutAccess(wish, patient());
+    await other.cutAccess(wish, longTimeout());
     await expect(login()).rejects.toThrow();
     const broken = new Promise((resolve) => session.once('close', () => resolve('broken')));
     await clock.advance(1_000);
@@ -116,19 +116,19 @@ describe('the mock engine in PostgreSQL', () => {
       for await (const event of other.events(abort.signal)) heard.push(event);
     })();
     await pause(clock);
-    const wish = wishFor({ orgId });
-    await serving.create(wish, patient());
+    const wish = machineSpecFor({ orgId });
+    await serving.create(wish, longTimeout());
     await pause(clock);
-    await serving.terminate(wish, patient());
+    await serving.terminate(wish, longTimeout());
     await pause(clock);
     abort.abort();
     await listening;
     const of = (what: string): EngineEvent => ({ kind: 'machine', externalId: wish.externalId, what });
     expect(heard).toEqual([of('created'), of('terminated')]);
     await clock.advance(3_600_000);
-    const next = wishFor({ orgId });
-    await serving.create(next, patient());
-    await serving.terminate(next, patient());
+    const next = machineSpecFor({ orgId });
+    await serving.create(next, longTimeout());
+    await serving.terminate(next, longTimeout());
     expect(await rowsOf(wish)).toBe(0);
     expect(await rowsOf(next)).toBe(1);
     expect(await first.list()).toEqual([]);

@@ -3,13 +3,13 @@ import type { Db } from '@millrace/platform/db';
 import { toUuid } from '@millrace/platform/ids';
 import { sql } from 'kysely';
 import type { MachineRef } from '../driver.ts';
-import { Listeners, type Change, type Kept, type MockMemory } from './memory.ts';
+import { Listeners, type MachineChange, type StoredMachine, type MachineStore } from './memory.ts';
 import type { MockMachine } from './mock-machine.ts';
 
 /** How long the row of a deleted machine stays, so that those who listen hear of its end. */
-const goneMs = 60 * 60 * 1_000;
-const mostHints = 1_000;
-const mostPruned = 100;
+const deletedRetentionMs = 60 * 60 * 1_000;
+const maxChanges = 1_000;
+const pruneBatch = 100;
 
 interface Row {
   readonly machine: MockMachine;
@@ -17,10 +17,10 @@ interface Row {
 }
 
 /** The machines of one cluster in PostgreSQL: what all processes of an installation share. */
-export function createPostgresMemory(
+export function createPostgresStore(
   db: Db,
   options: { readonly cluster: string; readonly clock: Clock },
-): MockMemory {
+): MachineStore {
   const { cluster, clock } = options;
   const listeners = new Listeners();
   return {
@@ -37,7 +37,7 @@ export function createPostgresMemory(
       const written =
         version === null ? await insert(db, machine, change) : await update(db, machine, change);
       if (written === null) return null;
-      if (next === null) await prune(db, new Date(clock.nowMs() - goneMs));
+      if (next === null) await prune(db, new Date(clock.nowMs() - deletedRetentionMs));
       await listeners.tell(machine);
       return written;
     },
@@ -46,7 +46,7 @@ export function createPostgresMemory(
   };
 }
 
-interface Written {
+interface MachineWrite {
   readonly cluster: string;
   readonly version: bigint | null;
   readonly next: MockMachine | null;
@@ -54,7 +54,11 @@ interface Written {
   readonly at: Date;
 }
 
-async function readMachine(db: Db, cluster: string, { orgId, externalId }: MachineRef): Promise<Kept | null> {
+async function readMachine(
+  db: Db,
+  cluster: string,
+  { orgId, externalId }: MachineRef,
+): Promise<StoredMachine | null> {
   const { rows } = await sql<Row>`
     select machine, change_seq from mock_machines
      where cluster = ${cluster} and org_id = ${toUuid(orgId)} and external_id = ${externalId}
@@ -64,7 +68,11 @@ async function readMachine(db: Db, cluster: string, { orgId, externalId }: Machi
 }
 
 /** A row that was left by a deleted machine is taken over: there is no machine in it. */
-async function insert(db: Db, { orgId, externalId }: MachineRef, change: Written): Promise<bigint | null> {
+async function insert(
+  db: Db,
+  { orgId, externalId }: MachineRef,
+  change: MachineWrite,
+): Promise<bigint | null> {
   const { cluster, next, what, at } = change;
   if (next === null) throw new Error('A machine that is not there cannot be deleted.');
   const { rows } = await sql<{ change_seq: bigint }>`
@@ -79,7 +87,11 @@ async function insert(db: Db, { orgId, externalId }: MachineRef, change: Written
   return rows[0]?.change_seq ?? null;
 }
 
-async function update(db: Db, { orgId, externalId }: MachineRef, change: Written): Promise<bigint | null> {
+async function update(
+  db: Db,
+  { orgId, externalId }: MachineRef,
+  change: MachineWrite,
+): Promise<bigint | null> {
   const { cluster, version, next, what, at } = change;
   const { rows } = await sql<{ change_seq: bigint }>`
     update mock_machines
@@ -97,7 +109,7 @@ async function prune(db: Db, before: Date): Promise<void> {
   await sql`
     delete from mock_machines where ctid in (
       select ctid from mock_machines where machine is null and changed_at < ${before}
-       limit ${mostPruned} for update skip locked)
+       limit ${pruneBatch} for update skip locked)
   `.execute(db.kysely);
 }
 
@@ -105,7 +117,7 @@ async function readChanges(
   db: Db,
   cluster: string,
   cursor: bigint | null,
-): Promise<{ cursor: bigint; changes: readonly Change[] }> {
+): Promise<{ cursor: bigint; changes: readonly MachineChange[] }> {
   if (cursor === null) {
     const { rows } = await sql<{ newest: bigint | null }>`
       select max(change_seq) as newest from mock_machines where cluster = ${cluster}
@@ -114,7 +126,7 @@ async function readChanges(
   }
   const { rows } = await sql<{ external_id: string; what: string | null; change_seq: bigint }>`
     select external_id, what, change_seq from mock_machines
-     where cluster = ${cluster} and change_seq > ${cursor} order by change_seq limit ${mostHints}
+     where cluster = ${cluster} and change_seq > ${cursor} order by change_seq limit ${maxChanges}
   `.execute(db.kysely);
   const changes = rows.flatMap(({ external_id: externalId, what }) =>
     what === null ? [] : [{ externalId, what }],
@@ -122,7 +134,7 @@ async function readChanges(
   return { cursor: rows.at(-1)?.change_seq ?? cursor, changes };
 }
 
-function fromRow(row: Row): Kept {
+function fromRow(row: Row): StoredMachine {
   // Machines that were made before there were runs of user data have had none.
   return {
     machine: {

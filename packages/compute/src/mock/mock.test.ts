@@ -1,8 +1,8 @@
 import { describeDriver } from '../conformance/index.ts';
-import { createProcessMemory } from './index.ts';
-import { mockWorld } from './suite.fixture.ts';
+import { createInMemoryStore } from './index.ts';
+import { mockHarness } from './suite.fixture.ts';
 
 describeDriver(
   'mock',
-  mockWorld(async () => createProcessMemory()),
+  mockHarness(async () => createInMemoryStore()),
 );

@@ -1,18 +1,18 @@
 import { describeDriver } from '../conformance/index.ts';
-import { createProcessMemory } from './index.ts';
-import { sabotaged, sabotages, untouched, type Sabotage } from './sabotage.fixture.ts';
-import { mockWorld } from './suite.fixture.ts';
+import { createInMemoryStore } from './index.ts';
+import { makeFaultyDriver, faultyDriverCases, untouched, type FaultyDriverCase } from './sabotage.fixture.ts';
+import { mockHarness } from './suite.fixture.ts';
 
 // Run by conformance.test.ts in a process of its own, where tests fail without failing anything else.
-const good: Sabotage['break'] = () => ({});
-const all = Object.entries(sabotages).map(([name, sabotage]) => [name, sabotage.break] as const);
+const good: FaultyDriverCase['break'] = () => ({});
+const all = Object.entries(faultyDriverCases).map(([name, sabotage]) => [name, sabotage.break] as const);
 for (const [name, broken] of [...all, [untouched, good] as const]) {
-  const world = mockWorld(async () => createProcessMemory());
+  const world = mockHarness(async () => createInMemoryStore());
   describeDriver(name, {
     ...world,
     async connect() {
       const driver = await world.connect();
-      return sabotaged(driver, broken(driver));
+      return makeFaultyDriver(driver, broken(driver));
     },
   });
 }

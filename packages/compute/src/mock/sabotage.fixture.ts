@@ -1,8 +1,8 @@
 import type { MachineRef } from '../driver.ts';
-import { isDriverError, type ComputeDriver, type DriverErrorKind, type MachineWish } from '../index.ts';
+import { isDriverError, type ComputeDriver, type DriverErrorKind, type MachineSpec } from '../index.ts';
 
 /** What a driver can get wrong, and the test of the suite that must notice. */
-export interface Sabotage {
+export interface FaultyDriverCase {
   readonly caughtBy: string;
   /** The methods of the broken driver; all others are those of the good one. */
   break(driver: ComputeDriver): Partial<ComputeDriver>;
@@ -16,12 +16,12 @@ const after = (kind: DriverErrorKind) => (error: unknown) => {
 const firstKeys = new Map<string, readonly string[]>();
 
 const reboots = new Map<string, number>();
-const cutIsForGood =
+const cutAccessTestTitle =
   'a cut is for good: create, start, reboot, GPUs, user data and new ports are a conflict, and terminate is done';
 const userDataOnce = 'runUserData starts a program once as root, whoever asks how often, also after a reboot';
 
 /** Each is a mistake that somebody who writes a driver makes. */
-export const sabotages: Readonly<Record<string, Sabotage>> = {
+export const faultyDriverCases: Readonly<Record<string, FaultyDriverCase>> = {
   'takes silence for absence': {
     caughtBy: 'a machine whose member died is never called gone, and the member is named as unseen',
     break: (driver) => ({
@@ -75,7 +75,7 @@ export const sabotages: Readonly<Record<string, Sabotage>> = {
       create: async (wish, signal) => {
         await driver.create(wish, signal);
         await driver.create(
-          { ...wish, orgId: 'org_00000000000000000000000000' as MachineWish['orgId'] },
+          { ...wish, orgId: 'org_00000000000000000000000000' as MachineSpec['orgId'] },
           signal,
         );
       },
@@ -122,7 +122,7 @@ export const sabotages: Readonly<Record<string, Sabotage>> = {
     }),
   },
   'lets a late create undo a cut': {
-    caughtBy: cutIsForGood,
+    caughtBy: cutAccessTestTitle,
     break: (driver) => ({
       cutAccess: async (machine, signal) => {
         await driver.setPorts(machine, [], signal);
@@ -170,7 +170,7 @@ export const sabotages: Readonly<Record<string, Sabotage>> = {
     }),
   },
   'takes a late exchange of GPUs after a cut for done': {
-    caughtBy: cutIsForGood,
+    caughtBy: cutAccessTestTitle,
     break: (driver) => ({
       setGpus: (machine, gpuPciAddresses, signal) =>
         driver.setGpus(machine, gpuPciAddresses, signal).catch(after('conflict')),
@@ -287,7 +287,7 @@ export const sabotages: Readonly<Record<string, Sabotage>> = {
 export const untouched = 'untouched';
 
 /** A driver with some of its methods exchanged. */
-export function sabotaged(driver: ComputeDriver, broken: Partial<ComputeDriver>): ComputeDriver {
+export function makeFaultyDriver(driver: ComputeDriver, broken: Partial<ComputeDriver>): ComputeDriver {
   const methods: Partial<Record<PropertyKey, unknown>> = broken;
   return new Proxy(driver, {
     get(good, name) {

@@ -4,23 +4,23 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Clock } from '@millrace/platform/clock';
 import ssh2, { type AuthContext, type Connection, type PublicKeyAuthContext, type ServerChannel } from 'ssh2';
-import { runCommand, splitLine, type Inside } from './commands.ts';
+import { runCommand, splitLine, type CommandContext } from './commands.ts';
 import { sshUser } from './mock-machine.ts';
 
-export interface Guest {
+export interface SshServerOptions {
   readonly hostKey: string;
   readonly clock: Clock;
   /** The machine as it is now; null when nobody may reach it any more, and then the connection is broken. */
-  look(): Promise<Omit<Inside, 'maxBytes'> | null>;
+  look(): Promise<Omit<CommandContext, 'maxBytes'> | null>;
 }
 
-const mostTries = 6;
+const maxAuthAttempts = 6;
 const loginMs = 30_000;
-const mostSessions = 10;
-const mostOutputBytes = 65_536;
+const maxSessions = 10;
+const maxOutputBytes = 65_536;
 /** What may wait for a client that does not read. Sessions that end leave their answers to it. */
-const mostUnreadBytes = 1_048_576;
-const mostLineChars = 4_096;
+const maxUnreadBytes = 1_048_576;
+const maxLineChars = 4_096;
 
 /**
  * Serves one connection to one mock machine: public keys only, the few commands of `commands.ts`, and a prompt that runs
@@ -28,16 +28,16 @@ const mostLineChars = 4_096;
  * whichever process did the cutting. No forwarding, no files, nothing of the host. What a client can have at once is
  * bounded, and one that does not fetch its answers gets no more of them.
  */
-export function serveSsh(socket: Socket, guest: Guest): void {
+export function serveSsh(socket: Socket, guest: SshServerOptions): void {
   // From the first byte: a client that never says who it is must not stay either.
-  const isIn = breakAfter(loginMs, socket, guest.clock);
+  const isIn = destroyAfter(loginMs, socket, guest.clock);
   const server = new ssh2.Server({ hostKeys: [guest.hostKey], ident: 'millrace-mock' }, (client) => {
     let tries = 0;
     client.on('error', () => socket.destroy());
     client.on('authentication', (context) => {
       tries += 1;
-      if (tries > mostTries) socket.destroy();
-      else orBreak(socket, judge(context, guest, socket));
+      if (tries > maxAuthAttempts) socket.destroy();
+      else destroyOnError(socket, authenticate(context, guest, socket));
     });
     client.once('ready', isIn);
     client.on('ready', () => serveSessions(client, guest, socket));
@@ -46,19 +46,19 @@ export function serveSsh(socket: Socket, guest: Guest): void {
 }
 
 /** Ends a connection after so long, unless it ended before or the returned function is called. */
-export function breakAfter(ms: number, socket: Socket, clock: Clock): () => void {
+export function destroyAfter(ms: number, socket: Socket, clock: Clock): () => void {
   const cancel = clock.after(ms, () => socket.destroy());
   socket.once('close', cancel);
   return cancel;
 }
 
 /** Whatever goes wrong with one client is that client's trouble: a promise nobody awaits would end the process. */
-function orBreak(socket: Socket, work: Promise<void>): void {
+function destroyOnError(socket: Socket, work: Promise<void>): void {
   work.catch(() => socket.destroy());
 }
 
-async function judge(context: AuthContext, guest: Guest, socket: Socket): Promise<void> {
-  const inside = await lookOrBreak(guest, socket);
+async function authenticate(context: AuthContext, guest: SshServerOptions, socket: Socket): Promise<void> {
+  const inside = await readMachineOrDestroy(guest, socket);
   if (inside === null) return;
   const isKnown =
     context.method === 'publickey' &&
@@ -79,15 +79,15 @@ function isSignedBy(line: string, context: PublicKeyAuthContext): boolean {
   return key.verify(context.blob, context.signature, context.hashAlgo) === true;
 }
 
-function serveSessions(client: Connection, guest: Guest, socket: Socket): void {
+function serveSessions(client: Connection, guest: SshServerOptions, socket: Socket): void {
   const gone = new AbortController();
   let sessions = 0;
   // Each session may wait for the connection to take more, and that is no leak.
-  socket.setMaxListeners(socket.getMaxListeners() + mostSessions);
+  socket.setMaxListeners(socket.getMaxListeners() + maxSessions);
   socket.once('close', () => gone.abort());
   client.on('session', (acceptSession, reject) => {
-    if (socket.writableLength > mostUnreadBytes) socket.destroy();
-    if (sessions >= mostSessions || socket.destroyed) {
+    if (socket.writableLength > maxUnreadBytes) socket.destroy();
+    if (sessions >= maxSessions || socket.destroyed) {
       reject();
       return;
     }
@@ -118,39 +118,39 @@ function serveSessions(client: Connection, guest: Guest, socket: Socket): void {
 }
 
 /** One channel and all that is needed to answer on it. */
-interface Talk {
+interface ShellChannel {
   readonly channel: ServerChannel;
-  readonly guest: Guest;
+  readonly guest: SshServerOptions;
   readonly socket: Socket;
   readonly newline: string;
   /** Aborts when the channel or its connection is gone. */
   readonly over: AbortSignal;
 }
 
-function leave({ channel }: Talk, exitCode: number): void {
+function exit({ channel }: ShellChannel, exitCode: number): void {
   channel.exit(exitCode);
   channel.end();
 }
 
-function serveLine(talk: Talk, line: string): void {
+function serveLine(talk: ShellChannel, line: string): void {
   const { channel, socket } = talk;
   channel.on('error', () => socket.destroy());
   // No command reads its input, and a channel of which nobody reads never closes.
   channel.resume();
   const work = runLine(talk, line).then((exitCode) => {
-    if (exitCode !== null) leave(talk, exitCode);
+    if (exitCode !== null) exit(talk, exitCode);
   });
-  orBreak(socket, work);
+  destroyOnError(socket, work);
 }
 
 /** A prompt: a line, its answer, the next. Who has a terminal types blind unless it is echoed. */
-function servePrompt(talk: Talk, isTerminal: boolean): void {
+function servePrompt(talk: ShellChannel, isTerminal: boolean): void {
   const { channel, socket } = talk;
   channel.on('error', () => socket.destroy());
-  orBreak(socket, answerLines(talk, isTerminal));
+  destroyOnError(socket, runShell(talk, isTerminal));
 }
 
-async function answerLines(talk: Talk, isTerminal: boolean): Promise<void> {
+async function runShell(talk: ShellChannel, isTerminal: boolean): Promise<void> {
   const { channel, socket, newline } = talk;
   let pending = '';
   channel.write(`This machine is a mock: it knows a few commands and runs none of yours.${newline}$ `);
@@ -161,21 +161,21 @@ async function answerLines(talk: Talk, isTerminal: boolean): Promise<void> {
     const { lines, rest, isOver } = readTyped(pending + typed);
     pending = rest;
     // Someone who pours data in is not typing.
-    if (pending.length > mostLineChars) socket.destroy();
+    if (pending.length > maxLineChars) socket.destroy();
     for (const line of lines) {
-      if (line.trim() === 'exit') return leave(talk, 0);
+      if (line.trim() === 'exit') return exit(talk, 0);
       if (line.trim() !== '' && (await runLine(talk, line)) === null) return;
       channel.write('$ ');
-      await fetched(talk);
+      await waitUntilDrained(talk);
     }
-    await fetched(talk);
+    await waitUntilDrained(talk);
     if (isOver) break;
   }
-  leave(talk, 0);
+  exit(talk, 0);
 }
 
 /** When the client has taken what was written for it, or is gone. */
-async function fetched({ channel, socket, over }: Talk): Promise<void> {
+async function waitUntilDrained({ channel, socket, over }: ShellChannel): Promise<void> {
   for (const stream of [channel, socket] satisfies Duplex[]) {
     if (stream.writableNeedDrain && !over.aborted) {
       await once(stream, 'drain', { signal: over }).catch(() => undefined);
@@ -211,27 +211,30 @@ function readTyped(text: string): { lines: string[]; rest: string; isOver: boole
 
 /** The exit code; null when nobody is there any more to be told. */
 async function runLine(
-  { channel, guest, socket, newline, over }: Talk,
+  { channel, guest, socket, newline, over }: ShellChannel,
   line: string,
 ): Promise<number | null> {
-  const argv = line.length > mostLineChars ? null : splitLine(line);
-  const inside = await lookOrBreak(guest, socket);
+  const argv = line.length > maxLineChars ? null : splitLine(line);
+  const inside = await readMachineOrDestroy(guest, socket);
   if (inside === null) return null;
   if (argv === null) {
     channel.stderr.write(`This machine is a mock and has no shell: give one plain command.${newline}`);
     return 127;
   }
-  const outcome = runCommand(argv, { ...inside, maxBytes: mostOutputBytes });
+  const outcome = runCommand(argv, { ...inside, maxBytes: maxOutputBytes });
   if (outcome.waitMs > 0) {
     await guest.clock.sleep(outcome.waitMs, over).catch(() => undefined);
-    if (over.aborted || (await lookOrBreak(guest, socket)) === null) return null;
+    if (over.aborted || (await readMachineOrDestroy(guest, socket)) === null) return null;
   }
   channel.write(outcome.stdout.replaceAll('\n', newline));
   channel.stderr.write(outcome.stderr.replaceAll('\n', newline));
   return outcome.exitCode;
 }
 
-async function lookOrBreak(guest: Guest, socket: Socket): Promise<Omit<Inside, 'maxBytes'> | null> {
+async function readMachineOrDestroy(
+  guest: SshServerOptions,
+  socket: Socket,
+): Promise<Omit<CommandContext, 'maxBytes'> | null> {
   try {
     const inside = await guest.look();
     if (inside !== null && !socket.destroyed) return inside;

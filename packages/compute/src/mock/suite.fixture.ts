@@ -1,18 +1,18 @@
 import { SimulatedClock } from '@millrace/platform/clock';
 import { freePort } from '@millrace/testing';
-import type { DriverWorld } from '../conformance/index.ts';
-import { createMockControls, createMockDriver, type MockMemory } from './index.ts';
+import type { DriverHarness } from '../conformance/index.ts';
+import { createMockControls, createMockDriver, type MachineStore } from './index.ts';
 import { defaultLayout, gpuAddressesOf } from './layout.ts';
 
 /** The mock as an engine of the suite: its clock is moved, and its controls do what kills do to a real one. */
-export function mockWorld(
-  openMemory: (clock: SimulatedClock) => Promise<MockMemory>,
+export function mockHarness(
+  openMemory: (clock: SimulatedClock) => Promise<MachineStore>,
   close: () => Promise<void> = async () => undefined,
-): DriverWorld {
+): DriverHarness {
   const clock = new SimulatedClock();
-  const asked = new Asked();
+  const asked = new PendingCalls();
   const controls = createMockControls();
-  let memory: MockMemory | undefined;
+  let memory: MachineStore | undefined;
   const connect = async () => {
     if (memory === undefined) throw new Error('The world was not opened.');
     return createMockDriver({ cluster: 'suite', clock, memory, controls });
@@ -77,10 +77,10 @@ export function mockWorld(
 }
 
 /** The calls of a memory that have not been answered. */
-class Asked {
+class PendingCalls {
   readonly #open = new Set<Promise<unknown>>();
 
-  watch(memory: MockMemory): MockMemory {
+  watch(memory: MachineStore): MachineStore {
     const noted = <T>(call: Promise<T>): Promise<T> => {
       const over = call.then(
         () => undefined,

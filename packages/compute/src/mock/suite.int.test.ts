@@ -1,13 +1,13 @@
 import { toUuid } from '@millrace/platform/ids';
 import { createTestDatabase, type TestDatabase } from '@millrace/testing';
 import { describeDriver } from '../conformance/index.ts';
-import { createPostgresMemory, type MockMemory } from './index.ts';
-import { mockWorld } from './suite.fixture.ts';
+import { createPostgresStore, type MachineStore } from './index.ts';
+import { mockHarness } from './suite.fixture.ts';
 
 let database: TestDatabase | undefined;
 
 /** The suite makes organisations up; rows want theirs to exist. */
-function withOrganisations({ db }: TestDatabase, memory: MockMemory): MockMemory {
+function withOrganisations({ db }: TestDatabase, memory: MachineStore): MachineStore {
   return {
     ...memory,
     async write(machine, ...change) {
@@ -23,10 +23,10 @@ function withOrganisations({ db }: TestDatabase, memory: MockMemory): MockMemory
   };
 }
 
-const world = mockWorld(
+const world = mockHarness(
   async (clock) => {
     database = await createTestDatabase();
-    const memory = createPostgresMemory(database.db, { cluster: 'suite', clock });
+    const memory = createPostgresStore(database.db, { cluster: 'suite', clock });
     return withOrganisations(database, memory);
   },
   async () => database?.drop(),

@@ -2,7 +2,7 @@
  * Runs a piece of work one at a time. Whoever asks while it runs gets the run after it, shared with all who ask meanwhile:
  * nobody gets an outcome that was begun before they asked, and however many ask, there is one running and one waiting.
  */
-export class Turns<T> {
+export class CoalescingRunner<T> {
   readonly #work: () => Promise<T>;
   #last: Promise<unknown> = Promise.resolve();
   #waiting: Promise<T> | null = null;

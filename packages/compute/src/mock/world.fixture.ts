@@ -1,12 +1,12 @@
 import { SimulatedClock } from '@millrace/platform/clock';
 import type { OrgId } from '@millrace/platform/ids';
 import { testIds } from '@millrace/testing';
-import type { ComputeDriver, MachineWish } from '../driver.ts';
-import { createMockControls, createMockDriver, createProcessMemory } from './index.ts';
-import type { MockMemory } from './memory.ts';
+import type { ComputeDriver, MachineSpec } from '../driver.ts';
+import { createMockControls, createMockDriver, createInMemoryStore } from './index.ts';
+import type { MachineStore } from './memory.ts';
 
 /** One mock engine, its clock and its controls, and as many connections to it as a test likes. */
-export function mockEngine(memory: MockMemory = createProcessMemory()) {
+export function mockEngine(memory: MachineStore = createInMemoryStore()) {
   const clock = new SimulatedClock();
   const controls = createMockControls();
   const connect = (doors: { bind: string | null } | null = null): ComputeDriver =>
@@ -14,10 +14,10 @@ export function mockEngine(memory: MockMemory = createProcessMemory()) {
   return { clock, controls, connect, memory };
 }
 
-export const patient = (): AbortSignal => AbortSignal.timeout(300_000);
+export const longTimeout = (): AbortSignal => AbortSignal.timeout(300_000);
 export const orgId: OrgId = testIds.next('org');
 
-export function wishFor(changes: Partial<MachineWish> = {}): MachineWish {
+export function machineSpecFor(changes: Partial<MachineSpec> = {}): MachineSpec {
   return {
     externalId: testIds.nextUuid(),
     orgId,
@@ -37,7 +37,7 @@ export function wishFor(changes: Partial<MachineWish> = {}): MachineWish {
   };
 }
 
-export function faulty(fault: string, values: Readonly<Record<string, number>> = {}): MachineWish {
+export function faultySpec(fault: string, values: Readonly<Record<string, number>> = {}): MachineSpec {
   const entries = Object.entries(values).map(([key, value]) => [`millrace.fault.${key}`, String(value)]);
-  return wishFor({ labels: { 'millrace.fault': fault, ...Object.fromEntries(entries) } });
+  return machineSpecFor({ labels: { 'millrace.fault': fault, ...Object.fromEntries(entries) } });
 }

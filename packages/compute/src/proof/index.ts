@@ -1,12 +1,12 @@
-export { measureMachine, type MachineFigures, type MeasureLook } from './measure.ts';
+export { benchmarkMachine, type MachineBenchmark, type BenchmarkResult } from './measure.ts';
 export {
-  handOverSsh,
-  keyIsRefused,
-  loginAndCount,
-  newProofKey,
+  handOverOverSsh,
+  isKeyRejected,
+  loginAndCountGpus,
+  newReadinessKey,
   replaceKeysOverSsh,
-  type ProofHostKey,
-  type ProofKey,
-  type ProofLook,
+  type ReadinessHostKey,
+  type ReadinessKey,
+  type ReadinessResult,
 } from './proof.ts';
 export type { SshTarget } from './ssh-call.ts';

@@ -2,10 +2,16 @@ import { systemClock } from '@millrace/platform/clock';
 import { createNetGuard } from '@millrace/platform/net';
 import type { ServerChannel } from 'ssh2';
 import { afterEach, describe, expect, it } from 'vitest';
-import { loginAndCount, measureMachine, newProofKey, type MeasureLook, type SshTarget } from './index.ts';
-import { pour, serveSshd, type TestServer } from './servers.fixture.ts';
+import {
+  loginAndCountGpus,
+  benchmarkMachine,
+  newReadinessKey,
+  type BenchmarkResult,
+  type SshTarget,
+} from './index.ts';
+import { writeEndlessly, serveSshd, type TestServer } from './servers.fixture.ts';
 
-const { privateKey } = newProofKey();
+const { privateKey } = newReadinessKey();
 const nowhere = createNetGuard({ allowedNetworks: [] });
 const loopback = createNetGuard({ allowedNetworks: ['127.0.0.0/8'] });
 
@@ -49,8 +55,8 @@ async function serve(odd: Answer = () => false): Promise<SshTarget> {
   return { host, port, user: 'ubuntu', privateKey, hostKey: null, guard: loopback };
 }
 
-const measured = async (odd?: Answer): Promise<MeasureLook> =>
-  measureMachine(await serve(odd), systemClock, AbortSignal.timeout(15_000));
+const measured = async (odd?: Answer): Promise<BenchmarkResult> =>
+  benchmarkMachine(await serve(odd), systemClock, AbortSignal.timeout(15_000));
 
 function failing(prefix: string, code: number): Answer {
   return (channel, line) => {
@@ -114,7 +120,7 @@ describe('measuring a machine', () => {
   it('ends where a machine sends without end', async () => {
     const look = await measured((channel, line) => {
       if (!line.startsWith('head')) return false;
-      pour(channel, 'x'.repeat(65_536));
+      writeEndlessly(channel, 'x'.repeat(65_536));
       return true;
     });
     expect(look).toMatchObject({ outcome: 'not-yet' });
@@ -125,14 +131,14 @@ describe('a machine that somebody else named', () => {
   it('is not dialled where the guard does not let us, by address or by name', async () => {
     const target = await serve();
     for (const host of ['127.0.0.1', 'localhost']) {
-      const look = await loginAndCount({ ...target, host, guard: nowhere }, AbortSignal.timeout(60_000));
+      const look = await loginAndCountGpus({ ...target, host, guard: nowhere }, AbortSignal.timeout(60_000));
       expect(look).toMatchObject({
         outcome: 'not-yet',
         detail: 'The address is none that may be connected to.',
       });
     }
     expect(server?.sent).toBe(0);
-    expect(await loginAndCount(target, AbortSignal.timeout(60_000))).toMatchObject({
+    expect(await loginAndCountGpus(target, AbortSignal.timeout(60_000))).toMatchObject({
       outcome: 'in',
       gpuCount: 2,
     });

@@ -1,7 +1,7 @@
 import type { Timer } from '@millrace/platform/clock';
-import { perSecond, splitBy } from '@millrace/platform/money';
-import { countGpus, look, type NotIn } from './proof.ts';
-import type { SshAnswer, SshCall, SshTarget } from './ssh-call.ts';
+import { perSecond, divideWithRemainder } from '@millrace/platform/money';
+import { countGpus, withSshSession, type NotReady } from './proof.ts';
+import type { SshCommandResult, SshConnection, SshTarget } from './ssh-call.ts';
 
 const mebibyte = 1_048_576;
 
@@ -9,7 +9,7 @@ const mebibyte = 1_048_576;
  * What a machine can do, as it showed us over its own SSH port. Rates are in whole MiB or Mbit a second and as seen from
  * here, so they are what a tenant would see at best, and a lower bound on what the hardware can do.
  */
-export interface MachineFigures {
+export interface MachineBenchmark {
   /** `count` is null where the system inside does not tell; the rate is that of one core, hashing. */
   readonly cpu: { readonly count: number | null; readonly mibPerSecond: number };
   /** One core, copying. */
@@ -26,33 +26,44 @@ export interface MachineFigures {
   };
 }
 
-export type MeasureLook = { readonly outcome: 'measured'; readonly figures: MachineFigures } | NotIn;
+export type BenchmarkResult = { readonly outcome: 'measured'; readonly figures: MachineBenchmark } | NotReady;
 
 /** How much is hashed, copied, written and sent: enough for a second or so of a slow machine. */
-const amounts = { hashedMib: 64, copiedMib: 512, writtenMib: 64, sentBytes: 4 * mebibyte };
+const sampleSizes = { hashedMib: 64, copiedMib: 512, writtenMib: 64, sentBytes: 4 * mebibyte };
 const bitsOfByte = 8;
 const megabit = 1_000_000;
-const limits = { workMs: 120_000, outputBytes: 2 * amounts.sentBytes, receivedBytes: 4 * amounts.sentBytes };
+const limits = {
+  workMs: 120_000,
+  outputBytes: 2 * sampleSizes.sentBytes,
+  receivedBytes: 4 * sampleSizes.sentBytes,
+};
 
 const gpuQuery =
   'nvidia-smi --query-gpu=name,memory.total,power.limit,clocks.max.sm,pcie.link.gen.max --format=csv,noheader';
 const gpuLine = /^[\x20-\x7e]{1,200}$/;
-const mostGpus = 64;
+const maxGpus = 64;
 
 /**
  * Logs in and has the machine show what it can. Each command does a known amount of work; how long it took is measured
  * here. Never throws, but for a private key that is none.
  */
-export function measureMachine(target: SshTarget, clock: Timer, signal: AbortSignal): Promise<MeasureLook> {
-  return look<MeasureLook>(target, signal, (call) => measure(call, clock), limits);
+export function benchmarkMachine(
+  target: SshTarget,
+  clock: Timer,
+  signal: AbortSignal,
+): Promise<BenchmarkResult> {
+  return withSshSession<BenchmarkResult>(target, signal, (call) => runBenchmarks(call, clock), limits);
 }
 
-async function measure(call: SshCall, clock: Timer): Promise<MeasureLook> {
+async function runBenchmarks(call: SshConnection, clock: Timer): Promise<BenchmarkResult> {
   const gpuCount = await countGpus(call);
   if (gpuCount === null) {
     return { outcome: 'not-yet', detail: 'The machine lets us in and does not tell its GPUs.' };
   }
-  const timed = async (line: string, input = ''): Promise<{ elapsedMs: number; answer: SshAnswer }> => {
+  const timed = async (
+    line: string,
+    input = '',
+  ): Promise<{ elapsedMs: number; answer: SshCommandResult }> => {
     const startedMs = clock.monotonicMs();
     const answer = await call.run({ line, input });
     // A machine that claims to need no time at all does not thereby become infinitely fast.
@@ -61,17 +72,17 @@ async function measure(call: SshCall, clock: Timer): Promise<MeasureLook> {
   const zeros = (mib: number): string => `dd if=/dev/zero bs=1048576 count=${mib} 2>/dev/null`;
   const file = '.millrace-measure';
   const steps = {
-    cpu: await timed(`${zeros(amounts.hashedMib)} | sha256sum`),
-    memory: await timed(`${zeros(amounts.copiedMib)} >/dev/null`),
+    cpu: await timed(`${zeros(sampleSizes.hashedMib)} | sha256sum`),
+    memory: await timed(`${zeros(sampleSizes.copiedMib)} >/dev/null`),
     disk: await timed(
-      `cd && dd if=/dev/zero of=${file} bs=1048576 count=${amounts.writtenMib} conv=fsync 2>/dev/null; code=$?; rm -f ${file}; exit $code`,
+      `cd && dd if=/dev/zero of=${file} bs=1048576 count=${sampleSizes.writtenMib} conv=fsync 2>/dev/null; code=$?; rm -f ${file}; exit $code`,
     ),
-    down: await timed('wc -c', 'x'.repeat(amounts.sentBytes)),
-    up: await timed(`head -c ${amounts.sentBytes} /dev/zero`),
+    down: await timed('wc -c', 'x'.repeat(sampleSizes.sentBytes)),
+    up: await timed(`head -c ${sampleSizes.sentBytes} /dev/zero`),
   };
   const failed = Object.entries(steps).find(([, { answer }]) => answer.exitCode !== 0);
-  const isSent = steps.down.answer.stdout.trim() === String(amounts.sentBytes);
-  const isGot = steps.up.answer.stdout.length === amounts.sentBytes;
+  const isSent = steps.down.answer.stdout.trim() === String(sampleSizes.sentBytes);
+  const isGot = steps.up.answer.stdout.length === sampleSizes.sentBytes;
   if (failed !== undefined || !isSent || !isGot) {
     const what = failed?.[0] ?? (isSent ? 'up' : 'down');
     return { outcome: 'not-yet', detail: `The machine could not be measured: ${what}.` };
@@ -79,33 +90,33 @@ async function measure(call: SshCall, clock: Timer): Promise<MeasureLook> {
   const rate = (mib: number, { elapsedMs }: { elapsedMs: number }): number =>
     Math.floor(perSecond(mib, elapsedMs));
   const mbps = ({ elapsedMs }: { elapsedMs: number }): number =>
-    splitBy(Math.floor(perSecond(amounts.sentBytes * bitsOfByte, elapsedMs)), megabit)[0];
+    divideWithRemainder(Math.floor(perSecond(sampleSizes.sentBytes * bitsOfByte, elapsedMs)), megabit)[0];
   return {
     outcome: 'measured',
     figures: {
       cpu: {
         count: wholeNumber(await call.run({ line: 'nproc' })),
-        mibPerSecond: rate(amounts.hashedMib, steps.cpu),
+        mibPerSecond: rate(sampleSizes.hashedMib, steps.cpu),
       },
-      memory: { mibPerSecond: rate(amounts.copiedMib, steps.memory) },
-      disk: { mibPerSecond: rate(amounts.writtenMib, steps.disk) },
+      memory: { mibPerSecond: rate(sampleSizes.copiedMib, steps.memory) },
+      disk: { mibPerSecond: rate(sampleSizes.writtenMib, steps.disk) },
       network: { downMbps: mbps(steps.down), upMbps: mbps(steps.up) },
       gpu: { count: gpuCount, ...(await gpuDetails(call)) },
     },
   };
 }
 
-function wholeNumber({ exitCode, stdout }: SshAnswer): number | null {
+function wholeNumber({ exitCode, stdout }: SshCommandResult): number | null {
   return exitCode === 0 && /^\d{1,6}$/.test(stdout.trim()) ? Number(stdout.trim()) : null;
 }
 
 /** The slowest of them counts. */
-async function gpuDetails({ run }: SshCall): Promise<Omit<MachineFigures['gpu'], 'count'>> {
+async function gpuDetails({ run }: SshConnection): Promise<Omit<MachineBenchmark['gpu'], 'count'>> {
   const { exitCode, stdout } = await run({ line: gpuQuery });
   const details = (exitCode === 0 ? stdout.split('\n') : [])
     .map((line) => line.trim())
     .filter((line) => gpuLine.test(line))
-    .slice(0, mostGpus);
+    .slice(0, maxGpus);
   const clocks = details.flatMap((line) => {
     const [, mhz] = /, (\d{2,5}) MHz\b/.exec(line) ?? [];
     return mhz === undefined ? [] : [Number(mhz)];

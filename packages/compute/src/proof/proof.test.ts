@@ -2,10 +2,16 @@ import { getEventListeners } from 'node:events';
 import { freePort } from '@millrace/testing';
 import ssh2, { type Algorithms } from 'ssh2';
 import { afterEach, describe, expect, it } from 'vitest';
-import { keyIsRefused, loginAndCount, newProofKey, replaceKeysOverSsh, type SshTarget } from './index.ts';
+import {
+  isKeyRejected,
+  loginAndCountGpus,
+  newReadinessKey,
+  replaceKeysOverSsh,
+  type SshTarget,
+} from './index.ts';
 import {
   newHostKey,
-  pour,
+  writeEndlessly,
   serveSshd,
   serveTcp,
   shellOf,
@@ -13,7 +19,7 @@ import {
   type TestServer,
 } from './servers.fixture.ts';
 
-const { privateKey, publicKey } = newProofKey();
+const { privateKey, publicKey } = newReadinessKey();
 /** For what happens in any case: a busy machine may take long. */
 const patientMs = 60_000;
 const patient = (): AbortSignal => AbortSignal.timeout(patientMs);
@@ -38,7 +44,7 @@ function targetAt({ host, port }: { host: string; port: number }, hostKey: strin
 /** Looks, and sees that nothing is left of the look. */
 async function lookAt(server: TestServer, target = targetAt(server), patienceMs = patientMs) {
   const signal = AbortSignal.timeout(patienceMs);
-  const look = await loginAndCount(target, signal);
+  const look = await loginAndCountGpus(target, signal);
   expect(getEventListeners(signal, 'abort')).toEqual([]);
   await expect.poll(() => server.open).toBe(0);
   return look;
@@ -67,25 +73,25 @@ describe('the proof against servers that mean harm', () => {
       const server = await kept(serve());
       expect(await lookAt(server, targetAt(server), 300)).toMatchObject({ outcome: 'not-yet' });
       const isLetIn = what.includes('command');
-      const told = await keyIsRefused(targetAt(server), isLetIn ? patient() : AbortSignal.timeout(100));
+      const told = await isKeyRejected(targetAt(server), isLetIn ? patient() : AbortSignal.timeout(100));
       expect(told).toBe(isLetIn ? 'accepted' : 'unreachable');
     });
   }
 
   const endless: Readonly<Record<string, () => Promise<TestServer>>> = {
-    'greets in one endless line': () => serveTcp((socket) => pour(socket, 'a'.repeat(16_384))),
-    'greets in endless lines': () => serveTcp((socket) => pour(socket, 'hello\r\n'.repeat(1_000))),
+    'greets in one endless line': () => serveTcp((socket) => writeEndlessly(socket, 'a'.repeat(16_384))),
+    'greets in endless lines': () => serveTcp((socket) => writeEndlessly(socket, 'hello\r\n'.repeat(1_000))),
     'sends noise after its name': () =>
       serveTcp((socket) => {
         socket.write('SSH-2.0-OpenSSH_9.6\r\n');
-        pour(socket, '\0'.repeat(16_384));
+        writeEndlessly(socket, '\0'.repeat(16_384));
       }),
     'has a banner of a megabyte and judges nothing': () =>
       serveSshd({ banner: 'a'.repeat(1_500_000), judge: () => undefined }),
     'answers a command without end': () =>
-      serveSshd({ run: (channel) => pour(channel, 'GPU 0: x\n'.repeat(2_000)) }),
+      serveSshd({ run: (channel) => writeEndlessly(channel, 'GPU 0: x\n'.repeat(2_000)) }),
     'complains about a command without end': () =>
-      serveSshd({ run: (channel) => pour(channel.stderr as typeof channel, 'no\n'.repeat(2_000)) }),
+      serveSshd({ run: (channel) => writeEndlessly(channel.stderr as typeof channel, 'no\n'.repeat(2_000)) }),
   };
   for (const [what, serve] of Object.entries(endless)) {
     it(`one that ${what} is left long before the caller gives up, and after little of it`, async () => {
@@ -120,13 +126,13 @@ describe('the proof against servers that mean harm', () => {
     for (const algorithms of costly) {
       const server = await serving({ ...listing(''), algorithms });
       expect(await lookAt(server)).toMatchObject({ outcome: 'not-yet' });
-      expect(await keyIsRefused(targetAt(server), patient())).toBe('unreachable');
+      expect(await isKeyRejected(targetAt(server), patient())).toBe('unreachable');
     }
   });
 
   it('hanging up while it judges the key is no refusal of it', async () => {
     const server = await serving({ judge: (_context, client) => client.end() });
-    expect(await keyIsRefused(targetAt(server), patient())).toBe('unreachable');
+    expect(await isKeyRejected(targetAt(server), patient())).toBe('unreachable');
   });
 
   it('one that takes passwords alone refuses the key, and is shown no password', async () => {
@@ -138,20 +144,20 @@ describe('the proof against servers that mean harm', () => {
         else context.reject(['password', 'keyboard-interactive']);
       },
     });
-    expect(await keyIsRefused(targetAt(server), patient())).toBe('refused');
+    expect(await isKeyRejected(targetAt(server), patient())).toBe('refused');
     expect(await lookAt(server)).toMatchObject({ outcome: 'refused' });
     expect(new Set(methods)).toEqual(new Set(['publickey']));
   });
 
   it('one that wants more than the key has accepted it, and lets nobody in yet', async () => {
     const server = await serving({ judge: (context) => context.reject(['password'], true) });
-    expect(await keyIsRefused(targetAt(server), patient())).toBe('accepted');
+    expect(await isKeyRejected(targetAt(server), patient())).toBe('accepted');
     expect(await lookAt(server)).toMatchObject({ outcome: 'refused' });
   });
 
   it('one that accepts any key is never taken for one that refuses ours', async () => {
     const server = await serving({});
-    expect(await keyIsRefused(targetAt(server), patient())).toBe('accepted');
+    expect(await isKeyRejected(targetAt(server), patient())).toBe('accepted');
   });
 
   it('one with another host key than the pinned is shown no key at all', async () => {
@@ -167,7 +173,7 @@ describe('the proof against servers that mean harm', () => {
     const pinned = targetAt(second, look.outcome === 'in' ? look.hostKey : null);
     const told = await lookAt(second, pinned);
     expect(told).toMatchObject({ outcome: 'wrong-host-key', detail: expect.stringContaining('SHA256:') });
-    expect(await keyIsRefused(pinned, patient())).toBe('unreachable');
+    expect(await isKeyRejected(pinned, patient())).toBe('unreachable');
     expect(tries).toBe(0);
   });
 
@@ -189,14 +195,16 @@ describe('the proof against servers that mean harm', () => {
 
   it('nobody there is not yet there, and nobody is called when nobody waits any more', async () => {
     const target = targetAt({ host: '127.0.0.1', port: await freePort() });
-    expect(await loginAndCount(target, patient())).toEqual({
+    expect(await loginAndCountGpus(target, patient())).toEqual({
       outcome: 'not-yet',
       detail: 'Nothing listens there.',
     });
     let calls = 0;
     const server = await kept(serveTcp(() => (calls += 1)));
-    expect(await loginAndCount(targetAt(server), AbortSignal.abort())).toMatchObject({ outcome: 'not-yet' });
-    expect(await keyIsRefused(targetAt(server), AbortSignal.abort())).toBe('unreachable');
+    expect(await loginAndCountGpus(targetAt(server), AbortSignal.abort())).toMatchObject({
+      outcome: 'not-yet',
+    });
+    expect(await isKeyRejected(targetAt(server), AbortSignal.abort())).toBe('unreachable');
     expect(calls).toBe(0);
   });
 });
@@ -249,14 +257,14 @@ describe('keys', () => {
   it('each proof has a key of its own, which OpenSSH and drivers can read', () => {
     expect(publicKey).toMatch(/^ssh-ed25519 \S+ millrace-proof$/);
     expect(privateKey).toMatch(/^-----BEGIN OPENSSH PRIVATE KEY-----\n/);
-    expect(newProofKey().publicKey).not.toBe(publicKey);
+    expect(newReadinessKey().publicKey).not.toBe(publicKey);
     const parsed = ssh2.utils.parseKey(privateKey);
     expect(Array.isArray(parsed) || parsed instanceof Error ? null : parsed.type).toBe('ssh-ed25519');
   });
 
   it('a private key that is none is an error of the caller', async () => {
     const target = { ...targetAt({ host: '127.0.0.1', port: 1 }), privateKey: 'none' };
-    await expect(loginAndCount(target, patient())).rejects.toThrow(TypeError);
+    await expect(loginAndCountGpus(target, patient())).rejects.toThrow(TypeError);
   });
 
   it('keys that are no lines are refused before anybody is called', async () => {

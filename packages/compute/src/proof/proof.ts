@@ -1,25 +1,25 @@
 import { checkKeys } from '../check-wish.ts';
 import type { MachineHostKey } from '../driver.ts';
 import { newSshKeyPair } from '../ssh-key-pair.ts';
-import { userDataKindOf } from '../user-data.ts';
-import { startCommand } from '../user-data-start.ts';
-import { countByDevices, countByDriver, listDevices, listGpus } from './gpu-count.ts';
+import { requireUserDataKind } from '../user-data.ts';
+import { userDataStartCommand } from '../user-data-start.ts';
+import { countByDevices, countByDriver, listDevicesCommand, listGpusCommand } from './gpu-count.ts';
 import {
-  callSsh,
-  fingerprintOfLine,
+  withSshConnection,
+  publicKeyFingerprint,
   SshFailure,
-  type SshCall,
+  type SshConnection,
   type SshFailureKind,
   type SshLimits,
   type SshTarget,
 } from './ssh-call.ts';
 
 /** What a look at a machine over SSH came to. Whoever is not in yet looks again until its own deadline. */
-export type ProofLook =
+export type ReadinessResult =
   | { readonly outcome: 'in'; readonly hostKey: string; readonly gpuCount: number }
-  | NotIn;
+  | NotReady;
 
-export interface NotIn {
+export interface NotReady {
   /**
    * `not-yet`: it may still come: nobody listens, nobody answers, the GPUs do not answer. `refused`: it may still come too,
    * once the key is installed; who asks again soon is taken for an attacker by some servers. `wrong-host-key`: another
@@ -30,27 +30,27 @@ export interface NotIn {
 }
 
 /** The keys of one attempt at one machine. The caller seals them before it stores them, and deletes them after the proof. */
-export interface ProofKey {
+export interface ReadinessKey {
   /** With which the platform logs in. OpenSSH's own form, without a passphrase. */
   readonly privateKey: string;
   /** A line of `authorized_keys`. */
   readonly publicKey: string;
   /** By which the machine identifies itself, put into it before its first boot. */
-  readonly hostKey: ProofHostKey;
+  readonly hostKey: ReadinessHostKey;
 }
 
-export interface ProofHostKey extends MachineHostKey {
+export interface ReadinessHostKey extends MachineHostKey {
   /** As `SHA256:…`: the only host key that the proof accepts. */
   readonly fingerprint: string;
 }
 
-export function newProofKey(): ProofKey {
+export function newReadinessKey(): ReadinessKey {
   const pair = newSshKeyPair('millrace-proof');
   const host = newSshKeyPair('millrace');
   const hostKey = {
     privateKey: host.private,
     publicKey: host.public,
-    fingerprint: fingerprintOfLine(host.public),
+    fingerprint: publicKeyFingerprint(host.public),
   };
   return { privateKey: pair.private, publicKey: pair.public, hostKey };
 }
@@ -60,29 +60,29 @@ export function newProofKey(): ProofKey {
  * machine; a server that shows another gets neither the key nor a command. Fewer GPUs than sold may be drivers that are still loading: the caller decides for how
  * long it looks again. Never throws, but for a private key that is none.
  */
-export function loginAndCount(target: SshTarget, signal: AbortSignal): Promise<ProofLook> {
-  return look(target, signal, async (call) => {
+export function loginAndCountGpus(target: SshTarget, signal: AbortSignal): Promise<ReadinessResult> {
+  return withSshSession(target, signal, async (call) => {
     const gpuCount = await countGpus(call);
     if (gpuCount !== null) return { outcome: 'in', hostKey: call.hostKey, gpuCount };
     return { outcome: 'not-yet', detail: 'The machine lets us in and does not tell its GPUs.' };
   });
 }
 
-export async function countGpus({ run }: SshCall): Promise<number | null> {
-  const gpus = await run({ line: listGpus });
-  return countByDriver(gpus) ?? countByDevices(gpus, await run({ line: listDevices }));
+export async function countGpus({ run }: SshConnection): Promise<number | null> {
+  const gpus = await run({ line: listGpusCommand });
+  return countByDriver(gpus) ?? countByDevices(gpus, await run({ line: listDevicesCommand }));
 }
 
 /**
  * Whether the server that we know refuses the key, which it must have said itself. `unreachable` is everything that is
  * no answer of it: silence, another host key, a connection that ends before the server has judged the key.
  */
-export async function keyIsRefused(
+export async function isKeyRejected(
   target: SshTarget,
   signal: AbortSignal,
 ): Promise<'refused' | 'accepted' | 'unreachable'> {
   try {
-    await callSsh(target, signal, async () => undefined);
+    await withSshConnection(target, signal, async () => undefined);
     return 'accepted';
   } catch (error) {
     if (!(error instanceof SshFailure)) throw error;
@@ -101,12 +101,12 @@ export async function replaceKeysOverSsh(
   target: SshTarget,
   keys: readonly string[],
   signal: AbortSignal,
-): Promise<{ readonly outcome: 'replaced' } | NotIn> {
+): Promise<{ readonly outcome: 'replaced' } | NotReady> {
   checkKeys(keys);
-  const text = linesOf(keys);
-  return look(target, signal, async ({ run }) => {
+  const text = authorizedKeysText(keys);
+  return withSshSession(target, signal, async ({ run }) => {
     const { exitCode } = await run({ line: installKeys(Buffer.byteLength(text)), input: text });
-    return exitCode === 0 ? { outcome: 'replaced' } : notTaken;
+    return exitCode === 0 ? { outcome: 'replaced' } : keysNotInstalled;
   });
 }
 
@@ -115,49 +115,49 @@ export async function replaceKeysOverSsh(
  * is awaited, for what must be true before anything of the tenant's runs, and then starts the text as root, once, in the
  * background. What could never be started is `unsupported` before anything is changed.
  */
-export async function handOverSsh(
+export async function handOverOverSsh(
   target: SshTarget,
-  { keys, userData, first }: HandOver,
+  { keys, userData, first }: HandOverRequest,
   signal: AbortSignal,
-): Promise<HandedOver | NotIn> {
+): Promise<HandOverResult | NotReady> {
   checkKeys(keys);
-  const kind = userDataKindOf(userData);
-  const text = linesOf(keys);
-  return look(target, signal, async ({ run }): Promise<HandedOver | NotIn> => {
+  const kind = requireUserDataKind(userData);
+  const text = authorizedKeysText(keys);
+  return withSshSession(target, signal, async ({ run }): Promise<HandOverResult | NotReady> => {
     const isSupported = kind === 'script' || (await run({ line: hasCloudInit })).exitCode === 0;
     if (!isSupported) return { outcome: 'unsupported' };
     const { exitCode } = await run({ line: installKeys(Buffer.byteLength(text)), input: text });
-    if (exitCode !== 0) return notTaken;
+    if (exitCode !== 0) return keysNotInstalled;
     await first();
-    const started = await run({ line: asRoot(startCommand(userData)), input: userData });
+    const started = await run({ line: rootCommandLine(userDataStartCommand(userData)), input: userData });
     return { outcome: 'replaced', hasStarted: started.exitCode === 0 };
   });
 }
 
-export interface HandOver {
+export interface HandOverRequest {
   readonly keys: readonly string[];
   readonly userData: string;
   readonly first: () => Promise<void>;
 }
 
-export type HandedOver =
+export type HandOverResult =
   | { readonly outcome: 'replaced'; readonly hasStarted: boolean }
   | { readonly outcome: 'unsupported' };
 
 const hasCloudInit = 'command -v cloud-init';
 
 /** Root needs nobody's leave, and may not have the tool to ask for it. */
-function asRoot(argv: readonly string[]): string {
+function rootCommandLine(argv: readonly string[]): string {
   const words = argv.map((word) => `'${word.replaceAll("'", String.raw`'\''`)}'`).join(' ');
   return `if [ "$(id -u)" -eq 0 ]; then exec ${words}; else exec sudo -n ${words}; fi`;
 }
 
-const notTaken: NotIn = {
+const keysNotInstalled: NotReady = {
   outcome: 'not-yet',
   detail: 'The machine lets us in and does not take the keys.',
 };
 
-const linesOf = (keys: readonly string[]): string => keys.map((key) => `${key.trim()}\n`).join('');
+const authorizedKeysText = (keys: readonly string[]): string => keys.map((key) => `${key.trim()}\n`).join('');
 
 /** The keys come as input, never as words of a command. A connection that breaks is an end of input, so bytes count. */
 function installKeys(bytes: number): string {
@@ -166,21 +166,21 @@ function installKeys(bytes: number): string {
   return `${write} && [ "$(wc -c <${fresh})" -eq ${bytes} ] && mv -f ${fresh} ${file}`;
 }
 
-const outcomes: Readonly<Record<SshFailureKind, NotIn['outcome']>> = {
+const outcomes: Readonly<Record<SshFailureKind, NotReady['outcome']>> = {
   unreachable: 'not-yet',
   refused: 'refused',
   'not-enough': 'refused',
   'wrong-host-key': 'wrong-host-key',
 };
 
-export async function look<T>(
+export async function withSshSession<T>(
   target: SshTarget,
   signal: AbortSignal,
-  work: (call: SshCall) => Promise<T | NotIn>,
+  work: (call: SshConnection) => Promise<T | NotReady>,
   limits: Partial<SshLimits> = {},
-): Promise<T | NotIn> {
+): Promise<T | NotReady> {
   try {
-    return await callSsh(target, signal, work, limits);
+    return await withSshConnection(target, signal, work, limits);
   } catch (error) {
     if (!(error instanceof SshFailure)) throw error;
     return { outcome: outcomes[error.kind], detail: error.message };

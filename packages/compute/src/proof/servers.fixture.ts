@@ -95,7 +95,7 @@ export function serveSshd(behaviour: SshBehaviour): Promise<TestServer> {
 }
 
 /** Writes for as long as the other side is there to take it. */
-export function pour(stream: Socket | ServerChannel, text: string): void {
+export function writeEndlessly(stream: Socket | ServerChannel, text: string): void {
   const go = (): void => {
     while (!stream.destroyed && stream.writable && stream.write(text));
   };

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Socket } from 'node:net';
 import { systemClock } from '@millrace/platform/clock';
-import { guardedLookup, refuseForbidden, type NetGuard } from '@millrace/platform/net';
+import { guardedLookup, assertAddressAllowed, type NetGuard } from '@millrace/platform/net';
 import ssh2, { type Algorithms, type ClientChannel } from 'ssh2';
 
 /** A login: where, as whom, by which key, and who must answer there. */
@@ -42,20 +42,20 @@ export interface SshCommand {
   readonly input?: string;
 }
 
-export interface SshAnswer {
+export interface SshCommandResult {
   /** Null when the server did not say how the command ended. */
   readonly exitCode: number | null;
   readonly stdout: string;
 }
 
-export interface SshCall {
+export interface SshConnection {
   /** As `SHA256:…`, the way OpenSSH shows it. */
   readonly hostKey: string;
-  run(command: SshCommand): Promise<SshAnswer>;
+  run(command: SshCommand): Promise<SshCommandResult>;
 }
 
 /** How long what may take. Everything that the caller's signal ends earlier ends then. */
-const usualLimits = {
+const defaultLimits = {
   /** From nothing to logged in. */
   loginMs: 20_000,
   /** All commands together: the tool that counts GPUs takes seconds where no driver is loaded yet. */
@@ -66,7 +66,7 @@ const usualLimits = {
   receivedBytes: 1_048_576,
 };
 
-export type SshLimits = typeof usualLimits;
+export type SshLimits = typeof defaultLimits;
 
 /**
  * What every server of the last ten years has, in an order that never changes, so that a machine is always known by the
@@ -91,7 +91,7 @@ const algorithms: Algorithms = {
   compress: ['none'],
 };
 
-const sentences: Readonly<Record<string, string>> = {
+const errorTexts: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'Nothing listens there.',
   ECONNRESET: 'The connection was reset.',
   EHOSTUNREACH: 'The address cannot be reached.',
@@ -104,13 +104,13 @@ const sentences: Readonly<Record<string, string>> = {
  * Logs in by this one key and by nothing else, does the work, and hangs up, whatever the other side does or does not do:
  * when this settles, no socket, timer or listener is left. Throws a `SshFailure`, and what the work throws.
  */
-export async function callSsh<T>(
+export async function withSshConnection<T>(
   target: SshTarget,
   signal: AbortSignal,
-  work: (call: SshCall) => Promise<T>,
+  work: (call: SshConnection) => Promise<T>,
   wider: Partial<SshLimits> = {},
 ): Promise<T> {
-  const limits: SshLimits = { ...usualLimits, ...wider };
+  const limits: SshLimits = { ...defaultLimits, ...wider };
   const key = readPrivateKey(target.privateKey);
   const over = Promise.withResolvers<never>();
   const fail = (kind: SshFailureKind, message: string): void => over.reject(new SshFailure(kind, message));
@@ -124,12 +124,13 @@ export async function callSsh<T>(
   const client = new ssh2.Client();
   try {
     if (signal.aborted) return await over.promise;
-    watch(socket, client, limits, fail);
+    enforceLimits(socket, client, limits, fail);
     const login = logIn({ target, key, socket, client, fail });
     const hostKey = await Promise.race([login, over.promise]);
     cancel();
     cancel = systemClock.after(limits.workMs, () => fail('unreachable', 'The commands took too long.'));
-    const run = (command: SshCommand): Promise<SshAnswer> => runOver(client, command, limits, fail);
+    const run = (command: SshCommand): Promise<SshCommandResult> =>
+      execOverSsh(client, command, limits, fail);
     return await Promise.race([work({ hostKey, run }), over.promise]);
   } finally {
     cancel();
@@ -148,7 +149,7 @@ function readPrivateKey(text: string): ssh2.ParsedKey {
 }
 
 /** Turns whatever becomes of the connection into one failure. Stays for as long as the socket can still say anything. */
-function watch(socket: Socket, client: ssh2.Client, limits: SshLimits, fail: Fail): void {
+function enforceLimits(socket: Socket, client: ssh2.Client, limits: SshLimits, fail: Fail): void {
   let received = 0;
   socket.on('data', (chunk) => {
     received += chunk.length;
@@ -157,7 +158,7 @@ function watch(socket: Socket, client: ssh2.Client, limits: SshLimits, fail: Fai
     socket.destroy();
   });
   client.on('error', (error: Error & { readonly code?: unknown }) => {
-    const known = typeof error.code === 'string' ? sentences[error.code] : undefined;
+    const known = typeof error.code === 'string' ? errorTexts[error.code] : undefined;
     fail('unreachable', known ?? 'What answers there does not go on as an SSH server would.');
   });
   client.on('close', () => fail('unreachable', 'The connection was closed.'));
@@ -178,7 +179,7 @@ function logIn(options: {
     client.once('ready', () => resolve(hostKey ?? ''));
   });
   socket.setNoDelay(true);
-  dial(socket, target, fail);
+  connectSocket(socket, target, fail);
   client.connect({
     sock: socket,
     username: target.user,
@@ -206,13 +207,13 @@ function logIn(options: {
   return isIn;
 }
 
-function dial(socket: Socket, { host, port, guard }: SshTarget, fail: Fail): void {
+function connectSocket(socket: Socket, { host, port, guard }: SshTarget, fail: Fail): void {
   if (guard === undefined) {
     socket.connect({ host, port });
     return;
   }
   try {
-    refuseForbidden(guard, host);
+    assertAddressAllowed(guard, host);
     socket.connect({ host, port, lookup: guardedLookup(guard) });
   } catch {
     fail('unreachable', 'The address is none that may be connected to.');
@@ -220,7 +221,7 @@ function dial(socket: Socket, { host, port, guard }: SshTarget, fail: Fail): voi
 }
 
 /** Of a public key as a line, such as `ssh-ed25519 AAAA… comment`. */
-export function fingerprintOfLine(publicKey: string): string {
+export function publicKeyFingerprint(publicKey: string): string {
   return fingerprintOf(Buffer.from(publicKey.split(' ')[1] ?? '', 'base64'));
 }
 
@@ -231,12 +232,12 @@ function fingerprintOf(hostKey: Buffer): string {
     .replace(/(?<!=)=+$/, '')}`;
 }
 
-function runOver(
+function execOverSsh(
   client: ssh2.Client,
   command: SshCommand,
   limits: SshLimits,
   fail: Fail,
-): Promise<SshAnswer> {
+): Promise<SshCommandResult> {
   return new Promise((resolve) => {
     const answer = (error: Error | undefined, channel: ClientChannel): void => {
       if (error !== undefined) {

@@ -25,7 +25,7 @@ export function withRoles(table: Table, fields: readonly Field[]): readonly Fiel
 }
 
 /** "usage {a, b, c} (integers)" says the type once for all three. */
-export function usageSpelledOut(text: string): string {
+export function expandUsage(text: string): string {
   return text.replace(/\{([\w, ]+)\} \(integers\)/, (_, names: string) => {
     const fields = names.split(', ').map((name) => `${name} integer`);
     return `{${fields.join(', ')}}`;

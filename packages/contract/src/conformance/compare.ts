@@ -6,12 +6,12 @@ import type { Operation } from '../operation.ts';
 import { marketplaceMachine } from '../records/marketplace.ts';
 import { attachedStorage, rentalMeta, term } from '../records/rental.ts';
 import { storageVolume } from '../records/volume.ts';
-import { readInterface } from './interface-text.ts';
-import type { InterfaceText, TextOperation } from './interface-text.ts';
+import { parseSpec } from './interface-text.ts';
+import type { SpecText, TextOperation } from './interface-text.ts';
 import { factsOfJsonSchema, toJsonSchema } from './json-schema.ts';
 import type { JsonSchema } from './json-schema.ts';
 import { limitProblems } from './limits.ts';
-import { settled, silent } from './settled.ts';
+import { acceptedDifferences, unspecifiedSubjects } from './settled.ts';
 import { differences, factsOfShape } from './shape.ts';
 import type { Facts } from './shape.ts';
 import { statementProblems } from './statements.ts';
@@ -51,7 +51,7 @@ export function subjectsOf(contract: Contract): ReadonlyMap<string, Subject> {
   const subjects = new Map<string, Subject>(
     records.map(([name, schema]) => [name, { schema, io: 'output' }]),
   );
-  for (const operation of interfaceOnly(contract)) {
+  for (const operation of baselineOnly(contract)) {
     const name = `${operation.method} ${operation.path}`;
     if (operation.body !== undefined)
       subjects.set(`${name} request`, { schema: operation.body, io: 'input' });
@@ -62,7 +62,7 @@ export function subjectsOf(contract: Contract): ReadonlyMap<string, Subject> {
   return subjects;
 }
 
-export function interfaceOnly(contract: Contract): readonly Operation[] {
+export function baselineOnly(contract: Contract): readonly Operation[] {
   return operationsOf(contract).filter((operation) => operation.source === 'interface');
 }
 
@@ -92,12 +92,12 @@ function isUnder(key: string, prefix: string): boolean {
 }
 
 /** The smallest bound on a size that the text leaves open. */
-const leastOpenBound = 100;
+const minOpenBound = 100;
 
 /** Takes out of both sides what was settled beyond the text, and reports entries that settle nothing. */
-function applySettled(name: string, text: Facts, contract: Facts): string[] {
+function applyAcceptedDifferences(name: string, text: Facts, contract: Facts): string[] {
   const problems: string[] = [];
-  for (const prefix of settled[name]?.additions ?? []) {
+  for (const prefix of acceptedDifferences[name]?.additions ?? []) {
     const keys = [...contract.keys()].filter((key) => isUnder(key, prefix));
     if (keys.length === 0)
       problems.push(`${prefix}: settled as an addition, but the contract has no such field`);
@@ -106,7 +106,7 @@ function applySettled(name: string, text: Facts, contract: Facts): string[] {
       contract.delete(key);
     }
   }
-  for (const [key, [stated, held]] of Object.entries(settled[name]?.facts ?? {})) {
+  for (const [key, [stated, held]] of Object.entries(acceptedDifferences[name]?.facts ?? {})) {
     const [theirs, ours] = [text.get(key) ?? null, contract.get(key)];
     if (theirs !== stated) problems.push(`${key}: settled against ${stated}, text ${theirs}`);
     if (ours !== held) problems.push(`${key}: settled as ${held}, contract ${ours ?? 'nothing'}`);
@@ -115,10 +115,10 @@ function applySettled(name: string, text: Facts, contract: Facts): string[] {
   }
   // Every size has a bound, also where the text leaves it open (docs/decisions/145-untrusted-input.md). Those are generous.
   for (const [key, bound] of contract) {
-    if (/ max(?:Length|Items)$/.test(key) && !text.has(key) && Number(bound) >= leastOpenBound)
+    if (/ max(?:Length|Items)$/.test(key) && !text.has(key) && Number(bound) >= minOpenBound)
       contract.delete(key);
   }
-  for (const key of settled[name]?.open ?? []) {
+  for (const key of acceptedDifferences[name]?.open ?? []) {
     if (!text.delete(key)) problems.push(`${key}: settled as open, but the text does not say it`);
   }
   return problems;
@@ -142,11 +142,11 @@ function dropUnstated(text: Facts, contract: Facts): void {
 export function subjectDisagreements(name: string, stated: Facts, held: Facts): string[] {
   const [text, contract] = [new Map(stated), new Map(held)];
   dropUnstated(text, contract);
-  const unsettled = applySettled(name, text, contract);
+  const unsettled = applyAcceptedDifferences(name, text, contract);
   return [...unsettled, ...differences(text, contract)].map((problem) => `${name}: ${problem}`);
 }
 
-function subjectProblems(text: InterfaceText, facts: ReadonlyMap<string, Facts>): string[] {
+function subjectProblems(text: SpecText, facts: ReadonlyMap<string, Facts>): string[] {
   const problems: string[] = [];
   for (const [name, shape] of text.subjects) {
     const held = facts.get(name);
@@ -154,17 +154,17 @@ function subjectProblems(text: InterfaceText, facts: ReadonlyMap<string, Facts>)
     else problems.push(...subjectDisagreements(name, factsOfShape(shape, ''), held));
   }
   for (const name of facts.keys()) {
-    if (text.subjects.has(name) === silent.includes(name))
+    if (text.subjects.has(name) === unspecifiedSubjects.includes(name))
       problems.push(`${name}: the text must speak of it`);
   }
-  for (const name of Object.keys(settled)) {
+  for (const name of Object.keys(acceptedDifferences)) {
     if (!text.subjects.has(name)) problems.push(`${name}: settled, but the text does not speak of it`);
   }
   return problems;
 }
 
 /** Statuses we declare on top of those of the text. */
-const declaredBeside = new Set([429, 503]);
+const additionalStatuses = new Set([429, 503]);
 
 function operationProblems(
   stated: TextOperation,
@@ -182,10 +182,10 @@ function operationProblems(
     problems.push(`${name}: text answers ${stated.status}, contract ${status}`);
   if (found.errorFamily === 'v2') {
     const errors = stated.errors ?? [400, 401, 403, 500];
-    const ours = found.errors.filter((status) => !declaredBeside.has(status));
+    const ours = found.errors.filter((status) => !additionalStatuses.has(status));
     if (errors.join() !== ours.join())
       problems.push(`${name}: text errors ${errors.join()}, contract ${ours.join()}`);
-    if (ours.length + declaredBeside.size !== found.errors.length)
+    if (ours.length + additionalStatuses.size !== found.errors.length)
       problems.push(`${name}: does not declare 429 and 503`);
   }
   const onDemand = found.path.startsWith('/v2/alpha/on-demand/');
@@ -194,7 +194,7 @@ function operationProblems(
   return problems;
 }
 
-function operationSetProblems(text: InterfaceText, operations: readonly Operation[]): string[] {
+function operationSetProblems(text: SpecText, operations: readonly Operation[]): string[] {
   const problems: string[] = [];
   const stated = new Set<string>();
   for (const operation of text.operations) {
@@ -209,7 +209,7 @@ function operationSetProblems(text: InterfaceText, operations: readonly Operatio
   return problems;
 }
 
-function errorNameProblems(text: InterfaceText): string[] {
+function errorNameProblems(text: SpecText): string[] {
   const problems: string[] = [];
   for (const [status, name] of text.errorNames) {
     if (!Object.hasOwn(v2ErrorBodies, name))
@@ -225,7 +225,7 @@ function errorNameProblems(text: InterfaceText): string[] {
 
 /** Every disagreement between the contract and a text that could be read. */
 function disagreements(
-  text: InterfaceText,
+  text: SpecText,
   operations: readonly Operation[],
   facts: ReadonlyMap<string, Facts>,
 ): string[] {
@@ -245,7 +245,7 @@ export function conformanceProblems(
   facts: ReadonlyMap<string, Facts>,
 ): string[] {
   try {
-    return disagreements(readInterface(interfaceText), operations, facts);
+    return disagreements(parseSpec(interfaceText), operations, facts);
   } catch (error) {
     return [`The text cannot be read: ${error instanceof Error ? error.message : String(error)}`];
   }

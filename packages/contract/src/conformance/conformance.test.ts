@@ -6,12 +6,12 @@ import {
   conformanceProblems,
   contractFacts,
   factsOfSubject,
-  interfaceOnly,
+  baselineOnly,
   jsonSchemasOf,
   subjectDisagreements,
   subjectsOf,
 } from './compare.ts';
-import { readInterface } from './interface-text.ts';
+import { parseSpec } from './interface-text.ts';
 import type { JsonSchema } from './json-schema.ts';
 import { mutationsOf } from './mutations.ts';
 import { probesOf, sample } from './probes.ts';
@@ -19,10 +19,10 @@ import type { ProbeContext } from './probes.ts';
 import { factsOfShape } from './shape.ts';
 
 const text = readFileSync(new URL('../../../../docs/interface.md', import.meta.url), 'utf8');
-const operations = interfaceOnly(contract);
+const operations = baselineOnly(contract);
 const schemas = jsonSchemasOf(contract);
 const facts = contractFacts(schemas);
-const stated = readInterface(text);
+const stated = parseSpec(text);
 
 describe('the contract and docs/interface.md', () => {
   it('agree on every operation, field, type, requirement, default, enum, region set and limit', () => {

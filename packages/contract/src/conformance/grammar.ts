@@ -9,7 +9,7 @@ export interface Vocabulary {
   readonly records: readonly string[];
 }
 
-const largest = Number.MAX_SAFE_INTEGER;
+const maxSafeInteger = Number.MAX_SAFE_INTEGER;
 
 /** Splits at commas and semicolons outside braces and parentheses. */
 function splitTopLevel(text: string): string[] {
@@ -182,7 +182,7 @@ export function limitsOf(kind: Shape['kind'], phrase: string): Partial<Shape> {
   const least = /minimum (\d+)/.exec(phrase);
   const multiple = /multiple of (\d+)/.exec(phrase);
   const limits: { -readonly [Key in keyof Shape]?: Shape[Key] } = {};
-  if (kind === 'integer') Object.assign(limits, { min: -largest, max: largest });
+  if (kind === 'integer') Object.assign(limits, { min: -maxSafeInteger, max: maxSafeInteger });
   if (numeric && /32-bit/.test(phrase)) Object.assign(limits, { min: -2147483648, max: 2147483647 });
   if (range !== null && range[3] === undefined && numeric) {
     Object.assign(limits, { min: Number(range[1]), max: Number(range[2]) });

@@ -2,7 +2,7 @@ import { backticked, limitsOf, literal, parseFields, parseType } from './grammar
 import type { Vocabulary } from './grammar.ts';
 import { parseSections, sectionNamed, sentence, tableOf } from './markdown.ts';
 import type { Section, Table } from './markdown.ts';
-import { chunkShape, usageSpelledOut, withRoles } from './chat-text.ts';
+import { chunkShape, expandUsage, withRoles } from './chat-text.ts';
 import { providerDataShape } from './provider-text.ts';
 import type { Field, Shape } from './shape.ts';
 
@@ -18,7 +18,7 @@ export interface TextOperation {
   readonly status: number | undefined;
 }
 
-export interface InterfaceText {
+export interface SpecText {
   readonly sections: readonly Section[];
   /** Regions in the order of the text, and the sets made of them. */
   readonly regionSets: ReadonlyMap<string, readonly string[]>;
@@ -101,7 +101,7 @@ function constrain(shape: Shape, cell: string): Shape {
 }
 
 /** "-1 considers all", "0 disables", "-100/100 ban or force": values that must be the edges of the range. */
-function checkedEdges(cell: string, shape: Shape): Shape {
+function withCheckedBounds(cell: string, shape: Shape): Shape {
   const lowest = /(-?\d+) (?:considers all|disables)/.exec(cell)?.[1];
   const forcing = /(-?\d+)\/(\d+) ban or force/.exec(cell);
   const inner = shape.items;
@@ -124,8 +124,8 @@ function boundsOf(shape: Shape): Partial<Shape> {
   };
 }
 
-function constrained(shape: Shape, cell: string): Shape {
-  return checkedEdges(cell, constrain(shape, cell));
+function withConstraints(shape: Shape, cell: string): Shape {
+  return withCheckedBounds(cell, constrain(shape, cell));
 }
 
 function fieldsOfTable(table: Table, vocabulary: Vocabulary, unstated?: boolean): Field[] {
@@ -138,7 +138,7 @@ function fieldsOfTable(table: Table, vocabulary: Vocabulary, unstated?: boolean)
     const required = requiredAt === -1 ? unstated : (requiredBy(row[requiredAt]) ?? unstated);
     return {
       name: row[0] ?? '',
-      shape: limitsAt === -1 ? shape : constrained(shape, row[limitsAt] ?? ''),
+      shape: limitsAt === -1 ? shape : withConstraints(shape, row[limitsAt] ?? ''),
       required,
     };
   });
@@ -254,7 +254,7 @@ function endpointShapes(section: Section, name: string, vocabulary: Vocabulary):
       add('request', list(stated.replace(/(`?\w+`?) \(([^,)]*)(?:, [^)]*)?\)/g, '$1 $2'), undefined));
     if (used?.[1] !== undefined)
       add('request', list(used[1].replace(/(\w+) \((\w+)(?:; )?([^)]*)\)/g, '$1 $2 $3'), undefined));
-    if (complete?.[1] !== undefined) add('response', list(usageSpelledOut(complete[1]), true));
+    if (complete?.[1] !== undefined) add('response', list(expandUsage(complete[1]), true));
     if (response?.[1] !== undefined && !line.includes('not shown: ')) {
       const shape = responseShape(response[1], vocabulary);
       if (shape !== undefined) add('response', shape);
@@ -302,7 +302,7 @@ function readOperations(sections: readonly Section[]): { section: Section; opera
   return found;
 }
 
-export function readInterface(text: string): InterfaceText {
+export function parseSpec(text: string): SpecText {
   const sections = parseSections(text);
   const regionSets = readRegionSets(sections);
   const vocabulary: Vocabulary = { sets: regionSets, records: recordNames };

@@ -1,5 +1,5 @@
 import { sectionNamed, tableOf } from './markdown.ts';
-import type { InterfaceText } from './interface-text.ts';
+import type { SpecText } from './interface-text.ts';
 import type { Facts } from './shape.ts';
 
 /** The section Limits repeats what the endpoints say; this holds the repetition to the contract as well. */
@@ -99,7 +99,7 @@ const rules: readonly Rule[] = [
   },
 ];
 
-export function limitProblems(text: InterfaceText, facts: ReadonlyMap<string, Facts>): string[] {
+export function limitProblems(text: SpecText, facts: ReadonlyMap<string, Facts>): string[] {
   const rows = tableOf(sectionNamed(text.sections, 'Limits')).rows.map((row) => row.join(' | '));
   const problems =
     rows.length === rules.length ? [] : [`Limits: text ${rows.length} rows, known ${rules.length}`];

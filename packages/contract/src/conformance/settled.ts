@@ -2,7 +2,7 @@
  * Where the contract says more than docs/interface.md, and why that is right. The comparison refuses any other
  * difference, and refuses an entry here that no longer makes one.
  */
-export interface Settled {
+export interface AcceptedDifference {
   /** Fields of our own beside those of the text. */
   readonly additions?: readonly string[];
   /** Facts the text leaves open or wider: what it says, null for nothing, and what the contract holds instead. */
@@ -11,10 +11,10 @@ export interface Settled {
   readonly open?: readonly string[];
 }
 
-const largest = String(Number.MAX_SAFE_INTEGER);
+const maxSafeInteger = String(Number.MAX_SAFE_INTEGER);
 
 /** Every GPU count is whole; the records carry it in 32 bits. */
-const wholeGpus: NonNullable<Settled['facts']> = {
+const wholeGpus: NonNullable<AcceptedDifference['facts']> = {
   'gpuCount type': ['number', 'integer'],
   'gpuCount max': [null, '2147483647'],
 };
@@ -26,7 +26,7 @@ const instanceAdditions = ['name', 'ssh_key_ids', 'user_data', 'ttl_seconds', 'm
 const measuredInference = ['inference_time'];
 
 /** What the text leaves wholly open ("not shown", "free schema"), so that only our own decisions shape it. */
-export const silent: readonly string[] = [
+export const unspecifiedSubjects: readonly string[] = [
   'GET /v2/openapi.json response',
   'POST /v1/marketplace/instances/create response',
   'POST /v1/marketplace/instances response',
@@ -36,7 +36,7 @@ export const silent: readonly string[] = [
   'GET /billing/get_current_balance response',
 ];
 
-export const settled: Readonly<Record<string, Settled>> = {
+export const acceptedDifferences: Readonly<Record<string, AcceptedDifference>> = {
   // The text promises an object; these are the keys we fill in.
   'Marketplace machine': {
     additions: [
@@ -51,8 +51,8 @@ export const settled: Readonly<Record<string, Settled>> = {
   'POST /v2/usage/request-cost response': {
     facts: {
       'requests[].costNanoUsd type': ['number', 'integer'],
-      'requests[].costNanoUsd min': [null, `-${largest}`],
-      'requests[].costNanoUsd max': [null, largest],
+      'requests[].costNanoUsd min': [null, `-${maxSafeInteger}`],
+      'requests[].costNanoUsd max': [null, maxSafeInteger],
     },
   },
   'POST /v2/alpha/on-demand/bare-metal-rentals request': { additions: rentalAdditions, facts: wholeGpus },
@@ -61,7 +61,7 @@ export const settled: Readonly<Record<string, Settled>> = {
     facts: { ...wholeGpus, 'gpuCount min': [null, '1'] },
   },
   'POST /v2/alpha/on-demand/request-reservation request': {
-    facts: { 'gpuCount type': ['number', 'integer'], 'gpuCount max': [null, largest] },
+    facts: { 'gpuCount type': ['number', 'integer'], 'gpuCount max': [null, maxSafeInteger] },
   },
   'POST /v2/alpha/on-demand/storage-volumes request': { additions: ['name', 'maxUsd', 'tags'] },
   'POST /v1/marketplace request': {
@@ -74,7 +74,7 @@ export const settled: Readonly<Record<string, Settled>> = {
     facts: {
       'gpu_count type': ['number', 'integer'],
       'gpu_count min': [null, '1'],
-      'gpu_count max': [null, largest],
+      'gpu_count max': [null, maxSafeInteger],
       'image.port type': ['number', 'integer'],
       'image.port min': [null, '1'],
       'image.port max': [null, '65535'],
@@ -101,8 +101,8 @@ export const settled: Readonly<Record<string, Settled>> = {
       'messages[]<role=assistant>.content required': ['true', 'false'],
       'logprobs type': ['integer', 'boolean|integer'],
       'stop type': ['array', 'array|string'],
-      'max_tokens min': [`-${largest}`, '1'],
-      'n min': [`-${largest}`, '1'],
+      'max_tokens min': [`-${maxSafeInteger}`, '1'],
+      'n min': [`-${maxSafeInteger}`, '1'],
       'repetition_penalty above': [null, '0'],
     },
     open: ['logprobs min', 'logprobs max', 'stop[] type'],
@@ -147,10 +147,10 @@ export const settled: Readonly<Record<string, Settled>> = {
     facts: {
       'model_name minLength': [null, '1'],
       'prompt maxLength': [null, '20000'],
-      'height min': [`-${largest}`, '128'],
-      'height max': [largest, '2496'],
-      'width min': [`-${largest}`, '128'],
-      'width max': [largest, '2496'],
+      'height min': [`-${maxSafeInteger}`, '128'],
+      'height max': [maxSafeInteger, '2496'],
+      'width min': [`-${maxSafeInteger}`, '128'],
+      'width max': [maxSafeInteger, '2496'],
     },
   },
   'POST /v1/image/generation response': {

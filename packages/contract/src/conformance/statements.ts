@@ -2,12 +2,12 @@ import { eventApiVersion } from '../events.ts';
 import type { Operation } from '../operation.ts';
 import { machineReadyState, rentalStates, volumeStates } from '../states.ts';
 import { backticked } from './grammar.ts';
-import type { InterfaceText } from './interface-text.ts';
+import type { SpecText } from './interface-text.ts';
 import { sectionNamed, sentence, tableOf } from './markdown.ts';
 
 /** Single statements of the text, outside its tables of fields, that the contract has an answer to. */
 
-function stateProblems(text: InterfaceText): string[] {
+function stateProblems(text: SpecText): string[] {
   const { rows } = tableOf(sectionNamed(text.sections, 'States and transitions'));
   const known: readonly [object: string, states: readonly string[], byDefault: string][] = [
     ['Bare-metal rental status', Object.keys(rentalStates.states), 'Unknown'],
@@ -36,7 +36,7 @@ function stateProblems(text: InterfaceText): string[] {
 }
 
 /** The header that carries a request's id must be promised by every inference operation. */
-function requestIdProblems(text: InterfaceText, operations: readonly Operation[]): string[] {
+function requestIdProblems(text: SpecText, operations: readonly Operation[]): string[] {
   const section = sectionNamed(text.sections, 'POST /v2/usage/request-cost');
   const header =
     sentence(section, /request ids come from the response header `(.*?)` of inference responses/)[1] ?? '';
@@ -46,7 +46,7 @@ function requestIdProblems(text: InterfaceText, operations: readonly Operation[]
     .map((operation) => `${operation.id}: does not promise the header ${header}`);
 }
 
-function versionProblems(text: InterfaceText, operations: readonly Operation[]): string[] {
+function versionProblems(text: SpecText, operations: readonly Operation[]): string[] {
   const section = sectionNamed(text.sections, 'Versioning');
   const v2 = sentence(section, /carries version (\S+) in its description and the path prefix `(.*?)`\.$/);
   const alpha = sentence(
@@ -92,7 +92,7 @@ function versionProblems(text: InterfaceText, operations: readonly Operation[]):
 }
 
 /** Sentences whose whole meaning is carried out elsewhere: they may not change without a look at that place. */
-function requireSentences(text: InterfaceText): void {
+function requireSentences(text: SpecText): void {
   const authentication = sectionNamed(text.sections, 'Authentication');
   sentence(
     authentication,
@@ -113,7 +113,7 @@ function requireSentences(text: InterfaceText): void {
   );
 }
 
-export function statementProblems(text: InterfaceText, operations: readonly Operation[]): string[] {
+export function statementProblems(text: SpecText, operations: readonly Operation[]): string[] {
   requireSentences(text);
   return [
     ...stateProblems(text),

@@ -8,11 +8,11 @@ import type { JsonSchema } from './types.ts';
  * (it is always there). A component used with both faces that differ is published twice, the sent one as
  * `NameInput`. Which ones differ is known only at the end, so until then references carry their face.
  */
-export type Face = 'input' | 'output';
+export type SchemaDirection = 'input' | 'output';
 
 export interface Components {
   /** The schema of a value in a request or an answer, with references to components. */
-  use(schema: z.ZodType, face: Face): JsonSchema;
+  use(schema: z.ZodType, face: SchemaDirection): JsonSchema;
   /** Every component used so far, in alphabetical order. */
   schemas(): Readonly<Record<string, JsonSchema>>;
   /** Settles the references in anything built from `use`. */
@@ -23,9 +23,12 @@ const prefix = '#/components/schemas/';
 const inputMark = '::input';
 
 export function createComponents(): Components {
-  const found: Readonly<Record<Face, Map<string, JsonSchema>>> = { input: new Map(), output: new Map() };
+  const found: Readonly<Record<SchemaDirection, Map<string, JsonSchema>>> = {
+    input: new Map(),
+    output: new Map(),
+  };
 
-  function keep(face: Face, name: string, schema: JsonSchema): void {
+  function keep(face: SchemaDirection, name: string, schema: JsonSchema): void {
     const known = found[face].get(name);
     if (known !== undefined && JSON.stringify(known) !== JSON.stringify(schema)) {
       throw new Error(`Two different schemas are both called "${name}". Give one of them another id.`);
@@ -33,7 +36,7 @@ export function createComponents(): Components {
     found[face].set(name, schema);
   }
 
-  function use(schema: z.ZodType, face: Face): JsonSchema {
+  function use(schema: z.ZodType, face: SchemaDirection): JsonSchema {
     const { $schema: _, $defs = {}, ...root } = convert(schema, face);
     for (const [name, definition] of Object.entries($defs as Record<string, JsonSchema>)) {
       const named = markReferences(definition, face) as JsonSchema;
@@ -65,7 +68,7 @@ export function createComponents(): Components {
   return { use, schemas, settle };
 }
 
-function convert(schema: z.ZodType, face: Face): JsonSchema {
+function convert(schema: z.ZodType, face: SchemaDirection): JsonSchema {
   return z.toJSONSchema(schema, {
     target: 'draft-2020-12',
     io: face,
@@ -96,7 +99,7 @@ const wellKnownFormats: ReadonlySet<string> = new Set(['date-time', 'email', 'ur
 function extractBranches(
   name: string,
   schema: JsonSchema,
-  face: Face,
+  face: SchemaDirection,
 ): { readonly union: JsonSchema; readonly branches: readonly (readonly [string, JsonSchema])[] } {
   const { discriminator, oneOf, ...rest } = schema;
   if (discriminator === undefined || !Array.isArray(oneOf)) return { union: schema, branches: [] };
@@ -153,7 +156,7 @@ function pascalCase(text: string): string {
 }
 
 /** From zod's own place for definitions to ours, remembering the face. */
-function markReferences(value: unknown, face: Face): unknown {
+function markReferences(value: unknown, face: SchemaDirection): unknown {
   return mapStrings(value, (text) =>
     text.startsWith('#/$defs/')
       ? `${prefix}${text.slice('#/$defs/'.length)}${face === 'input' ? inputMark : ''}`
@@ -161,7 +164,7 @@ function markReferences(value: unknown, face: Face): unknown {
   );
 }
 
-function mapReferences(value: unknown, to: (name: string, face: Face) => string): unknown {
+function mapReferences(value: unknown, to: (name: string, face: SchemaDirection) => string): unknown {
   return mapStrings(value, (text) => {
     if (!text.startsWith(prefix)) return text;
     const input = text.endsWith(inputMark);
@@ -178,7 +181,9 @@ function mapStrings(value: unknown, map: (text: string) => string): unknown {
 }
 
 /** The names whose two faces differ, themselves or through something they refer to. */
-function splitNames(found: Readonly<Record<Face, ReadonlyMap<string, JsonSchema>>>): ReadonlySet<string> {
+function splitNames(
+  found: Readonly<Record<SchemaDirection, ReadonlyMap<string, JsonSchema>>>,
+): ReadonlySet<string> {
   const both = [...found.input.keys()].filter((name) => found.output.has(name));
   const split = new Set<string>();
   const faceless = (schema: JsonSchema | undefined) =>

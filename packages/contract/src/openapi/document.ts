@@ -8,28 +8,29 @@ import type { OpenApiDocument, OperationObject, PathItem } from './types.ts';
 
 export const documentNames = ['v1', 'v2', 'admin', 'supplier'] as const satisfies readonly DocumentName[];
 
-const about: Readonly<Record<DocumentName, { title: string; version: string; description: string }>> = {
-  v1: {
-    title: 'Millrace v1',
-    version: '1.0.0',
-    description: 'Marketplace machines and instances, billing, and serverless inference.',
-  },
-  v2: {
-    title: 'Millrace v2',
-    version: '2.0.0',
-    description: 'Rentals, storage volumes, usage, keys, events and everything around them.',
-  },
-  admin: {
-    title: 'Millrace for operators',
-    version: '2.0.0',
-    description: 'Organisations, money, the fleet and the catalog, for those who run an installation.',
-  },
-  supplier: {
-    title: 'Millrace for suppliers',
-    version: '2.0.0',
-    description: 'Machines put on the marketplace, and what they earn.',
-  },
-};
+const documentInfo: Readonly<Record<DocumentName, { title: string; version: string; description: string }>> =
+  {
+    v1: {
+      title: 'Millrace v1',
+      version: '1.0.0',
+      description: 'Marketplace machines and instances, billing, and serverless inference.',
+    },
+    v2: {
+      title: 'Millrace v2',
+      version: '2.0.0',
+      description: 'Rentals, storage volumes, usage, keys, events and everything around them.',
+    },
+    admin: {
+      title: 'Millrace for operators',
+      version: '2.0.0',
+      description: 'Organisations, money, the fleet and the catalog, for those who run an installation.',
+    },
+    supplier: {
+      title: 'Millrace for suppliers',
+      version: '2.0.0',
+      description: 'Machines put on the marketplace, and what they earn.',
+    },
+  };
 
 /**
  * One OpenAPI document of a contract. A pure function of the contract: the committed documents, the one an
@@ -47,7 +48,7 @@ export function buildDocument(
   const responses = errorResponses(operations, contract, components);
   const document = {
     openapi: '3.1.0',
-    info: { ...about[name], license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } },
+    info: { ...documentInfo[name], license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } },
     servers: [{ url: serverUrl, description: 'This installation.' }],
     tags: [...new Set(operations.flatMap(({ tags }) => tags))].toSorted().map((tag) => ({ name: tag })),
     paths,

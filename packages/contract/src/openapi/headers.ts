@@ -58,12 +58,12 @@ const always = [
   'x-ratelimit-reset-requests',
 ] as const satisfies readonly HeaderName[];
 
-function refer(names: readonly HeaderName[]): Record<string, Reference> {
+function headerReferences(names: readonly HeaderName[]): Record<string, Reference> {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
 /** The headers of the answer that an operation is for. */
-export function answerHeaders(operation: Operation): Readonly<Record<string, Header | Reference>> {
+export function responseHeaders(operation: Operation): Readonly<Record<string, Header | Reference>> {
   const names: HeaderName[] = [...always];
   if (operation.idempotency === 'key') names.push('Idempotent-Replayed');
   if (operation.body !== undefined || operation.query !== undefined) names.push('X-Ignored-Fields');
@@ -71,12 +71,12 @@ export function answerHeaders(operation: Operation): Readonly<Record<string, Hea
   const particular = Object.entries(operation.response.headers ?? {}).map(
     ([name, description]) => [name, { description, schema: text }] as const,
   );
-  return { ...refer(names), ...Object.fromEntries(particular) };
+  return { ...headerReferences(names), ...Object.fromEntries(particular) };
 }
 
 /** The headers of an error. A refusal that passes with time says when. */
 export function errorHeaders(status: number): Readonly<Record<string, Reference>> {
-  return refer(status === 429 || status === 503 ? [...always, 'Retry-After'] : always);
+  return headerReferences(status === 429 || status === 503 ? [...always, 'Retry-After'] : always);
 }
 
 export const parameters = {

@@ -6,7 +6,7 @@ import { errorCodes } from '../errors.ts';
 import type { ErrorStatus } from '../errors.ts';
 import type { ErrorFamily, Operation } from '../operation.ts';
 import type { Components } from './components.ts';
-import { answerHeaders, errorHeaders } from './headers.ts';
+import { responseHeaders, errorHeaders } from './headers.ts';
 import type { Content, JsonSchema, OperationObject, Parameter, Reference, Response } from './types.ts';
 
 /** The security scheme of an API key. Every operation that takes one names it. */
@@ -99,12 +99,12 @@ function responsesOf(
   const content = contentOf(operation, components);
   const answer: Response = {
     description: sse ? 'The answer, or a stream of events.' : 'The answer.',
-    headers: answerHeaders(operation),
+    headers: responseHeaders(operation),
     ...(content === undefined ? {} : { content }),
   };
   const unchanged = {
     description: 'What If-None-Match names is still so.',
-    headers: answerHeaders(operation),
+    headers: responseHeaders(operation),
   };
   const errors = errorStatusesOf(operation, contract).map((error) => [
     String(error),

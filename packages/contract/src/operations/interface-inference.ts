@@ -1,6 +1,6 @@
 import { defineOperation } from '../operation.ts';
 import { chatChunk, chatCompletion } from '../records/chat.ts';
-import { audioAnswer, audioRequest, imageAnswer, imageRequest } from '../records/generation.ts';
+import { audioResponse, audioRequest, imageResponse, imageRequest } from '../records/generation.ts';
 import type { ContractSchemas } from '../records/index.ts';
 import { inferenceErrorStatuses, inferenceHeaders } from './interface-kit.ts';
 
@@ -42,7 +42,7 @@ export function inferenceOperations({ chatRequest }: ContractSchemas) {
       path: '/v1/image/generation',
       summary: 'Generate images',
       body: imageRequest,
-      response: { status: 200, schema: imageAnswer, headers: inferenceHeaders },
+      response: { status: 200, schema: imageResponse, headers: inferenceHeaders },
     }),
     generateAudio: defineOperation({
       ...common,
@@ -50,7 +50,7 @@ export function inferenceOperations({ chatRequest }: ContractSchemas) {
       path: '/v1/audio/generation',
       summary: 'Generate speech',
       body: audioRequest,
-      response: { status: 200, schema: audioAnswer, headers: inferenceHeaders },
+      response: { status: 200, schema: audioResponse, headers: inferenceHeaders },
     }),
   } as const;
 }

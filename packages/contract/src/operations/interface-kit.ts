@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { singleDirection } from '../input-text.ts';
+import { withoutBidiControls } from '../input-text.ts';
 import { sshKeyId, tags } from './own-kit.ts';
 
 /** What the operations of the interface share. */
@@ -40,7 +40,7 @@ export const idlePolicy = z
   })
   .meta({ id: 'IdlePolicy' });
 
-export const displayName = singleDirection(z.string().trim().min(1).max(255));
+export const displayName = withoutBidiControls(z.string().trim().min(1).max(255));
 const sshKeyIds = z.array(sshKeyId).min(1).max(100);
 const userData = z.string().max(65_536);
 export const ttlSeconds = z.int().min(60).max(315_360_000);

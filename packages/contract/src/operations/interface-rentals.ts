@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { singleDirection } from '../input-text.ts';
+import { withoutBidiControls } from '../input-text.ts';
 import { defineOperation } from '../operation.ts';
 import type { ContractSchemas } from '../records/index.ts';
 import {
@@ -27,7 +27,9 @@ const storageVolumeChoice = z
 
 const commonFields = {
   gpuType: gpuType.default('h100'),
-  label: singleDirection(z.string().max(65_536)).optional().meta({ description: 'At most 1000 characters.' }),
+  label: withoutBidiControls(z.string().max(65_536))
+    .optional()
+    .meta({ description: 'At most 1000 characters.' }),
   termType: requestedTermType.default('on-demand'),
   discountPercentage: z.number().default(0),
   termPeriodDays: z.number().optional(),

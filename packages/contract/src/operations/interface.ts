@@ -6,7 +6,7 @@ import { serviceOperations } from './interface-service.ts';
 import { volumeOperations } from './interface-volumes.ts';
 
 /** Every operation that docs/interface.md lists, v2 and v1. */
-export function interfaceOperations(schemas: ContractSchemas) {
+export function baselineOperations(schemas: ContractSchemas) {
   return {
     ...serviceOperations(),
     ...rentalOperations(schemas),

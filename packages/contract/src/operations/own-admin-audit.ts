@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { admin, organisationId, page, pageQuery, prefixedId, timestamp } from './own-kit.ts';
+import { adminOperation, organisationId, pageOf, pageQuery, prefixedId, timestamp } from './own-kit.ts';
 
 /** Operators: what the auditor of the books found. */
 
@@ -51,7 +51,7 @@ const reportWithFindings = z
   .meta({ id: 'AuditReportWithFindings' });
 
 export const adminAuditOperations = {
-  adminListAuditReports: admin({
+  adminListAuditReports: adminOperation({
     id: 'adminListAuditReports',
     method: 'GET',
     path: '/v2/admin/audit-reports',
@@ -66,10 +66,10 @@ export const adminAuditOperations = {
         .optional()
         .meta({ description: 'Only those without errors, or only those with some.' }),
     }),
-    response: { status: 200, schema: page(report) },
+    response: { status: 200, schema: pageOf(report) },
     idempotency: 'none',
   }),
-  adminGetAuditReport: admin({
+  adminGetAuditReport: adminOperation({
     id: 'adminGetAuditReport',
     method: 'GET',
     path: '/v2/admin/audit-reports/{reportId}',

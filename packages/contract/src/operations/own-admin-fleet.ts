@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import {
-  admin,
+  adminOperation,
   auditReason,
   mode,
   noContent,
   organisationId,
-  page,
+  pageOf,
   pageQuery,
   prefixedId,
   reasonQuery,
@@ -145,7 +145,7 @@ export const node = z
   .meta({ id: 'Node' });
 
 const providerOperations = {
-  adminListProviders: admin({
+  adminListProviders: adminOperation({
     id: 'adminListProviders',
     method: 'GET',
     path: '/v2/admin/providers',
@@ -153,10 +153,10 @@ const providerOperations = {
     summary: 'List the configured providers and their regions',
     tags: ['fleet'],
     query: pageQuery,
-    response: { status: 200, schema: page(provider) },
+    response: { status: 200, schema: pageOf(provider) },
     idempotency: 'none',
   }),
-  adminUpdateProvider: admin({
+  adminUpdateProvider: adminOperation({
     id: 'adminUpdateProvider',
     method: 'PATCH',
     path: '/v2/admin/providers/{providerId}',
@@ -180,7 +180,7 @@ const providerOperations = {
     idempotency: 'none',
     notFoundReason: 'PROVIDER_NOT_FOUND',
   }),
-  adminListClusters: admin({
+  adminListClusters: adminOperation({
     id: 'adminListClusters',
     method: 'GET',
     path: '/v2/admin/clusters',
@@ -189,10 +189,10 @@ const providerOperations = {
     description: 'Removed ones are listed only when asked for by their status.',
     tags: ['fleet'],
     query: pageQuery.extend({ providerId: providerId.optional(), status: clusterStatus.optional() }),
-    response: { status: 200, schema: page(cluster) },
+    response: { status: 200, schema: pageOf(cluster) },
     idempotency: 'none',
   }),
-  adminCreateCluster: admin({
+  adminCreateCluster: adminOperation({
     id: 'adminCreateCluster',
     method: 'POST',
     path: '/v2/admin/clusters',
@@ -223,7 +223,7 @@ const providerOperations = {
     idempotency: 'key',
     notFoundReason: 'PROVIDER_NOT_FOUND',
   }),
-  adminRemoveCluster: admin({
+  adminRemoveCluster: adminOperation({
     id: 'adminRemoveCluster',
     method: 'DELETE',
     path: '/v2/admin/clusters/{clusterId}',
@@ -266,7 +266,7 @@ const nodeAction = {
 } as const;
 
 const nodeOperations = {
-  adminListNodes: admin({
+  adminListNodes: adminOperation({
     id: 'adminListNodes',
     method: 'GET',
     path: '/v2/admin/nodes',
@@ -275,10 +275,10 @@ const nodeOperations = {
     description: 'Removed ones are listed only when asked for by their status.',
     tags: ['fleet'],
     query: pageQuery.extend({ clusterId: clusterId.optional(), status: nodeStatus.optional() }),
-    response: { status: 200, schema: page(node) },
+    response: { status: 200, schema: pageOf(node) },
     idempotency: 'none',
   }),
-  adminGetNode: admin({
+  adminGetNode: adminOperation({
     id: 'adminGetNode',
     method: 'GET',
     path: '/v2/admin/nodes/{nodeId}',
@@ -291,7 +291,7 @@ const nodeOperations = {
     idempotency: 'none',
     notFoundReason: 'NODE_NOT_FOUND',
   }),
-  adminDrainNode: admin({
+  adminDrainNode: adminOperation({
     ...nodeAction,
     id: 'adminDrainNode',
     path: '/v2/admin/nodes/{nodeId}/drain',
@@ -304,19 +304,19 @@ const nodeOperations = {
       })
       .meta({ id: 'NodeDrain' }),
   }),
-  adminResumeNode: admin({
+  adminResumeNode: adminOperation({
     ...nodeAction,
     id: 'adminResumeNode',
     path: '/v2/admin/nodes/{nodeId}/resume',
     summary: 'Put a drained or quarantined node back into use',
   }),
-  adminQuarantineNode: admin({
+  adminQuarantineNode: adminOperation({
     ...nodeAction,
     id: 'adminQuarantineNode',
     path: '/v2/admin/nodes/{nodeId}/quarantine',
     summary: 'Take a node out of use until somebody has looked at it',
   }),
-  adminRemoveNode: admin({
+  adminRemoveNode: adminOperation({
     id: 'adminRemoveNode',
     method: 'DELETE',
     path: '/v2/admin/nodes/{nodeId}',
@@ -331,7 +331,7 @@ const nodeOperations = {
     idempotency: 'none',
     notFoundReason: 'NODE_NOT_FOUND',
   }),
-  adminListNodeTransitions: admin({
+  adminListNodeTransitions: adminOperation({
     id: 'adminListNodeTransitions',
     method: 'GET',
     path: '/v2/admin/nodes/{nodeId}/transitions',
@@ -340,12 +340,12 @@ const nodeOperations = {
     tags: ['fleet'],
     params: nodeParams,
     query: pageQuery,
-    response: { status: 200, schema: page(nodeTransition) },
+    response: { status: 200, schema: pageOf(nodeTransition) },
     refuses: [404],
     idempotency: 'none',
     notFoundReason: 'NODE_NOT_FOUND',
   }),
-  adminMarkGpu: admin({
+  adminMarkGpu: adminOperation({
     id: 'adminMarkGpu',
     method: 'PATCH',
     path: '/v2/admin/nodes/{nodeId}/gpus/{gpuId}',
@@ -372,8 +372,8 @@ const reservationRequest = z
   })
   .meta({ id: 'ReservationRequest' });
 
-const leadOperations = {
-  adminListReservationRequests: admin({
+const reservationRequestOperations = {
+  adminListReservationRequests: adminOperation({
     id: 'adminListReservationRequests',
     method: 'GET',
     path: '/v2/admin/reservation-requests',
@@ -381,7 +381,7 @@ const leadOperations = {
     summary: 'List requests for large reservations, newest first',
     tags: ['fleet'],
     query: pageQuery,
-    response: { status: 200, schema: page(reservationRequest) },
+    response: { status: 200, schema: pageOf(reservationRequest) },
     idempotency: 'none',
   }),
 } as const;
@@ -390,5 +390,5 @@ export const adminFleetOperations = {
   ...providerOperations,
   ...nodeOperations,
   ...adminMaintenanceOperations,
-  ...leadOperations,
+  ...reservationRequestOperations,
 } as const;

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import {
-  admin,
+  adminOperation,
   auditReason,
   mode,
   noContent,
   organisationId,
-  page,
+  pageOf,
   pageQuery,
   prefixedId,
   reasonQuery,
@@ -118,7 +118,7 @@ const modelParams = z.object({ name: modelName });
 const deploymentParams = z.object({ deploymentId });
 
 const modelOperations = {
-  adminListModels: admin({
+  adminListModels: adminOperation({
     id: 'adminListModels',
     method: 'GET',
     path: '/v2/admin/models',
@@ -126,10 +126,10 @@ const modelOperations = {
     summary: 'List every model of the catalog, also those switched off',
     tags: ['inference'],
     query: pageQuery,
-    response: { status: 200, schema: page(adminModel) },
+    response: { status: 200, schema: pageOf(adminModel) },
     idempotency: 'none',
   }),
-  adminCreateModel: admin({
+  adminCreateModel: adminOperation({
     id: 'adminCreateModel',
     method: 'POST',
     path: '/v2/admin/models',
@@ -156,7 +156,7 @@ const modelOperations = {
     response: { status: 201, schema: adminModel },
     idempotency: 'key',
   }),
-  adminUpdateModel: admin({
+  adminUpdateModel: adminOperation({
     id: 'adminUpdateModel',
     method: 'PATCH',
     path: '/v2/admin/models/{name}',
@@ -174,7 +174,7 @@ const modelOperations = {
 } as const;
 
 const deploymentOperations = {
-  adminListDeployments: admin({
+  adminListDeployments: adminOperation({
     id: 'adminListDeployments',
     method: 'GET',
     path: '/v2/admin/deployments',
@@ -182,10 +182,10 @@ const deploymentOperations = {
     summary: 'List deployments with their health',
     tags: ['inference'],
     query: pageQuery.extend({ model: modelName.optional() }),
-    response: { status: 200, schema: page(deployment) },
+    response: { status: 200, schema: pageOf(deployment) },
     idempotency: 'none',
   }),
-  adminCreateDeployment: admin({
+  adminCreateDeployment: adminOperation({
     id: 'adminCreateDeployment',
     method: 'POST',
     path: '/v2/admin/deployments',
@@ -214,7 +214,7 @@ const deploymentOperations = {
     idempotency: 'key',
     notFoundReason: 'MODEL_NOT_FOUND',
   }),
-  adminUpdateDeployment: admin({
+  adminUpdateDeployment: adminOperation({
     id: 'adminUpdateDeployment',
     method: 'PATCH',
     path: '/v2/admin/deployments/{deploymentId}',
@@ -239,7 +239,7 @@ const deploymentOperations = {
     idempotency: 'none',
     notFoundReason: 'DEPLOYMENT_NOT_FOUND',
   }),
-  adminDeleteDeployment: admin({
+  adminDeleteDeployment: adminOperation({
     id: 'adminDeleteDeployment',
     method: 'DELETE',
     path: '/v2/admin/deployments/{deploymentId}',

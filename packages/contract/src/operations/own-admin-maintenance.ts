@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { admin, auditReason, page, pageQuery, prefixedId, timestamp } from './own-kit.ts';
+import { adminOperation, auditReason, pageOf, pageQuery, prefixedId, timestamp } from './own-kit.ts';
 import { nodeId } from './own-nodes.ts';
 
 /** Operators: announced times in which nodes are away. */
@@ -28,7 +28,7 @@ const maintenance = z
   .meta({ id: 'MaintenanceWindow' });
 
 export const adminMaintenanceOperations = {
-  adminListMaintenanceWindows: admin({
+  adminListMaintenanceWindows: adminOperation({
     id: 'adminListMaintenanceWindows',
     method: 'GET',
     path: '/v2/admin/maintenance-windows',
@@ -36,10 +36,10 @@ export const adminMaintenanceOperations = {
     summary: 'List maintenance windows, newest first',
     tags: ['maintenance'],
     query: pageQuery.extend({ nodeId: nodeId.optional(), status: maintenanceStatus.optional() }),
-    response: { status: 200, schema: page(maintenance) },
+    response: { status: 200, schema: pageOf(maintenance) },
     idempotency: 'none',
   }),
-  adminCreateMaintenanceWindow: admin({
+  adminCreateMaintenanceWindow: adminOperation({
     id: 'adminCreateMaintenanceWindow',
     method: 'POST',
     path: '/v2/admin/maintenance-windows',
@@ -74,7 +74,7 @@ export const adminMaintenanceOperations = {
     idempotency: 'key',
     notFoundReason: 'NODE_NOT_FOUND',
   }),
-  adminCancelMaintenanceWindow: admin({
+  adminCancelMaintenanceWindow: adminOperation({
     id: 'adminCancelMaintenanceWindow',
     method: 'POST',
     path: '/v2/admin/maintenance-windows/{maintenanceId}/cancel',

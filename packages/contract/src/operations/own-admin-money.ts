@@ -3,12 +3,12 @@ import { networkType, rentalType } from '../records/vocabulary.ts';
 import { adminOrganisationParams } from './own-admin.ts';
 import { ledgerEntry, ledgerKind, periodQuery, transferId } from './own-customer.ts';
 import {
-  admin,
+  adminOperation,
   auditReason,
   nanoUsd,
   noContent,
   organisationId,
-  page,
+  pageOf,
   pageQuery,
   positiveNanoUsd,
   prefixedId,
@@ -34,17 +34,22 @@ const adminBalance = z
   .meta({ id: 'AdminBalance' });
 
 /** The most that an operator moves, or allows, by one act: a slip of the hand must not fill an account of the ledger. */
-export const operatorActMaxUsd = 10_000_000;
+export const operatorAdjustmentMaxUsd = 10_000_000;
 
-const moneyTool = { tags: ['money'], scope: 'admin:money', method: 'POST', idempotency: 'key' } as const;
+const ledgerOperation = {
+  tags: ['money'],
+  scope: 'admin:money',
+  method: 'POST',
+  idempotency: 'key',
+} as const;
 
-const moneyTools = {
-  adminGrant: admin({
-    ...moneyTool,
+const ledgerOperations = {
+  adminGrant: adminOperation({
+    ...ledgerOperation,
     id: 'adminGrant',
     path: '/v2/admin/organisations/{organisationId}/grants',
     summary: 'Give an organisation credit',
-    description: `At most ${operatorActMaxUsd} USD at once.`,
+    description: `At most ${operatorAdjustmentMaxUsd} USD at once.`,
     params: adminOrganisationParams,
     body: z
       .object({
@@ -63,20 +68,20 @@ const moneyTools = {
     refuses: [404],
     notFoundReason: 'ORGANISATION_NOT_FOUND',
   }),
-  adminAdjust: admin({
-    ...moneyTool,
+  adminAdjust: adminOperation({
+    ...ledgerOperation,
     id: 'adminAdjust',
     path: '/v2/admin/organisations/{organisationId}/adjustments',
     summary: 'Correct a balance, up or down',
-    description: `A correction never takes a balance below its floor: 402. At most ${operatorActMaxUsd} USD at once.`,
+    description: `A correction never takes a balance below its floor: 402. At most ${operatorAdjustmentMaxUsd} USD at once.`,
     params: adminOrganisationParams,
     body: z.object({ amountNanoUsd: nanoUsd, reason: auditReason }).meta({ id: 'AdminAdjustment' }),
     response: { status: 201, schema: adminTransfer },
     refuses: [402, 404],
     notFoundReason: 'ORGANISATION_NOT_FOUND',
   }),
-  adminRefund: admin({
-    ...moneyTool,
+  adminRefund: adminOperation({
+    ...ledgerOperation,
     id: 'adminRefund',
     path: '/v2/admin/organisations/{organisationId}/refunds',
     summary: 'Give back part or all of a charge',
@@ -89,8 +94,8 @@ const moneyTools = {
     refuses: [404],
     notFoundReason: 'TRANSFER_NOT_FOUND',
   }),
-  adminReverse: admin({
-    ...moneyTool,
+  adminReverse: adminOperation({
+    ...ledgerOperation,
     id: 'adminReverse',
     path: '/v2/admin/transfers/{transferId}/reverse',
     summary: 'Undo a transfer by its exact opposite',
@@ -100,7 +105,7 @@ const moneyTools = {
     refuses: [402, 404],
     notFoundReason: 'TRANSFER_NOT_FOUND',
   }),
-  adminGetBalance: admin({
+  adminGetBalance: adminOperation({
     id: 'adminGetBalance',
     method: 'GET',
     path: '/v2/admin/organisations/{organisationId}/balance',
@@ -113,13 +118,13 @@ const moneyTools = {
     idempotency: 'none',
     notFoundReason: 'ORGANISATION_NOT_FOUND',
   }),
-  adminSetOverdraft: admin({
+  adminSetOverdraft: adminOperation({
     id: 'adminSetOverdraft',
     method: 'PUT',
     path: '/v2/admin/organisations/{organisationId}/overdraft',
     scope: 'admin:money',
     summary: 'Say how far below zero a balance may go',
-    description: `An overdraft that is in use cannot be taken away: 409. At most ${operatorActMaxUsd} USD.`,
+    description: `An overdraft that is in use cannot be taken away: 409. At most ${operatorAdjustmentMaxUsd} USD.`,
     tags: ['money'],
     params: adminOrganisationParams,
     body: z
@@ -135,8 +140,8 @@ const moneyTools = {
     idempotency: 'none',
     notFoundReason: 'ORGANISATION_NOT_FOUND',
   }),
-  adminUnfreeze: admin({
-    ...moneyTool,
+  adminUnfreeze: adminOperation({
+    ...ledgerOperation,
     id: 'adminUnfreeze',
     path: '/v2/admin/organisations/{organisationId}/unfreeze',
     summary: 'Admit new work again after a disputed payment was settled',
@@ -146,7 +151,7 @@ const moneyTools = {
     refuses: [404],
     notFoundReason: 'ORGANISATION_NOT_FOUND',
   }),
-  adminListTransfers: admin({
+  adminListTransfers: adminOperation({
     id: 'adminListTransfers',
     method: 'GET',
     path: '/v2/admin/transfers',
@@ -158,7 +163,7 @@ const moneyTools = {
       organisationId: organisationId.optional(),
       kind: ledgerKind.optional(),
     }),
-    response: { status: 200, schema: page(adminTransfer) },
+    response: { status: 200, schema: pageOf(adminTransfer) },
     idempotency: 'none',
   }),
 } as const;
@@ -247,8 +252,8 @@ const entitlement = z
   })
   .meta({ id: 'Entitlement' });
 
-const priceBook = {
-  adminListPrices: admin({
+const priceListOperations = {
+  adminListPrices: adminOperation({
     id: 'adminListPrices',
     method: 'GET',
     path: '/v2/admin/prices',
@@ -261,10 +266,10 @@ const priceBook = {
         .meta({ description: 'As it stands at this moment: one price for each subject.' }),
       organisationId: organisationId.optional().meta({ description: 'Only its contract prices.' }),
     }),
-    response: { status: 200, schema: page(price) },
+    response: { status: 200, schema: pageOf(price) },
     idempotency: 'none',
   }),
-  adminCreatePrice: admin({
+  adminCreatePrice: adminOperation({
     id: 'adminCreatePrice',
     method: 'POST',
     path: '/v2/admin/prices',
@@ -285,7 +290,7 @@ const priceBook = {
     idempotency: 'key',
     notFoundReason: 'ORGANISATION_NOT_FOUND',
   }),
-  adminEndPrice: admin({
+  adminEndPrice: adminOperation({
     id: 'adminEndPrice',
     method: 'POST',
     path: '/v2/admin/prices/{priceId}/end',
@@ -301,7 +306,7 @@ const priceBook = {
     idempotency: 'key',
     notFoundReason: 'PRICE_NOT_FOUND',
   }),
-  adminListReserveOptions: admin({
+  adminListReserveOptions: adminOperation({
     id: 'adminListReserveOptions',
     method: 'GET',
     path: '/v2/admin/reserve-options',
@@ -309,10 +314,10 @@ const priceBook = {
     summary: 'List the reserve options on offer',
     tags: ['prices'],
     query: pageQuery,
-    response: { status: 200, schema: page(adminReserveOption) },
+    response: { status: 200, schema: pageOf(adminReserveOption) },
     idempotency: 'none',
   }),
-  adminCreateReserveOption: admin({
+  adminCreateReserveOption: adminOperation({
     id: 'adminCreateReserveOption',
     method: 'POST',
     path: '/v2/admin/reserve-options',
@@ -326,7 +331,7 @@ const priceBook = {
     response: { status: 201, schema: adminReserveOption },
     idempotency: 'key',
   }),
-  adminListEntitlements: admin({
+  adminListEntitlements: adminOperation({
     id: 'adminListEntitlements',
     method: 'GET',
     path: '/v2/admin/organisations/{organisationId}/entitlements',
@@ -335,12 +340,12 @@ const priceBook = {
     tags: ['prices'],
     params: adminOrganisationParams,
     query: pageQuery,
-    response: { status: 200, schema: page(entitlement) },
+    response: { status: 200, schema: pageOf(entitlement) },
     refuses: [404],
     idempotency: 'none',
     notFoundReason: 'ORGANISATION_NOT_FOUND',
   }),
-  adminCreateEntitlement: admin({
+  adminCreateEntitlement: adminOperation({
     id: 'adminCreateEntitlement',
     method: 'POST',
     path: '/v2/admin/organisations/{organisationId}/entitlements',
@@ -363,7 +368,7 @@ const priceBook = {
     idempotency: 'key',
     notFoundReason: 'ORGANISATION_NOT_FOUND',
   }),
-  adminRevokeEntitlement: admin({
+  adminRevokeEntitlement: adminOperation({
     id: 'adminRevokeEntitlement',
     method: 'DELETE',
     path: '/v2/admin/organisations/{organisationId}/entitlements/{entitlementId}',
@@ -379,4 +384,4 @@ const priceBook = {
   }),
 } as const;
 
-export const adminMoneyOperations = { ...moneyTools, ...priceBook } as const;
+export const adminMoneyOperations = { ...ledgerOperations, ...priceListOperations } as const;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { admin, auditReason, organisationId, page, pageQuery, prefixedId } from './own-kit.ts';
+import { adminOperation, auditReason, organisationId, pageOf, pageQuery, prefixedId } from './own-kit.ts';
 import { payout } from './own-supplier-earnings.ts';
 
 /** Operators: what suppliers asked to be paid. */
@@ -9,7 +9,7 @@ const adminPayout = payout
   .meta({ id: 'AdminPayout' });
 
 export const adminPayoutOperations = {
-  adminListPayouts: admin({
+  adminListPayouts: adminOperation({
     id: 'adminListPayouts',
     method: 'GET',
     path: '/v2/admin/payouts',
@@ -17,10 +17,10 @@ export const adminPayoutOperations = {
     summary: 'List payouts of all suppliers, newest first',
     tags: ['suppliers'],
     query: pageQuery.extend({ status: payout.shape.status.optional() }),
-    response: { status: 200, schema: page(adminPayout) },
+    response: { status: 200, schema: pageOf(adminPayout) },
     idempotency: 'none',
   }),
-  adminSettlePayout: admin({
+  adminSettlePayout: adminOperation({
     id: 'adminSettlePayout',
     method: 'POST',
     path: '/v2/admin/payouts/{payoutId}/settle',

@@ -3,9 +3,17 @@ import type { ProviderDataSchema } from '../records/provider-data.ts';
 import { rentalStatus } from '../records/rental.ts';
 import { gpuType } from '../records/vocabulary.ts';
 import { displayName } from './interface-kit.ts';
-import { admin, auditReason, mode, organisationId, page, pageQuery, timestamp } from './own-kit.ts';
+import {
+  adminOperation,
+  auditReason,
+  mode,
+  organisationId,
+  pageOf,
+  pageQuery,
+  timestamp,
+} from './own-kit.ts';
 import { nodeId } from './own-nodes.ts';
-import { createRentalDetail, terminateAnswer } from './own-rental-records.ts';
+import { createRentalDetail, terminateResponse } from './own-rental-records.ts';
 import { wireId } from './own-rentals.ts';
 
 /** Operators: rentals of everybody, those that only they may make, and ending one that is not theirs. */
@@ -62,7 +70,7 @@ const privateCloudBody = z
 
 export function adminRentalOperations(providerData: ProviderDataSchema) {
   return {
-    adminListRentals: admin({
+    adminListRentals: adminOperation({
       id: 'adminListRentals',
       method: 'GET',
       path: '/v2/admin/rentals',
@@ -76,10 +84,10 @@ export function adminRentalOperations(providerData: ProviderDataSchema) {
         status: rentalStatus.optional(),
         mode: mode.optional(),
       }),
-      response: { status: 200, schema: page(adminRental) },
+      response: { status: 200, schema: pageOf(adminRental) },
       idempotency: 'none',
     }),
-    adminCreatePrivateCloudRental: admin({
+    adminCreatePrivateCloudRental: adminOperation({
       id: 'adminCreatePrivateCloudRental',
       method: 'POST',
       path: '/v2/admin/private-cloud-rentals',
@@ -92,7 +100,7 @@ export function adminRentalOperations(providerData: ProviderDataSchema) {
       idempotency: 'key',
       notFoundReason: 'ORGANISATION_NOT_FOUND',
     }),
-    adminTerminateRental: admin({
+    adminTerminateRental: adminOperation({
       id: 'adminTerminateRental',
       method: 'POST',
       path: '/v2/admin/rentals/{rentalId}/terminate',
@@ -101,7 +109,7 @@ export function adminRentalOperations(providerData: ProviderDataSchema) {
       tags: ['rentals'],
       params: z.object({ rentalId: wireId }),
       body: z.object({ reason: auditReason }).meta({ id: 'AdminRentalTerminate' }),
-      response: { status: 200, schema: terminateAnswer },
+      response: { status: 200, schema: terminateResponse },
       refuses: [404],
       idempotency: 'key',
       notFoundReason: 'RENTAL_NOT_FOUND',

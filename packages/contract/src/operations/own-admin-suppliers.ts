@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { adminPayoutOperations } from './own-admin-payouts.ts';
-import { admin, auditReason, page, pageQuery } from './own-kit.ts';
+import { adminOperation, auditReason, pageOf, pageQuery } from './own-kit.ts';
 import { supplierAccount, supplierId, supplierMachine, supplierMachineParams } from './own-supplier.ts';
 
 /** Operators: who may be a supplier, which machines are shown, and what has been paid out. */
@@ -16,7 +16,7 @@ const approvalBody = z.object({ reason: auditReason }).meta({ id: 'Approval' });
 const supplierParams = z.object({ supplierId });
 
 export const adminSupplierOperations = {
-  adminListSuppliers: admin({
+  adminListSuppliers: adminOperation({
     id: 'adminListSuppliers',
     method: 'GET',
     path: '/v2/admin/suppliers',
@@ -24,10 +24,10 @@ export const adminSupplierOperations = {
     summary: 'List suppliers and applications',
     tags: ['suppliers'],
     query: pageQuery.extend({ status: supplierAccount.shape.status.optional() }),
-    response: { status: 200, schema: page(supplierAccount) },
+    response: { status: 200, schema: pageOf(supplierAccount) },
     idempotency: 'none',
   }),
-  adminApproveSupplier: admin({
+  adminApproveSupplier: adminOperation({
     ...approval,
     id: 'adminApproveSupplier',
     path: '/v2/admin/suppliers/{supplierId}/approve',
@@ -48,7 +48,7 @@ export const adminSupplierOperations = {
     refuses: [404],
     notFoundReason: 'SUPPLIER_NOT_FOUND',
   }),
-  adminRejectSupplier: admin({
+  adminRejectSupplier: adminOperation({
     ...approval,
     id: 'adminRejectSupplier',
     path: '/v2/admin/suppliers/{supplierId}/reject',
@@ -60,7 +60,7 @@ export const adminSupplierOperations = {
     refuses: [404],
     notFoundReason: 'SUPPLIER_NOT_FOUND',
   }),
-  adminListMachines: admin({
+  adminListMachines: adminOperation({
     id: 'adminListMachines',
     method: 'GET',
     path: '/v2/admin/machines',
@@ -71,10 +71,10 @@ export const adminSupplierOperations = {
       approval: supplierMachine.shape.approval.optional(),
       supplierId: supplierId.optional(),
     }),
-    response: { status: 200, schema: page(supplierMachine) },
+    response: { status: 200, schema: pageOf(supplierMachine) },
     idempotency: 'none',
   }),
-  adminApproveMachine: admin({
+  adminApproveMachine: adminOperation({
     ...approval,
     id: 'adminApproveMachine',
     path: '/v2/admin/machines/{machineId}/approve',
@@ -85,7 +85,7 @@ export const adminSupplierOperations = {
     refuses: [404],
     notFoundReason: 'MACHINE_NOT_FOUND',
   }),
-  adminRejectMachine: admin({
+  adminRejectMachine: adminOperation({
     ...approval,
     id: 'adminRejectMachine',
     path: '/v2/admin/machines/{machineId}/reject',

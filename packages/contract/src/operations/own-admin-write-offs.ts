@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { rentalStatus } from '../records/rental.ts';
 import { node } from './own-admin-fleet.ts';
-import { admin, auditReason, nanoUsd, timestamp } from './own-kit.ts';
+import { adminOperation, auditReason, nanoUsd, timestamp } from './own-kit.ts';
 import { nodeId, nodeStatus } from './own-nodes.ts';
 import { wireId } from './own-rentals.ts';
 
@@ -78,7 +78,7 @@ const writeOff = {
 } as const;
 
 export const adminWriteOffOperations = {
-  adminWriteOffRental: admin({
+  adminWriteOffRental: adminOperation({
     ...writeOff,
     id: 'adminWriteOffRental',
     path: '/v2/admin/rentals/{rentalId}/write-off',
@@ -92,7 +92,7 @@ export const adminWriteOffOperations = {
     response: { status: 200, schema: rentalWriteOff },
     notFoundReason: 'RENTAL_NOT_FOUND',
   }),
-  adminWriteOffNode: admin({
+  adminWriteOffNode: adminOperation({
     ...writeOff,
     id: 'adminWriteOffNode',
     path: '/v2/admin/nodes/{nodeId}/write-off',
@@ -106,7 +106,7 @@ export const adminWriteOffOperations = {
     response: { status: 200, schema: nodeWriteOff },
     notFoundReason: 'NODE_NOT_FOUND',
   }),
-  adminWriteOffVolume: admin({
+  adminWriteOffVolume: adminOperation({
     ...writeOff,
     id: 'adminWriteOffVolume',
     path: '/v2/admin/volumes/{storageVolumeId}/write-off',

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { singleDirection } from '../input-text.ts';
+import { withoutBidiControls } from '../input-text.ts';
 import { member, organisation, organisationName, organisationStatus, role } from './own-identity.ts';
 import { auditEntry, auditQuery } from './own-audit.ts';
-import { admin, auditReason, organisationId, page, pageQuery } from './own-kit.ts';
+import { adminOperation, auditReason, organisationId, pageOf, pageQuery } from './own-kit.ts';
 
 /** Operators: organisations and the people in them. */
 
@@ -16,7 +16,7 @@ export const adminOrganisation = z
   .meta({ id: 'AdminOrganisation' });
 
 const email = z.email().max(255);
-const personName = singleDirection(z.string().trim().min(1).max(255));
+const userName = withoutBidiControls(z.string().trim().min(1).max(255));
 
 export const adminOrganisationParams = z.object({ organisationId });
 
@@ -28,7 +28,7 @@ const slug = z
   );
 
 export const adminOrganisationOperations = {
-  adminListOrganisations: admin({
+  adminListOrganisations: adminOperation({
     id: 'adminListOrganisations',
     method: 'GET',
     path: '/v2/admin/organisations',
@@ -45,10 +45,10 @@ export const adminOrganisationOperations = {
         .optional()
         .meta({ description: 'Only those whose name or slug contains this, in whatever case.' }),
     }),
-    response: { status: 200, schema: page(adminOrganisation) },
+    response: { status: 200, schema: pageOf(adminOrganisation) },
     idempotency: 'none',
   }),
-  adminCreateOrganisation: admin({
+  adminCreateOrganisation: adminOperation({
     id: 'adminCreateOrganisation',
     method: 'POST',
     path: '/v2/admin/organisations',
@@ -58,9 +58,9 @@ export const adminOrganisationOperations = {
     tags: ['organisations'],
     body: z
       .object({
-        name: singleDirection(organisationName),
+        name: withoutBidiControls(organisationName),
         slug: slug.optional().meta({ description: 'Left out: made from the name.' }),
-        owner: z.object({ email, name: personName.optional() }),
+        owner: z.object({ email, name: userName.optional() }),
         reason: auditReason.optional(),
       })
       .meta({ id: 'AdminOrganisationCreate' }),
@@ -68,7 +68,7 @@ export const adminOrganisationOperations = {
     refuses: [409],
     idempotency: 'key',
   }),
-  adminGetOrganisation: admin({
+  adminGetOrganisation: adminOperation({
     id: 'adminGetOrganisation',
     method: 'GET',
     path: '/v2/admin/organisations/{organisationId}',
@@ -81,7 +81,7 @@ export const adminOrganisationOperations = {
     idempotency: 'none',
     notFoundReason: 'ORGANISATION_NOT_FOUND',
   }),
-  adminListMembers: admin({
+  adminListMembers: adminOperation({
     id: 'adminListMembers',
     method: 'GET',
     path: '/v2/admin/organisations/{organisationId}/members',
@@ -90,12 +90,12 @@ export const adminOrganisationOperations = {
     tags: ['organisations'],
     params: adminOrganisationParams,
     query: pageQuery,
-    response: { status: 200, schema: page(member) },
+    response: { status: 200, schema: pageOf(member) },
     refuses: [404],
     idempotency: 'none',
     notFoundReason: 'ORGANISATION_NOT_FOUND',
   }),
-  adminAddMember: admin({
+  adminAddMember: adminOperation({
     id: 'adminAddMember',
     method: 'POST',
     path: '/v2/admin/organisations/{organisationId}/members',
@@ -104,14 +104,14 @@ export const adminOrganisationOperations = {
     tags: ['organisations'],
     params: adminOrganisationParams,
     body: z
-      .object({ email, name: personName.optional(), role, reason: auditReason.optional() })
+      .object({ email, name: userName.optional(), role, reason: auditReason.optional() })
       .meta({ id: 'AdminMemberAdd' }),
     response: { status: 201, schema: member },
     refuses: [404, 409],
     idempotency: 'key',
     notFoundReason: 'ORGANISATION_NOT_FOUND',
   }),
-  adminSuspendOrganisation: admin({
+  adminSuspendOrganisation: adminOperation({
     id: 'adminSuspendOrganisation',
     method: 'POST',
     path: '/v2/admin/organisations/{organisationId}/suspend',
@@ -129,7 +129,7 @@ export const adminOrganisationOperations = {
     idempotency: 'key',
     notFoundReason: 'ORGANISATION_NOT_FOUND',
   }),
-  adminResumeOrganisation: admin({
+  adminResumeOrganisation: adminOperation({
     id: 'adminResumeOrganisation',
     method: 'POST',
     path: '/v2/admin/organisations/{organisationId}/resume',
@@ -143,7 +143,7 @@ export const adminOrganisationOperations = {
     idempotency: 'key',
     notFoundReason: 'ORGANISATION_NOT_FOUND',
   }),
-  adminListAuditLog: admin({
+  adminListAuditLog: adminOperation({
     id: 'adminListAuditLog',
     method: 'GET',
     path: '/v2/admin/audit-log',
@@ -151,7 +151,7 @@ export const adminOrganisationOperations = {
     summary: 'Read the audit log of every organisation, newest first',
     tags: ['audit-log'],
     query: auditQuery.extend({ organisationId: organisationId.optional() }),
-    response: { status: 200, schema: page(auditEntry) },
+    response: { status: 200, schema: pageOf(auditEntry) },
     idempotency: 'none',
   }),
 } as const;

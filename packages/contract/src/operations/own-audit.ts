@@ -3,8 +3,8 @@ import {
   auditId,
   operationRecordId,
   organisationId,
-  own,
-  page,
+  v2Operation,
+  pageOf,
   pageQuery,
   requestId,
   timestamp,
@@ -78,7 +78,7 @@ const operationRecord = z
   .meta({ id: 'OperationRecord' });
 
 export const auditOperations = {
-  listAuditLog: own({
+  listAuditLog: v2Operation({
     id: 'listAuditLog',
     method: 'GET',
     path: '/v2/audit-log',
@@ -86,10 +86,10 @@ export const auditOperations = {
     summary: 'Read the audit log, newest first',
     tags: ['audit-log'],
     query: auditQuery,
-    response: { status: 200, schema: page(auditEntry) },
+    response: { status: 200, schema: pageOf(auditEntry) },
     idempotency: 'none',
   }),
-  getOperation: own({
+  getOperation: v2Operation({
     id: 'getOperation',
     method: 'GET',
     path: '/v2/operations/{operationId}',
@@ -102,7 +102,7 @@ export const auditOperations = {
     idempotency: 'none',
     notFoundReason: 'OPERATION_NOT_FOUND',
   }),
-  findOperation: own({
+  findOperation: v2Operation({
     id: 'findOperation',
     method: 'GET',
     path: '/v2/operations',

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { nanoUsd, open, timestamp } from './own-kit.ts';
+import { nanoUsd, publicOperation, timestamp } from './own-kit.ts';
 import { rentalOption, reserveOption } from './own-rental-records.ts';
 
 /** What can be had, for those who have not signed in yet: list prices, and nothing that is anybody's own. */
@@ -56,7 +56,7 @@ const catalog = z
   .meta({ id: 'Catalog' });
 
 export const catalogOperations = {
-  getCatalog: open({
+  getCatalog: publicOperation({
     id: 'getCatalog',
     method: 'GET',
     path: '/v2/catalog',

@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { singleDirection } from '../input-text.ts';
+import { withoutBidiControls } from '../input-text.ts';
 import { resourceRef } from './own-audit.ts';
 import {
   keyId,
   nanoUsd,
   noContent,
-  own,
-  page,
+  v2Operation,
+  pageOf,
   pageQuery,
   positiveNanoUsd,
   prefixedId,
@@ -158,7 +158,7 @@ const limits = z
 const budgetParams = z.object({ budgetId });
 
 const balanceOperations = {
-  getBalance: own({
+  getBalance: v2Operation({
     id: 'getBalance',
     method: 'GET',
     path: '/v2/customer/balance',
@@ -168,7 +168,7 @@ const balanceOperations = {
     response: { status: 200, schema: balance },
     idempotency: 'none',
   }),
-  listLedgerEntries: own({
+  listLedgerEntries: v2Operation({
     id: 'listLedgerEntries',
     method: 'GET',
     path: '/v2/customer/ledger',
@@ -181,10 +181,10 @@ const balanceOperations = {
       causeKind: z.string().min(1).max(64).optional(),
       causeId: z.string().min(1).max(100).optional(),
     }),
-    response: { status: 200, schema: page(ledgerEntry) },
+    response: { status: 200, schema: pageOf(ledgerEntry) },
     idempotency: 'none',
   }),
-  getUsage: own({
+  getUsage: v2Operation({
     id: 'getUsage',
     method: 'GET',
     path: '/v2/customer/usage',
@@ -197,10 +197,10 @@ const balanceOperations = {
       ...periodQuery,
       groupBy: z.enum(['day', 'rental', 'volume', 'model', 'key']).default('day'),
     }),
-    response: { status: 200, schema: page(usageRow) },
+    response: { status: 200, schema: pageOf(usageRow) },
     idempotency: 'none',
   }),
-  getLimits: own({
+  getLimits: v2Operation({
     id: 'getLimits',
     method: 'GET',
     path: '/v2/customer/limits',
@@ -213,7 +213,7 @@ const balanceOperations = {
 } as const;
 
 const budgetOperations = {
-  listBudgets: own({
+  listBudgets: v2Operation({
     id: 'listBudgets',
     method: 'GET',
     path: '/v2/customer/budgets',
@@ -221,10 +221,10 @@ const budgetOperations = {
     summary: 'List budgets',
     tags: ['customer'],
     query: pageQuery,
-    response: { status: 200, schema: page(budget) },
+    response: { status: 200, schema: pageOf(budget) },
     idempotency: 'none',
   }),
-  createBudget: own({
+  createBudget: v2Operation({
     id: 'createBudget',
     method: 'POST',
     path: '/v2/customer/budgets',
@@ -234,7 +234,7 @@ const budgetOperations = {
     tags: ['customer'],
     body: z
       .object({
-        name: singleDirection(budgetName),
+        name: withoutBidiControls(budgetName),
         keyId: keyId.optional().meta({
           description: 'Counts the work of this API key alone, and of the keys it is rotated to.',
         }),
@@ -249,7 +249,7 @@ const budgetOperations = {
     idempotency: 'key',
     notFoundReason: 'API_KEY_NOT_FOUND',
   }),
-  updateBudget: own({
+  updateBudget: v2Operation({
     id: 'updateBudget',
     method: 'PATCH',
     path: '/v2/customer/budgets/{budgetId}',
@@ -259,7 +259,7 @@ const budgetOperations = {
     params: budgetParams,
     body: z
       .object({
-        name: singleDirection(budgetName).optional(),
+        name: withoutBidiControls(budgetName).optional(),
         limitNanoUsd: positiveNanoUsd.optional(),
         thresholdsPercent: thresholdsPercent.optional(),
         onExceeded: onExceeded.optional(),
@@ -270,7 +270,7 @@ const budgetOperations = {
     idempotency: 'none',
     notFoundReason: 'BUDGET_NOT_FOUND',
   }),
-  deleteBudget: own({
+  deleteBudget: v2Operation({
     id: 'deleteBudget',
     method: 'DELETE',
     path: '/v2/customer/budgets/{budgetId}',
@@ -285,4 +285,4 @@ const budgetOperations = {
   }),
 } as const;
 
-export const customerOperations = { ...balanceOperations, ...budgetOperations } as const;
+export const billingOperations = { ...balanceOperations, ...budgetOperations } as const;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { defineOperation } from '../operation.ts';
-import { page, pageQuery, prefixedId, supplier, timestamp } from './own-kit.ts';
+import { pageOf, pageQuery, prefixedId, supplierOperation, timestamp } from './own-kit.ts';
 import { nodeId } from './own-nodes.ts';
 
 /** How a machine joins: asked for from the machine itself, then trusted, inspected and tested. */
@@ -94,7 +94,7 @@ export const enrolmentOperations = {
     errors: [400, 403, 409, 413, 429, 500, 503],
     idempotency: 'none',
   }),
-  supplierListEnrolments: supplier({
+  supplierListEnrolments: supplierOperation({
     id: 'supplierListEnrolments',
     method: 'GET',
     path: '/v2/supplier/enrolments',
@@ -102,10 +102,10 @@ export const enrolmentOperations = {
     summary: 'How machines that asked to join stand, newest first',
     tags: ['machines'],
     query: pageQuery,
-    response: { status: 200, schema: page(enrolment) },
+    response: { status: 200, schema: pageOf(enrolment) },
     idempotency: 'none',
   }),
-  supplierGetEnrolment: supplier({
+  supplierGetEnrolment: supplierOperation({
     id: 'supplierGetEnrolment',
     method: 'GET',
     path: '/v2/supplier/enrolments/{enrolmentId}',

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { singleDirection } from '../input-text.ts';
+import { withoutBidiControls } from '../input-text.ts';
 import { eventEnvelope, eventTypeNames } from '../events.ts';
 import {
   eventId,
   noContent,
-  own,
-  page,
+  v2Operation,
+  pageOf,
   pageQuery,
   pageSizeDefault,
   pageSizeMax,
@@ -32,7 +32,7 @@ const eventsPage = z
   .meta({ id: 'EventsPage' });
 
 const feedOperations = {
-  listEvents: own({
+  listEvents: v2Operation({
     id: 'listEvents',
     method: 'GET',
     path: '/v2/events',
@@ -124,7 +124,7 @@ const delivery = z
 const webhookParams = z.object({ webhookId });
 
 const webhookOperations = {
-  createWebhook: own({
+  createWebhook: v2Operation({
     id: 'createWebhook',
     method: 'POST',
     path: '/v2/webhooks',
@@ -136,7 +136,7 @@ const webhookOperations = {
     body: z
       .object({
         url: webhookUrl,
-        description: singleDirection(z.string().trim().max(255)).default(''),
+        description: withoutBidiControls(z.string().trim().max(255)).default(''),
         eventTypes: subscribedTypes.default(['*']),
       })
       .meta({ id: 'WebhookCreate' }),
@@ -145,7 +145,7 @@ const webhookOperations = {
     idempotency: 'key',
     redactForReplay: ['secret'],
   }),
-  listWebhooks: own({
+  listWebhooks: v2Operation({
     id: 'listWebhooks',
     method: 'GET',
     path: '/v2/webhooks',
@@ -153,10 +153,10 @@ const webhookOperations = {
     summary: 'List webhooks',
     tags: ['webhooks'],
     query: pageQuery,
-    response: { status: 200, schema: page(webhook) },
+    response: { status: 200, schema: pageOf(webhook) },
     idempotency: 'none',
   }),
-  getWebhook: own({
+  getWebhook: v2Operation({
     id: 'getWebhook',
     method: 'GET',
     path: '/v2/webhooks/{webhookId}',
@@ -169,7 +169,7 @@ const webhookOperations = {
     idempotency: 'none',
     notFoundReason: 'WEBHOOK_NOT_FOUND',
   }),
-  updateWebhook: own({
+  updateWebhook: v2Operation({
     id: 'updateWebhook',
     method: 'PATCH',
     path: '/v2/webhooks/{webhookId}',
@@ -180,7 +180,7 @@ const webhookOperations = {
     body: z
       .object({
         url: webhookUrl.optional(),
-        description: singleDirection(z.string().trim().max(255)).optional(),
+        description: withoutBidiControls(z.string().trim().max(255)).optional(),
         eventTypes: subscribedTypes.optional(),
         status: z.enum(['enabled', 'disabled']).optional(),
       })
@@ -190,7 +190,7 @@ const webhookOperations = {
     idempotency: 'none',
     notFoundReason: 'WEBHOOK_NOT_FOUND',
   }),
-  deleteWebhook: own({
+  deleteWebhook: v2Operation({
     id: 'deleteWebhook',
     method: 'DELETE',
     path: '/v2/webhooks/{webhookId}',
@@ -203,7 +203,7 @@ const webhookOperations = {
     idempotency: 'none',
     notFoundReason: 'WEBHOOK_NOT_FOUND',
   }),
-  rotateWebhookSecret: own({
+  rotateWebhookSecret: v2Operation({
     id: 'rotateWebhookSecret',
     method: 'POST',
     path: '/v2/webhooks/{webhookId}/rotate-secret',
@@ -227,7 +227,7 @@ const webhookOperations = {
     notFoundReason: 'WEBHOOK_NOT_FOUND',
     redactForReplay: ['secret'],
   }),
-  listWebhookDeliveries: own({
+  listWebhookDeliveries: v2Operation({
     id: 'listWebhookDeliveries',
     method: 'GET',
     path: '/v2/webhooks/{webhookId}/deliveries',
@@ -236,12 +236,12 @@ const webhookOperations = {
     tags: ['webhooks'],
     params: webhookParams,
     query: pageQuery.extend({ status: delivery.shape.status.optional() }),
-    response: { status: 200, schema: page(delivery) },
+    response: { status: 200, schema: pageOf(delivery) },
     refuses: [404],
     idempotency: 'none',
     notFoundReason: 'WEBHOOK_NOT_FOUND',
   }),
-  replayWebhookDelivery: own({
+  replayWebhookDelivery: v2Operation({
     id: 'replayWebhookDelivery',
     method: 'POST',
     path: '/v2/webhooks/{webhookId}/deliveries/{deliveryId}/replay',
@@ -254,7 +254,7 @@ const webhookOperations = {
     idempotency: 'key',
     notFoundReason: 'WEBHOOK_DELIVERY_NOT_FOUND',
   }),
-  replayWebhook: own({
+  replayWebhook: v2Operation({
     id: 'replayWebhook',
     method: 'POST',
     path: '/v2/webhooks/{webhookId}/replay',

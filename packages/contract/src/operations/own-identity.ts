@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { singleDirection } from '../input-text.ts';
+import { withoutBidiControls } from '../input-text.ts';
 import { platformRoleNames, roleNames } from '../scopes.ts';
 import { apiKeyLimits, keyPrefix, keyPublicId, scope } from './own-keys.ts';
 import {
@@ -8,8 +8,8 @@ import {
   mode,
   noContent,
   organisationId,
-  own,
-  page,
+  v2Operation,
+  pageOf,
   pageQuery,
   timestamp,
   userId,
@@ -78,8 +78,8 @@ const me = z
 const organisationParams = z.object({ organisationId });
 const memberParams = z.object({ organisationId, userId });
 
-export const identityOperations = {
-  getMe: own({
+export const organisationOperations = {
+  getMe: v2Operation({
     id: 'getMe',
     method: 'GET',
     path: '/v2/me',
@@ -89,7 +89,7 @@ export const identityOperations = {
     response: { status: 200, schema: me },
     idempotency: 'none',
   }),
-  listOrganisations: own({
+  listOrganisations: v2Operation({
     id: 'listOrganisations',
     method: 'GET',
     path: '/v2/organisations',
@@ -97,10 +97,10 @@ export const identityOperations = {
     summary: 'List the organisations the caller may act for',
     tags: ['organisations'],
     query: pageQuery,
-    response: { status: 200, schema: page(organisation) },
+    response: { status: 200, schema: pageOf(organisation) },
     idempotency: 'none',
   }),
-  getOrganisation: own({
+  getOrganisation: v2Operation({
     id: 'getOrganisation',
     method: 'GET',
     path: '/v2/organisations/{organisationId}',
@@ -113,7 +113,7 @@ export const identityOperations = {
     idempotency: 'none',
     notFoundReason: 'ORGANISATION_NOT_FOUND',
   }),
-  updateOrganisation: own({
+  updateOrganisation: v2Operation({
     id: 'updateOrganisation',
     method: 'PATCH',
     path: '/v2/organisations/{organisationId}',
@@ -121,13 +121,15 @@ export const identityOperations = {
     summary: 'Change an organisation',
     tags: ['organisations'],
     params: organisationParams,
-    body: z.object({ name: singleDirection(organisationName).optional() }).meta({ id: 'OrganisationUpdate' }),
+    body: z
+      .object({ name: withoutBidiControls(organisationName).optional() })
+      .meta({ id: 'OrganisationUpdate' }),
     response: { status: 200, schema: organisation },
     refuses: [404],
     idempotency: 'none',
     notFoundReason: 'ORGANISATION_NOT_FOUND',
   }),
-  listMembers: own({
+  listMembers: v2Operation({
     id: 'listMembers',
     method: 'GET',
     path: '/v2/organisations/{organisationId}/members',
@@ -136,12 +138,12 @@ export const identityOperations = {
     tags: ['organisations'],
     params: organisationParams,
     query: pageQuery,
-    response: { status: 200, schema: page(member) },
+    response: { status: 200, schema: pageOf(member) },
     refuses: [404],
     idempotency: 'none',
     notFoundReason: 'ORGANISATION_NOT_FOUND',
   }),
-  updateMember: own({
+  updateMember: v2Operation({
     id: 'updateMember',
     method: 'PATCH',
     path: '/v2/organisations/{organisationId}/members/{userId}',
@@ -157,7 +159,7 @@ export const identityOperations = {
     idempotency: 'none',
     notFoundReason: 'MEMBER_NOT_FOUND',
   }),
-  removeMember: own({
+  removeMember: v2Operation({
     id: 'removeMember',
     method: 'DELETE',
     path: '/v2/organisations/{organisationId}/members/{userId}',

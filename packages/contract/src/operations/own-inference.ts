@@ -3,7 +3,15 @@ import { bodyText, bodyValues, boundedRecord } from '../records/vocabulary.ts';
 import { chatUsage } from '../records/chat.ts';
 import { imageSide } from '../records/generation.ts';
 import { inferenceHeaders } from './interface-kit.ts';
-import { batchId, inference, own, page, pageQuery, requestId, timestamp } from './own-kit.ts';
+import {
+  batchId,
+  inferenceOperation,
+  v2Operation,
+  pageOf,
+  pageQuery,
+  requestId,
+  timestamp,
+} from './own-kit.ts';
 
 /**
  * The inference operations beyond the interface, in the widely used shapes that existing clients send and
@@ -116,7 +124,7 @@ const imagesRequest = z
   })
   .meta({ id: 'ImagesRequest' });
 
-const imagesAnswer = z
+const imagesResponse = z
   .object({
     created: z.int(),
     data: z.array(z.object({ b64_json: z.string(), revised_prompt: z.string().optional() })),
@@ -162,10 +170,10 @@ const requestUsage = z
   .meta({ id: 'RequestUsage' });
 
 /** Statuses of the engines behind, of money and of unknown models. */
-const inferenceRefusals = [402, 404, 502, 504] as const;
+const inferenceExtensionErrors = [402, 404, 502, 504] as const;
 
-export const inferenceOperations = {
-  listModels: inference({
+export const inferenceExtensions = {
+  listModels: inferenceOperation({
     id: 'listModels',
     method: 'GET',
     path: '/v1/models',
@@ -175,7 +183,7 @@ export const inferenceOperations = {
     response: { status: 200, schema: z.object({ object: z.literal('list'), data: z.array(model) }) },
     idempotency: 'none',
   }),
-  getModelPrice: inference({
+  getModelPrice: inferenceOperation({
     id: 'getModelPrice',
     method: 'GET',
     path: '/models/{name}/price',
@@ -190,7 +198,7 @@ export const inferenceOperations = {
     idempotency: 'none',
     notFoundReason: 'MODEL_NOT_FOUND',
   }),
-  createCompletion: inference({
+  createCompletion: inferenceOperation({
     id: 'createCompletion',
     method: 'POST',
     path: '/v1/completions',
@@ -199,11 +207,11 @@ export const inferenceOperations = {
     tags: ['inference'],
     body: completionRequest,
     response: { status: 200, schema: completion, sse: true, event: completion, headers: inferenceHeaders },
-    refuses: inferenceRefusals,
+    refuses: inferenceExtensionErrors,
     idempotency: 'none',
     notFoundReason: 'MODEL_NOT_FOUND',
   }),
-  createImages: inference({
+  createImages: inferenceOperation({
     id: 'createImages',
     method: 'POST',
     path: '/v1/images/generations',
@@ -211,12 +219,12 @@ export const inferenceOperations = {
     summary: 'Generate images',
     tags: ['inference'],
     body: imagesRequest,
-    response: { status: 200, schema: imagesAnswer, headers: inferenceHeaders },
-    refuses: inferenceRefusals,
+    response: { status: 200, schema: imagesResponse, headers: inferenceHeaders },
+    refuses: inferenceExtensionErrors,
     idempotency: 'none',
     notFoundReason: 'MODEL_NOT_FOUND',
   }),
-  createSpeech: inference({
+  createSpeech: inferenceOperation({
     id: 'createSpeech',
     method: 'POST',
     path: '/v1/audio/speech',
@@ -230,11 +238,11 @@ export const inferenceOperations = {
       contentType: 'audio/mpeg',
       headers: inferenceHeaders,
     },
-    refuses: inferenceRefusals,
+    refuses: inferenceExtensionErrors,
     idempotency: 'none',
     notFoundReason: 'MODEL_NOT_FOUND',
   }),
-  getRequestUsage: own({
+  getRequestUsage: v2Operation({
     id: 'getRequestUsage',
     method: 'GET',
     path: '/v2/usage/requests/{requestId}',
@@ -247,7 +255,7 @@ export const inferenceOperations = {
     idempotency: 'none',
     notFoundReason: 'REQUEST_NOT_FOUND',
   }),
-  listBatchRequests: own({
+  listBatchRequests: v2Operation({
     id: 'listBatchRequests',
     method: 'GET',
     path: '/v2/usage/batches/{batchId}/requests',
@@ -258,7 +266,7 @@ export const inferenceOperations = {
     tags: ['usage'],
     params: z.object({ batchId }),
     query: pageQuery,
-    response: { status: 200, schema: page(requestUsage) },
+    response: { status: 200, schema: pageOf(requestUsage) },
     refuses: [404],
     idempotency: 'none',
     notFoundReason: 'BATCH_NOT_FOUND',

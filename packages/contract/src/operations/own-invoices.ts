@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { resourceRef } from './own-audit.ts';
 import { periodQuery } from './own-customer.ts';
-import { nanoUsd, own, page, pageQuery, prefixedId, timestamp } from './own-kit.ts';
+import { nanoUsd, v2Operation, pageOf, pageQuery, prefixedId, timestamp } from './own-kit.ts';
 
 /** What a month cost, as a document, and every cost as a table that tools of others read. */
 
@@ -51,7 +51,7 @@ const invoiceParams = z.object({ invoiceId });
 const fileHeaders = { 'Content-Disposition': 'A name for the file.' };
 
 export const invoiceOperations = {
-  listInvoices: own({
+  listInvoices: v2Operation({
     id: 'listInvoices',
     method: 'GET',
     path: '/v2/customer/invoices',
@@ -61,10 +61,10 @@ export const invoiceOperations = {
       'One for each calendar month (UTC) in which something was charged or given back, made some hours after its end. Test keys have none: test mode is free.',
     tags: ['customer'],
     query: pageQuery,
-    response: { status: 200, schema: page(invoice) },
+    response: { status: 200, schema: pageOf(invoice) },
     idempotency: 'none',
   }),
-  getInvoice: own({
+  getInvoice: v2Operation({
     id: 'getInvoice',
     method: 'GET',
     path: '/v2/customer/invoices/{invoiceId}',
@@ -77,7 +77,7 @@ export const invoiceOperations = {
     idempotency: 'none',
     notFoundReason: 'INVOICE_NOT_FOUND',
   }),
-  getInvoicePdf: own({
+  getInvoicePdf: v2Operation({
     id: 'getInvoicePdf',
     method: 'GET',
     path: '/v2/customer/invoices/{invoiceId}/pdf',
@@ -95,7 +95,7 @@ export const invoiceOperations = {
     idempotency: 'none',
     notFoundReason: 'INVOICE_NOT_FOUND',
   }),
-  exportCosts: own({
+  exportCosts: v2Operation({
     id: 'exportCosts',
     method: 'GET',
     path: '/v2/customer/cost-export',

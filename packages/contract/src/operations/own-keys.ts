@@ -1,8 +1,18 @@
 import { z } from 'zod';
-import { singleDirection } from '../input-text.ts';
+import { withoutBidiControls } from '../input-text.ts';
 import { gpuType, region } from '../records/vocabulary.ts';
 import { scopeNames } from '../scopes.ts';
-import { keyId, mode, noContent, own, page, pageQuery, sshKeyId, timestamp, userId } from './own-kit.ts';
+import {
+  keyId,
+  mode,
+  noContent,
+  v2Operation,
+  pageOf,
+  pageQuery,
+  sshKeyId,
+  timestamp,
+  userId,
+} from './own-kit.ts';
 
 /** API keys and SSH public keys. */
 
@@ -94,7 +104,7 @@ const rotatedApiKey = z
 
 const createApiKeyBody = z
   .object({
-    name: singleDirection(apiKeyName),
+    name: withoutBidiControls(apiKeyName),
     scopes: z.array(scope).min(1).max(scopeNames.length).meta({
       description: 'A subset of what the creator may do.',
     }),
@@ -114,7 +124,7 @@ export const rotationOverlapSecondsMax = 7 * 24 * 3600;
 const keyParams = z.object({ keyId });
 
 const apiKeyOperations = {
-  createApiKey: own({
+  createApiKey: v2Operation({
     id: 'createApiKey',
     method: 'POST',
     path: '/v2/api-keys',
@@ -128,7 +138,7 @@ const apiKeyOperations = {
     idempotency: 'key',
     redactForReplay: ['key'],
   }),
-  listApiKeys: own({
+  listApiKeys: v2Operation({
     id: 'listApiKeys',
     method: 'GET',
     path: '/v2/api-keys',
@@ -136,10 +146,10 @@ const apiKeyOperations = {
     summary: 'List API keys, newest first',
     tags: ['api-keys'],
     query: pageQuery,
-    response: { status: 200, schema: page(apiKey) },
+    response: { status: 200, schema: pageOf(apiKey) },
     idempotency: 'none',
   }),
-  getApiKey: own({
+  getApiKey: v2Operation({
     id: 'getApiKey',
     method: 'GET',
     path: '/v2/api-keys/{keyId}',
@@ -152,7 +162,7 @@ const apiKeyOperations = {
     idempotency: 'none',
     notFoundReason: 'API_KEY_NOT_FOUND',
   }),
-  revokeApiKey: own({
+  revokeApiKey: v2Operation({
     id: 'revokeApiKey',
     method: 'DELETE',
     path: '/v2/api-keys/{keyId}',
@@ -166,7 +176,7 @@ const apiKeyOperations = {
     idempotency: 'none',
     notFoundReason: 'API_KEY_NOT_FOUND',
   }),
-  rotateApiKey: own({
+  rotateApiKey: v2Operation({
     id: 'rotateApiKey',
     method: 'POST',
     path: '/v2/api-keys/{keyId}/rotate',
@@ -211,7 +221,7 @@ const sshPublicKey = z
   .meta({ id: 'SshPublicKey' });
 
 const sshKeyOperations = {
-  createSshPublicKey: own({
+  createSshPublicKey: v2Operation({
     id: 'createSshPublicKey',
     method: 'POST',
     path: '/v2/ssh-public-keys',
@@ -222,7 +232,7 @@ const sshKeyOperations = {
     tags: ['ssh-public-keys'],
     body: z
       .object({
-        name: singleDirection(z.string().trim().min(1).max(100)),
+        name: withoutBidiControls(z.string().trim().min(1).max(100)),
         publicKey: z.string().min(1).max(16_384),
       })
       .meta({ id: 'SshPublicKeyCreate' }),
@@ -230,7 +240,7 @@ const sshKeyOperations = {
     refuses: [409, 422],
     idempotency: 'key',
   }),
-  listSshPublicKeys: own({
+  listSshPublicKeys: v2Operation({
     id: 'listSshPublicKeys',
     method: 'GET',
     path: '/v2/ssh-public-keys',
@@ -238,10 +248,10 @@ const sshKeyOperations = {
     summary: "List the caller's SSH public keys",
     tags: ['ssh-public-keys'],
     query: pageQuery,
-    response: { status: 200, schema: page(sshPublicKey) },
+    response: { status: 200, schema: pageOf(sshPublicKey) },
     idempotency: 'none',
   }),
-  deleteSshPublicKey: own({
+  deleteSshPublicKey: v2Operation({
     id: 'deleteSshPublicKey',
     method: 'DELETE',
     path: '/v2/ssh-public-keys/{sshKeyId}',

@@ -72,7 +72,7 @@ export const pageQuery = z.object({
 });
 
 /** The answer of every list of our own: `nextCursor` is null on the last page. */
-export function page<Item extends z.ZodType>(item: Item) {
+export function pageOf<Item extends z.ZodType>(item: Item) {
   return z.object({
     items: z.array(item).max(pageSizeMax),
     nextCursor: z.string().nullable(),
@@ -85,7 +85,7 @@ export const noContent = { status: 204, schema: z.void() } as const;
 type AlphaPath = `/v2/alpha/on-demand/${string}`;
 
 /** An operation under `alpha` and its stable path, which answers the same, so existing and new clients meet. */
-export function alpha<const Path extends AlphaPath>(path: Path) {
+export function withAlphaPath<const Path extends AlphaPath>(path: Path) {
   const stable = `/v2/on-demand/${path.slice('/v2/alpha/on-demand/'.length)}` as const;
   return { path, aliases: [stable] } as const;
 }
@@ -97,17 +97,17 @@ const commonErrors: Readonly<Record<ErrorFamily, readonly number[]>> = {
   inference: [400, 401, 403, 413, 422, 429, 500, 503],
 };
 
-type OwnOperation = Omit<Operation, 'document' | 'source' | 'errorFamily' | 'auth' | 'errors'> & {
+type ExtensionOperation = Omit<Operation, 'document' | 'source' | 'errorFamily' | 'auth' | 'errors'> & {
   /** Statuses beyond the common ones. */
   readonly refuses?: readonly number[];
 };
 
 /** Fills in what all operations of one document have in common and keeps each one's literal types. */
-function ownOperationsOf<const Name extends DocumentName, const Family extends ErrorFamily>(
+function operationBuilder<const Name extends DocumentName, const Family extends ErrorFamily>(
   document: Name,
   errorFamily: Family,
 ) {
-  return <const Op extends OwnOperation>(operation: Op) => {
+  return <const Op extends ExtensionOperation>(operation: Op) => {
     const { refuses = [], ...rest } = operation;
     const errors = new Set([...commonErrors[errorFamily], ...refuses]);
     if (operation.idempotency === 'key') errors.add(409);
@@ -123,23 +123,23 @@ function ownOperationsOf<const Name extends DocumentName, const Family extends E
   };
 }
 
-export const own = ownOperationsOf('v2', 'v2');
+export const v2Operation = operationBuilder('v2', 'v2');
 
-type PersonOperation = Omit<OwnOperation, 'scope'>;
+type SessionOperation = Omit<ExtensionOperation, 'scope'>;
 
 /** An operation of a person who is signed in, in no organisation. */
-export function ofPerson<const Op extends PersonOperation>(operation: Op) {
-  return { ...own({ ...operation, scope: null }), auth: 'person' } as const;
+export function sessionOperation<const Op extends SessionOperation>(operation: Op) {
+  return { ...v2Operation({ ...operation, scope: null }), auth: 'person' } as const;
 }
 
 /** An operation that anyone may call, signed in or not. */
-export function open<const Op extends PersonOperation>(operation: Op) {
-  const made = own({ ...operation, scope: null });
+export function publicOperation<const Op extends SessionOperation>(operation: Op) {
+  const made = v2Operation({ ...operation, scope: null });
   const identityless: readonly number[] = made.errors.filter((status) => status !== 401 && status !== 403);
   return { ...made, errors: identityless, auth: 'none' } as const;
 }
 
-export const admin = ownOperationsOf('admin', 'v2');
-export const supplier = ownOperationsOf('supplier', 'v2');
-export const inference = ownOperationsOf('v1', 'inference');
-export const marketplace = ownOperationsOf('v1', 'marketplace');
+export const adminOperation = operationBuilder('admin', 'v2');
+export const supplierOperation = operationBuilder('supplier', 'v2');
+export const inferenceOperation = operationBuilder('v1', 'inference');
+export const marketplaceOperation = operationBuilder('v1', 'marketplace');

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { gpuVerification } from './own-admin-fleet.ts';
 import type { InstanceState } from '../states/instance.ts';
-import { marketplace, nanoUsd, own, tags, timestamp } from './own-kit.ts';
+import { marketplaceOperation, nanoUsd, v2Operation, tags, timestamp } from './own-kit.ts';
 import { rentalStep } from './own-rental-records.ts';
 
 /** The operations on instances and their billing that the interface does not have. */
@@ -59,8 +59,8 @@ const instanceDetail = z
   })
   .meta({ id: 'MarketplaceInstanceDetail' });
 
-export const marketplaceOwnOperations = {
-  getMarketplaceInstance: own({
+export const marketplaceExtensions = {
+  getMarketplaceInstance: v2Operation({
     id: 'getMarketplaceInstance',
     method: 'GET',
     path: '/v2/marketplace/instances/{name}',
@@ -78,7 +78,7 @@ export const marketplaceOwnOperations = {
     idempotency: 'none',
     notFoundReason: 'INSTANCE_NOT_FOUND',
   }),
-  listPurchaseHistory: marketplace({
+  listPurchaseHistory: marketplaceOperation({
     id: 'listPurchaseHistory',
     method: 'GET',
     path: '/billing/purchase_history',

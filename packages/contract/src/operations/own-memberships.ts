@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { singleDirection } from '../input-text.ts';
+import { withoutBidiControls } from '../input-text.ts';
 import { organisation, organisationName, platformRole, role } from './own-identity.ts';
 import {
   noContent,
-  ofPerson,
+  sessionOperation,
   organisationId,
-  own,
-  page,
+  v2Operation,
+  pageOf,
   pageQuery,
   prefixedId,
   timestamp,
@@ -16,7 +16,7 @@ import {
 
 const invitationId = prefixedId('inv', 'an invitation');
 
-const invitationAnswer = z
+const invitationReply = z
   .object({
     secret: z.string().max(200).optional().meta({
       description:
@@ -75,8 +75,8 @@ const organisationParams = z.object({ organisationId });
 const invitationParams = z.object({ invitationId });
 
 /** Those of an organisation, for whoever looks after its members. */
-const organisationSide = {
-  listInvitations: own({
+const organisationInvitationOperations = {
+  listInvitations: v2Operation({
     id: 'listInvitations',
     method: 'GET',
     path: '/v2/organisations/{organisationId}/invitations',
@@ -85,12 +85,12 @@ const organisationSide = {
     tags: ['organisations'],
     params: organisationParams,
     query: pageQuery,
-    response: { status: 200, schema: page(invitation) },
+    response: { status: 200, schema: pageOf(invitation) },
     refuses: [404],
     idempotency: 'none',
     notFoundReason: 'ORGANISATION_NOT_FOUND',
   }),
-  inviteMember: own({
+  inviteMember: v2Operation({
     id: 'inviteMember',
     method: 'POST',
     path: '/v2/organisations/{organisationId}/invitations',
@@ -108,7 +108,7 @@ const organisationSide = {
     redactForReplay: ['link'],
     notFoundReason: 'ORGANISATION_NOT_FOUND',
   }),
-  cancelInvitation: own({
+  cancelInvitation: v2Operation({
     id: 'cancelInvitation',
     method: 'DELETE',
     path: '/v2/organisations/{organisationId}/invitations/{invitationId}',
@@ -123,18 +123,18 @@ const organisationSide = {
   }),
 } as const;
 
-const personSide = {
-  listMyOrganisations: ofPerson({
+const userInvitationOperations = {
+  listMyOrganisations: sessionOperation({
     id: 'listMyOrganisations',
     method: 'GET',
     path: '/v2/me/organisations',
     summary: 'List the organisations that you belong to',
     tags: ['people'],
     query: pageQuery,
-    response: { status: 200, schema: page(membership) },
+    response: { status: 200, schema: pageOf(membership) },
     idempotency: 'none',
   }),
-  createOrganisation: ofPerson({
+  createOrganisation: sessionOperation({
     id: 'createOrganisation',
     method: 'POST',
     path: '/v2/organisations',
@@ -142,22 +142,22 @@ const personSide = {
     description:
       'Asked for twice within ten minutes under the same name, the second answer is the organisation of the first. A person owns at most ten.',
     tags: ['people'],
-    body: z.object({ name: singleDirection(organisationName) }).meta({ id: 'NewOrganisation' }),
+    body: z.object({ name: withoutBidiControls(organisationName) }).meta({ id: 'NewOrganisation' }),
     response: { status: 201, schema: membership },
     refuses: [409],
     idempotency: 'none',
   }),
-  listMyInvitations: ofPerson({
+  listMyInvitations: sessionOperation({
     id: 'listMyInvitations',
     method: 'GET',
     path: '/v2/me/invitations',
     summary: 'List the invitations to your mailbox that are open',
     tags: ['people'],
     query: pageQuery,
-    response: { status: 200, schema: page(ownInvitation) },
+    response: { status: 200, schema: pageOf(ownInvitation) },
     idempotency: 'none',
   }),
-  acceptInvitation: ofPerson({
+  acceptInvitation: sessionOperation({
     id: 'acceptInvitation',
     method: 'POST',
     path: '/v2/me/invitations/{invitationId}/accept',
@@ -166,13 +166,13 @@ const personSide = {
       'Accepting twice answers the same. In an installation without mail it needs the secret of the link that the inviter was shown.',
     tags: ['people'],
     params: invitationParams,
-    body: invitationAnswer,
+    body: invitationReply,
     response: { status: 200, schema: membership },
     refuses: [404, 409],
     idempotency: 'none',
     notFoundReason: 'INVITATION_NOT_FOUND',
   }),
-  declineInvitation: ofPerson({
+  declineInvitation: sessionOperation({
     id: 'declineInvitation',
     method: 'POST',
     path: '/v2/me/invitations/{invitationId}/decline',
@@ -180,7 +180,7 @@ const personSide = {
     description: 'In an installation without mail it needs the secret of the link, as accepting does.',
     tags: ['people'],
     params: invitationParams,
-    body: invitationAnswer,
+    body: invitationReply,
     response: noContent,
     refuses: [404],
     idempotency: 'none',
@@ -188,4 +188,7 @@ const personSide = {
   }),
 } as const;
 
-export const membershipOperations = { ...organisationSide, ...personSide } as const;
+export const membershipOperations = {
+  ...organisationInvitationOperations,
+  ...userInvitationOperations,
+} as const;

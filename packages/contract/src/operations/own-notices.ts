@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { noticeCategories, noticeCategoryNames, type NoticeCategory } from '../notices.ts';
-import { own } from './own-kit.ts';
+import { v2Operation } from './own-kit.ts';
 
 /** What people are told by mail, and how each of them chooses. */
 
@@ -30,7 +30,7 @@ const noticePreferences = z
   .meta({ id: 'NoticePreferences' });
 
 export const noticeOperations = {
-  getNoticePreferences: own({
+  getNoticePreferences: v2Operation({
     id: 'getNoticePreferences',
     method: 'GET',
     path: '/v2/me/notice-preferences',
@@ -42,7 +42,7 @@ export const noticeOperations = {
     response: { status: 200, schema: noticePreferences },
     idempotency: 'none',
   }),
-  updateNoticePreferences: own({
+  updateNoticePreferences: v2Operation({
     id: 'updateNoticePreferences',
     method: 'PATCH',
     path: '/v2/me/notice-preferences',

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { defineOperation } from '../operation.ts';
-import { nanoUsd, own, page, pageQuery, prefixedId, timestamp } from './own-kit.ts';
+import { nanoUsd, v2Operation, pageOf, pageQuery, prefixedId, timestamp } from './own-kit.ts';
 
 /** Paying money in: Stripe Checkout for people, and the door at which Stripe tells what became of it. */
 
@@ -46,7 +46,7 @@ const topUp = z
   .meta({ id: 'TopUp' });
 
 export const paymentOperations = {
-  createTopUp: own({
+  createTopUp: v2Operation({
     id: 'createTopUp',
     method: 'POST',
     path: '/v2/customer/top-ups',
@@ -75,7 +75,7 @@ export const paymentOperations = {
     refuses: [404, 409, 422],
     idempotency: 'key',
   }),
-  listTopUps: own({
+  listTopUps: v2Operation({
     id: 'listTopUps',
     method: 'GET',
     path: '/v2/customer/top-ups',
@@ -83,10 +83,10 @@ export const paymentOperations = {
     summary: 'List top-ups, newest first',
     tags: ['customer'],
     query: pageQuery,
-    response: { status: 200, schema: page(topUp) },
+    response: { status: 200, schema: pageOf(topUp) },
     idempotency: 'none',
   }),
-  getTopUp: own({
+  getTopUp: v2Operation({
     id: 'getTopUp',
     method: 'GET',
     path: '/v2/customer/top-ups/{paymentId}',

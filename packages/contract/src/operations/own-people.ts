@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { noContent, ofPerson, open, prefixedId, timestamp } from './own-kit.ts';
+import { noContent, sessionOperation, publicOperation, prefixedId, timestamp } from './own-kit.ts';
 
 /** People who sign in: where they can, and where they are signed in. Their organisations and invitations are beside this. */
 
@@ -33,8 +33,8 @@ const installation = z
   })
   .meta({ id: 'Installation' });
 
-export const peopleOperations = {
-  getInstallation: open({
+export const sessionOperations = {
+  getInstallation: publicOperation({
     id: 'getInstallation',
     method: 'GET',
     path: '/v2/installation',
@@ -43,7 +43,7 @@ export const peopleOperations = {
     response: { status: 200, schema: installation },
     idempotency: 'none',
   }),
-  listMySessions: ofPerson({
+  listMySessions: sessionOperation({
     id: 'listMySessions',
     method: 'GET',
     path: '/v2/me/sessions',
@@ -52,7 +52,7 @@ export const peopleOperations = {
     response: { status: 200, schema: z.object({ items: z.array(session) }) },
     idempotency: 'none',
   }),
-  endMySession: ofPerson({
+  endMySession: sessionOperation({
     id: 'endMySession',
     method: 'DELETE',
     path: '/v2/me/sessions/{sessionId}',

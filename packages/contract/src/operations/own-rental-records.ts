@@ -119,7 +119,7 @@ export function createRentalDetail(providerData: ProviderDataSchema) {
 }
 
 /** What somebody wants to rent, for a quote or an explanation. Nothing is reserved by asking. */
-export const rentalWish = z
+export const rentalRequest = z
   .object({
     rentalType,
     gpuCount: z.int().min(1).max(100_000),
@@ -199,7 +199,7 @@ export const quote = z
   .meta({ id: 'Quote' });
 
 /** In the order in which they are looked at: a host counts under the first that excludes it. */
-export const placementObstacles = [
+export const placementBlockers = [
   'REGION_NOT_OFFERED',
   'GPU_COUNT_NOT_OFFERED',
   'NO_NODES_IN_REGION',
@@ -218,11 +218,11 @@ export const placementObstacles = [
   'FABRIC_TOO_SMALL',
 ] as const;
 
-export type PlacementObstacle = (typeof placementObstacles)[number];
+export type PlacementBlocker = (typeof placementBlockers)[number];
 
 const obstacle = z.object({
   code: z.string().meta({
-    description: `One of ${placementObstacles.join(', ')}; more may come.`,
+    description: `One of ${placementBlockers.join(', ')}; more may come.`,
     examples: ['NO_FREE_GPUS', 'NODE_DRAINING', 'REGION_DISABLED'],
   }),
   message: z.string(),
@@ -231,7 +231,7 @@ const obstacle = z.object({
   }),
 });
 
-export const placementExplanation = z
+export const placementDiagnosis = z
   .object({
     placeable: z.boolean().meta({
       description: 'Whether hosts could take it now. Money and limits of the organisation are not looked at.',
@@ -265,7 +265,7 @@ export const placementExplanation = z
 
 const money = z.object({ amountUsd: z.number(), nanoUsd });
 
-export const terminateAnswer = z
+export const terminateResponse = z
   .object({
     message: z.string(),
     rentalId: z.int32(),

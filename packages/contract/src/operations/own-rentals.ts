@@ -1,24 +1,24 @@
 import { z } from 'zod';
 import { eventEnvelope } from '../events.ts';
-import { singleDirection } from '../input-text.ts';
+import { withoutBidiControls } from '../input-text.ts';
 import type { ProviderDataSchema } from '../records/provider-data.ts';
 import { rentalStatus } from '../records/rental.ts';
 import { gpuType, region, rentalType } from '../records/vocabulary.ts';
 import { displayName, idlePolicy, maxUsd, ttlSeconds } from './interface-kit.ts';
 import { periodQuery } from './own-customer.ts';
-import { alpha, own, page, pageQuery, tags } from './own-kit.ts';
+import { withAlphaPath, v2Operation, pageOf, pageQuery, tags } from './own-kit.ts';
 import {
   createRentalDetail,
-  placementExplanation,
+  placementDiagnosis,
   quote,
   rentalConsole,
   rentalCost,
   rentalHistoryEntry,
   rentalMetrics,
   rentalOption,
-  rentalWish,
+  rentalRequest,
   reserveOption,
-  terminateAnswer,
+  terminateResponse,
 } from './own-rental-records.ts';
 
 /** Rentals beyond the interface's own operations: what can be had, and everything done to a rental once made. */
@@ -35,48 +35,48 @@ const catalogQuery = pageQuery.extend({
 });
 
 const offerOperations = {
-  listRentalOptions: own({
-    ...alpha('/v2/alpha/on-demand/rental-options'),
+  listRentalOptions: v2Operation({
+    ...withAlphaPath('/v2/alpha/on-demand/rental-options'),
     id: 'listRentalOptions',
     method: 'GET',
     scope: 'catalog:read',
     summary: 'What can be rented now, and for how much',
     tags: ['rentals'],
     query: catalogQuery,
-    response: { status: 200, schema: page(rentalOption) },
+    response: { status: 200, schema: pageOf(rentalOption) },
     idempotency: 'none',
   }),
-  listReserveOptions: own({
-    ...alpha('/v2/alpha/on-demand/reserve-options'),
+  listReserveOptions: v2Operation({
+    ...withAlphaPath('/v2/alpha/on-demand/reserve-options'),
     id: 'listReserveOptions',
     method: 'GET',
     scope: 'catalog:read',
     summary: 'The terms a rental can be reserved for',
     tags: ['rentals'],
     query: catalogQuery,
-    response: { status: 200, schema: page(reserveOption) },
+    response: { status: 200, schema: pageOf(reserveOption) },
     idempotency: 'none',
   }),
-  quoteRental: own({
-    ...alpha('/v2/alpha/on-demand/quote'),
+  quoteRental: v2Operation({
+    ...withAlphaPath('/v2/alpha/on-demand/quote'),
     id: 'quoteRental',
     method: 'POST',
     scope: 'catalog:read',
     summary: 'What a rental would cost and hold',
     tags: ['rentals'],
-    body: rentalWish,
+    body: rentalRequest,
     response: { status: 200, schema: quote },
     idempotency: 'none',
   }),
-  explainPlacement: own({
-    ...alpha('/v2/alpha/on-demand/placement/explain'),
+  explainPlacement: v2Operation({
+    ...withAlphaPath('/v2/alpha/on-demand/placement/explain'),
     id: 'explainPlacement',
     method: 'POST',
     scope: 'catalog:read',
     summary: 'Why a rental can or cannot be placed, and what could be had instead',
     tags: ['rentals'],
-    body: rentalWish,
-    response: { status: 200, schema: placementExplanation },
+    body: rentalRequest,
+    response: { status: 200, schema: placementDiagnosis },
     idempotency: 'none',
   }),
 } as const;
@@ -93,7 +93,7 @@ const terminate = {
   scope: 'rentals:write',
   tags: ['rentals'],
   body: terminateBody,
-  response: { status: 200, schema: terminateAnswer },
+  response: { status: 200, schema: terminateResponse },
   refuses: [404],
   idempotency: 'key',
   notFoundReason: 'RENTAL_NOT_FOUND',
@@ -109,23 +109,23 @@ const readRental = {
   notFoundReason: 'RENTAL_NOT_FOUND',
 } as const;
 
-const pastOperations = {
-  terminateVirtualMachineRental: own({
-    ...alpha('/v2/alpha/on-demand/virtual-machine-rentals/terminate'),
+const terminationAndHistoryOperations = {
+  terminateVirtualMachineRental: v2Operation({
+    ...withAlphaPath('/v2/alpha/on-demand/virtual-machine-rentals/terminate'),
     ...terminate,
     id: 'terminateVirtualMachineRental',
     summary: 'End a virtual-machine rental; the answer is its receipt',
     description: 'Billing stops at the accepted request. Terminating twice answers the same.',
   }),
-  terminateBareMetalRental: own({
-    ...alpha('/v2/alpha/on-demand/bare-metal-rentals/terminate'),
+  terminateBareMetalRental: v2Operation({
+    ...withAlphaPath('/v2/alpha/on-demand/bare-metal-rentals/terminate'),
     ...terminate,
     id: 'terminateBareMetalRental',
     summary: 'End a bare-metal rental; the answer is its receipt',
     description: 'Billing stops at the accepted request. Terminating twice answers the same.',
   }),
-  listRentalHistory: own({
-    ...alpha('/v2/alpha/on-demand/rentals/history'),
+  listRentalHistory: v2Operation({
+    ...withAlphaPath('/v2/alpha/on-demand/rentals/history'),
     id: 'listRentalHistory',
     method: 'GET',
     scope: 'rentals:read',
@@ -133,37 +133,37 @@ const pastOperations = {
     tags: ['rentals'],
     description: '`from` and `until` are about when they ended.',
     query: pageQuery.extend({ ...periodQuery, rentalType: rentalType.optional() }),
-    response: { status: 200, schema: page(rentalHistoryEntry) },
+    response: { status: 200, schema: pageOf(rentalHistoryEntry) },
     idempotency: 'none',
   }),
-  listRentalEvents: own({
-    ...alpha('/v2/alpha/on-demand/rentals/{rentalId}/events'),
+  listRentalEvents: v2Operation({
+    ...withAlphaPath('/v2/alpha/on-demand/rentals/{rentalId}/events'),
     ...readRental,
     id: 'listRentalEvents',
     summary: 'What happened to a rental, oldest first',
     description:
       'With `Accept: text/event-stream` it stays open and sends what happens next: `id` is the `seq`, so a client that reconnects with `Last-Event-ID` continues where it was.',
     query: pageQuery,
-    response: { status: 200, schema: page(eventEnvelope), sse: true, event: eventEnvelope },
+    response: { status: 200, schema: pageOf(eventEnvelope), sse: true, event: eventEnvelope },
   }),
-  getRentalMetrics: own({
-    ...alpha('/v2/alpha/on-demand/rentals/{rentalId}/metrics'),
+  getRentalMetrics: v2Operation({
+    ...withAlphaPath('/v2/alpha/on-demand/rentals/{rentalId}/metrics'),
     ...readRental,
     id: 'getRentalMetrics',
     summary: 'Utilisation over time',
     query: z.object({ ...periodQuery, stepSeconds: z.coerce.number().int().min(10).max(86_400).default(60) }),
     response: { status: 200, schema: rentalMetrics },
   }),
-  getRentalConsole: own({
-    ...alpha('/v2/alpha/on-demand/rentals/{rentalId}/console'),
+  getRentalConsole: v2Operation({
+    ...withAlphaPath('/v2/alpha/on-demand/rentals/{rentalId}/console'),
     ...readRental,
     id: 'getRentalConsole',
     summary: 'The end of the serial console',
     query: z.object({ maxBytes: z.coerce.number().int().min(1).max(1_048_576).default(65_536) }),
     response: { status: 200, schema: rentalConsole },
   }),
-  getRentalCost: own({
-    ...alpha('/v2/alpha/on-demand/rentals/{rentalId}/cost'),
+  getRentalCost: v2Operation({
+    ...withAlphaPath('/v2/alpha/on-demand/rentals/{rentalId}/cost'),
     ...readRental,
     id: 'getRentalCost',
     summary: 'What a rental has cost, to the meter and the transfer',
@@ -174,7 +174,7 @@ const pastOperations = {
 const updateBody = z
   .object({
     name: displayName.nullable().optional(),
-    label: singleDirection(z.string().max(65_536)).nullable().optional(),
+    label: withoutBidiControls(z.string().max(65_536)).nullable().optional(),
     tags: tags.optional(),
     convertToOnDemandOnExpiry: z.boolean().optional(),
     ttlSeconds: ttlSeconds.nullable().optional().meta({
@@ -190,37 +190,37 @@ type RentalDetail = ReturnType<typeof createRentalDetail>;
 /** The operations that answer with the rental itself, whose provider data is the installation's own. */
 function recordOperations(rental: RentalDetail) {
   return {
-    listVirtualMachineRentals: own({
-      ...alpha('/v2/alpha/on-demand/virtual-machine-rentals'),
+    listVirtualMachineRentals: v2Operation({
+      ...withAlphaPath('/v2/alpha/on-demand/virtual-machine-rentals'),
       id: 'listVirtualMachineRentals',
       method: 'GET',
       scope: 'rentals:read',
       summary: 'List virtual-machine rentals that have not ended',
       tags: ['rentals'],
       query: pageQuery.extend({ status: rentalStatus.optional() }),
-      response: { status: 200, schema: page(rental) },
+      response: { status: 200, schema: pageOf(rental) },
       idempotency: 'none',
     }),
-    listRentals: own({
-      ...alpha('/v2/alpha/on-demand/rentals'),
+    listRentals: v2Operation({
+      ...withAlphaPath('/v2/alpha/on-demand/rentals'),
       id: 'listRentals',
       method: 'GET',
       scope: 'rentals:read',
       summary: 'List rentals of both types that have not ended, newest first',
       tags: ['rentals'],
       query: pageQuery.extend({ status: rentalStatus.optional(), rentalType: rentalType.optional() }),
-      response: { status: 200, schema: page(rental) },
+      response: { status: 200, schema: pageOf(rental) },
       idempotency: 'none',
     }),
-    getRental: own({
-      ...alpha('/v2/alpha/on-demand/rentals/{rentalId}'),
+    getRental: v2Operation({
+      ...withAlphaPath('/v2/alpha/on-demand/rentals/{rentalId}'),
       ...readRental,
       id: 'getRental',
       summary: 'Read a rental of either type',
       response: { status: 200, schema: rental },
     }),
-    updateRental: own({
-      ...alpha('/v2/alpha/on-demand/rentals/{rentalId}'),
+    updateRental: v2Operation({
+      ...withAlphaPath('/v2/alpha/on-demand/rentals/{rentalId}'),
       id: 'updateRental',
       method: 'PATCH',
       scope: 'rentals:write',
@@ -249,16 +249,16 @@ function powerOperations(rental: RentalDetail) {
     notFoundReason: 'RENTAL_NOT_FOUND',
   } as const;
   return {
-    startRental: own({
-      ...alpha('/v2/alpha/on-demand/rentals/{rentalId}/start'),
+    startRental: v2Operation({
+      ...withAlphaPath('/v2/alpha/on-demand/rentals/{rentalId}/start'),
       ...act,
       id: 'startRental',
       summary: 'Switch a stopped rental on',
       description:
         'After a stop that released its GPUs it is placed anew, or stays off for want of capacity.',
     }),
-    stopRental: own({
-      ...alpha('/v2/alpha/on-demand/rentals/{rentalId}/stop'),
+    stopRental: v2Operation({
+      ...withAlphaPath('/v2/alpha/on-demand/rentals/{rentalId}/stop'),
       ...act,
       id: 'stopRental',
       summary: 'Switch a rental off, keeping its disk',
@@ -270,15 +270,15 @@ function powerOperations(rental: RentalDetail) {
         })
         .meta({ id: 'RentalStop' }),
     }),
-    rebootRental: own({
-      ...alpha('/v2/alpha/on-demand/rentals/{rentalId}/reboot'),
+    rebootRental: v2Operation({
+      ...withAlphaPath('/v2/alpha/on-demand/rentals/{rentalId}/reboot'),
       ...act,
       id: 'rebootRental',
       summary: 'Reboot a rental',
       body: z.object({ force: z.boolean().default(false) }).meta({ id: 'RentalReboot' }),
     }),
-    extendRental: own({
-      ...alpha('/v2/alpha/on-demand/rentals/{rentalId}/extend'),
+    extendRental: v2Operation({
+      ...withAlphaPath('/v2/alpha/on-demand/rentals/{rentalId}/extend'),
       ...act,
       id: 'extendRental',
       summary: 'Extend a reserved term from its old end, or a time to live',
@@ -289,11 +289,11 @@ function powerOperations(rental: RentalDetail) {
   } as const;
 }
 
-export function rentalOperations(providerData: ProviderDataSchema) {
+export function rentalExtensions(providerData: ProviderDataSchema) {
   const rental = createRentalDetail(providerData);
   return {
     ...offerOperations,
-    ...pastOperations,
+    ...terminationAndHistoryOperations,
     ...recordOperations(rental),
     ...powerOperations(rental),
   } as const;

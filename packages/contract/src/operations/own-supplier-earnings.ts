@@ -1,6 +1,14 @@
 import { z } from 'zod';
 import { periodQuery } from './own-customer.ts';
-import { nanoUsd, page, pageQuery, positiveNanoUsd, prefixedId, supplier, timestamp } from './own-kit.ts';
+import {
+  nanoUsd,
+  pageOf,
+  pageQuery,
+  positiveNanoUsd,
+  prefixedId,
+  supplierOperation,
+  timestamp,
+} from './own-kit.ts';
 import { nodeId } from './own-nodes.ts';
 
 /** Suppliers: what their machines earned, month by month, and how they are paid. */
@@ -70,7 +78,7 @@ export const payout = z
   .meta({ id: 'Payout' });
 
 export const earningOperations = {
-  supplierGetEarnings: supplier({
+  supplierGetEarnings: supplierOperation({
     id: 'supplierGetEarnings',
     method: 'GET',
     path: '/v2/supplier/earnings',
@@ -83,7 +91,7 @@ export const earningOperations = {
     response: { status: 200, schema: earnings },
     idempotency: 'none',
   }),
-  supplierListStatements: supplier({
+  supplierListStatements: supplierOperation({
     id: 'supplierListStatements',
     method: 'GET',
     path: '/v2/supplier/statements',
@@ -91,10 +99,10 @@ export const earningOperations = {
     summary: 'List statements, newest first',
     tags: ['earnings'],
     query: pageQuery,
-    response: { status: 200, schema: page(statementSummary) },
+    response: { status: 200, schema: pageOf(statementSummary) },
     idempotency: 'none',
   }),
-  supplierGetStatement: supplier({
+  supplierGetStatement: supplierOperation({
     id: 'supplierGetStatement',
     method: 'GET',
     path: '/v2/supplier/statements/{statementId}',
@@ -108,7 +116,7 @@ export const earningOperations = {
     idempotency: 'none',
     notFoundReason: 'STATEMENT_NOT_FOUND',
   }),
-  supplierListPayouts: supplier({
+  supplierListPayouts: supplierOperation({
     id: 'supplierListPayouts',
     method: 'GET',
     path: '/v2/supplier/payouts',
@@ -116,10 +124,10 @@ export const earningOperations = {
     summary: 'List payouts, newest first',
     tags: ['earnings'],
     query: pageQuery,
-    response: { status: 200, schema: page(payout) },
+    response: { status: 200, schema: pageOf(payout) },
     idempotency: 'none',
   }),
-  supplierRequestPayout: supplier({
+  supplierRequestPayout: supplierOperation({
     id: 'supplierRequestPayout',
     method: 'POST',
     path: '/v2/supplier/payouts',

@@ -1,15 +1,15 @@
 import { z } from 'zod';
-import { singleDirection } from '../input-text.ts';
+import { withoutBidiControls } from '../input-text.ts';
 import { nodeGpu } from './own-admin-fleet.ts';
 import {
   nanoUsd,
   noContent,
   organisationId,
-  page,
+  pageOf,
   pageQuery,
   positiveNanoUsd,
   prefixedId,
-  supplier,
+  supplierOperation,
   timestamp,
 } from './own-kit.ts';
 import { nodeId, nodeStatus } from './own-nodes.ts';
@@ -41,7 +41,7 @@ export const supplierAccount = z
   .meta({ id: 'Supplier' });
 
 const share = z.number().min(0).max(1);
-const happened = z.int().nonnegative();
+const eventCount = z.int().nonnegative();
 
 /** How far a machine can be relied on, by what was measured of it over the last 30 days. */
 const reliability = z
@@ -49,13 +49,13 @@ const reliability = z
     score: share.meta({ description: 'Uptime and starts together: 1 is a machine that never failed.' }),
     uptime: share.meta({ description: 'The part of the watched time in which it was there.' }),
     starting: share.meta({ description: 'How likely what is started on it comes up and stays.' }),
-    watchedSeconds: happened.meta({
+    watchedSeconds: eventCount.meta({
       description: 'Time that counts. A machine about which little is known is believed 0.9.',
     }),
-    starts: happened.meta({ description: 'Instances that came up on it.' }),
-    failedStarts: happened.meta({ description: 'Instances that did not, by a fault of the machine.' }),
-    losses: happened.meta({ description: 'Instances that were lost while they ran.' }),
-    quarantines: happened.meta({ description: 'How often it was taken out of sale for what it did.' }),
+    starts: eventCount.meta({ description: 'Instances that came up on it.' }),
+    failedStarts: eventCount.meta({ description: 'Instances that did not, by a fault of the machine.' }),
+    losses: eventCount.meta({ description: 'Instances that were lost while they ran.' }),
+    quarantines: eventCount.meta({ description: 'How often it was taken out of sale for what it did.' }),
     measuredUntil: timestamp,
   })
   .meta({ id: 'MachineReliability' });
@@ -120,7 +120,7 @@ const newJoinToken = z
 export const supplierMachineParams = z.object({ machineId: nodeId });
 
 const accountOperations = {
-  supplierApply: supplier({
+  supplierApply: supplierOperation({
     id: 'supplierApply',
     method: 'POST',
     path: '/v2/supplier/application',
@@ -129,14 +129,14 @@ const accountOperations = {
     tags: ['account'],
     body: z
       .object({
-        name: singleDirection(z.string().trim().min(1).max(100)),
-        about: singleDirection(z.string().trim().max(2000)).default(''),
+        name: withoutBidiControls(z.string().trim().min(1).max(100)),
+        about: withoutBidiControls(z.string().trim().max(2000)).default(''),
       })
       .meta({ id: 'SupplierApplication' }),
     response: { status: 201, schema: supplierAccount },
     idempotency: 'key',
   }),
-  supplierGetAccount: supplier({
+  supplierGetAccount: supplierOperation({
     id: 'supplierGetAccount',
     method: 'GET',
     path: '/v2/supplier/account',
@@ -151,7 +151,7 @@ const accountOperations = {
 } as const;
 
 const machineOperations = {
-  supplierListMachines: supplier({
+  supplierListMachines: supplierOperation({
     id: 'supplierListMachines',
     method: 'GET',
     path: '/v2/supplier/machines',
@@ -159,10 +159,10 @@ const machineOperations = {
     summary: 'List own machines',
     tags: ['machines'],
     query: pageQuery,
-    response: { status: 200, schema: page(supplierMachine) },
+    response: { status: 200, schema: pageOf(supplierMachine) },
     idempotency: 'none',
   }),
-  supplierGetMachine: supplier({
+  supplierGetMachine: supplierOperation({
     id: 'supplierGetMachine',
     method: 'GET',
     path: '/v2/supplier/machines/{machineId}',
@@ -175,7 +175,7 @@ const machineOperations = {
     idempotency: 'none',
     notFoundReason: 'MACHINE_NOT_FOUND',
   }),
-  supplierGetMachineHistory: supplier({
+  supplierGetMachineHistory: supplierOperation({
     id: 'supplierGetMachineHistory',
     method: 'GET',
     path: '/v2/supplier/machines/{machineId}/history',
@@ -192,7 +192,7 @@ const machineOperations = {
     idempotency: 'none',
     notFoundReason: 'MACHINE_NOT_FOUND',
   }),
-  supplierUpdateMachine: supplier({
+  supplierUpdateMachine: supplierOperation({
     id: 'supplierUpdateMachine',
     method: 'PATCH',
     path: '/v2/supplier/machines/{machineId}',
@@ -209,7 +209,7 @@ const machineOperations = {
     idempotency: 'none',
     notFoundReason: 'MACHINE_NOT_FOUND',
   }),
-  supplierDrainMachine: supplier({
+  supplierDrainMachine: supplierOperation({
     id: 'supplierDrainMachine',
     method: 'POST',
     path: '/v2/supplier/machines/{machineId}/drain',
@@ -222,7 +222,7 @@ const machineOperations = {
     idempotency: 'key',
     notFoundReason: 'MACHINE_NOT_FOUND',
   }),
-  supplierResumeMachine: supplier({
+  supplierResumeMachine: supplierOperation({
     id: 'supplierResumeMachine',
     method: 'POST',
     path: '/v2/supplier/machines/{machineId}/resume',
@@ -235,7 +235,7 @@ const machineOperations = {
     idempotency: 'key',
     notFoundReason: 'MACHINE_NOT_FOUND',
   }),
-  supplierWithdrawMachine: supplier({
+  supplierWithdrawMachine: supplierOperation({
     id: 'supplierWithdrawMachine',
     method: 'DELETE',
     path: '/v2/supplier/machines/{machineId}',
@@ -248,7 +248,7 @@ const machineOperations = {
     idempotency: 'none',
     notFoundReason: 'MACHINE_NOT_FOUND',
   }),
-  supplierListJoinTokens: supplier({
+  supplierListJoinTokens: supplierOperation({
     id: 'supplierListJoinTokens',
     method: 'GET',
     path: '/v2/supplier/join-tokens',
@@ -256,10 +256,10 @@ const machineOperations = {
     summary: 'List join tokens, never the tokens themselves',
     tags: ['machines'],
     query: pageQuery,
-    response: { status: 200, schema: page(joinToken) },
+    response: { status: 200, schema: pageOf(joinToken) },
     idempotency: 'none',
   }),
-  supplierCreateJoinToken: supplier({
+  supplierCreateJoinToken: supplierOperation({
     id: 'supplierCreateJoinToken',
     method: 'POST',
     path: '/v2/supplier/join-tokens',
@@ -268,7 +268,7 @@ const machineOperations = {
     tags: ['machines'],
     body: z
       .object({
-        description: singleDirection(z.string().trim().max(255)).default(''),
+        description: withoutBidiControls(z.string().trim().max(255)).default(''),
         clusterName: z
           .string()
           .regex(
@@ -293,7 +293,7 @@ const machineOperations = {
     idempotency: 'key',
     redactForReplay: ['token'],
   }),
-  supplierRevokeJoinToken: supplier({
+  supplierRevokeJoinToken: supplierOperation({
     id: 'supplierRevokeJoinToken',
     method: 'DELETE',
     path: '/v2/supplier/join-tokens/{joinTokenId}',

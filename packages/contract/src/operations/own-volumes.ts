@@ -1,7 +1,17 @@
 import { z } from 'zod';
 import { positiveInt, volumeLabel, volumeRegion, volumeSizeInGb } from '../records/vocabulary.ts';
 import { storageVolume } from '../records/volume.ts';
-import { alpha, nanoUsd, noContent, own, page, pageQuery, prefixedId, tags, timestamp } from './own-kit.ts';
+import {
+  withAlphaPath,
+  nanoUsd,
+  noContent,
+  v2Operation,
+  pageOf,
+  pageQuery,
+  prefixedId,
+  tags,
+  timestamp,
+} from './own-kit.ts';
 import { volumeAdditions } from './interface-kit.ts';
 import { wireId } from './own-rentals.ts';
 
@@ -57,9 +67,9 @@ const volumeQuote = z
   })
   .meta({ id: 'StorageVolumeQuote' });
 
-export const volumeOperations = {
-  quoteStorageVolume: own({
-    ...alpha('/v2/alpha/on-demand/storage-volumes/quote'),
+export const volumeExtensions = {
+  quoteStorageVolume: v2Operation({
+    ...withAlphaPath('/v2/alpha/on-demand/storage-volumes/quote'),
     id: 'quoteStorageVolume',
     method: 'GET',
     scope: 'catalog:read',
@@ -73,8 +83,8 @@ export const volumeOperations = {
     response: { status: 200, schema: volumeQuote },
     idempotency: 'none',
   }),
-  detachStorageVolume: own({
-    ...alpha('/v2/alpha/on-demand/storage-volumes/detach'),
+  detachStorageVolume: v2Operation({
+    ...withAlphaPath('/v2/alpha/on-demand/storage-volumes/detach'),
     id: 'detachStorageVolume',
     method: 'POST',
     scope: 'volumes:write',
@@ -97,8 +107,8 @@ export const volumeOperations = {
     idempotency: 'key',
     notFoundReason: 'VOLUME_NOT_FOUND',
   }),
-  getStorageVolume: own({
-    ...alpha('/v2/alpha/on-demand/storage-volumes/{storageVolumeId}'),
+  getStorageVolume: v2Operation({
+    ...withAlphaPath('/v2/alpha/on-demand/storage-volumes/{storageVolumeId}'),
     id: 'getStorageVolume',
     method: 'GET',
     scope: 'volumes:read',
@@ -111,8 +121,8 @@ export const volumeOperations = {
     idempotency: 'none',
     notFoundReason: 'VOLUME_NOT_FOUND',
   }),
-  updateStorageVolume: own({
-    ...alpha('/v2/alpha/on-demand/storage-volumes/{storageVolumeId}'),
+  updateStorageVolume: v2Operation({
+    ...withAlphaPath('/v2/alpha/on-demand/storage-volumes/{storageVolumeId}'),
     id: 'updateStorageVolume',
     method: 'PATCH',
     scope: 'volumes:write',
@@ -134,8 +144,8 @@ export const volumeOperations = {
     idempotency: 'none',
     notFoundReason: 'VOLUME_NOT_FOUND',
   }),
-  deleteStorageVolume: own({
-    ...alpha('/v2/alpha/on-demand/storage-volumes/{storageVolumeId}'),
+  deleteStorageVolume: v2Operation({
+    ...withAlphaPath('/v2/alpha/on-demand/storage-volumes/{storageVolumeId}'),
     id: 'deleteStorageVolume',
     method: 'DELETE',
     scope: 'volumes:write',
@@ -148,8 +158,8 @@ export const volumeOperations = {
     idempotency: 'none',
     notFoundReason: 'VOLUME_NOT_FOUND',
   }),
-  createStorageVolumeSnapshot: own({
-    ...alpha('/v2/alpha/on-demand/storage-volumes/{storageVolumeId}/snapshots'),
+  createStorageVolumeSnapshot: v2Operation({
+    ...withAlphaPath('/v2/alpha/on-demand/storage-volumes/{storageVolumeId}/snapshots'),
     id: 'createStorageVolumeSnapshot',
     method: 'POST',
     scope: 'volumes:write',
@@ -162,8 +172,8 @@ export const volumeOperations = {
     idempotency: 'key',
     notFoundReason: 'VOLUME_NOT_FOUND',
   }),
-  listStorageVolumeSnapshots: own({
-    ...alpha('/v2/alpha/on-demand/storage-volumes/{storageVolumeId}/snapshots'),
+  listStorageVolumeSnapshots: v2Operation({
+    ...withAlphaPath('/v2/alpha/on-demand/storage-volumes/{storageVolumeId}/snapshots'),
     id: 'listStorageVolumeSnapshots',
     method: 'GET',
     scope: 'volumes:read',
@@ -171,13 +181,13 @@ export const volumeOperations = {
     tags: ['volumes'],
     params: volumeParams,
     query: pageQuery,
-    response: { status: 200, schema: page(snapshot) },
+    response: { status: 200, schema: pageOf(snapshot) },
     refuses: [404],
     idempotency: 'none',
     notFoundReason: 'VOLUME_NOT_FOUND',
   }),
-  deleteStorageVolumeSnapshot: own({
-    ...alpha('/v2/alpha/on-demand/storage-volumes/{storageVolumeId}/snapshots/{snapshotId}'),
+  deleteStorageVolumeSnapshot: v2Operation({
+    ...withAlphaPath('/v2/alpha/on-demand/storage-volumes/{storageVolumeId}/snapshots/{snapshotId}'),
     id: 'deleteStorageVolumeSnapshot',
     method: 'DELETE',
     scope: 'volumes:write',
@@ -189,8 +199,8 @@ export const volumeOperations = {
     idempotency: 'none',
     notFoundReason: 'SNAPSHOT_NOT_FOUND',
   }),
-  restoreStorageVolumeSnapshot: own({
-    ...alpha('/v2/alpha/on-demand/storage-volumes/{storageVolumeId}/snapshots/{snapshotId}/restore'),
+  restoreStorageVolumeSnapshot: v2Operation({
+    ...withAlphaPath('/v2/alpha/on-demand/storage-volumes/{storageVolumeId}/snapshots/{snapshotId}/restore'),
     id: 'restoreStorageVolumeSnapshot',
     method: 'POST',
     scope: 'volumes:write',

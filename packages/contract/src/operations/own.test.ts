@@ -4,7 +4,7 @@ import { contract, operationsOf } from '../contract.ts';
 import { errorRegistry } from '../errors.ts';
 import { eventEnvelope, eventTypeNames, eventTypes } from '../events.ts';
 import { apiKeyLimits } from './own-keys.ts';
-import { page, pageQuery, timestamp } from './own-kit.ts';
+import { pageOf, pageQuery, timestamp } from './own-kit.ts';
 
 const operations = operationsOf(contract);
 const own = operations.filter(({ source }) => source === 'own');
@@ -70,7 +70,7 @@ describe('pages', () => {
   it('drop what an item must not show', () => {
     const item = contract.operations.listApiKeys.response.schema.shape.items.element;
     expect(Object.keys(item.shape)).not.toContain('key');
-    expect(page(timestamp).parse({ items: [], nextCursor: null, secret: 1 })).toEqual({
+    expect(pageOf(timestamp).parse({ items: [], nextCursor: null, secret: 1 })).toEqual({
       items: [],
       nextCursor: null,
     });

@@ -9,40 +9,40 @@ import { adminWriteOffOperations } from './own-admin-write-offs.ts';
 import { adminOrganisationOperations } from './own-admin.ts';
 import { auditOperations } from './own-audit.ts';
 import { catalogOperations } from './own-catalog.ts';
-import { customerOperations } from './own-customer.ts';
+import { billingOperations } from './own-customer.ts';
 import { documentOperations } from './own-documents.ts';
 import { enrolmentOperations } from './own-enrolments.ts';
 import { eventOperations } from './own-events.ts';
-import { identityOperations } from './own-identity.ts';
-import { inferenceOperations } from './own-inference.ts';
+import { organisationOperations } from './own-identity.ts';
+import { inferenceExtensions } from './own-inference.ts';
 import { invoiceOperations } from './own-invoices.ts';
 import { keyOperations } from './own-keys.ts';
-import { marketplaceOwnOperations } from './own-marketplace.ts';
+import { marketplaceExtensions } from './own-marketplace.ts';
 import { membershipOperations } from './own-memberships.ts';
 import { noticeOperations } from './own-notices.ts';
 import { paymentOperations } from './own-payments.ts';
-import { peopleOperations } from './own-people.ts';
-import { rentalOperations } from './own-rentals.ts';
+import { sessionOperations } from './own-people.ts';
+import { rentalExtensions } from './own-rentals.ts';
 import { supplierOperations } from './own-supplier.ts';
-import { volumeOperations } from './own-volumes.ts';
+import { volumeExtensions } from './own-volumes.ts';
 
 /** Every operation that our own decisions add to the interface. */
-export function ownOperations({ providerData }: Pick<ContractSchemas, 'providerData'>) {
+export function extensionOperations({ providerData }: Pick<ContractSchemas, 'providerData'>) {
   return {
-    ...identityOperations,
-    ...peopleOperations,
+    ...organisationOperations,
+    ...sessionOperations,
     ...membershipOperations,
     ...noticeOperations,
     ...keyOperations,
     ...auditOperations,
     ...eventOperations,
-    ...rentalOperations(providerData),
-    ...volumeOperations,
-    ...customerOperations,
+    ...rentalExtensions(providerData),
+    ...volumeExtensions,
+    ...billingOperations,
     ...invoiceOperations,
     ...paymentOperations,
-    ...marketplaceOwnOperations,
-    ...inferenceOperations,
+    ...marketplaceExtensions,
+    ...inferenceExtensions,
     ...documentOperations,
     ...catalogOperations,
     ...supplierOperations,

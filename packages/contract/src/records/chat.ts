@@ -145,7 +145,7 @@ export const chatUsage = z
   })
   .meta({ id: 'ChatUsage' });
 
-const answerToolCall = z.strictObject({
+const responseToolCall = z.strictObject({
   id: text,
   type: z.literal('function'),
   function: z.strictObject({ name: text, arguments: text }),
@@ -153,7 +153,7 @@ const answerToolCall = z.strictObject({
 
 const reasoning = text.meta({ description: 'What a reasoning model thought before it answered.' });
 
-const answerLogprobs = z.record(z.string(), z.unknown()).nullable().optional();
+const responseLogprobs = z.record(z.string(), z.unknown()).nullable().optional();
 
 export const chatCompletion = z
   .strictObject({
@@ -169,14 +169,14 @@ export const chatCompletion = z
             role: z.literal('assistant'),
             content: text.nullable().meta({ description: 'Null only beside tool_calls.' }),
             reasoning_content: reasoning.optional(),
-            tool_calls: z.array(answerToolCall).optional(),
+            tool_calls: z.array(responseToolCall).optional(),
           })
           .refine((message) => message.content !== null || message.tool_calls !== undefined, {
             path: ['content'],
             message: 'is null although there are no tool_calls',
           }),
         finish_reason: text,
-        logprobs: answerLogprobs,
+        logprobs: responseLogprobs,
       }),
     ),
     usage: chatUsage,
@@ -208,7 +208,7 @@ export const chatChunk = z
             .optional(),
         }),
         finish_reason: text.nullable(),
-        logprobs: answerLogprobs,
+        logprobs: responseLogprobs,
       }),
     ),
     usage: chatUsage.optional(),

@@ -34,7 +34,7 @@ export const imageRequest = z
   })
   .meta({ id: 'ImageGenerationRequest' });
 
-export const imageAnswer = z
+export const imageResponse = z
   .strictObject({
     images: z.array(z.strictObject({ index: z.int(), image: base64, random_seed: z.int() })),
     inference_time: z.number().meta({ description: 'Seconds.' }),
@@ -54,7 +54,7 @@ export const audioRequest = z
   })
   .meta({ id: 'AudioGenerationRequest' });
 
-export const audioAnswer = z
+export const audioResponse = z
   .strictObject({
     audio: base64.meta({ description: 'An MP3 file, base64.' }),
     inference_time: z.number().meta({ description: 'Seconds.' }),

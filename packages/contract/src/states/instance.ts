@@ -1,4 +1,4 @@
-import { defineStates, silenceBilling, terminateBilling, terminateTrigger } from './table.ts';
+import { defineStates, unreachableBilling, terminateBilling, terminateTrigger } from './table.ts';
 
 export type InstanceState =
   | 'creating'
@@ -60,7 +60,7 @@ export const instanceStates = defineStates<InstanceState, InstanceAction>({
       from: 'online',
       to: 'offline',
       trigger: 'engine silent for more than 90 s',
-      billing: silenceBilling,
+      billing: unreachableBilling,
     },
     { from: 'offline', to: 'online', trigger: 'engine back', billing: 'resumes' },
     { from: 'creating', to: 'failed', trigger: 'driver error or deadline', billing: 'hold released, cost 0' },

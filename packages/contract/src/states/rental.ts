@@ -1,4 +1,4 @@
-import { defineStates, silenceBilling, terminateBilling, terminateTrigger } from './table.ts';
+import { defineStates, unreachableBilling, terminateBilling, terminateTrigger } from './table.ts';
 
 export type RentalState = 'Pending' | 'Running' | 'Unknown' | 'Failed' | 'Terminating' | 'Terminated';
 export type RentalAction =
@@ -26,7 +26,7 @@ const needsRunning = {
 } as const;
 
 /** Actions on the record, which need no machine. */
-const needsLife = {
+const whileNotEnded = {
   ...ended,
   Pending: 'allowed',
   Running: 'allowed',
@@ -87,7 +87,7 @@ export const rentalStates = defineStates<RentalState, RentalAction>({
       from: 'Running',
       to: 'Unknown',
       trigger: 'engine silent for more than 90 s',
-      billing: silenceBilling,
+      billing: unreachableBilling,
     },
     {
       from: 'Running',
@@ -114,12 +114,12 @@ export const rentalStates = defineStates<RentalState, RentalAction>({
     { from: 'Failed', to: 'Terminated', trigger: 'clean-up done', billing: 'none' },
   ],
   actions: {
-    terminate: { ...needsLife, Terminating: 'repeat', Terminated: 'repeat' },
+    terminate: { ...whileNotEnded, Terminating: 'repeat', Terminated: 'repeat' },
     start: needsRunning,
     stop: needsRunning,
     reboot: needsRunning,
-    extend: needsLife,
-    update: needsLife,
+    extend: whileNotEnded,
+    update: whileNotEnded,
     'attach-volume': needsRunning,
     'detach-volume': { ...needsRunning, Unknown: 'allowed' },
   },

@@ -1,7 +1,7 @@
 import type { Reason } from '../errors.ts';
 
 /** What a state allows: the action; the first answer again; or a refusal with its reason. */
-export type Verdict = 'allowed' | 'repeat' | Reason;
+export type ActionDecision = 'allowed' | 'repeat' | Reason;
 
 export interface StateInfo {
   readonly meaning: string;
@@ -24,7 +24,7 @@ export interface StateTable<State extends string, Action extends string> {
   readonly object: string;
   readonly states: Readonly<Record<State, StateInfo>>;
   readonly transitions: readonly Transition<State>[];
-  readonly actions: Readonly<Record<Action, Readonly<Record<State, Verdict>>>>;
+  readonly actions: Readonly<Record<Action, Readonly<Record<State, ActionDecision>>>>;
 }
 
 export function defineStates<State extends string, Action extends string>(
@@ -38,4 +38,4 @@ export const terminateTrigger = 'terminate, time-to-live, balance floor, term en
 export const terminateBilling = 'stops at the accepted request';
 
 /** And neither pays for a host that is at fault. */
-export const silenceBilling = 'continues 5 min, then paused and credited back if the host was at fault';
+export const unreachableBilling = 'continues 5 min, then paused and credited back if the host was at fault';

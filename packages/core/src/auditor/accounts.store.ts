@@ -2,12 +2,12 @@ import type { Tx } from '@millrace/platform/db';
 import { fromUuid, toUuid, type LedgerAccountId } from '@millrace/platform/ids';
 import { sql, type RawBuilder } from 'kysely';
 import type { Probe } from './probe.store.ts';
-import { ofOrganisation, within, type IdRange } from './transfers.store.ts';
+import { organisationCondition, inIdRange, type IdRange } from './transfers.store.ts';
 
 type Sql = RawBuilder<unknown>;
 
 /** How the accounts are judged: from their first entry, or from where the last clean audit found them. */
-export interface AccountBasis {
+export interface AccountSelection {
   readonly range: IdRange;
   readonly fromMarks: boolean;
   readonly orgUuid: string | null;
@@ -20,17 +20,17 @@ export interface AccountBasis {
  * compared as sums of 64-bit hashes, which needs no sorting; a hole, a repeated number, and a balance that does not
  * follow all show.
  */
-const place = (seq: Sql, balance: Sql): Sql => sql`hashint8extended(${seq}, ${balance})`;
+const chainPointHash = (seq: Sql, balance: Sql): Sql => sql`hashint8extended(${seq}, ${balance})`;
 
 /** Closed holds far outnumber open ones and hold nothing; that they do is what a full audit looks at. */
-const openParts = sql`
+const openHoldParts = sql`
   ledger_holds hold join ledger_hold_parts part on part.hold_id = hold.id and hold.closed_at is null`;
 
-export function accountProbe(basis: AccountBasis): Probe {
-  return { rows: accountRows(basis), checks: accountChecks };
+export function accountProbe(basis: AccountSelection): Probe {
+  return { rows: selectAccountRows(basis), checks: accountChecks };
 }
 
-function accountRows({ range, fromMarks, orgUuid }: AccountBasis): Sql {
+function selectAccountRows({ range, fromMarks, orgUuid }: AccountSelection): Sql {
   const marks = fromMarks ? sql`true` : sql`false`;
   const ofOwner = orgUuid === null ? sql`true` : sql`a.org_id = ${orgUuid}::uuid`;
   // One organisation's entries are found through its transfers: entries have no index by account, on purpose. What a
@@ -38,20 +38,20 @@ function accountRows({ range, fromMarks, orgUuid }: AccountBasis): Sql {
   const entries =
     orgUuid === null
       ? sql`ledger_entries e`
-      : sql`ledger_transfers t join ledger_entries e on e.transfer_id = t.id and ${ofOrganisation(orgUuid)}`;
+      : sql`ledger_transfers t join ledger_entries e on e.transfer_id = t.id and ${organisationCondition(orgUuid)}`;
   return sql`
     with chain as (
       select e.account_id, count(*) as entries, sum(e.amount_nano_usd) as total,
-             sum(${place(sql`e.account_seq`, sql`e.balance_after_nano_usd`)}) as ends,
-             sum(${place(sql`e.account_seq - 1`, sql`e.balance_after_nano_usd - e.amount_nano_usd`)}) as starts
+             sum(${chainPointHash(sql`e.account_seq`, sql`e.balance_after_nano_usd`)}) as ends,
+             sum(${chainPointHash(sql`e.account_seq - 1`, sql`e.balance_after_nano_usd - e.amount_nano_usd`)}) as starts
         from ${entries}
         left join audit_marks m on m.account_id = e.account_id and ${marks}
-       where ${within(sql`e.transfer_id`, range)} and e.account_seq > coalesce(m.entry_count, 0)
+       where ${inIdRange(sql`e.transfer_id`, range)} and e.account_seq > coalesce(m.entry_count, 0)
        group by e.account_id
     ),
     parts as (
       select part.account_id, sum(part.held_nano_usd) as held
-        from ${fromMarks ? openParts : sql`ledger_hold_parts part`}
+        from ${fromMarks ? openHoldParts : sql`ledger_hold_parts part`}
        where part.held_nano_usd > 0
        group by part.account_id
     )
@@ -60,8 +60,8 @@ function accountRows({ range, fromMarks, orgUuid }: AccountBasis): Sql {
            a.held_nano_usd as held, a.floor_nano_usd as floor, coalesce(parts.held, 0) as parts_held,
            coalesce(m.balance_nano_usd, 0) + coalesce(chain.total, 0) as summed,
            coalesce(m.entry_count, 0) + coalesce(chain.entries, 0) as counted,
-           coalesce(chain.ends, 0) + ${place(sql`coalesce(m.entry_count, 0)`, sql`coalesce(m.balance_nano_usd, 0)`)}
-             = coalesce(chain.starts, 0) + ${place(sql`a.entry_count`, sql`a.balance_nano_usd`)} as is_chain
+           coalesce(chain.ends, 0) + ${chainPointHash(sql`coalesce(m.entry_count, 0)`, sql`coalesce(m.balance_nano_usd, 0)`)}
+             = coalesce(chain.starts, 0) + ${chainPointHash(sql`a.entry_count`, sql`a.balance_nano_usd`)} as is_chain
       from ledger_accounts a
       left join audit_marks m on m.account_id = a.id and ${marks}
       left join chain on chain.account_id = a.id
@@ -117,12 +117,12 @@ const accountChecks: Probe['checks'] = [
  */
 export async function findBrokenLinks(
   tx: Tx,
-  basis: AccountBasis,
+  basis: AccountSelection,
   accountIds: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
   const marks = basis.fromMarks ? sql`true` : sql`false`;
   const uuids = accountIds.map((id) => toUuid(id as LedgerAccountId));
-  const { rows } = await sql<LinkRow>`
+  const { rows } = await sql<BrokenLinkRow>`
     with links as (
       select e.account_id, e.transfer_id, e.account_seq as seq,
              e.balance_after_nano_usd - e.amount_nano_usd as before,
@@ -130,17 +130,17 @@ export async function findBrokenLinks(
              coalesce(lag(e.balance_after_nano_usd) over chain, m.balance_nano_usd, 0) as expected_before
         from ledger_entries e
         left join audit_marks m on m.account_id = e.account_id and ${marks}
-       where ${within(sql`e.transfer_id`, basis.range)} and e.account_seq > coalesce(m.entry_count, 0)
+       where ${inIdRange(sql`e.transfer_id`, basis.range)} and e.account_seq > coalesce(m.entry_count, 0)
          and e.account_id = any(${uuids}::uuid[])
       window chain as (partition by e.account_id order by e.account_seq, e.transfer_id)
     )
     select distinct on (account_id) * from links
      where (seq, before) <> (expected_seq, expected_before)
      order by account_id, seq`.execute(tx.kysely);
-  return new Map(rows.map((row) => [fromUuid('lac', row.account_id), linkSentence(row)]));
+  return new Map(rows.map((row) => [fromUuid('lac', row.account_id), describeBrokenLink(row)]));
 }
 
-interface LinkRow {
+interface BrokenLinkRow {
   account_id: string;
   transfer_id: string;
   seq: bigint;
@@ -149,7 +149,7 @@ interface LinkRow {
   expected_before: bigint;
 }
 
-function linkSentence(row: LinkRow): string {
+function describeBrokenLink(row: BrokenLinkRow): string {
   const which = `entry ${row.seq}, of ${fromUuid('trf', row.transfer_id)},`;
   return row.seq === row.expected_seq
     ? `${which} starts from ${row.before} nano-USD where the one before it ended at ${row.expected_before}`

@@ -5,16 +5,16 @@ import { createTestDatabase, testLog, type TestDatabase } from '@millrace/testin
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findingsOf, type AuditReport } from './auditor.ts';
-import { inspect, runAudit } from './auditor.service.ts';
-import { checks, type CheckName } from './checks.ts';
-import { createCauses, type Causes } from './causes.fixture.ts';
-import { createInvoiced, type Invoiced } from './invoices.fixture.ts';
+import { computeReport, runAudit } from './auditor.service.ts';
+import { auditChecks, type CheckName } from './checks.ts';
+import { seedCharges, type SeededCharges } from './causes.fixture.ts';
+import { seedInvoice, type SeededInvoice } from './invoices.fixture.ts';
 import { invoiceCases } from './invoices-cases.fixture.ts';
 import { resourceCases } from './resources-cases.fixture.ts';
-import { createSupplied, type Supplied } from './suppliers.fixture.ts';
-import { createWorld, type World } from './world.fixture.ts';
+import { seedSupplierMoney, type SeededSupplierMoney } from './suppliers.fixture.ts';
+import { seedAuditedLedger, type AuditedLedger } from './world.fixture.ts';
 
-type Books = World & Causes & Supplied & Invoiced;
+type Books = AuditedLedger & SeededCharges & SeededSupplierMoney & SeededInvoice;
 
 let database: TestDatabase;
 /** With the rights of the owner: what no process of ours could do is what must be noticed. */
@@ -30,10 +30,10 @@ beforeAll(async () => {
     ids: createIdSource({ clock: systemClock, cell: 1 }),
     log: testLog(),
   });
-  const books = await createWorld(database.db);
-  const supplied = await createSupplied(database, books.orgId);
-  const causes = await createCauses(database, books.orgId);
-  world = { ...books, ...supplied, ...causes, ...(await createInvoiced(database)) };
+  const books = await seedAuditedLedger(database.db);
+  const supplied = await seedSupplierMoney(database, books.orgId);
+  const causes = await seedCharges(database, books.orgId);
+  world = { ...books, ...supplied, ...causes, ...(await seedInvoice(database)) };
 });
 afterAll(async () => {
   await owner.close();
@@ -48,7 +48,7 @@ async function auditAfter(statements: Case['spoil']): Promise<AuditReport> {
   const spoil = async (tx: Tx): Promise<void> => {
     await sql`set local session_replication_role = replica`.execute(tx.kysely);
     for (const statement of statements(world)) await sql.raw(statement).execute(tx.kysely);
-    report = await inspect(tx, { kind: 'full' });
+    report = await computeReport(tx, { kind: 'full' });
     throw new Undo();
   };
   await owner.transaction({ name: 'spoil', isolation: 'repeatable read' }, spoil).catch((error: unknown) => {
@@ -65,12 +65,12 @@ interface Case {
 }
 
 const nobody = '00000000-0000-7000-8000-000000000001';
-const creditOf = (orgId: World['orgId']): string =>
+const creditOf = (orgId: AuditedLedger['orgId']): string =>
   `kind = 'credit' and mode = 'live' and org_id = '${toUuid(orgId)}'`;
 
 /** Past the feature, its nodes and its meters. */
 function volumeRow(
-  orgId: World['orgId'],
+  orgId: AuditedLedger['orgId'],
   row: { readonly wireId: number; readonly phase: 'live' | 'provisioning'; readonly rate: number },
 ): string {
   const isLive = row.phase === 'live';
@@ -608,7 +608,7 @@ describe('a row that was changed behind everyone', () => {
 
   it('has a case for every check that can find drift', () => {
     const tried = new Set(allCases.flatMap(({ names }) => names(world)).map(([name]) => name));
-    const drift = Object.entries(checks).filter(([, { severity }]) => severity === 'error');
+    const drift = Object.entries(auditChecks).filter(([, { severity }]) => severity === 'error');
     expect(drift.map(([name]) => name).filter((name) => !tried.has(name as CheckName))).toEqual([]);
   });
 });

@@ -4,9 +4,9 @@ import { startLoop, type Loop } from '@millrace/platform/lifecycle';
 import type { Logger } from '@millrace/platform/log';
 import { msToSeconds } from '@millrace/platform/money';
 import { counter, gauge } from '@millrace/platform/telemetry';
-import { countFound, findingsOf, isClean, type AuditReport } from './auditor.ts';
+import { countWrongRows, findingsOf, isClean, type AuditReport } from './auditor.ts';
 import { runAudit } from './auditor.service.ts';
-import { checks } from './checks.ts';
+import { auditChecks } from './checks.ts';
 import { readAuditState } from './runs.store.ts';
 
 export interface AuditorOptions {
@@ -20,7 +20,7 @@ export interface AuditorOptions {
   readonly statementTimeoutMs: number;
 }
 
-const LONGEST_LOOK_MS = 30_000;
+const POLL_MAX_MS = 30_000;
 
 const runs = counter('millrace_audit_runs_total', 'Audits made, by kind and by whether they found drift.');
 const findings = gauge('millrace_audit_findings', 'Rows that the last audit of this process found wrong.');
@@ -35,7 +35,7 @@ const cleanAge = gauge(
  */
 export function startAuditor(options: AuditorOptions): Loop {
   const { clock, log, everyMs } = options;
-  const idleMs = Math.min(everyMs, LONGEST_LOOK_MS);
+  const idleMs = Math.min(everyMs, POLL_MAX_MS);
   return startLoop({ name: 'audit', clock, log, idleMs, maxBackoffMs: everyMs }, async (signal) => {
     await auditWhenDue(options, signal);
     return 'idle';
@@ -58,11 +58,11 @@ export async function auditWhenDue(
       statementTimeoutMs,
       ...(signal === undefined ? {} : { signal }),
     });
-    if (report !== null) tell(report, log);
+    if (report !== null) logReport(report, log);
   }
   // What this process once found must not be shown for ever when another has audited since and found nothing.
   if (report === null && before.isClean === true) {
-    for (const [check, { severity }] of Object.entries(checks)) {
+    for (const [check, { severity }] of Object.entries(auditChecks)) {
       if (severity === 'error') findings.record(0, { check, severity });
     }
   }
@@ -71,15 +71,16 @@ export async function auditWhenDue(
   return report;
 }
 
-function tell(report: AuditReport, log: AuditorOptions['log']): void {
+function logReport(report: AuditReport, log: AuditorOptions['log']): void {
   const clean = isClean(report.outcomes);
   runs.add(1, { kind: report.kind, outcome: clean ? 'clean' : 'drift' });
   for (const { check, found } of report.outcomes) {
-    findings.record(found, { check, severity: checks[check].severity });
+    findings.record(found, { check, severity: auditChecks[check].severity });
   }
   for (const finding of findingsOf(report, 'error')) log.error({ finding }, 'the books have drifted');
   const { kind, durationMs } = report;
-  const notices = countFound(report.outcomes, 'notice');
+  const notices = countWrongRows(report.outcomes, 'notice');
   if (clean) log.info({ kind, durationMs, notices }, 'the books are sound');
-  else log.error({ kind, durationMs, errors: countFound(report.outcomes, 'error') }, 'an audit found drift');
+  else
+    log.error({ kind, durationMs, errors: countWrongRows(report.outcomes, 'error') }, 'an audit found drift');
 }

@@ -1,6 +1,6 @@
 import type { Db, Tx } from '@millrace/platform/db';
 import { toUuid, type OrgId } from '@millrace/platform/ids';
-import { findBrokenLinks, accountProbe, type AccountBasis } from './accounts.store.ts';
+import { findBrokenLinks, accountProbe, type AccountSelection } from './accounts.store.ts';
 import {
   mergeOutcomes,
   type AuditKind,
@@ -9,20 +9,25 @@ import {
   type Finding,
 } from './auditor.ts';
 import { budgetProbe } from './budgets.store.ts';
-import { checks } from './checks.ts';
+import { auditChecks } from './checks.ts';
 import { holdProbe } from './holds.store.ts';
 import { invoiceNumberProbe, invoiceProbe } from './invoices.store.ts';
-import { meterProbe, thingProbe } from './meters.store.ts';
+import { meterProbe, meteredResourceProbe } from './meters.store.ts';
 import { clawbackProbe, debtProbe, paymentProbe } from './payments.store.ts';
 import { leaseProbe, requestProbe, usageProbe } from './pots.store.ts';
 import { runProbe, type Probe } from './probe.store.ts';
-import { allocatedProbe, allocationProbe, capacityProbe, ownedHoldProbe } from './resources.store.ts';
-import { requestRowProbe, unreadableProbe } from './requests.store.ts';
+import {
+  releasedAllocationProbe,
+  allocationProbe,
+  capacityProbe,
+  orphanHoldProbe,
+} from './resources.store.ts';
+import { requestPriceProbe, unreadableUsageProbe } from './requests.store.ts';
 import { payoutProbe, splitProbe, statementProbe } from './suppliers.store.ts';
-import { beginReading, endReading, readMark, recordRun, takeAuditLock } from './runs.store.ts';
+import { beginReadOnly, endReadOnly, readCheckpoint, recordRun, tryAuditLock } from './runs.store.ts';
 import { findChunkEnd, firstUuid, transferProbes, undoProbe, type IdRange } from './transfers.store.ts';
 import { volumeHoldProbe, volumeProbe } from './volumes.store.ts';
-import { findStrayTransfers, walletProbe } from './wallets.store.ts';
+import { findOrphanTransfers, walletProbe } from './wallets.store.ts';
 
 export interface AuditOptions {
   readonly kind: AuditKind;
@@ -70,28 +75,28 @@ interface AuditPlan {
  */
 export async function runAudit(db: Db, options: AuditOptions): Promise<AuditReport | null> {
   return db.transaction({ name: 'audit', isolation: 'repeatable read' }, async (tx) => {
-    const recorded = options.kind !== 'organisation' && (await takeAuditLock(tx));
+    const recorded = options.kind !== 'organisation' && (await tryAuditLock(tx));
     if (!recorded && options.kind !== 'organisation' && options.whenBusy !== 'unrecorded') return null;
-    const report = { ...(await inspect(tx, options)), recorded };
+    const report = { ...(await computeReport(tx, options)), recorded };
     if (recorded) await recordRun(tx, report);
     return report;
   });
 }
 
 /** Looks, in the snapshot of this transaction, and leaves nothing behind. */
-export async function inspect(tx: Tx, options: AuditOptions): Promise<AuditReport> {
+export async function computeReport(tx: Tx, options: AuditOptions): Promise<AuditReport> {
   const startedMs = tx.clock.monotonicMs();
-  await beginReading(tx, options.statementTimeoutMs ?? auditDefaults.statementTimeoutMs);
-  const plan = await makePlan(tx, options);
+  await beginReadOnly(tx, options.statementTimeoutMs ?? auditDefaults.statementTimeoutMs);
+  const plan = await planAudit(tx, options);
   const outcomes = mergeOutcomes(await runChecks(tx, plan), plan.cap);
-  await endReading(tx);
+  await endReadOnly(tx);
   const durationMs = Math.round(tx.clock.monotonicMs() - startedMs);
   const { kind, since, snapshotAt } = plan;
   return { kind, orgId: options.orgId ?? null, snapshotAt, since, durationMs, outcomes, recorded: false };
 }
 
-async function makePlan(tx: Tx, options: AuditOptions): Promise<AuditPlan> {
-  const { snapshotAt, markedAt } = await readMark(tx);
+async function planAudit(tx: Tx, options: AuditOptions): Promise<AuditPlan> {
+  const { snapshotAt, markedAt } = await readCheckpoint(tx);
   if ((options.kind === 'organisation') !== (options.orgId !== undefined)) {
     throw new TypeError('An audit of one organisation, and no other, names the organisation.');
   }
@@ -102,7 +107,7 @@ async function makePlan(tx: Tx, options: AuditOptions): Promise<AuditPlan> {
     kind: options.kind === 'incremental' && since === null ? 'full' : options.kind,
     snapshotAt,
     since,
-    range: { after: since === null ? firstUuid : uuidAt(since.getTime() - marginMs), until: null },
+    range: { after: since === null ? firstUuid : minUuidAt(since.getTime() - marginMs), until: null },
     orgUuid: options.orgId === undefined ? null : toUuid(options.orgId),
     cap: options.findingsPerCheck ?? auditDefaults.findingsPerCheck,
     marginMs,
@@ -112,14 +117,14 @@ async function makePlan(tx: Tx, options: AuditOptions): Promise<AuditPlan> {
 }
 
 /** Smaller than every UUIDv7 made in this millisecond or later. */
-function uuidAt(ms: number): string {
+function minUuidAt(ms: number): string {
   const hex = ms.toString(16).padStart(12, '0');
   return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
 }
 
 async function runChecks(tx: Tx, plan: AuditPlan): Promise<readonly CheckOutcome[]> {
   const { orgUuid, range, cap, since } = plan;
-  const basis: AccountBasis = { range, fromMarks: since !== null, orgUuid };
+  const basis: AccountSelection = { range, fromMarks: since !== null, orgUuid };
   const outcomes: CheckOutcome[] = [];
   for await (const chunk of chunksOf(tx, plan)) {
     for (const probe of [...transferProbes(chunk, orgUuid), usageProbe(chunk, orgUuid)]) {
@@ -130,25 +135,25 @@ async function runChecks(tx: Tx, plan: AuditPlan): Promise<readonly CheckOutcome
     plan.signal?.throwIfAborted();
     outcomes.push(...(await runProbe(tx, probe, cap)));
   }
-  return nameBrokenPlaces(tx, basis, outcomes, cap);
+  return locateFindings(tx, basis, outcomes, cap);
 }
 
 /** What need not be cut into pieces: it is bounded by what exists now, or left to full audits. */
 function otherProbes({ orgUuid, range, since, marginMs }: AuditPlan, now: Date): readonly Probe[] {
   const everything = since === null;
   return [
-    requestRowProbe({ recordedSince: everything ? null : recordedSince(since, marginMs), orgUuid }),
-    ...(orgUuid === null ? [unreadableProbe(since)] : []),
+    requestPriceProbe({ recordedSince: everything ? null : recordedSince(since, marginMs), orgUuid }),
+    ...(orgUuid === null ? [unreadableUsageProbe(since)] : []),
     undoProbe(range, orgUuid),
-    holdProbe({ range, youngAfter: everything ? null : uuidAt(since.getTime()), orgUuid }),
+    holdProbe({ range, youngAfter: everything ? null : minUuidAt(since.getTime()), orgUuid }),
     meterProbe({ range, onlyTouched: !everything, orgUuid, now }),
     splitProbe({ range, onlyTouched: !everything, orgUuid }),
-    thingProbe(orgUuid),
+    meteredResourceProbe(orgUuid),
     volumeProbe(orgUuid),
     volumeHoldProbe(orgUuid),
-    ownedHoldProbe(orgUuid),
+    orphanHoldProbe(orgUuid),
     allocationProbe(orgUuid),
-    allocatedProbe(orgUuid),
+    releasedAllocationProbe(orgUuid),
     ...(orgUuid === null ? [capacityProbe()] : []),
     paymentProbe({ range, paidSince: since, orgUuid }),
     payoutProbe({ range, settledSince: since, orgUuid }),
@@ -171,7 +176,7 @@ function otherProbes({ orgUuid, range, since, marginMs }: AuditPlan, now: Date):
 /** Requests run for a day at most, so their rows are of ids at most so much older. */
 function recordedSince(since: Date, marginMs: number): { readonly at: Date; readonly firstId: string } {
   const fromMs = since.getTime() - marginMs;
-  return { at: new Date(fromMs), firstId: uuidAt(fromMs - 2 * DAY_MS) };
+  return { at: new Date(fromMs), firstId: minUuidAt(fromMs - 2 * DAY_MS) };
 }
 
 /** Bounded pieces, so that memory stays small and a stop is heard, however many transfers there are. */
@@ -187,9 +192,9 @@ async function* chunksOf(tx: Tx, plan: AuditPlan): AsyncGenerator<IdRange> {
 }
 
 /** The cheap passes say which account or organisation is broken; here it is looked up where. */
-async function nameBrokenPlaces(
+async function locateFindings(
   tx: Tx,
-  basis: AccountBasis,
+  basis: AccountSelection,
   outcomes: readonly CheckOutcome[],
   cap: number,
 ): Promise<readonly CheckOutcome[]> {
@@ -198,16 +203,17 @@ async function nameBrokenPlaces(
     const { check, findings } = outcome;
     if (findings.length === 0) named.push(outcome);
     else if (check === 'account_chain')
-      named.push({ ...outcome, findings: await nameLinks(tx, basis, findings) });
-    else if (check === 'transfer_balance_after') named.push(await nameStrays(tx, basis, outcome, cap));
+      named.push({ ...outcome, findings: await addBrokenLinks(tx, basis, findings) });
+    else if (check === 'transfer_balance_after')
+      named.push(await addOrphanTransfers(tx, basis, outcome, cap));
     else named.push(outcome);
   }
   return named;
 }
 
-async function nameLinks(
+async function addBrokenLinks(
   tx: Tx,
-  basis: AccountBasis,
+  basis: AccountSelection,
   findings: readonly Finding[],
 ): Promise<readonly Finding[]> {
   const links = await findBrokenLinks(
@@ -220,27 +226,27 @@ async function nameLinks(
     return {
       ...finding,
       actual,
-      sentence: checks.account_chain.says({ ...finding, id: finding.subject.id, actual }),
+      sentence: auditChecks.account_chain.says({ ...finding, id: finding.subject.id, actual }),
     };
   });
 }
 
-async function nameStrays(
+async function addOrphanTransfers(
   tx: Tx,
-  basis: AccountBasis,
+  basis: AccountSelection,
   outcome: CheckOutcome,
   cap: number,
 ): Promise<CheckOutcome> {
   const findings: Finding[] = [];
   for (const finding of outcome.findings) {
-    const strays = await findStrayTransfers(tx, basis, finding.subject.id, cap);
+    const strays = await findOrphanTransfers(tx, basis, finding.subject.id, cap);
     findings.push(
       ...(strays.length === 0
         ? [finding]
         : strays.map((stray) => ({
             ...finding,
             ...stray,
-            sentence: checks.transfer_balance_after.says({ id: stray.subject.id, ...stray }),
+            sentence: auditChecks.transfer_balance_after.says({ id: stray.subject.id, ...stray }),
           }))),
     );
   }

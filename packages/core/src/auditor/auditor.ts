@@ -1,5 +1,5 @@
 import type { OrgId } from '@millrace/platform/ids';
-import { checks, type CheckName, type Severity } from './checks.ts';
+import { auditChecks, type CheckName, type Severity } from './checks.ts';
 
 /** The words of the auditor: what it is asked to look at, and what it says it found. */
 
@@ -64,15 +64,15 @@ export function findingsOf(report: AuditReport, severity: Severity): readonly Fi
 }
 
 /** How many rows are wrong, those beyond the cap included. */
-export function countFound(outcomes: readonly CheckOutcome[], severity: Severity): number {
+export function countWrongRows(outcomes: readonly CheckOutcome[], severity: Severity): number {
   return outcomes
-    .filter(({ check }) => checks[check].severity === severity)
+    .filter(({ check }) => auditChecks[check].severity === severity)
     .reduce((sum, { found }) => sum + found, 0);
 }
 
 /** Notices are for reading; only an error is drift. */
 export function isClean(outcomes: readonly CheckOutcome[]): boolean {
-  return countFound(outcomes, 'error') === 0;
+  return countWrongRows(outcomes, 'error') === 0;
 }
 
 /** Sums what parts of one audit say about the same check, in the order in which checks first appear. */

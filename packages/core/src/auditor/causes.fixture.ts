@@ -9,12 +9,12 @@ import {
   type TransferId,
 } from '@millrace/platform/ids';
 import { outboxShards } from '@millrace/platform/outbox';
-import { databaseAt, plantRequest, testIds, testLog, type TestDatabase } from '@millrace/testing';
-import { changeMeters, openMeters, sweepMeters, type Meter, type MeterWish } from '../metering/index.ts';
-import { apply, base, hold, holdOf, transferOf, usd } from './world.fixture.ts';
+import { databaseWithClock, insertRequest, testIds, testLog, type TestDatabase } from '@millrace/testing';
+import { changeMeters, openMeters, sweepMeters, type Meter, type MeterSpec } from '../metering/index.ts';
+import { apply, ledgerCommandBase, hold, holdOf, transferOf, usd } from './world.fixture.ts';
 
 /** What money is charged for: metered things by the real metering, a payment, and a lease with its requests. */
-export interface Causes {
+export interface SeededCharges {
   readonly running: MeterId;
   readonly paused: MeterId;
   readonly closed: MeterId;
@@ -27,10 +27,10 @@ export interface Causes {
 
 const HOUR_MS = 3_600_000;
 
-export async function createCauses(database: TestDatabase, orgId: OrgId): Promise<Causes> {
+export async function seedCharges(database: TestDatabase, orgId: OrgId): Promise<SeededCharges> {
   const { db } = database;
   const meters = await runMeters(db, orgId);
-  await supplyThings(database, [meters.running, meters.paused]);
+  await seedMeteredResources(database, [meters.running, meters.paused]);
   return {
     running: meters.running.id,
     paused: meters.paused.id,
@@ -44,7 +44,7 @@ export async function createCauses(database: TestDatabase, orgId: OrgId): Promis
 async function runMeters(db: Db, orgId: OrgId) {
   const nowMs = Date.now();
   const ago = (hours: number): Date => new Date(nowMs - hours * HOUR_MS);
-  const wish = (name: string): MeterWish => ({
+  const wish = (name: string): MeterSpec => ({
     mode: 'live',
     cause: { kind: 'rental', id: `metered-${name}` },
     name: 'gpu',
@@ -58,7 +58,7 @@ async function runMeters(db: Db, orgId: OrgId) {
   const run = <T>(work: (tx: Tx) => Promise<T>): Promise<T> =>
     db.transaction({ name: 'fixture', isolation: 'read committed' }, work);
   const opened = await run((tx) => openMeters(tx, orgId, [wish('running'), wish('paused'), wish('closed')]));
-  await sweepMeters(databaseAt(db, new Date(nowMs)), {
+  await sweepMeters(databaseWithClock(db, new Date(nowMs)), {
     shards: [...Array(outboxShards).keys()],
     log: testLog(),
   });
@@ -74,7 +74,7 @@ async function runMeters(db: Db, orgId: OrgId) {
   return { running, paused, closed };
 }
 
-async function supplyThings(database: TestDatabase, meters: readonly Meter[]): Promise<void> {
+async function seedMeteredResources(database: TestDatabase, meters: readonly Meter[]): Promise<void> {
   const client = await database.connect();
   await client.query(`
     create table test_things (kind text, id text, org_id uuid, mode text);
@@ -90,7 +90,10 @@ async function supplyThings(database: TestDatabase, meters: readonly Meter[]): P
   await client.end();
 }
 
-async function payIn(database: TestDatabase, orgId: OrgId): Promise<Pick<Causes, 'payment' | 'topUp'>> {
+async function payIn(
+  database: TestDatabase,
+  orgId: OrgId,
+): Promise<Pick<SeededCharges, 'payment' | 'topUp'>> {
   const payment = testIds.next('pay');
   const client = await database.connect();
   await client.query(
@@ -101,7 +104,7 @@ async function payIn(database: TestDatabase, orgId: OrgId): Promise<Pick<Causes,
   );
   await client.end();
   const [done] = await apply(database.db, {
-    ...base(orgId),
+    ...ledgerCommandBase(orgId),
     cause: { kind: 'payment', id: payment },
     step: 'paid',
     do: 'credit',
@@ -116,13 +119,13 @@ async function payIn(database: TestDatabase, orgId: OrgId): Promise<Pick<Causes,
 async function useTokens(
   database: TestDatabase,
   orgId: OrgId,
-): Promise<Pick<Causes, 'lease' | 'request' | 'usage'>> {
+): Promise<Pick<SeededCharges, 'lease' | 'request' | 'usage'>> {
   const [lease, request, other] = [testIds.next('lse'), testIds.next('req'), testIds.next('req')];
   const keyId = testIds.next('key');
   const [held] = await apply(database.db, hold(orgId, usd(5)));
   const amount = usd(2);
   const [done] = await apply(database.db, {
-    ...base(orgId),
+    ...ledgerCommandBase(orgId),
     cause: { kind: 'inference', id: request },
     do: 'post',
     holdId: holdOf(held),
@@ -149,7 +152,7 @@ async function useTokens(
   );
   for (const id of [request, other]) {
     const cost = usd(1);
-    await plantRequest(database.db, { id, orgId, keyId, leaseId: lease, cost, transferId: usage });
+    await insertRequest(database.db, { id, orgId, keyId, leaseId: lease, cost, transferId: usage });
   }
   await client.end();
   return { lease, request, usage };

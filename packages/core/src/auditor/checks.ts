@@ -7,26 +7,26 @@ import { resourceChecks } from './resource-checks.ts';
 /** `notice` is for reading and happens in sound books; `error` is drift. */
 export type Severity = 'error' | 'notice';
 
-export interface FoundFact {
+export interface WrongRow {
   readonly id: string;
   readonly expected: string;
   readonly actual: string;
 }
 
-export interface CheckText {
+export interface CheckDefinition {
   readonly severity: Severity;
   /** What must hold, as a sentence. */
   readonly rule: string;
-  readonly says: (found: FoundFact) => string;
+  readonly says: (found: WrongRow) => string;
   readonly remedy: string;
 }
 
 /** A row of the books was changed, lost or written past the ledger. Nothing a process does repairs that. */
-const foreignHand =
+const tamperedRowsRemedy =
   'Keep the rows as they are, find who wrote them (PostgreSQL log, backups, audit_log), then correct by a new transfer: millrace-admin has no way to edit the books, on purpose.';
-const keptSum =
+const wrongTotalRemedy =
   'Nothing is lost: the entries are the truth and the kept figure is wrong. Suspend the organisation, find what wrote the row, then set the kept figure to the expected one as the owner of the database.';
-const ownerRepairs =
+const wrongReferenceRemedy =
   'The entries are right and the row that refers to them is not. Find what wrote it; correct money by an operator adjustment with this id in its reason.';
 
 const ledgerChecks = {
@@ -34,69 +34,69 @@ const ledgerChecks = {
     severity: 'error',
     rule: 'The entries of every transfer sum to zero.',
     says: ({ actual }) => `Its entries sum to ${actual} nano-USD instead of zero.`,
-    remedy: foreignHand,
+    remedy: tamperedRowsRemedy,
   },
   transfer_has_entries: {
     severity: 'error',
     rule: 'Every transfer has entries.',
     says: () => 'It has no entries, so no money moved by it.',
-    remedy: foreignHand,
+    remedy: tamperedRowsRemedy,
   },
   entry_has_transfer: {
     severity: 'error',
     rule: 'Every entry has its transfer.',
     says: ({ actual }) => `There are ${actual}: the transfer itself is missing.`,
-    remedy: foreignHand,
+    remedy: tamperedRowsRemedy,
   },
   entry_has_account: {
     severity: 'error',
     rule: 'Every entry has its account.',
     says: ({ actual }) => `One of its entries belongs to ${actual}.`,
-    remedy: foreignHand,
+    remedy: tamperedRowsRemedy,
   },
   transfer_amount: {
     severity: 'error',
     rule: "A transfer says what the organisation's own money changed by.",
     says: ({ actual, expected }) =>
       `It says ${actual} nano-USD, but its entries change the organisation's money by ${expected}.`,
-    remedy: foreignHand,
+    remedy: tamperedRowsRemedy,
   },
   budget_counts_by_itself: {
     severity: 'error',
     rule: 'What budgets count sums to zero by itself: a limit is never money.',
     says: ({ actual }) =>
       `Its entries in limit accounts sum to ${actual} nano-USD, which others made up for.`,
-    remedy: foreignHand,
+    remedy: tamperedRowsRemedy,
   },
   transfer_one_mode: {
     severity: 'error',
     rule: 'Live and test never meet in one transfer.',
     says: ({ actual, expected }) => `It is a ${expected} transfer with ${actual}.`,
-    remedy: foreignHand,
+    remedy: tamperedRowsRemedy,
   },
   transfer_one_owner: {
     severity: 'error',
     rule: 'A transfer moves the credit and budgets of its own organisation only.',
     says: ({ actual }) => `It has ${actual}.`,
-    remedy: foreignHand,
+    remedy: tamperedRowsRemedy,
   },
   transfer_has_organisation: {
     severity: 'error',
     rule: 'Every transfer has its organisation.',
     says: ({ actual }) => `It belongs to ${actual}.`,
-    remedy: foreignHand,
+    remedy: tamperedRowsRemedy,
   },
   transfer_has_its_hold: {
     severity: 'error',
     rule: 'A charge from a hold names a hold of its organisation and mode.',
     says: ({ actual }) => `It was charged from ${actual}.`,
-    remedy: ownerRepairs,
+    remedy: wrongReferenceRemedy,
   },
   undo_has_its_original: {
     severity: 'error',
     rule: 'A refund or reversal names a transfer of its organisation and mode.',
     says: ({ actual }) => `It undoes ${actual}.`,
-    remedy: ownerRepairs,
+    remedy: wrongReferenceRemedy,
   },
   undo_within_original: {
     severity: 'error',
@@ -108,7 +108,7 @@ const ledgerChecks = {
     severity: 'error',
     rule: "The balance after each transfer follows on the one before and ends at the organisation's balance.",
     says: ({ actual }) => `The balance it states follows on nothing: ${actual}.`,
-    remedy: foreignHand,
+    remedy: tamperedRowsRemedy,
   },
   shortfall: {
     severity: 'notice',
@@ -121,19 +121,19 @@ const ledgerChecks = {
     severity: 'error',
     rule: 'The balance of every account is the sum of its entries.',
     says: ({ actual, expected }) => `Its balance is ${actual} nano-USD, but its entries sum to ${expected}.`,
-    remedy: keptSum,
+    remedy: wrongTotalRemedy,
   },
   account_entry_count: {
     severity: 'error',
     rule: 'Every account has as many entries as it counts.',
     says: ({ actual, expected }) => `It counts ${actual} entries, but there are ${expected}.`,
-    remedy: foreignHand,
+    remedy: tamperedRowsRemedy,
   },
   account_chain: {
     severity: 'error',
     rule: 'The entries of every account are a chain without holes.',
     says: ({ actual }) => `Its entries are no chain: ${actual}.`,
-    remedy: foreignHand,
+    remedy: tamperedRowsRemedy,
   },
   account_floor: {
     severity: 'error',
@@ -146,38 +146,38 @@ const ledgerChecks = {
     severity: 'error',
     rule: 'What an account has set aside is the sum of its parts in holds.',
     says: ({ actual, expected }) => `It sets aside ${actual} nano-USD, but its holds make ${expected}.`,
-    remedy: keptSum,
+    remedy: wrongTotalRemedy,
   },
   hold_parts: {
     severity: 'error',
     rule: 'A hold is the sum of its parts.',
     says: ({ actual, expected }) => `It sets aside ${actual} nano-USD, but its parts make ${expected}.`,
-    remedy: ownerRepairs,
+    remedy: wrongReferenceRemedy,
   },
   hold_limit_parts: {
     severity: 'error',
     rule: 'A hold sets aside no more of a budget than of money.',
     says: ({ actual, expected }) => `A part in a budget is ${actual} nano-USD, and should be ${expected}.`,
-    remedy: ownerRepairs,
+    remedy: wrongReferenceRemedy,
   },
   hold_closed: {
     severity: 'error',
     rule: 'A closed hold sets nothing aside.',
     says: ({ actual }) => `It is closed and still sets aside ${actual} nano-USD.`,
-    remedy: ownerRepairs,
+    remedy: wrongReferenceRemedy,
   },
   hold_owner: {
     severity: 'error',
     rule: 'A hold has parts in accounts of its organisation and mode only.',
     says: ({ actual }) => `It has ${actual}.`,
-    remedy: foreignHand,
+    remedy: tamperedRowsRemedy,
   },
   hold_posted: {
     severity: 'error',
     rule: 'What was posted through a hold is what its charges took of the organisation.',
     says: ({ actual, expected }) =>
       `It says that ${actual} nano-USD were posted through it; its charges make ${expected}.`,
-    remedy: ownerRepairs,
+    remedy: wrongReferenceRemedy,
   },
   budget_account: {
     severity: 'error',
@@ -192,40 +192,40 @@ const ledgerChecks = {
     remedy:
       'Change the limit of the budget, which counts it anew from then on, after finding what wrote the row.',
   },
-} as const satisfies Record<string, CheckText>;
+} as const satisfies Record<string, CheckDefinition>;
 
-const causeChecks = {
+const chargeChecks = {
   meter_charge: {
     severity: 'error',
     rule: 'What a meter has posted is its frozen rate times the time of its transitions.',
     says: ({ actual, expected }) => `It posted ${actual} nano-USD; by its transitions it cost ${expected}.`,
-    remedy: ownerRepairs,
+    remedy: wrongReferenceRemedy,
   },
   meter_transfers: {
     severity: 'error',
     rule: 'What a meter has posted is in the ledger, to the nano-USD.',
     says: ({ actual, expected }) =>
       `It says that it posted ${expected} nano-USD; the ledger has ${actual} of it, the operator's part included.`,
-    remedy: ownerRepairs,
+    remedy: wrongReferenceRemedy,
   },
   meter_rest_of_term: {
     severity: 'error',
     rule: 'The rest of a term that ended early was charged by its own rate and refund, or waived.',
     says: ({ actual, expected }) =>
       `The rest of its term was charged ${actual} nano-USD, and should be ${expected}.`,
-    remedy: ownerRepairs,
+    remedy: wrongReferenceRemedy,
   },
   meter_transitions: {
     severity: 'error',
     rule: 'The transitions of a meter follow on each other and lead to its state.',
     says: ({ actual, expected }) => `It should have ${expected}, and has ${actual}.`,
-    remedy: foreignHand,
+    remedy: tamperedRowsRemedy,
   },
   meter_hold: {
     severity: 'error',
     rule: 'A meter that is not closed has its open hold, and a closed one a closed hold.',
     says: ({ actual, expected }) => `It should have ${expected}, and has ${actual}.`,
-    remedy: ownerRepairs,
+    remedy: wrongReferenceRemedy,
   },
   meter_split: {
     severity: 'error',
@@ -247,7 +247,7 @@ const causeChecks = {
     rule: 'What a supplier earned by a meter is its own frozen rate times the time that was posted.',
     says: ({ actual, expected }) =>
       `Its supplier was credited ${actual} nano-USD; by its rate it earned ${expected}.`,
-    remedy: ownerRepairs,
+    remedy: wrongReferenceRemedy,
   },
   charge_has_meter: {
     severity: 'error',
@@ -280,7 +280,7 @@ const causeChecks = {
     severity: 'error',
     rule: 'Money that is set aside for a volume is for its order, its growth, a snapshot or a meter of it.',
     says: ({ actual }) => `${actual} of its holds are for nothing that is known.`,
-    remedy: ownerRepairs,
+    remedy: wrongReferenceRemedy,
   },
   payout_money: {
     severity: 'error',
@@ -324,7 +324,7 @@ const causeChecks = {
     severity: 'error',
     rule: 'What the row of a request says of its charge is what was charged.',
     says: ({ actual, expected }) => `Its row says ${expected}; on record is ${actual}.`,
-    remedy: ownerRepairs,
+    remedy: wrongReferenceRemedy,
   },
   request_price: {
     severity: 'error',
@@ -364,13 +364,13 @@ const causeChecks = {
     severity: 'error',
     rule: 'A closed lease has a closed hold.',
     says: ({ actual }) => `It is closed and has ${actual}.`,
-    remedy: ownerRepairs,
+    remedy: wrongReferenceRemedy,
   },
   lease_settled: {
     severity: 'error',
     rule: 'What was settled of a lease is the sum of the requests charged to it.',
     says: ({ actual, expected }) => `It says ${actual} nano-USD; its requests make ${expected}.`,
-    remedy: ownerRepairs,
+    remedy: wrongReferenceRemedy,
   },
   lease_overspent: {
     severity: 'notice',
@@ -379,18 +379,18 @@ const causeChecks = {
     remedy:
       'Not drift: the books have it. But a gateway let a request cost more than it had reserved; see which model.',
   },
-} as const satisfies Record<string, CheckText>;
+} as const satisfies Record<string, CheckDefinition>;
 
 export type CheckName =
   | keyof typeof ledgerChecks
-  | keyof typeof causeChecks
+  | keyof typeof chargeChecks
   | keyof typeof paymentChecks
   | keyof typeof documentChecks
   | keyof typeof resourceChecks;
 
-export const checks: Readonly<Record<CheckName, CheckText>> = {
+export const auditChecks: Readonly<Record<CheckName, CheckDefinition>> = {
   ...ledgerChecks,
-  ...causeChecks,
+  ...chargeChecks,
   ...paymentChecks,
   ...documentChecks,
   ...resourceChecks,

@@ -1,4 +1,4 @@
-import type { CheckText } from './checks.ts';
+import type { CheckDefinition } from './checks.ts';
 
 /** The checks of what is made from the books and handed out: statements and invoices. */
 
@@ -31,4 +31,4 @@ export const documentChecks = {
     remedy:
       'An invoice was taken out or renumbered past the product. Restore it from a backup: its number was given to somebody.',
   },
-} as const satisfies Record<string, CheckText>;
+} as const satisfies Record<string, CheckDefinition>;

@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
 import type { Probe } from './probe.store.ts';
-import { ofOrganisation, within, type IdRange } from './transfers.store.ts';
+import { organisationCondition, inIdRange, type IdRange } from './transfers.store.ts';
 
 /** Which holds are judged: all, or those that are open or younger than the last clean audit. */
-export interface HoldBasis {
+export interface HoldSelection {
   /** The transfers that are looked at. */
   readonly range: IdRange;
   /** Holds made after the last clean audit, whose charges are therefore all in the range; null judges all holds. */
@@ -15,7 +15,7 @@ export interface HoldBasis {
  * A hold against its parts and against what was charged through it: what a charge took beyond the hold, of the free
  * balance, counts as well; what the operator bore does not.
  */
-export function holdProbe({ range, youngAfter, orgUuid }: HoldBasis): Probe {
+export function holdProbe({ range, youngAfter, orgUuid }: HoldSelection): Probe {
   const which = youngAfter === null ? sql`true` : sql`(h.closed_at is null or h.id > ${youngAfter}::uuid)`;
   const ofOwner = orgUuid === null ? sql`true` : sql`h.org_id = ${orgUuid}::uuid`;
   return {
@@ -37,7 +37,7 @@ export function holdProbe({ range, youngAfter, orgUuid }: HoldBasis): Probe {
       ),
       charged as (
         select hold_id, sum(-amount_nano_usd) as amount from ledger_transfers
-         where hold_id is not null and kind in ('charge', 'payout') and ${within(sql`id`, range)} and ${ofOrganisation(orgUuid, 'ledger_transfers')}
+         where hold_id is not null and kind in ('charge', 'payout') and ${inIdRange(sql`id`, range)} and ${organisationCondition(orgUuid, 'ledger_transfers')}
          group by hold_id
       )
       select judged.id as subject, judged.org_id, judged.held_nano_usd as held, judged.posted_nano_usd as posted,

@@ -1,5 +1,5 @@
 export {
-  countFound,
+  countWrongRows,
   findingsOf,
   isClean,
   type AuditKind,
@@ -9,7 +9,7 @@ export {
   type SubjectKind,
 } from './auditor.ts';
 export { auditDefaults, runAudit, type AuditOptions } from './auditor.service.ts';
-export { checks, type CheckName, type Severity } from './checks.ts';
+export { auditChecks, type CheckName, type Severity } from './checks.ts';
 export { auditWhenDue, startAuditor, type AuditorOptions } from './auditor.job.ts';
-export { formatReport } from './report.ts';
+export { formatAuditReport } from './report.ts';
 export { serveAuditReports, type AuditReportRoutes } from './reports.routes.ts';

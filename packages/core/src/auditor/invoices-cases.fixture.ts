@@ -1,12 +1,14 @@
 import { toUuid, type OrgId } from '@millrace/platform/ids';
 import type { CheckName } from './checks.ts';
-import type { Invoiced } from './invoices.fixture.ts';
+import type { SeededInvoice } from './invoices.fixture.ts';
 
 /** Ways to spoil invoices, and what the auditor must name then. */
 export interface InvoiceCase {
   readonly what: string;
-  readonly spoil: (world: Invoiced) => readonly string[];
-  readonly names: (world: Invoiced & { readonly orgId: OrgId }) => readonly (readonly [CheckName, string])[];
+  readonly spoil: (world: SeededInvoice) => readonly string[];
+  readonly names: (
+    world: SeededInvoice & { readonly orgId: OrgId },
+  ) => readonly (readonly [CheckName, string])[];
 }
 
 const addsUp: InvoiceCase['names'] = (w) => [['invoice_adds_up', w.invoice]];

@@ -3,12 +3,12 @@ import { createOrganisation, testIds, type TestDatabase } from '@millrace/testin
 import { apply, charge, grant, transferOf, usd } from './world.fixture.ts';
 
 /** An organisation of its own with one charge and the invoice of it, so that nothing else that is spoilt shows on it. */
-export interface Invoiced {
+export interface SeededInvoice {
   readonly invoice: InvoiceId;
   readonly invoicedCharge: TransferId;
 }
 
-export async function createInvoiced({ db, connect }: TestDatabase): Promise<Invoiced> {
+export async function seedInvoice({ db, connect }: TestDatabase): Promise<SeededInvoice> {
   const orgId: OrgId = await createOrganisation(db);
   const [, charged] = await apply(db, grant(orgId, usd(10)), charge(orgId, usd(3)));
   const client = await connect();

@@ -11,7 +11,7 @@ import {
   type TestDatabase,
 } from '@millrace/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { changeMeters, openMeters, sweepMeters, type Meter, type MeterWish } from '../metering/index.ts';
+import { changeMeters, openMeters, sweepMeters, type Meter, type MeterSpec } from '../metering/index.ts';
 import { findingsOf } from './auditor.ts';
 import { runAudit } from './auditor.service.ts';
 import { apply, grant, usd } from './world.fixture.ts';
@@ -39,7 +39,7 @@ async function openAll(orgId: OrgId, supplierId: OrgId): Promise<readonly Meter[
   const at = clock.now();
   const later = new Date(at.getTime() + 8 * HOUR_MS);
   const committed = { kind: 'committed', termEndsAt: later, refund: ppm(300_000) } as const;
-  const wish = (nth: number, fields: Partial<MeterWish>): MeterWish => ({
+  const wish = (nth: number, fields: Partial<MeterSpec>): MeterSpec => ({
     mode: 'live',
     cause: { kind: 'rental', id: `${orgId}-${nth}` },
     name: 'gpu',

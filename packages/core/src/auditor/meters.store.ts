@@ -1,10 +1,10 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { Probe } from './probe.store.ts';
-import { ofOrganisation, within, type IdRange } from './transfers.store.ts';
+import { organisationCondition, inIdRange, type IdRange } from './transfers.store.ts';
 
 type Sql = RawBuilder<unknown>;
 
-export interface MeterBasis {
+export interface MeterSelection {
   readonly range: IdRange;
   /** Judge only meters that were charged in the range; the sums are over their whole life all the same. */
   readonly onlyTouched: boolean;
@@ -20,12 +20,12 @@ const TOLERANCE_MS = 300_000;
  * What each meter must have cost, from its transitions and its frozen rate alone, against what the meter says and what
  * the ledger has. A meter's transfers carry its id in their keys: `…:meter:mtr_…:step`.
  */
-export function meterProbe(basis: MeterBasis): Probe {
+export function meterProbe(basis: MeterSelection): Probe {
   const ofOwner = basis.orgUuid === null ? sql`true` : sql`m.org_id = ${basis.orgUuid}::uuid`;
   const which = basis.onlyTouched ? sql`m.id in (select meter_id from charges)` : sql`true`;
   return {
     rows: sql`
-      with charges as materialized (${basis.onlyTouched ? touchedCharges(basis) : allCharges(basis)}),
+      with charges as materialized (${basis.onlyTouched ? selectedCharges(basis) : allCharges(basis)}),
       judged as materialized (select m.* from meters m where ${which} and ${ofOwner}),
       elapsed as (${elapsedRows(basis.now)}),
       facts as (
@@ -35,15 +35,15 @@ export function meterProbe(basis: MeterBasis): Probe {
           from judged left join elapsed on elapsed.meter_id = judged.id
       ),
       rests as (
-        select f.id, ${costOf(sql`f.elapsed_ms + f.rest_ms`)} - ${costOf(sql`f.elapsed_ms`)} as price from facts f
+        select f.id, ${meteredCost(sql`f.elapsed_ms + f.rest_ms`)} - ${meteredCost(sql`f.elapsed_ms`)} as price from facts f
       )
       select coalesce(f.id, charges.meter_id) as subject, coalesce(f.org_id, charges.org_id) as org_id,
              f.id is not null as is_there, charges.meter_id is not null as is_charged,
              f.state, f.posted_nano_usd as posted, f.shortfall_nano_usd as shortfall, f.is_sequence,
              f.rest_of_term_nano_usd as rest, f.held_nano_usd as held, f.transition_count,
              coalesce(charges.paid, 0) as paid,
-             ${costOf(sql`f.elapsed_ms`)} as cost,
-             ${costOf(sql`f.elapsed_ms + ${TOLERANCE_MS}`)} as latest_cost,
+             ${meteredCost(sql`f.elapsed_ms`)} as cost,
+             ${meteredCost(sql`f.elapsed_ms + ${TOLERANCE_MS}`)} as latest_cost,
              f.transition_count = f.transitions and f.last_kind = case f.state
                when 'paused' then 'paused' when 'closed' then 'closed' else f.last_kind end
                and (f.state = 'open') = (f.last_kind in ('opened', 'resumed')) as fits_state,
@@ -59,7 +59,7 @@ export function meterProbe(basis: MeterBasis): Probe {
 }
 
 /** Rounded down once, over the whole life: in the tenant's favour. */
-function costOf(elapsedMs: Sql): Sql {
+function meteredCost(elapsedMs: Sql): Sql {
   return sql`div(f.rate_nano_usd_per_hour::numeric * (${elapsedMs}), 3600000)`;
 }
 
@@ -85,27 +85,27 @@ function elapsedRows(now: Date): Sql {
      group by meter_id`;
 }
 
-function allCharges({ range, orgUuid }: MeterBasis): Sql {
+function allCharges({ range, orgUuid }: MeterSelection): Sql {
   return sql`
     select uuid_of_public_id(meter) as meter_id, org_id, paid
       from (select substring(idempotency_key from ':meter:(mtr_[0-9A-Z]{26}):') as meter, org_id,
                    -sum(amount_nano_usd) as paid
               from ledger_transfers
              where kind in ('charge', 'credit') and position(':meter:mtr_' in idempotency_key) > 0
-               and ${within(sql`id`, range)} and ${ofOrganisation(orgUuid, 'ledger_transfers')}
+               and ${inIdRange(sql`id`, range)} and ${organisationCondition(orgUuid, 'ledger_transfers')}
              group by 1, 2) as by_meter
      where meter is not null`;
 }
 
 /** The unique index on the key finds all of a meter's transfers from one of them. */
-function touchedCharges({ range }: MeterBasis): Sql {
+function selectedCharges({ range }: MeterSelection): Sql {
   return sql`
     select uuid_of_public_id(substring(touched.prefix from ':meter:(mtr_[0-9A-Z]{26}):')) as meter_id,
            touched.org_id, life.paid
       from (select distinct org_id, substring(idempotency_key from '^.*:meter:mtr_[0-9A-Z]{26}:') as prefix
               from ledger_transfers
              where kind in ('charge', 'credit') and position(':meter:mtr_' in idempotency_key) > 0
-               and ${within(sql`id`, range)}) as touched
+               and ${inIdRange(sql`id`, range)}) as touched
      cross join lateral (
        select -sum(t.amount_nano_usd) as paid from ledger_transfers t
         where t.org_id = touched.org_id and t.kind in ('charge', 'credit')
@@ -171,7 +171,7 @@ const meterChecks: Probe['checks'] = [
  * Things that should be metered against meters, both ways. Rentals, instances and volumes have numbers as ids, and their
  * meters are judged also if there is no such thing left. Other kinds are judged while the view has at least one thing of them.
  */
-export function thingProbe(orgUuid: string | null): Probe {
+export function meteredResourceProbe(orgUuid: string | null): Probe {
   const ofOwner = orgUuid === null ? sql`true` : sql`org_id = ${orgUuid}::uuid`;
   return {
     rows: sql`

@@ -1,4 +1,4 @@
-import type { CheckText } from './checks.ts';
+import type { CheckDefinition } from './checks.ts';
 
 /** The checks of payments against the ledger. */
 
@@ -31,4 +31,4 @@ export const paymentChecks = {
     says: ({ actual }) => `There is ${actual}.`,
     remedy: 'Reverse it: nobody paid for it. Then find who wrote it.',
   },
-} as const satisfies Record<string, CheckText>;
+} as const satisfies Record<string, CheckDefinition>;

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Probe } from './probe.store.ts';
-import { ofOrganisation, within, type IdRange } from './transfers.store.ts';
+import { organisationCondition, inIdRange, type IdRange } from './transfers.store.ts';
 
 /** Payments against the top-ups they caused, both ways. */
 export function paymentProbe(basis: {
@@ -19,7 +19,7 @@ export function paymentProbe(basis: {
                (array_agg(id order by id))[1] as transfer_id,
                case when cause_kind = 'payment' then uuid_of_public_id(cause_id) end as payment_id
           from ledger_transfers
-         where kind = 'top_up' and ${within(sql`id`, range)} and ${ofOrganisation(orgUuid, 'ledger_transfers')}
+         where kind = 'top_up' and ${inIdRange(sql`id`, range)} and ${organisationCondition(orgUuid, 'ledger_transfers')}
          group by cause_kind, cause_id, org_id, mode
       )
       select coalesce(p.id, top_ups.transfer_id) as subject, coalesce(p.org_id, top_ups.org_id) as org_id,
@@ -65,7 +65,7 @@ export function clawbackProbe(orgUuid: string | null): Probe {
           from ledger_transfers t
           join ledger_entries e on e.transfer_id = t.id
           join ledger_accounts a on a.id = e.account_id and a.kind = 'payments_clearing'
-         where t.kind = 'clawback' and t.cause_kind = 'payment' and ${ofOrganisation(orgUuid)}
+         where t.kind = 'clawback' and t.cause_kind = 'payment' and ${organisationCondition(orgUuid)}
          group by t.id
       )
       select p.id as subject, p.org_id, p.clawed_back_nano_usd as clawed_back,
@@ -100,7 +100,7 @@ export function debtProbe(orgUuid: string | null): Probe {
           join ledger_entries e on e.transfer_id = t.id
           join ledger_accounts a on a.id = e.account_id and a.kind = 'shortfall'
          where t.kind in ('clawback', 'reversal') and coalesce(source.kind, t.kind) = 'clawback'
-           and ${ofOrganisation(orgUuid)}
+           and ${organisationCondition(orgUuid)}
          group by t.org_id, t.mode
       )
       select a.id as subject, a.org_id, a.owed_nano_usd + a.written_off_nano_usd as owed,

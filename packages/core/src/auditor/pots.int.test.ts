@@ -5,7 +5,7 @@ import { nanoUsd } from '@millrace/platform/money';
 import {
   createOrganisation,
   createTestDatabase,
-  plantRequest,
+  insertRequest,
   startValkeyServer,
   testIds,
   testLog,
@@ -15,7 +15,12 @@ import {
 } from '@millrace/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createBudget } from '../ledger/index.ts';
-import { createPotService, postUsage, type PotService, type UsageItem } from '../pots/index.ts';
+import {
+  createCreditLeaseService,
+  postUsage,
+  type CreditLeaseService,
+  type UsageItem,
+} from '../pots/index.ts';
 import { findingsOf, type Finding } from './auditor.ts';
 import { runAudit } from './auditor.service.ts';
 import { apply, grant } from './world.fixture.ts';
@@ -23,12 +28,12 @@ import { apply, grant } from './world.fixture.ts';
 let database: TestDatabase;
 let db: Db;
 let valkey: TestValkey;
-let service: PotService;
+let service: CreditLeaseService;
 beforeAll(async () => {
   database = await createTestDatabase({ statementTimeoutMs: 60_000 });
   db = database.db;
   valkey = await startValkeyServer();
-  service = createPotService({
+  service = createCreditLeaseService({
     db,
     valkey: valkey.client,
     cell: 1,
@@ -113,7 +118,7 @@ it('books that pots have written are sound: lent, used, used beyond, taken back'
       const posted = await postUsage(tx, items);
       for (const [index, { transferId, amount: cost }] of posted.entries()) {
         const { requestId: id, reserved, ...item } = items[index] ?? expect.fail('no item');
-        await plantRequest(tx, { ...item, id, keyId, cost, reserved, transferId });
+        await insertRequest(tx, { ...item, id, keyId, cost, reserved, transferId });
       }
     });
   await post(use(10n, 'one'), use(20n, 'one'), use(30n, 'two'), use(0n, 'two'));

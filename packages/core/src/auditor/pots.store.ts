@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Probe } from './probe.store.ts';
-import { ofOrganisation, within, type IdRange } from './transfers.store.ts';
+import { organisationCondition, inIdRange, type IdRange } from './transfers.store.ts';
 
 /**
  * Charges for usage against the requests they are for. A charge is one of these if it is from the hold of a lease, or if
@@ -14,7 +14,7 @@ export function usageProbe(range: IdRange, orgUuid: string | null): Probe {
                count(*) filter (where (u.org_id, u.mode) <> (t.org_id, t.mode)
                                    or u.key_id is distinct from t.key_id) as strangers
           from usage_charges u join ledger_transfers t on t.id = u.transfer_id
-         where ${within(sql`u.transfer_id`, range)}
+         where ${inIdRange(sql`u.transfer_id`, range)}
          group by u.transfer_id
       ),
       picked as materialized (
@@ -22,7 +22,7 @@ export function usageProbe(range: IdRange, orgUuid: string | null): Probe {
           from ledger_transfers t
           left join pot_leases l on l.hold_id = t.hold_id
           left join used on used.transfer_id = t.id
-         where t.kind = 'charge' and ${within(sql`t.id`, range)} and ${ofOrganisation(orgUuid)}
+         where t.kind = 'charge' and ${inIdRange(sql`t.id`, range)} and ${organisationCondition(orgUuid)}
            and (l.id is not null or used.transfer_id is not null)
       ),
       taken as (

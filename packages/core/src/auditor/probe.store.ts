@@ -2,7 +2,7 @@ import type { Tx } from '@millrace/platform/db';
 import { fromUuid, type AnyId, type IdKind } from '@millrace/platform/ids';
 import { sql, type RawBuilder } from 'kysely';
 import type { CheckOutcome, Finding, SubjectKind } from './auditor.ts';
-import { checks, type CheckName } from './checks.ts';
+import { auditChecks, type CheckName } from './checks.ts';
 
 type Sql = RawBuilder<unknown>;
 
@@ -64,9 +64,9 @@ async function readFindings(tx: Tx, probe: Probe, check: ProbeCheck, cap: number
       from (${probe.rows}) as q
      where (${check.judges ?? sql`true`}) and (${check.wrong})
      order by 1 limit ${cap}`.execute(tx.kysely);
-  const { severity, says } = checks[check.name];
+  const { severity, says } = auditChecks[check.name];
   return rows.map((row) => {
-    const subject = { kind: check.about, id: publicId(check.about, row.subject) };
+    const subject = { kind: check.about, id: toPublicId(check.about, row.subject) };
     const expected = row.expected ?? 'nothing';
     const actual = row.actual ?? 'nothing';
     return {
@@ -99,7 +99,7 @@ const idKinds: Readonly<Record<SubjectKind, IdKind | null>> = {
 };
 
 /** The id as people know it. A row so broken that its id is not one of ours is named by what stands there. */
-function publicId(kind: SubjectKind, text: string): AnyId | string {
+function toPublicId(kind: SubjectKind, text: string): AnyId | string {
   const prefix = idKinds[kind];
   if (prefix === null) return text;
   try {

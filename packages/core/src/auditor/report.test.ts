@@ -3,8 +3,8 @@ import { createIdSource, type OrgId } from '@millrace/platform/ids';
 import { testClock } from '@millrace/testing';
 import { expect, test } from 'vitest';
 import { mergeOutcomes, type AuditReport, type CheckOutcome } from './auditor.ts';
-import { checks } from './checks.ts';
-import { formatReport } from './report.ts';
+import { auditChecks } from './checks.ts';
+import { formatAuditReport } from './report.ts';
 
 const ids = createIdSource({ clock: testClock(), cell: 1 });
 const orgId: OrgId = ids.next('org');
@@ -23,7 +23,7 @@ const drift: CheckOutcome = {
       orgId,
       expected: '0',
       actual: '-1',
-      sentence: checks.transfer_sums_to_zero.says({ id: transfer, expected: '0', actual: '-1' }),
+      sentence: auditChecks.transfer_sums_to_zero.says({ id: transfer, expected: '0', actual: '-1' }),
     },
   ],
 };
@@ -41,7 +41,7 @@ function reportOf(outcomes: readonly CheckOutcome[]): AuditReport {
 }
 
 test('a clean audit says so, with what was looked at and how long it took', () => {
-  expect(formatReport(reportOf([sound]))).toBe(
+  expect(formatAuditReport(reportOf([sound]))).toBe(
     [
       'Audit of everything, as of 2026-01-02T03:04:05.000Z.',
       '',
@@ -55,7 +55,7 @@ test('a clean audit says so, with what was looked at and how long it took', () =
 });
 
 test('drift is named with its organisation, a sentence, what is left out and what to do', () => {
-  const text = formatReport(reportOf([sound, drift]));
+  const text = formatAuditReport(reportOf([sound, drift]));
   expect(text).toContain(`transfer ${transfer} of ${orgId}: Its entries sum to -1 nano-USD instead of zero.`);
   expect(text).toContain('and 2 more');
   expect(text).toContain('What to do: ');
@@ -68,7 +68,7 @@ test('what parts of an audit say of one rule is added up, and only the first fin
 });
 
 test('every rule and every remedy is a sentence', () => {
-  for (const { rule, remedy } of Object.values(checks)) {
+  for (const { rule, remedy } of Object.values(auditChecks)) {
     expect(rule).toMatch(/^[A-Z].+\.$/);
     expect(remedy).toMatch(/^[A-Z].+\.$/);
   }
@@ -77,6 +77,6 @@ test('every rule and every remedy is a sentence', () => {
 test('the runbook has a section for every rule, and none for others', () => {
   const page = readFileSync(new URL('../../../../docs/runbooks/auditor.md', import.meta.url), 'utf8');
   const sections = [...page.matchAll(/^### (\w+)$/gm)].map(([, name]) => name);
-  expect(new Set(sections)).toEqual(new Set(Object.keys(checks)));
-  expect(sections).toHaveLength(Object.keys(checks).length);
+  expect(new Set(sections)).toEqual(new Set(Object.keys(auditChecks)));
+  expect(sections).toHaveLength(Object.keys(auditChecks).length);
 });

@@ -1,10 +1,10 @@
-import type { Answer, Contract } from '@millrace/contract';
+import type { ResponseBody, Contract } from '@millrace/contract';
 import type { Db } from '@millrace/platform/db';
 import { Fault } from '@millrace/platform/fault';
 import type { HttpServer } from '@millrace/platform/http';
 import { parseId } from '@millrace/platform/ids';
-import { pageOf, positionIn } from '../identity/index.ts';
-import { checks, type CheckText } from './checks.ts';
+import { pageById, positionFromCursor } from '../identity/index.ts';
+import { auditChecks, type CheckDefinition } from './checks.ts';
 import { findAudit, listAudits, type RecordedAudit, type RecordedReport } from './reports.store.ts';
 
 export interface AuditReportRoutes {
@@ -20,8 +20,8 @@ export function serveAuditReports({ server, operations, db }: AuditReportRoutes)
       ...(kind === undefined ? {} : { kind }),
       ...(clean === undefined ? {} : { isClean: clean === 'true' }),
     };
-    const after = positionIn('rpt', cursor);
-    return pageOf(await listAudits(db, filter, { limit, after }), limit, toWireAudit);
+    const after = positionFromCursor('rpt', cursor);
+    return pageById(await listAudits(db, filter, { limit, after }), limit, toWireAudit);
   });
 
   server.serve(operations.adminGetAuditReport, async ({ params }) => {
@@ -34,14 +34,16 @@ export function serveAuditReports({ server, operations, db }: AuditReportRoutes)
 
 type Operations = Contract['operations'];
 
-function toWireAudit(audit: RecordedAudit): Answer<Operations['adminListAuditReports']>['items'][number] {
+function toWireAudit(
+  audit: RecordedAudit,
+): ResponseBody<Operations['adminListAuditReports']>['items'][number] {
   const { snapshotAt, since, ...rest } = audit;
   return { ...rest, snapshotAt: snapshotAt.toISOString(), since: since?.toISOString() ?? null };
 }
 
-function toWireReport(report: RecordedReport): Answer<Operations['adminGetAuditReport']> {
+function toWireReport(report: RecordedReport): ResponseBody<Operations['adminGetAuditReport']> {
   const { lookedAt, findings, ...audit } = report;
-  const known: Readonly<Record<string, CheckText>> = checks;
+  const known: Readonly<Record<string, CheckDefinition>> = auditChecks;
   return {
     ...toWireAudit(audit),
     checks: Object.entries(lookedAt).map(([check, count]) => ({

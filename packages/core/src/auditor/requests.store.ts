@@ -4,13 +4,13 @@ import type { Probe } from './probe.store.ts';
 /** Where the price book is silent, and of what size its image is. Written down here again, on purpose. */
 const defaultImage = sql`10000000`;
 const defaultCharacter = sql`5000`;
-const standardImage = sql`(1024 * 1024 * 25)`;
+const defaultImagePixels = sql`(1024 * 1024 * 25)`;
 
 /**
  * Requests against their charges and against the price book. What each cost is worked out anew, from what it used and the
  * entries of the book that it names: exact, and rounded up once.
  */
-export function requestRowProbe(basis: {
+export function requestPriceProbe(basis: {
   /** Rows recorded since; null is all. Requests may be much older than their rows, but not older than this in ids. */
   readonly recordedSince: { readonly at: Date; readonly firstId: string } | null;
   readonly orgUuid: string | null;
@@ -43,7 +43,7 @@ export function requestRowProbe(basis: {
                ceil(((r.tokens_prompt - r.tokens_cached) * coalesce(b.prompt, 0)
                      + r.tokens_cached * coalesce(b.cached, b.prompt, 0)
                      + r.tokens_completion * coalesce(b.completion, 0)) / 1000000)
-               + ceil(r.image_pixel_steps::numeric * coalesce(b.image, ${defaultImage}) / ${standardImage})
+               + ceil(r.image_pixel_steps::numeric * coalesce(b.image, ${defaultImage}) / ${defaultImagePixels})
                + r.characters::numeric * coalesce(b.character, ${defaultCharacter})
              end as derived,
              r.outcome = 'free' or (u.outcome is not distinct from r.outcome
@@ -90,7 +90,7 @@ export function requestRowProbe(basis: {
 }
 
 /** What was put aside of the usage streams. It names no organisation, so only audits of all look. */
-export function unreadableProbe(recordedSince: Date | null): Probe {
+export function unreadableUsageProbe(recordedSince: Date | null): Probe {
   const fresh = recordedSince === null ? sql`true` : sql`a.recorded_at >= ${recordedSince}`;
   return {
     rows: sql`

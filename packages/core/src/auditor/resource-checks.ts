@@ -1,8 +1,8 @@
-import type { CheckText } from './checks.ts';
+import type { CheckDefinition } from './checks.ts';
 
 /** The checks of GPUs, ports and holds that nothing uses. */
 
-const findReleaser =
+const leakedResourceRemedy =
   'Find in the log which release did not come to its end, then release it as the owner of the database by the functions of the fleet. Until then it cannot be sold.';
 
 export const resourceChecks = {
@@ -10,19 +10,19 @@ export const resourceChecks = {
     severity: 'error',
     rule: 'Every allocation that was not released is of a rental that has not ended, or of a machine that is being removed.',
     says: ({ actual }) => `It is ${actual}: its GPUs and ports cannot be sold.`,
-    remedy: findReleaser,
+    remedy: leakedResourceRemedy,
   },
   gpu_has_allocation: {
     severity: 'error',
     rule: 'A GPU that is taken belongs to an allocation that was not released.',
     says: ({ actual }) => `The GPU is ${actual}: it cannot be sold.`,
-    remedy: findReleaser,
+    remedy: leakedResourceRemedy,
   },
   port_has_allocation: {
     severity: 'error',
     rule: 'A port that is taken belongs to an allocation that was not released.',
     says: ({ actual }) => `The port is ${actual}: it cannot be given to another machine.`,
-    remedy: findReleaser,
+    remedy: leakedResourceRemedy,
   },
   node_capacity: {
     severity: 'error',
@@ -39,4 +39,4 @@ export const resourceChecks = {
     remedy:
       'Find what took the hold (its key names the step), then release it as the owner of the database by the functions of the ledger.',
   },
-} as const satisfies Record<string, CheckText>;
+} as const satisfies Record<string, CheckDefinition>;

@@ -32,7 +32,7 @@ export function allocationProbe(orgUuid: string | null): Probe {
 }
 
 /** GPUs and ports that are taken by an allocation that was released. */
-export function allocatedProbe(orgUuid: string | null): Probe {
+export function releasedAllocationProbe(orgUuid: string | null): Probe {
   const ofOwner = orgUuid === null ? sql`true` : sql`taken.org_id = ${orgUuid}::uuid`;
   const taken = (what: string, name: ReturnType<typeof sql>, table: ReturnType<typeof sql>) => sql`
       select ${sql.lit(what)} as what, node.name || ' ' || ${name} as subject, taken.org_id, allocation.state
@@ -95,7 +95,7 @@ export function capacityProbe(): Probe {
 }
 
 /** Open holds of rentals, instances and payouts that no term, meter or payout has. */
-export function ownedHoldProbe(orgUuid: string | null): Probe {
+export function orphanHoldProbe(orgUuid: string | null): Probe {
   const ofOwner = orgUuid === null ? sql`true` : sql`hold.org_id = ${orgUuid}::uuid`;
   return {
     rows: sql`

@@ -14,7 +14,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { LedgerCommand } from '../ledger/index.ts';
 import { findingsOf, type AuditReport } from './auditor.ts';
 import { auditWhenDue, type AuditorOptions } from './auditor.job.ts';
-import { inspect, runAudit } from './auditor.service.ts';
+import { computeReport, runAudit } from './auditor.service.ts';
 import { AUDIT_LOCK } from './runs.store.ts';
 import { apply, charge, grant, hold, holdOf, post, usd } from './world.fixture.ts';
 
@@ -91,7 +91,7 @@ describe('an audit beside writers', () => {
     const before = await db.kysely.selectFrom('audit_marks').selectAll().orderBy('account_id').execute();
     await funded();
     await db.transaction({ name: 'look', isolation: 'repeatable read' }, (tx) =>
-      inspect(tx, { kind: 'full' }),
+      computeReport(tx, { kind: 'full' }),
     );
     expect(await db.kysely.selectFrom('audit_marks').selectAll().orderBy('account_id').execute()).toEqual(
       before,

@@ -1,24 +1,24 @@
 import type { Reader, Tx } from '@millrace/platform/db';
 import { sql } from 'kysely';
-import { countFound, isClean, type AuditReport } from './auditor.ts';
+import { countWrongRows, isClean, type AuditReport } from './auditor.ts';
 
 /** Any number will do as long as no other code of ours takes the same advisory lock. */
 export const AUDIT_LOCK = 7_102_500_113;
-const KEEP_RUNS_DAYS = 90;
+const RUN_RETENTION_DAYS = 90;
 const SORT_MEMORY = '64MB';
 
 /** True for the one audit at a time that may write its outcome down; the lock ends with the transaction. */
-export async function takeAuditLock(tx: Tx): Promise<boolean> {
+export async function tryAuditLock(tx: Tx): Promise<boolean> {
   const { rows } = await sql<{ taken: boolean }>`
     select pg_try_advisory_xact_lock(${AUDIT_LOCK}) as taken`.execute(tx.kysely);
   return rows[0]?.taken === true;
 }
 
 /**
- * From here until `endReading` the transaction can change nothing. A savepoint carries that, because a transaction that
+ * From here until `endReadOnly` the transaction can change nothing. A savepoint carries that, because a transaction that
  * was made read-only as a whole could not write down what it found.
  */
-export async function beginReading(tx: Tx, statementTimeoutMs: number): Promise<void> {
+export async function beginReadOnly(tx: Tx, statementTimeoutMs: number): Promise<void> {
   await sql`
     select set_config('statement_timeout', ${String(statementTimeoutMs)}, true),
            set_config('work_mem', ${SORT_MEMORY}, true), set_config('jit', 'off', true)`.execute(tx.kysely);
@@ -26,12 +26,12 @@ export async function beginReading(tx: Tx, statementTimeoutMs: number): Promise<
   await sql`set transaction read only`.execute(tx.kysely);
 }
 
-export async function endReading(tx: Tx): Promise<void> {
+export async function endReadOnly(tx: Tx): Promise<void> {
   await sql`rollback to savepoint auditing`.execute(tx.kysely);
 }
 
 /** The instant before which everything has been judged; null before the first clean audit. */
-export async function readMark(
+export async function readCheckpoint(
   tx: Tx,
 ): Promise<{ readonly snapshotAt: Date; readonly markedAt: Date | null }> {
   const { rows } = await sql<{ snapshot_at: Date; marked_at: Date | null }>`
@@ -51,7 +51,7 @@ export async function recordRun(tx: Tx, run: AuditReport): Promise<void> {
   await sql`
     insert into audit_runs (id, kind, snapshot_at, since, duration_ms, is_clean, errors, notices, looked_at, findings)
     values (${tx.ids.nextUuid()}, ${run.kind}, now(), ${run.since}, ${run.durationMs}, ${clean},
-            ${countFound(run.outcomes, 'error')}, ${countFound(run.outcomes, 'notice')},
+            ${countWrongRows(run.outcomes, 'error')}, ${countWrongRows(run.outcomes, 'notice')},
             ${JSON.stringify(lookedAt)}, ${JSON.stringify(findings)})`.execute(tx.kysely);
   if (!clean) return;
   await sql`
@@ -66,7 +66,7 @@ export async function recordRun(tx: Tx, run: AuditReport): Promise<void> {
   );
   await sql`
     delete from audit_runs
-     where snapshot_at < now() - ${KEEP_RUNS_DAYS} * interval '1 day'
+     where snapshot_at < now() - ${RUN_RETENTION_DAYS} * interval '1 day'
        and id <> (select id from audit_runs where is_clean order by snapshot_at desc limit 1)`.execute(
     tx.kysely,
   );

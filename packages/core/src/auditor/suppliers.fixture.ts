@@ -9,13 +9,13 @@ import {
   type TransferId,
 } from '@millrace/platform/ids';
 import { nanoUsd } from '@millrace/platform/money';
-import { createTenant, plantSupplier, testIds, type TestDatabase } from '@millrace/testing';
+import { createTenant, insertSupplier, testIds, type TestDatabase } from '@millrace/testing';
 import { monthOf } from '../ledger/index.ts';
 import { changeMeters, openMeters } from '../metering/index.ts';
 import { apply, holdOf, transferOf, usd } from './world.fixture.ts';
 
 /** A supplier whose machine was rented, who asked to be paid, and who has a statement of it. */
-export interface Supplied {
+export interface SeededSupplierMoney {
   readonly earner: OrgId;
   readonly supplied: MeterId;
   readonly waiting: PayoutId;
@@ -28,9 +28,9 @@ export interface Supplied {
 
 const HOUR_MS = 3_600_000;
 
-export async function createSupplied(database: TestDatabase, orgId: OrgId): Promise<Supplied> {
+export async function seedSupplierMoney(database: TestDatabase, orgId: OrgId): Promise<SeededSupplierMoney> {
   const { orgId: earner, ownerId } = await createTenant(database.db);
-  const supplierId = await plantSupplier(database.db, { orgId: earner });
+  const supplierId = await insertSupplier(database.db, { orgId: earner });
   const supplied = await rentOut(database, orgId, earner);
   // A quarter for each of the three payouts.
   const amount = (await earnedOf(database, supplied)) >> 2n;

@@ -1,13 +1,13 @@
 import { sql } from 'kysely';
-import type { MeterBasis } from './meters.store.ts';
+import type { MeterSelection } from './meters.store.ts';
 import type { Probe } from './probe.store.ts';
-import { ofOrganisation, within, type IdRange } from './transfers.store.ts';
+import { organisationCondition, inIdRange, type IdRange } from './transfers.store.ts';
 
 /**
  * Keys of a thing's meters begin with it, and `;` follows the colon. That the causes are equal follows from it; said, it
  * lets many things be looked up at once.
  */
-const keyOfThing = sql`t.cause_kind = m.cause_kind and t.cause_id = m.cause_id
+const meterKeyCondition = sql`t.cause_kind = m.cause_kind and t.cause_id = m.cause_id
                    and t.idempotency_key > m.cause_kind || ':' || m.cause_id || ':meter:' collate "C"
                    and t.idempotency_key < m.cause_kind || ':' || m.cause_id || ':meter;' collate "C"`;
 
@@ -15,11 +15,11 @@ const keyOfThing = sql`t.cause_kind = m.cause_kind and t.cause_id = m.cause_id
  * What meters of suppliers' machines took of tenants, against where it went: all legs of all of a meter's transfers, by
  * whose they are. What the operator bore for a tenant was paid to the supplier and the fee all the same.
  */
-export function splitProbe({ range, onlyTouched, orgUuid }: Omit<MeterBasis, 'now'>): Probe {
+export function splitProbe({ range, onlyTouched, orgUuid }: Omit<MeterSelection, 'now'>): Probe {
   const which = onlyTouched
     ? sql`(m.org_id, m.cause_kind, m.cause_id) in (
              select t.org_id, t.cause_kind, t.cause_id from ledger_transfers t
-              where t.kind in ('charge', 'credit') and ${within(sql`t.id`, range)})`
+              where t.kind in ('charge', 'credit') and ${inIdRange(sql`t.id`, range)})`
     : sql`true`;
   const ofOwner = orgUuid === null ? sql`true` : sql`m.org_id = ${orgUuid}::uuid`;
   return {
@@ -33,7 +33,7 @@ export function splitProbe({ range, onlyTouched, orgUuid }: Omit<MeterBasis, 'no
         select m.org_id, e.account_id, sum(e.amount_nano_usd) as amount,
                substr(t.idempotency_key, length(m.cause_kind || ':' || m.cause_id || ':meter:') + 1, 30) as meter
           from things m
-          join ledger_transfers t on t.org_id = m.org_id and t.kind in ('charge', 'credit') and ${keyOfThing}
+          join ledger_transfers t on t.org_id = m.org_id and t.kind in ('charge', 'credit') and ${meterKeyCondition}
           join ledger_entries e on e.transfer_id = t.id
          group by 1, 2, 4
       ),
@@ -104,7 +104,7 @@ export function payoutProbe(basis: {
     rows: sql`
       with paid as (
         select t.* from ledger_transfers t
-         where t.kind = 'payout' and ${within(sql`t.id`, range)} and ${ofOrganisation(orgUuid)}
+         where t.kind = 'payout' and ${inIdRange(sql`t.id`, range)} and ${organisationCondition(orgUuid)}
       )
       select coalesce(p.id, paid.id) as subject, coalesce(p.org_id, paid.org_id) as org_id, p.id is not null as is_there,
              paid.id as transfer_id, p.status, p.amount_nano_usd as amount,

@@ -12,13 +12,13 @@ export interface IdRange {
 
 export const firstUuid = '00000000-0000-0000-0000-000000000000';
 
-export function within(column: Sql, range: IdRange): Sql {
+export function inIdRange(column: Sql, range: IdRange): Sql {
   const upper = range.until === null ? sql`true` : sql`${column} <= ${range.until}::uuid`;
   return sql`${column} > ${range.after}::uuid and ${upper}`;
 }
 
 /** Both modes are named although they are all there are: the index on transfers begins with the mode. */
-export function ofOrganisation(orgUuid: string | null, table = 't'): Sql {
+export function organisationCondition(orgUuid: string | null, table = 't'): Sql {
   if (orgUuid === null) return sql`true`;
   return sql`${sql.ref(`${table}.org_id`)} = ${orgUuid}::uuid and ${sql.ref(`${table}.mode`)} in ('live', 'test')`;
 }
@@ -34,15 +34,15 @@ export async function findChunkEnd(tx: Tx, after: string, size: number): Promise
 /** What is judged of a range of transfers, each in one pass: their legs, their own rows, and what they refer to. */
 export function transferProbes(range: IdRange, orgUuid: string | null): readonly Probe[] {
   return [
-    { rows: legRows(range, orgUuid), checks: [...bookkeeping, shortfalls] },
-    { rows: ownRows(range, orgUuid), checks: ownChecks },
+    { rows: legRows(range, orgUuid), checks: [...legChecks, shortfallCheck] },
+    { rows: transferRows(range, orgUuid), checks: transferChecks },
     { rows: chargedHoldRows(range, orgUuid), checks: [holdCheck] },
     { rows: undoneRows(range, orgUuid), checks: [originalCheck] },
   ];
 }
 
 function transfersOf(range: IdRange, orgUuid: string | null): Sql {
-  return sql`${within(sql`t.id`, range)} and ${ofOrganisation(orgUuid)}`;
+  return sql`${inIdRange(sql`t.id`, range)} and ${organisationCondition(orgUuid)}`;
 }
 
 /** Legs summed up by transfer. A transfer without legs is not among them; legs without a transfer are. */
@@ -50,8 +50,8 @@ function legRows(range: IdRange, orgUuid: string | null): Sql {
   // Legs without a transfer belong to nobody, so they can only be looked for where all are looked at.
   const legs =
     orgUuid === null
-      ? sql`ledger_entries e left join ledger_transfers t on t.id = e.transfer_id and ${within(sql`t.id`, range)}`
-      : sql`ledger_transfers t join ledger_entries e on e.transfer_id = t.id and ${ofOrganisation(orgUuid)}`;
+      ? sql`ledger_entries e left join ledger_transfers t on t.id = e.transfer_id and ${inIdRange(sql`t.id`, range)}`
+      : sql`ledger_transfers t join ledger_entries e on e.transfer_id = t.id and ${organisationCondition(orgUuid)}`;
   return sql`
     select e.transfer_id as subject, t.org_id, t.id is not null as is_there, t.mode, t.amount_nano_usd as amount,
            t.cause_kind, t.cause_id, count(*) as entries,
@@ -65,15 +65,15 @@ function legRows(range: IdRange, orgUuid: string | null): Sql {
            (array_agg(e.account_id::text) filter (where a.id is null))[1] as lost_account
       from ${legs}
       left join ledger_accounts a on a.id = e.account_id
-     where ${within(sql`e.transfer_id`, range)}
+     where ${inIdRange(sql`e.transfer_id`, range)}
      group by e.transfer_id, t.id`;
 }
 
-function ownRows(range: IdRange, orgUuid: string | null): Sql {
+function transferRows(range: IdRange, orgUuid: string | null): Sql {
   return sql`
     select t.id as subject, t.org_id, legs.transfer_id is not null as has_entries, o.id is not null as has_org
       from ledger_transfers t
-      left join (select transfer_id from ledger_entries where ${within(sql`transfer_id`, range)} group by 1) as legs
+      left join (select transfer_id from ledger_entries where ${inIdRange(sql`transfer_id`, range)} group by 1) as legs
         on legs.transfer_id = t.id
       left join organisations o on o.id = t.org_id
      where ${transfersOf(range, orgUuid)}`;
@@ -94,7 +94,7 @@ function undoneRows(range: IdRange, orgUuid: string | null): Sql {
      where t.reverses is not null and ${transfersOf(range, orgUuid)}`;
 }
 
-const bookkeeping: Probe['checks'] = [
+const legChecks: Probe['checks'] = [
   {
     name: 'transfer_sums_to_zero',
     about: 'transfer',
@@ -150,7 +150,7 @@ const bookkeeping: Probe['checks'] = [
   },
 ];
 
-const ownChecks: Probe['checks'] = [
+const transferChecks: Probe['checks'] = [
   {
     name: 'transfer_has_entries',
     about: 'transfer',
@@ -185,7 +185,7 @@ const originalCheck: ProbeCheck = {
                    else 'a transfer of organisation ' || q.undone_org || ' in ' || q.undone_mode end`,
 };
 
-const shortfalls: ProbeCheck = {
+const shortfallCheck: ProbeCheck = {
   name: 'shortfall',
   about: 'transfer',
   judges: sql`q.is_there`,
@@ -203,7 +203,7 @@ export function undoProbe(range: IdRange, orgUuid: string | null): Probe {
     rows: sql`
       with undone as (
         select distinct reverses as id from ledger_transfers
-         where reverses is not null and ${within(sql`id`, range)} and ${ofOrganisation(orgUuid, 'ledger_transfers')}
+         where reverses is not null and ${inIdRange(sql`id`, range)} and ${organisationCondition(orgUuid, 'ledger_transfers')}
       ),
       given_back as (
         select undone.id, e.account_id, sum(e.amount_nano_usd) as amount

@@ -1,10 +1,10 @@
 import type { Tx } from '@millrace/platform/db';
 import { fromUuid, toUuid, type OrgId } from '@millrace/platform/ids';
 import { sql, type RawBuilder } from 'kysely';
-import type { AccountBasis } from './accounts.store.ts';
+import type { AccountSelection } from './accounts.store.ts';
 import type { Finding } from './auditor.ts';
 import type { Probe } from './probe.store.ts';
-import { ofOrganisation, within } from './transfers.store.ts';
+import { organisationCondition, inIdRange } from './transfers.store.ts';
 
 type Sql = RawBuilder<unknown>;
 
@@ -13,10 +13,10 @@ type Sql = RawBuilder<unknown>;
  * amounts they start from, save the first start and the last end; compared as in the accounts. A payout moves what a
  * supplier earned, which is not part of that balance.
  */
-export function walletProbe(basis: AccountBasis): Probe {
+export function walletProbe(basis: AccountSelection): Probe {
   return {
     rows: sql`
-      with moved as (${movedRows(basis)}),
+      with moved as (${walletTransferRows(basis)}),
       steps as (
         select org_id, mode, count(*) as transfers,
                sum(hashint8extended(balance_after_nano_usd, 0)) as ends,
@@ -41,7 +41,7 @@ export function walletProbe(basis: AccountBasis): Probe {
 }
 
 /** Transfers after the mark: those with a leg in the organisation's money that the marked accounts had not counted. */
-function movedRows({ range, fromMarks, orgUuid }: AccountBasis): Sql {
+function walletTransferRows({ range, fromMarks, orgUuid }: AccountSelection): Sql {
   const afterMark = fromMarks
     ? sql`exists (select 1 from ledger_entries e join ledger_accounts a on a.id = e.account_id
                     left join audit_marks m on m.account_id = a.id
@@ -50,11 +50,11 @@ function movedRows({ range, fromMarks, orgUuid }: AccountBasis): Sql {
     : sql`true`;
   return sql`
     select t.id, t.org_id, t.mode, t.amount_nano_usd, t.balance_after_nano_usd from ledger_transfers t
-     where ${within(sql`t.id`, range)} and t.amount_nano_usd <> 0 and t.kind <> 'payout'
-       and ${ofOrganisation(orgUuid)} and ${afterMark}`;
+     where ${inIdRange(sql`t.id`, range)} and t.amount_nano_usd <> 0 and t.kind <> 'payout'
+       and ${organisationCondition(orgUuid)} and ${afterMark}`;
 }
 
-function walletRows({ fromMarks, orgUuid }: AccountBasis): Sql {
+function walletRows({ fromMarks, orgUuid }: AccountSelection): Sql {
   const ofOwner = orgUuid === null ? sql`true` : sql`a.org_id = ${orgUuid}::uuid`;
   return sql`
     select a.org_id, a.mode, sum(a.balance_nano_usd) as after, sum(coalesce(m.balance_nano_usd, 0)) as before
@@ -68,15 +68,15 @@ function walletRows({ fromMarks, orgUuid }: AccountBasis): Sql {
  * The transfers of one organisation that stand apart: nothing ended where they start and nothing starts where they end.
  * They are looked for only when its wallet is broken.
  */
-export async function findStrayTransfers(
+export async function findOrphanTransfers(
   tx: Tx,
-  basis: AccountBasis,
+  basis: AccountSelection,
   orgId: string,
   cap: number,
 ): Promise<readonly Pick<Finding, 'subject' | 'expected' | 'actual'>[]> {
   const orgUuid = toUuid(orgId as OrgId);
   const { rows } = await sql<{ id: string; starts_at: bigint; ends_at: bigint }>`
-    with moved as (${movedRows({ ...basis, orgUuid })}),
+    with moved as (${walletTransferRows({ ...basis, orgUuid })}),
     wallets as (${walletRows({ ...basis, orgUuid })})
     select t.id, t.balance_after_nano_usd - t.amount_nano_usd as starts_at, t.balance_after_nano_usd as ends_at
       from moved t join wallets using (mode)

@@ -13,9 +13,9 @@ import { createOrganisation, testIds } from '@millrace/testing';
 import {
   applyLedger,
   createBudget,
-  requireDone,
+  requireLedgerSuccess,
   type CreditCommand,
-  type Done,
+  type LedgerSuccess,
   type LedgerCommand,
 } from '../ledger/index.ts';
 
@@ -28,30 +28,30 @@ let steps = 0;
 type DebitCommand = Extract<LedgerCommand, { do: 'debit' }>;
 
 /** What every command needs; each call is another step. */
-export function base(orgId: OrgId, id = 'one') {
+export function ledgerCommandBase(orgId: OrgId, id = 'one') {
   steps += 1;
   return { orgId, mode: 'live', cause: { kind: 'rental', id }, step: String(steps) } as const;
 }
 
-export async function apply(db: Db, ...commands: LedgerCommand[]): Promise<readonly Done[]> {
+export async function apply(db: Db, ...commands: LedgerCommand[]): Promise<readonly LedgerSuccess[]> {
   const results = await db.transaction({ name: 'fixture', isolation: 'read committed' }, (tx) =>
     applyLedger(tx, commands),
   );
-  return results.map((result) => requireDone(result));
+  return results.map((result) => requireLedgerSuccess(result));
 }
 
-export function holdOf(done: Done | undefined): HoldId {
+export function holdOf(done: LedgerSuccess | undefined): HoldId {
   if (done?.holdId === null || done === undefined) throw new Error('There is no hold.');
   return done.holdId;
 }
 
-export function transferOf(done: Done | undefined): TransferId {
+export function transferOf(done: LedgerSuccess | undefined): TransferId {
   if (done?.transferId === null || done === undefined) throw new Error('There is no transfer.');
   return done.transferId;
 }
 
 export const grant = (orgId: OrgId, amount: NanoUsd): CreditCommand => ({
-  ...base(orgId),
+  ...ledgerCommandBase(orgId),
   do: 'credit',
   kind: 'grant',
   amount,
@@ -62,7 +62,7 @@ export const grant = (orgId: OrgId, amount: NanoUsd): CreditCommand => ({
 const revenue = (amount: NanoUsd) => [{ account: { kind: 'revenue', product: 'rental' }, amount }] as const;
 
 export const charge = (orgId: OrgId, amount: NanoUsd): DebitCommand => ({
-  ...base(orgId),
+  ...ledgerCommandBase(orgId),
   do: 'debit',
   kind: 'charge',
   amount,
@@ -72,7 +72,7 @@ export const charge = (orgId: OrgId, amount: NanoUsd): DebitCommand => ({
 });
 
 export const hold = (orgId: OrgId, amount: NanoUsd): LedgerCommand => ({
-  ...base(orgId),
+  ...ledgerCommandBase(orgId),
   do: 'hold',
   amount,
   demand: 'new',
@@ -84,7 +84,7 @@ export const post = (
   amount: NanoUsd,
   afterwards: 'keep' | 'close',
 ): LedgerCommand => ({
-  ...base(orgId),
+  ...ledgerCommandBase(orgId),
   do: 'post',
   holdId,
   amount,
@@ -93,7 +93,7 @@ export const post = (
   description: 'Work',
 });
 
-export interface World {
+export interface AuditedLedger {
   readonly orgId: OrgId;
   readonly supplierId: OrgId;
   readonly credit: LedgerAccountId;
@@ -113,7 +113,7 @@ export interface World {
   readonly closedHold: HoldId;
 }
 
-export async function createWorld(db: Db): Promise<World> {
+export async function seedAuditedLedger(db: Db): Promise<AuditedLedger> {
   const orgId = await createOrganisation(db);
   const supplierId = await createOrganisation(db);
   const limits = { orgId, mode: 'live', name: 'all', keyIds: null, thresholdsPercent: [50] } as const;
@@ -142,8 +142,8 @@ export async function createWorld(db: Db): Promise<World> {
   const undo = { description: 'Undone' } as const;
   const undone = await apply(
     db,
-    { ...base(orgId), ...undo, do: 'refund', transferId: transferOf(shared), amount: usd(2) },
-    { ...base(orgId), ...undo, do: 'reverse', transferId: transferOf(posted) },
+    { ...ledgerCommandBase(orgId), ...undo, do: 'refund', transferId: transferOf(shared), amount: usd(2) },
+    { ...ledgerCommandBase(orgId), ...undo, do: 'reverse', transferId: transferOf(posted) },
   );
   const accounts = await accountsOf(db, transferOf(charged));
   const accountOf = (kind: string): LedgerAccountId => {

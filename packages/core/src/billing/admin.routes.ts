@@ -3,41 +3,56 @@ import { parseId, type OrgId, type TransferId } from '@millrace/platform/ids';
 import {
   findAuditReasons,
   findOrganisation,
-  operatorCauseOf,
-  pageOf,
-  positionIn,
+  operatorAuditContext,
+  pageById,
+  positionFromCursor,
   readCommitted,
 } from '../identity/index.ts';
 import { listAllTransfers, readBalance, type TransferRecord } from '../ledger/index.ts';
-import { requireActAmount, requireAmount } from './amounts.ts';
+import { requireOperatorAmount, requireAmount } from './amounts.ts';
 import { toWireAdminBalance, toWireAdminTransfer } from './billing.wire.ts';
-import { adjust, allowOverdraft, grant, refund, reverse, unfreeze } from './money-tools.service.ts';
+import {
+  adjustBalance,
+  setMaxOverdraft,
+  grantCredit,
+  refundCharge,
+  reverseTransfer,
+  unfreezeAccount,
+} from './money-tools.service.ts';
 import { periodOf, type BillingRoutes } from './route-kit.ts';
 
 const DEFAULT_PROMO_PRIORITY = 100;
 
 /** Operators: what moves money by hand. */
-export function serveMoneyTools({ server, operations, burnOf }: BillingRoutes): void {
+export function serveOperatorTransfers({ server, operations, burnOf }: BillingRoutes): void {
   server.serve(operations.adminGrant, ({ params, body, context, transact }) =>
     transact({ name: 'grant', isolation: readCommitted }, async (tx) => {
       const { reason } = body;
-      const promo = promoOf(body, tx.clock.now());
-      const transfer = await grant(tx, operatorCauseOf(context), requireOrgId(params.organisationId), {
-        amount: requireActAmount(body.amountNanoUsd, 'amountNanoUsd'),
-        ...(promo === null ? {} : { promo }),
-        reason,
-        burnOf,
-      });
-      return effectOf(transfer, reason);
+      const promo = parsePromo(body, tx.clock.now());
+      const transfer = await grantCredit(
+        tx,
+        operatorAuditContext(context),
+        requireOrgId(params.organisationId),
+        {
+          amount: requireOperatorAmount(body.amountNanoUsd, 'amountNanoUsd'),
+          ...(promo === null ? {} : { promo }),
+          reason,
+          burnOf,
+        },
+      );
+      return transferReply(transfer, reason);
     }),
   );
 
   server.serve(operations.adminAdjust, ({ params, body, context, transact }) =>
     transact({ name: 'adjust', isolation: readCommitted }, async (tx) => {
       const { reason } = body;
-      const amount = requireActAmount(body.amountNanoUsd, 'amountNanoUsd');
+      const amount = requireOperatorAmount(body.amountNanoUsd, 'amountNanoUsd');
       const orgId = requireOrgId(params.organisationId);
-      return effectOf(await adjust(tx, operatorCauseOf(context), orgId, { amount, reason }), reason);
+      return transferReply(
+        await adjustBalance(tx, operatorAuditContext(context), orgId, { amount, reason }),
+        reason,
+      );
     }),
   );
 
@@ -51,23 +66,23 @@ export function serveMoneyTools({ server, operations, burnOf }: BillingRoutes): 
         ...(amountNanoUsd === undefined ? {} : { amount: requireAmount(amountNanoUsd, 'amountNanoUsd') }),
         reason,
       };
-      return effectOf(await refund(tx, operatorCauseOf(context), orgId, wish), reason);
+      return transferReply(await refundCharge(tx, operatorAuditContext(context), orgId, wish), reason);
     }),
   );
 
   server.serve(operations.adminReverse, ({ params, body, context, transact }) =>
     transact({ name: 'reverse', isolation: readCommitted }, async (tx) => {
       const id = requireTransferId(params.transferId);
-      return effectOf(await reverse(tx, operatorCauseOf(context), id, body), body.reason);
+      return transferReply(await reverseTransfer(tx, operatorAuditContext(context), id, body), body.reason);
     }),
   );
 
   server.serve(operations.adminSetOverdraft, ({ params, body, context, transact }) =>
     transact({ name: 'set overdraft', isolation: readCommitted }, async (tx) => {
       const orgId = requireOrgId(params.organisationId);
-      const overdraft = requireActAmount(body.maxOverdraftNanoUsd, 'maxOverdraftNanoUsd');
+      const overdraft = requireOperatorAmount(body.maxOverdraftNanoUsd, 'maxOverdraftNanoUsd');
       const wish = { overdraft, reason: body.reason };
-      const balance = await allowOverdraft(tx, operatorCauseOf(context), orgId, wish);
+      const balance = await setMaxOverdraft(tx, operatorAuditContext(context), orgId, wish);
       return { body: toWireAdminBalance(orgId, balance) };
     }),
   );
@@ -75,7 +90,7 @@ export function serveMoneyTools({ server, operations, burnOf }: BillingRoutes): 
   server.serve(operations.adminUnfreeze, ({ params, body, context, transact }) =>
     transact({ name: 'unfreeze', isolation: readCommitted }, async (tx) => {
       const orgId = requireOrgId(params.organisationId);
-      const balance = await unfreeze(tx, operatorCauseOf(context), orgId, body);
+      const balance = await unfreezeAccount(tx, operatorAuditContext(context), orgId, body);
       return { body: toWireAdminBalance(orgId, balance), resource: { kind: 'balance', id: orgId } };
     }),
   );
@@ -96,19 +111,22 @@ export function serveTransfers({ server, operations, db }: BillingRoutes): void 
       ...(kind === undefined ? {} : { kind }),
       ...(organisationId === undefined ? {} : { orgId: requireOrgId(organisationId) }),
     };
-    const rows = await listAllTransfers(db, filter, { limit, after: positionIn('trf', query.cursor) });
+    const rows = await listAllTransfers(db, filter, {
+      limit,
+      after: positionFromCursor('trf', query.cursor),
+    });
     const ids = rows.map((row) => row.id);
     const reasons = await findAuditReasons(db, 'transfer', ids);
-    return pageOf(rows, limit, (row) => toWireAdminTransfer(row, reasons.get(row.id) ?? null));
+    return pageById(rows, limit, (row) => toWireAdminTransfer(row, reasons.get(row.id) ?? null));
   });
 }
 
-function effectOf(transfer: TransferRecord, reason: string) {
+function transferReply(transfer: TransferRecord, reason: string) {
   return { body: toWireAdminTransfer(transfer, reason), resource: { kind: 'transfer', id: transfer.id } };
 }
 
 /** Credit with an expiry or a priority is promotional; without either it is as good as paid. */
-function promoOf(
+function parsePromo(
   body: { readonly expiresAt?: string | undefined; readonly priority?: number | undefined },
   now: Date,
 ): { readonly priority: number; readonly expiresAt: Date | null } | null {

@@ -1,4 +1,4 @@
-import { operatorActMaxUsd } from '@millrace/contract';
+import { operatorAdjustmentMaxUsd } from '@millrace/contract';
 import { Fault } from '@millrace/platform/fault';
 import { nanoPerUsd, parseNanoUsd, type NanoUsd } from '@millrace/platform/money';
 
@@ -10,12 +10,12 @@ export function requireAmount(text: string, field: string): NanoUsd {
   throw new Fault('VALIDATION_FAILED', { issues: [{ message, path: [field], code: 'invalid_amount' }] });
 }
 
-const actMax = BigInt(operatorActMaxUsd) * nanoPerUsd;
+const operatorAmountMax = BigInt(operatorAdjustmentMaxUsd) * nanoPerUsd;
 
 /** An amount that an operator moves by hand. The accounts on the other side are shared, and end at 64 bits. */
-export function requireActAmount(text: string, field: string): NanoUsd {
+export function requireOperatorAmount(text: string, field: string): NanoUsd {
   const amount = requireAmount(text, field);
-  if (amount <= actMax && amount >= -actMax) return amount;
-  const message = `must be at most ${operatorActMaxUsd} USD at once, which is ${actMax} nano-USD`;
+  if (amount <= operatorAmountMax && amount >= -operatorAmountMax) return amount;
+  const message = `must be at most ${operatorAdjustmentMaxUsd} USD at once, which is ${operatorAmountMax} nano-USD`;
   throw new Fault('VALIDATION_FAILED', { issues: [{ message, path: [field], code: 'too_big' }] });
 }

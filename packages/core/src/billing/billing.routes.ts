@@ -1,11 +1,11 @@
-import { serveMoneyTools, serveTransfers } from './admin.routes.ts';
-import { serveBudgets, serveMoney } from './customer.routes.ts';
+import { serveOperatorTransfers, serveTransfers } from './admin.routes.ts';
+import { serveBudgets, serveBalanceAndUsage } from './customer.routes.ts';
 import type { BillingRoutes } from './route-kit.ts';
 
 /** Binds every operation of this feature. */
 export function serveBilling(routes: BillingRoutes): void {
-  serveMoney(routes);
+  serveBalanceAndUsage(routes);
   serveBudgets(routes);
-  serveMoneyTools(routes);
+  serveOperatorTransfers(routes);
   serveTransfers(routes);
 }

@@ -110,7 +110,7 @@ export async function countOwnBudgets(reader: Reader, orgId: OrgId, mode: Mode):
 }
 
 /** Marks a budget as the limit of a key. */
-export async function markKeyLimit(tx: Tx, orgId: OrgId, id: BudgetId): Promise<void> {
+export async function markBudgetAsKeyLimit(tx: Tx, orgId: OrgId, id: BudgetId): Promise<void> {
   await tx.kysely
     .updateTable('budgets')
     .set({ is_key_limit: true })
@@ -120,7 +120,7 @@ export async function markKeyLimit(tx: Tx, orgId: OrgId, id: BudgetId): Promise<
 }
 
 /** True while a key that was created with this budget as its limit can still be used. */
-export async function isLimitOfLivingKey(tx: Tx, orgId: OrgId, id: BudgetId): Promise<boolean> {
+export async function isLimitOfActiveKey(tx: Tx, orgId: OrgId, id: BudgetId): Promise<boolean> {
   const row = await tx.kysely
     .selectFrom('budgets')
     .innerJoin('api_keys', (join) =>

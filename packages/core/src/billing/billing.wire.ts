@@ -1,4 +1,4 @@
-import type { Answer, Contract, EventData } from '@millrace/contract';
+import type { ResponseBody, Contract, EventData } from '@millrace/contract';
 import { toCents, toNearestUsdNumber } from '@millrace/platform/money';
 import type { OrgId } from '@millrace/platform/ids';
 import { runwaySeconds, type Balance, type BudgetRecord, type TransferRecord } from '../ledger/index.ts';
@@ -10,13 +10,12 @@ import { wholeCount, wholeSeconds, type UsageSum } from './usage.ts';
 /** Money as it goes over the wire: totals as decimal text, cents rounded down, rates as plain numbers. */
 
 type Operations = Contract['operations'];
-type ItemOf<Id extends 'listLedgerEntries' | 'getUsage' | 'listBudgets' | 'adminListTransfers'> = Answer<
-  Operations[Id]
->['items'][number];
+type ItemOf<Id extends 'listLedgerEntries' | 'getUsage' | 'listBudgets' | 'adminListTransfers'> =
+  ResponseBody<Operations[Id]>['items'][number];
 
 export type WireLedgerKind = ItemOf<'listLedgerEntries'>['kind'];
 
-export function toWireBalance(view: BalanceView): Answer<Operations['getBalance']> {
+export function toWireBalance(view: BalanceView): ResponseBody<Operations['getBalance']> {
   return {
     balanceCents: Number(toCents(view.balance, 'down')),
     maxOverdraftCents: Number(toCents(view.overdraft, 'down')),
@@ -39,7 +38,7 @@ export function toWireEventBalance(view: BalanceView): EventData<'balance.low'> 
   };
 }
 
-export function toWireCurrentBalance(balance: Balance): Answer<Operations['getCurrentBalance']> {
+export function toWireCurrentBalance(balance: Balance): ResponseBody<Operations['getCurrentBalance']> {
   return {
     credits: Number(toCents(balance.balance, 'down')),
     currency: 'usd',
@@ -51,7 +50,7 @@ export function toWireCurrentBalance(balance: Balance): Answer<Operations['getCu
 
 export function toWirePurchase(
   deposit: Deposit,
-): Answer<Operations['listPurchaseHistory']>['purchase_history'][number] {
+): ResponseBody<Operations['listPurchaseHistory']>['purchase_history'][number] {
   return {
     amount: Number(toCents(deposit.amount, 'down')),
     amount_nano_usd: deposit.amount.toString(),
@@ -121,7 +120,10 @@ export function toWireBudget(budget: BudgetRecord): ItemOf<'listBudgets'> {
   };
 }
 
-export function toWireAdminBalance(orgId: OrgId, balance: Balance): Answer<Operations['adminSetOverdraft']> {
+export function toWireAdminBalance(
+  orgId: OrgId,
+  balance: Balance,
+): ResponseBody<Operations['adminSetOverdraft']> {
   return {
     organisationId: orgId,
     balanceNanoUsd: balance.balance.toString(),

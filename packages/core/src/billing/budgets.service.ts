@@ -3,7 +3,13 @@ import type { Tx } from '@millrace/platform/db';
 import { Fault } from '@millrace/platform/fault';
 import type { BudgetId, KeyId } from '@millrace/platform/ids';
 import { fromUsdNumber, nanoPerUsd } from '@millrace/platform/money';
-import { appendAudit, enterAs, findKey, type ApiKey, type KeyCall } from '../identity/index.ts';
+import {
+  appendAuditEntry,
+  authorizeCaller,
+  findKey,
+  type ApiKey,
+  type CallContext,
+} from '../identity/index.ts';
 import {
   addKeyToBudgets,
   changeBudget,
@@ -13,41 +19,41 @@ import {
   type BudgetChanges,
   type BudgetRecord,
   type NewBudget,
-  type RecallMoney,
+  type RecallCredit,
 } from '../ledger/index.ts';
-import { countOwnBudgets, isLimitOfLivingKey, markKeyLimit } from './billing.store.ts';
+import { countOwnBudgets, isLimitOfActiveKey, markBudgetAsKeyLimit } from './billing.store.ts';
 
 /** Budgets as an organisation sets them for itself. The ledger counts them down; here is who may change them. */
 
 export const DEFAULT_THRESHOLDS_PERCENT: readonly number[] = [50, 75, 100];
 
-export type BudgetWish = Omit<NewBudget, 'orgId' | 'mode' | 'keyIds'> & { readonly keyId: KeyId | null };
+export type BudgetRequest = Omit<NewBudget, 'orgId' | 'mode' | 'keyIds'> & { readonly keyId: KeyId | null };
 
 /** Asks for money back that gateways were lent; nobody is asked where there is none. */
 export interface BudgetDeps {
-  readonly recallMoney?: RecallMoney | undefined;
+  readonly recallMoney?: RecallCredit | undefined;
 }
 
-export async function addBudget(
+export async function createOwnBudget(
   tx: Tx,
-  call: KeyCall,
-  wish: BudgetWish,
+  call: CallContext,
+  wish: BudgetRequest,
   { recallMoney }: BudgetDeps,
 ): Promise<BudgetRecord> {
   const { orgId, cause } = call;
-  const { key: caller } = await enterAs(tx, call, 'billing:write');
+  const { key: caller } = await authorizeCaller(tx, call, 'billing:write');
   const { keyId, ...rest } = wish;
   if (keyId !== null) await requireKeyOfMode(tx, caller, keyId);
   if ((await countOwnBudgets(tx, orgId, caller.mode)) >= budgetsMax) throw new Fault('BUDGET_LIMIT_REACHED');
   const keyIds = keyId === null ? null : [keyId];
   const budget = await createBudget(tx, { ...rest, orgId, mode: caller.mode, keyIds });
   await requireBoundedLimits(tx, caller, ['limitNanoUsd']);
-  await appendAudit(tx, orgId, cause, {
+  await appendAuditEntry(tx, orgId, cause, {
     action: 'budget.created',
     resource: { kind: 'budget', id: budget.id },
-    after: describe(budget),
+    after: budgetAuditFields(budget),
   });
-  if (wish.onExceeded !== 'notify') callInLentMoney(tx, caller, recallMoney);
+  if (wish.onExceeded !== 'notify') recallCreditAfterCommit(tx, caller, recallMoney);
   return budget;
 }
 
@@ -55,51 +61,51 @@ export async function addBudget(
  * What was lent for inference before a budget was set is not counted by it. So it is called in, and whatever is lent next is
  * within the budget. If nobody can be asked, that happens with the next question of a gateway.
  */
-function callInLentMoney(tx: Tx, { orgId, mode }: ApiKey, recall: RecallMoney | undefined): void {
+function recallCreditAfterCommit(tx: Tx, { orgId, mode }: ApiKey, recall: RecallCredit | undefined): void {
   if (recall === undefined || mode === 'test') return;
   tx.afterCommit(async () => {
     await recall({ orgId, mode, amount: 'all' }).catch(() => 0n);
   });
 }
 
-export async function editBudget(
+export async function updateOwnBudget(
   tx: Tx,
-  call: KeyCall,
+  call: CallContext,
   id: BudgetId,
   changes: BudgetChanges,
   { recallMoney }: BudgetDeps,
 ): Promise<BudgetRecord> {
   const { orgId, cause } = call;
-  const { key: caller } = await enterAs(tx, call, 'billing:write');
+  const { key: caller } = await authorizeCaller(tx, call, 'billing:write');
   const changed = await changeBudget(tx, orgId, caller.mode, id, changes);
   if (changed === null) throw new Fault('BUDGET_NOT_FOUND');
   // Decided after it was found in this organisation and mode; the refusal takes the change back with the transaction.
-  await refuseLimitOfKey(tx, call, id);
+  await requireNotKeyLimit(tx, call, id);
   if (changes.limit !== undefined) await requireBoundedLimits(tx, caller, ['limitNanoUsd']);
-  await appendAudit(tx, orgId, cause, {
+  await appendAuditEntry(tx, orgId, cause, {
     action: 'budget.changed',
     resource: { kind: 'budget', id },
-    after: describe(changed),
+    after: budgetAuditFields(changed),
   });
   if (changes.limit !== undefined || changes.onExceeded !== undefined) {
-    callInLentMoney(tx, caller, recallMoney);
+    recallCreditAfterCommit(tx, caller, recallMoney);
   }
   return changed;
 }
 
-export async function dropBudget(tx: Tx, call: KeyCall, id: BudgetId): Promise<void> {
+export async function deleteOwnBudget(tx: Tx, call: CallContext, id: BudgetId): Promise<void> {
   const { orgId, cause } = call;
-  const { key: caller } = await enterAs(tx, call, 'billing:write');
+  const { key: caller } = await authorizeCaller(tx, call, 'billing:write');
   if (!(await removeBudget(tx, orgId, caller.mode, id))) throw new Fault('BUDGET_NOT_FOUND');
-  await refuseLimitOfKey(tx, call, id);
-  await appendAudit(tx, orgId, cause, { action: 'budget.deleted', resource: { kind: 'budget', id } });
+  await requireNotKeyLimit(tx, call, id);
+  await appendAuditEntry(tx, orgId, cause, { action: 'budget.deleted', resource: { kind: 'budget', id } });
 }
 
 /**
  * Gives a new key the account behind its `limits.budget`, and lets a replacement share the budgets of what it replaces:
  * otherwise rotating a key would give it its budget anew.
  */
-export async function openKeyBudget(tx: Tx, key: ApiKey): Promise<void> {
+export async function createKeyBudget(tx: Tx, key: ApiKey): Promise<void> {
   const { orgId, mode } = key;
   if (key.rotatedFrom !== null) {
     await addKeyToBudgets(tx, orgId, key.rotatedFrom, key.id);
@@ -124,7 +130,7 @@ export async function openKeyBudget(tx: Tx, key: ApiKey): Promise<void> {
     thresholdsPercent: DEFAULT_THRESHOLDS_PERCENT,
     onExceeded: 'stop_everything',
   });
-  await markKeyLimit(tx, orgId, id);
+  await markBudgetAsKeyLimit(tx, orgId, id);
   await requireBoundedLimits(tx, key, ['limits', 'budget', 'usd']);
 }
 
@@ -155,11 +161,11 @@ async function requireKeyOfMode(tx: Tx, caller: ApiKey, keyId: KeyId): Promise<v
 }
 
 /** The limit of a key must hold against whoever holds the key, also if that key may write budgets. */
-async function refuseLimitOfKey(tx: Tx, { orgId }: KeyCall, id: BudgetId): Promise<void> {
-  if (await isLimitOfLivingKey(tx, orgId, id)) throw new Fault('BUDGET_OF_KEY');
+async function requireNotKeyLimit(tx: Tx, { orgId }: CallContext, id: BudgetId): Promise<void> {
+  if (await isLimitOfActiveKey(tx, orgId, id)) throw new Fault('BUDGET_OF_KEY');
 }
 
-function describe(budget: BudgetRecord): Readonly<Record<string, unknown>> {
+function budgetAuditFields(budget: BudgetRecord): Readonly<Record<string, unknown>> {
   return {
     name: budget.name,
     keyIds: budget.keyIds,

@@ -5,9 +5,9 @@ import { parseId, type BudgetId, type KeyId } from '@millrace/platform/ids';
 import { z } from 'zod';
 import {
   countUnrevokedKeys,
-  keyCallOf,
-  pageOf,
-  positionIn,
+  callContextOf,
+  pageById,
+  positionFromCursor,
   readCommitted,
   UNREVOKED_KEYS_MAX,
 } from '../identity/index.ts';
@@ -22,7 +22,7 @@ import {
   toWirePurchase,
   toWireUsage,
 } from './billing.wire.ts';
-import { addBudget, dropBudget, editBudget } from './budgets.service.ts';
+import { createOwnBudget, deleteOwnBudget, updateOwnBudget } from './budgets.service.ts';
 import { requireAmount } from './amounts.ts';
 import { periodOf, type BillingRoutes } from './route-kit.ts';
 import { usagePeriod, type PeriodRefusal, type UsageGrouping, type UsagePeriod } from './usage.ts';
@@ -32,7 +32,7 @@ const PURCHASES_MAX = 1_000;
 const WINDOW_SECONDS = 60;
 
 /** Balance, ledger, purchases and usage of the caller's organisation, in the mode of its key. */
-export function serveMoney({ server, operations, db, burnOf }: BillingRoutes): void {
+export function serveBalanceAndUsage({ server, operations, db, burnOf }: BillingRoutes): void {
   server.serve(operations.getCurrentBalance, async ({ context }) => {
     const { orgId, mode } = requirePrincipal(context);
     return toWireCurrentBalance(await readBalance(db, orgId, mode, db.clock.now()));
@@ -64,8 +64,8 @@ export function serveMoney({ server, operations, db, burnOf }: BillingRoutes): v
       ...(kind === undefined ? {} : { kind }),
       ...(causeKind === undefined ? {} : { cause: causeOfQuery(causeKind, causeId) }),
     };
-    const after = positionIn('trf', query.cursor);
-    return pageOf(await listTransfers(db, orgId, filter, { limit, after }), limit, toWireEntry);
+    const after = positionFromCursor('trf', query.cursor);
+    return pageById(await listTransfers(db, orgId, filter, { limit, after }), limit, toWireEntry);
   });
 
   server.serve(operations.getUsage, async ({ query, context }) => {
@@ -103,16 +103,16 @@ export function serveBudgets({ server, operations, db, recallMoney }: BillingRou
   server.serve(operations.listBudgets, async ({ query, context }) => {
     const { orgId, mode } = requirePrincipal(context);
     const { limit } = query;
-    const after = positionIn('bdg', query.cursor);
-    return pageOf(await listBudgets(db, orgId, mode, { limit, after }), limit, toWireBudget);
+    const after = positionFromCursor('bdg', query.cursor);
+    return pageById(await listBudgets(db, orgId, mode, { limit, after }), limit, toWireBudget);
   });
 
   server.serve(operations.createBudget, ({ body, context, transact }) =>
     transact({ name: 'create budget', isolation: readCommitted }, async (tx) => {
       const { keyId, limitNanoUsd, ...rest } = body;
-      const budget = await addBudget(
+      const budget = await createOwnBudget(
         tx,
-        keyCallOf(context),
+        callContextOf(context),
         {
           ...rest,
           keyId: keyId === undefined ? null : requireKeyId(keyId),
@@ -134,13 +134,15 @@ export function serveBudgets({ server, operations, db, recallMoney }: BillingRou
         ...(onExceeded === undefined ? {} : { onExceeded }),
       };
       const id = requireBudgetId(params.budgetId);
-      return { body: toWireBudget(await editBudget(tx, keyCallOf(context), id, changes, { recallMoney })) };
+      return {
+        body: toWireBudget(await updateOwnBudget(tx, callContextOf(context), id, changes, { recallMoney })),
+      };
     }),
   );
 
   server.serve(operations.deleteBudget, ({ params, context, transact }) =>
     transact({ name: 'delete budget', isolation: readCommitted }, async (tx) => {
-      await dropBudget(tx, keyCallOf(context), requireBudgetId(params.budgetId));
+      await deleteOwnBudget(tx, callContextOf(context), requireBudgetId(params.budgetId));
       return { body: undefined };
     }),
   );
@@ -176,14 +178,19 @@ function usagePosition(groupBy: UsageGrouping, cursor: string | undefined): stri
   return decodeCursor(cursor, usageCursor.extend({ by: z.literal(groupBy) })).group;
 }
 
-const periodProblems: Readonly<Record<PeriodRefusal, string>> = {
+const periodErrorMessages: Readonly<Record<PeriodRefusal, string>> = {
   ends_before_it_begins: 'must be before until',
   too_long: 'must be at most 366 days before until',
 };
 
 function requirePeriod(period: UsagePeriod | PeriodRefusal): UsagePeriod {
   if (typeof period !== 'string') return period;
-  const issue = { message: periodProblems[period], path: ['from'], code: period, location: 'query' } as const;
+  const issue = {
+    message: periodErrorMessages[period],
+    path: ['from'],
+    code: period,
+    location: 'query',
+  } as const;
   throw new Fault('VALIDATION_FAILED', { issues: [issue] });
 }
 

@@ -4,9 +4,9 @@ import type { Actor, Mode } from '@millrace/platform/envelope';
 import type { OrgId } from '@millrace/platform/ids';
 import { addUsd, nanoPerUsd, nanoUsd, type NanoUsd } from '@millrace/platform/money';
 import { appendOutbox } from '@millrace/platform/outbox';
-import type { AnnounceKeyChange } from '../identity/index.ts';
+import type { PublishKeyChange } from '../identity/index.ts';
 import { readBalance, type MoneyCause } from '../ledger/index.ts';
-import type { BurnOf } from './balance.ts';
+import type { ReadBurnRate } from './balance.ts';
 import { findFundedAt, lockFundedAt, setFundedAt, sumTopUps } from './billing.store.ts';
 import { toWireEventBalance } from './billing.wire.ts';
 
@@ -18,11 +18,11 @@ export const FUNDING_THRESHOLD: NanoUsd = nanoUsd(5n * nanoPerUsd);
  * threshold. Call it in the transaction of the top-up, before its posting: it takes the organisation's row, and the
  * ledger's rows come last. Grants are not deposits, and money of test mode is none.
  */
-export async function noteDeposit(
+export async function recordDeposit(
   tx: Tx,
   orgId: OrgId,
   mode: Mode,
-  deposit: { readonly amount: NanoUsd; readonly cause: MoneyCause; readonly announce?: AnnounceKeyChange },
+  deposit: { readonly amount: NanoUsd; readonly cause: MoneyCause; readonly announce?: PublishKeyChange },
 ): Promise<void> {
   if (mode === 'test' || (await findFundedAt(tx, orgId)) !== null) return;
   if ((await lockFundedAt(tx, orgId)) !== null) return;
@@ -34,7 +34,7 @@ export async function noteDeposit(
 }
 
 /** Tells the organisation that money was added. Call it after the posting, in its transaction. */
-export async function announceTopUp(
+export async function emitToppedUpEvent(
   tx: Tx,
   orgId: OrgId,
   mode: Mode,
@@ -43,7 +43,7 @@ export async function announceTopUp(
     /** Where it came from, in a word: `grant`, `payment`. */
     readonly source: string;
     readonly actor: Actor;
-    readonly burnOf: BurnOf;
+    readonly burnOf: ReadBurnRate;
   },
 ): Promise<void> {
   const now = tx.clock.now();

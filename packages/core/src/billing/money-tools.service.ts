@@ -2,45 +2,50 @@ import type { Tx } from '@millrace/platform/db';
 import { Fault } from '@millrace/platform/fault';
 import type { OrgId, TransferId } from '@millrace/platform/ids';
 import { negateUsd, subtractUsd, zeroUsd, type NanoUsd } from '@millrace/platform/money';
-import { appendAudit, findOrganisation, type AuditedChange, type Cause } from '../identity/index.ts';
+import {
+  appendAuditEntry,
+  findOrganisation,
+  type AuditedChange,
+  type AuditContext,
+} from '../identity/index.ts';
 import {
   applyLedger,
   findAnyTransfer,
   findTransfer,
   readBalance,
-  requireDone,
+  requireLedgerSuccess,
   setFrozen,
   setOverdraft,
   type Balance,
-  type Done,
+  type LedgerSuccess,
   type LedgerCommand,
   type MoneyCause,
   type TransferRecord,
 } from '../ledger/index.ts';
-import type { BurnOf } from './balance.ts';
+import type { ReadBurnRate } from './balance.ts';
 import { sumRefunds } from './billing.store.ts';
-import { announceTopUp } from './deposits.service.ts';
+import { emitToppedUpEvent } from './deposits.service.ts';
 
 /**
  * What an operator may do with money. Each act is one transfer with its reason in the audit log, in one transaction;
  * the ledger decides whether it may be.
  */
 
-interface Reasoned {
+interface WithReason {
   /** For the audit log. The organisation's ledger says only what was done. */
   readonly reason: string;
 }
 
-export interface GrantWish extends Reasoned {
+export interface GrantRequest extends WithReason {
   readonly amount: NanoUsd;
   readonly promo?: { readonly priority: number; readonly expiresAt: Date | null };
   /** Names the act, so that it happens once however often it is asked for; the request unless said. */
   readonly actId?: string;
   /** For the event that tells of it. */
-  readonly burnOf: BurnOf;
+  readonly burnOf: ReadBurnRate;
 }
 
-export interface RefundWish extends Reasoned {
+export interface RefundRequest extends WithReason {
   readonly transferId: TransferId;
   readonly amount?: NanoUsd;
 }
@@ -49,15 +54,20 @@ export interface RefundWish extends Reasoned {
 const mode = 'live';
 
 /** Gives credit: as good as paid, or promotional. */
-export async function grant(tx: Tx, cause: Cause, orgId: OrgId, wish: GrantWish): Promise<TransferRecord> {
+export async function grantCredit(
+  tx: Tx,
+  cause: AuditContext,
+  orgId: OrgId,
+  wish: GrantRequest,
+): Promise<TransferRecord> {
   await requireOrganisation(tx, orgId);
   const { amount, promo, reason } = wish;
-  const done = await post(tx, {
+  const done = await postCommand(tx, {
     do: 'credit',
     kind: 'grant',
     orgId,
     mode,
-    cause: actOf(tx, cause, wish.actId),
+    cause: operatorCauseOfTransfer(tx, cause, wish.actId),
     step: 'grant',
     amount,
     from: [{ account: { kind: 'grants' }, amount }],
@@ -70,19 +80,19 @@ export async function grant(tx: Tx, cause: Cause, orgId: OrgId, wish: GrantWish)
       amountNanoUsd: amount.toString(),
       ...(promo === undefined ? {} : { ...promo, expiresAt }),
     };
-    await audit(tx, cause, orgId, done, { action: 'money.granted', after, reason });
+    await auditTransfer(tx, cause, orgId, done, { action: 'money.granted', after, reason });
     const { actor } = cause;
-    await announceTopUp(tx, orgId, mode, { amount, source: 'grant', actor, burnOf: wish.burnOf });
+    await emitToppedUpEvent(tx, orgId, mode, { amount, source: 'grant', actor, burnOf: wish.burnOf });
   }
   return requireTransfer(tx, orgId, done.transferId);
 }
 
 /** Corrects a balance up or down; down never below its floor. */
-export async function adjust(
+export async function adjustBalance(
   tx: Tx,
-  cause: Cause,
+  cause: AuditContext,
   orgId: OrgId,
-  wish: Reasoned & { readonly amount: NanoUsd },
+  wish: WithReason & { readonly amount: NanoUsd },
 ): Promise<TransferRecord> {
   await requireOrganisation(tx, orgId);
   const { amount, reason } = wish;
@@ -94,62 +104,67 @@ export async function adjust(
     kind: 'adjustment',
     orgId,
     mode,
-    cause: actOf(tx, cause),
+    cause: operatorCauseOfTransfer(tx, cause),
     step: 'adjustment',
     amount: size,
     description: 'Correction by the operator',
   } as const;
-  const done = await post(
+  const done = await postCommand(
     tx,
     up ? { ...base, do: 'credit', from: other } : { ...base, do: 'debit', to: other, whenShort: 'refuse' },
   );
   const after = { amountNanoUsd: amount.toString() };
-  await audit(tx, cause, orgId, done, { action: 'money.adjusted', after, reason });
+  await auditTransfer(tx, cause, orgId, done, { action: 'money.adjusted', after, reason });
   return requireTransfer(tx, orgId, done.transferId);
 }
 
 /** Gives back a part of a charge: all that is left of it unless an amount is said. */
-export async function refund(tx: Tx, cause: Cause, orgId: OrgId, wish: RefundWish): Promise<TransferRecord> {
+export async function refundCharge(
+  tx: Tx,
+  cause: AuditContext,
+  orgId: OrgId,
+  wish: RefundRequest,
+): Promise<TransferRecord> {
   const { transferId, reason } = wish;
   const charge = await findTransfer(tx, orgId, transferId);
   if (charge === null) throw new Fault('TRANSFER_NOT_FOUND');
   if (charge.kind !== 'charge') throw notRefundable();
-  const amount = wish.amount ?? (await leftOf(tx, charge));
-  const done = await post(tx, {
+  const amount = wish.amount ?? (await unrefundedAmountOf(tx, charge));
+  const done = await postCommand(tx, {
     do: 'refund',
     orgId,
     mode: charge.mode,
-    cause: actOf(tx, cause),
+    cause: operatorCauseOfTransfer(tx, cause),
     step: 'refund',
     transferId,
     amount,
     description: `Refund: ${charge.description}`.slice(0, DESCRIPTION_MAX),
   });
   const after = { amountNanoUsd: amount.toString(), refunds: transferId };
-  await audit(tx, cause, orgId, done, { action: 'money.refunded', after, reason });
+  await auditTransfer(tx, cause, orgId, done, { action: 'money.refunded', after, reason });
   return requireTransfer(tx, orgId, done.transferId);
 }
 
 /** Undoes a transfer by its exact opposite. */
-export async function reverse(
+export async function reverseTransfer(
   tx: Tx,
-  cause: Cause,
+  cause: AuditContext,
   transferId: TransferId,
-  { reason }: Reasoned,
+  { reason }: WithReason,
 ): Promise<TransferRecord> {
   const transfer = await findAnyTransfer(tx, transferId);
   if (transfer === null) throw new Fault('TRANSFER_NOT_FOUND');
   const { orgId } = transfer;
-  const done = await post(tx, {
+  const done = await postCommand(tx, {
     do: 'reverse',
     orgId,
     mode: transfer.mode,
-    cause: actOf(tx, cause),
+    cause: operatorCauseOfTransfer(tx, cause),
     step: 'reversal',
     transferId,
     description: `Reversal: ${transfer.description}`.slice(0, DESCRIPTION_MAX),
   });
-  await audit(tx, cause, orgId, done, {
+  await auditTransfer(tx, cause, orgId, done, {
     action: 'money.reversed',
     after: { reverses: transferId },
     reason,
@@ -158,17 +173,17 @@ export async function reverse(
 }
 
 /** Says how far below zero the balance may go. */
-export async function allowOverdraft(
+export async function setMaxOverdraft(
   tx: Tx,
-  cause: Cause,
+  cause: AuditContext,
   orgId: OrgId,
-  { overdraft, reason }: Reasoned & { readonly overdraft: NanoUsd },
+  { overdraft, reason }: WithReason & { readonly overdraft: NanoUsd },
 ): Promise<Balance> {
   await requireOrganisation(tx, orgId);
   const before = await readBalance(tx, orgId, mode, tx.clock.now());
   await openAccount(tx, cause, orgId);
   if (!(await setOverdraft(tx, orgId, mode, overdraft))) throw new Fault('OVERDRAFT_IN_USE');
-  await appendAudit(tx, orgId, cause, {
+  await appendAuditEntry(tx, orgId, cause, {
     action: 'money.overdraft_set',
     resource: { kind: 'balance', id: orgId },
     before: { maxOverdraftNanoUsd: before.overdraft.toString() },
@@ -179,12 +194,17 @@ export async function allowOverdraft(
 }
 
 /** Admits new work again. Doing it twice changes nothing the second time. */
-export async function unfreeze(tx: Tx, cause: Cause, orgId: OrgId, { reason }: Reasoned): Promise<Balance> {
+export async function unfreezeAccount(
+  tx: Tx,
+  cause: AuditContext,
+  orgId: OrgId,
+  { reason }: WithReason,
+): Promise<Balance> {
   await requireOrganisation(tx, orgId);
   const before = await readBalance(tx, orgId, mode, tx.clock.now());
   if (!before.frozen) return before;
   await setFrozen(tx, orgId, mode, false);
-  await appendAudit(tx, orgId, cause, {
+  await appendAuditEntry(tx, orgId, cause, {
     action: 'money.unfrozen',
     resource: { kind: 'balance', id: orgId },
     before: { frozen: true },
@@ -203,23 +223,23 @@ const zeroAdjustment = {
 };
 
 /** Each request is an act of its own; that a repeated request is one act is the business of its idempotency key. */
-function actOf(tx: Tx, cause: Cause, actId?: string): MoneyCause {
+function operatorCauseOfTransfer(tx: Tx, cause: AuditContext, actId?: string): MoneyCause {
   return { kind: 'operator', id: actId ?? cause.requestId ?? tx.ids.next('req') };
 }
 
-async function post(tx: Tx, command: LedgerCommand): Promise<Done> {
+async function postCommand(tx: Tx, command: LedgerCommand): Promise<LedgerSuccess> {
   const [result] = await applyLedger(tx, [command]);
-  return requireDone(result);
+  return requireLedgerSuccess(result);
 }
 
 /** An organisation has no account before its first money. A credit of nothing opens one and posts nothing. */
-async function openAccount(tx: Tx, cause: Cause, orgId: OrgId): Promise<void> {
-  await post(tx, {
+async function openAccount(tx: Tx, cause: AuditContext, orgId: OrgId): Promise<void> {
+  await postCommand(tx, {
     do: 'credit',
     kind: 'adjustment',
     orgId,
     mode,
-    cause: actOf(tx, cause),
+    cause: operatorCauseOfTransfer(tx, cause),
     step: 'open',
     amount: zeroUsd,
     from: [],
@@ -228,7 +248,7 @@ async function openAccount(tx: Tx, cause: Cause, orgId: OrgId): Promise<void> {
 }
 
 /** What of a charge was not given back yet. Should another refund come in between, the ledger refuses this one. */
-async function leftOf(tx: Tx, charge: TransferRecord): Promise<NanoUsd> {
+async function unrefundedAmountOf(tx: Tx, charge: TransferRecord): Promise<NanoUsd> {
   const left = subtractUsd(negateUsd(charge.amount), await sumRefunds(tx, charge.orgId, charge.id));
   if (left <= 0n) throw notRefundable();
   return left;
@@ -240,15 +260,18 @@ function notRefundable(): Fault {
   });
 }
 
-async function audit(
+async function auditTransfer(
   tx: Tx,
-  cause: Cause,
+  cause: AuditContext,
   orgId: OrgId,
-  done: Done,
+  done: LedgerSuccess,
   change: Omit<AuditedChange, 'resource'>,
 ): Promise<void> {
   if (done.transferId === null) throw new Error('An act of an operator moved no money.');
-  await appendAudit(tx, orgId, cause, { ...change, resource: { kind: 'transfer', id: done.transferId } });
+  await appendAuditEntry(tx, orgId, cause, {
+    ...change,
+    resource: { kind: 'transfer', id: done.transferId },
+  });
 }
 
 async function requireOrganisation(tx: Tx, orgId: OrgId): Promise<void> {

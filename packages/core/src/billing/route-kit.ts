@@ -1,8 +1,8 @@
 import type { Contract } from '@millrace/contract';
 import type { Db } from '@millrace/platform/db';
 import type { HttpServer } from '@millrace/platform/http';
-import type { RecallMoney } from '../ledger/index.ts';
-import type { BurnOf } from './balance.ts';
+import type { RecallCredit } from '../ledger/index.ts';
+import type { ReadBurnRate } from './balance.ts';
 
 /** What the routes of this feature share. */
 export interface BillingRoutes {
@@ -10,8 +10,8 @@ export interface BillingRoutes {
   readonly operations: Contract['operations'];
   readonly db: Db;
   readonly clock: { now(): Date };
-  readonly burnOf: BurnOf;
-  readonly recallMoney?: RecallMoney | undefined;
+  readonly burnOf: ReadBurnRate;
+  readonly recallMoney?: RecallCredit | undefined;
 }
 
 /** The times of a query, as far as it names any. */

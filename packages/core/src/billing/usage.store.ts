@@ -3,10 +3,10 @@ import type { Mode } from '@millrace/platform/envelope';
 import { fromUuid, parseId, toUuid, type OrgId } from '@millrace/platform/ids';
 import { addUsd, nanoUsd, subtractUsd } from '@millrace/platform/money';
 import { sql, type RawBuilder } from 'kysely';
-import { firstIdAfter, firstIdOf } from '../ledger/index.ts';
+import { firstIdAfter, firstIdFrom } from '../ledger/index.ts';
 import {
   productCause,
-  type Product,
+  type UsageProduct,
   type UsageGrouping,
   type UsagePeriod,
   type UsageSum,
@@ -48,18 +48,18 @@ export async function sumUsage(
   const newestFirst = groupBy === 'day';
   const beyond = newestFirst ? sql`<` : sql`>`;
   const after =
-    page.after === null ? sql`true` : sql`name ${beyond} ${toName(groupBy, page.after)} collate "C"`;
+    page.after === null ? sql`true` : sql`name ${beyond} ${groupNameOf(groupBy, page.after)} collate "C"`;
   const { rows } = await sql<SumRow>`
     select name, (-sum(amount_nano_usd))::text as cost,
            ${costOf('rentals')} as rentals, ${costOf('volumes')} as volumes,
            ${costOf('instances')} as instances, ${costOf('inference')} as inference,
-           ${total('gpuMs')} as gpu_ms, ${total('gbMs')} as gb_ms, ${total('requests')} as requests,
-           ${total('promptTokens')} as prompt_tokens, ${total('completionTokens')} as completion_tokens
+           ${unitTotal('gpuMs')} as gpu_ms, ${unitTotal('gbMs')} as gb_ms, ${unitTotal('requests')} as requests,
+           ${unitTotal('promptTokens')} as prompt_tokens, ${unitTotal('completionTokens')} as completion_tokens
       from (select ${groupNames[groupBy]} collate "C" as name, amount_nano_usd, usage, cause_kind,
                    case kind when 'charge' then 1 else -1 end as sign
               from ledger_transfers
              where org_id = ${toUuid(orgId)} and mode = ${report.mode} and kind in ('charge', 'credit')
-               and id >= ${firstIdOf(from)}
+               and id >= ${firstIdFrom(from)}
                and id < ${firstIdAfter(until)}
                and occurred_at >= ${from} and occurred_at < ${until}) as used
      where name is not null and ${after}
@@ -71,16 +71,16 @@ export async function sumUsage(
 }
 
 /** The name by which the statement groups; keys go by their UUID there. */
-function toName(groupBy: UsageGrouping, group: string): string {
+function groupNameOf(groupBy: UsageGrouping, group: string): string {
   const keyId = groupBy === 'key' ? parseId('key', group) : null;
   return keyId === null ? group : toUuid(keyId);
 }
 
-function total(unit: UsageUnit): RawBuilder<string> {
+function unitTotal(unit: UsageUnit): RawBuilder<string> {
   return sql`coalesce(sum(sign * abs((usage ->> ${sql.lit(unit)})::numeric)), 0)::text`;
 }
 
-function costOf(product: Product): RawBuilder<string> {
+function costOf(product: UsageProduct): RawBuilder<string> {
   const isOfIt = sql`cause_kind = ${sql.lit(productCause[product])}`;
   return sql`coalesce(-sum(amount_nano_usd) filter (where ${isOfIt}), 0)::text`;
 }

@@ -32,7 +32,7 @@ export const productCause = {
   inference: 'inference',
 } as const satisfies Record<string, string>;
 
-export type Product = keyof typeof productCause;
+export type UsageProduct = keyof typeof productCause;
 
 export type UsageGrouping = 'day' | 'rental' | 'volume' | 'model' | 'key';
 
@@ -42,7 +42,7 @@ export interface UsageSum {
   /** What it cost: charges less what was credited. */
   readonly cost: NanoUsd;
   /** The cost by what was sold. */
-  readonly products: Readonly<Record<Product | 'other', NanoUsd>>;
+  readonly products: Readonly<Record<UsageProduct | 'other', NanoUsd>>;
   readonly gpuMs: bigint;
   readonly gbMs: bigint;
   readonly requests: bigint;

@@ -1,15 +1,21 @@
 import { createHash } from 'node:crypto';
-import type { Answer, Contract } from '@millrace/contract';
+import type { ResponseBody, Contract } from '@millrace/contract';
 import type { Timer } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { Fault } from '@millrace/platform/fault';
 import { preparedReply, type HttpServer } from '@millrace/platform/http';
-import { inOrder, OfferBook, Recent, toWireRentalOption, toWireReserveOption } from '../fleet/index.ts';
-import { readOpenModels } from '../inference/index.ts';
-import { summaryOf, type Listing } from '../marketplace/index.ts';
+import {
+  sortOffers,
+  OfferService,
+  SingleFlightCache,
+  toWireRentalOption,
+  toWireReserveOption,
+} from '../fleet/index.ts';
+import { readPublicModels } from '../inference/index.ts';
+import { gpuSummaryOf, type Listing } from '../marketplace/index.ts';
 import { toWireCatalogModel, toWireMarketplaceGpu } from './catalog.wire.ts';
 
-export interface OpenCatalogRoutes {
+export interface PublicCatalogRoutes {
   readonly server: HttpServer;
   readonly operations: Contract['operations'];
   readonly db: Db;
@@ -19,9 +25,9 @@ export interface OpenCatalogRoutes {
   readonly isOpen: boolean;
 }
 
-type Catalog = Answer<Contract['operations']['getCatalog']>;
+type Catalog = ResponseBody<Contract['operations']['getCatalog']>;
 
-interface Prepared {
+interface CachedCatalog {
   readonly body: Catalog;
   readonly text: string;
   readonly etag: string;
@@ -33,9 +39,11 @@ const CACHE_CONTROL = 'public, max-age=10';
 const DIGEST_CHARS = 27;
 
 /** Everybody: what there is, before they have an account. */
-export function serveOpenCatalog({ server, operations, isOpen, ...parts }: OpenCatalogRoutes): void {
-  const offers = new OfferBook(parts);
-  const latest = new Recent(parts.clock, async () => prepared(await readCatalog(parts, offers)));
+export function servePublicCatalog({ server, operations, isOpen, ...parts }: PublicCatalogRoutes): void {
+  const offers = new OfferService(parts);
+  const latest = new SingleFlightCache(parts.clock, async () =>
+    prepareCatalog(await readCatalog(parts, offers)),
+  );
   server.serve(operations.getCatalog, async () => {
     if (!isOpen) throw new Fault('ROUTE_NOT_FOUND');
     const { etag, ...catalog } = await latest.get(CATALOG_MAX_AGE_MS);
@@ -44,28 +52,28 @@ export function serveOpenCatalog({ server, operations, isOpen, ...parts }: OpenC
 }
 
 /** What anybody could rent: list prices, and of the live mode alone. */
-const anybody = { orgId: null, mode: 'live' } as const;
+const anonymousRequester = { orgId: null, mode: 'live' } as const;
 
 async function readCatalog(
-  { db, clock, listing }: Pick<OpenCatalogRoutes, 'db' | 'clock' | 'listing'>,
-  book: OfferBook,
+  { db, clock, listing }: Pick<PublicCatalogRoutes, 'db' | 'clock' | 'listing'>,
+  book: OfferService,
 ): Promise<Catalog> {
   const asOf = db.clock.now();
   const [offers, reserveOffers, models] = await Promise.all([
-    book.rentalOffers(anybody, {}),
-    book.reserveOffers(anybody, {}),
-    readOpenModels(db, asOf),
+    book.rentalOffers(anonymousRequester, {}),
+    book.reserveOffers(anonymousRequester, {}),
+    readPublicModels(db, asOf),
   ]);
   return {
     asOf: asOf.toISOString(),
-    offers: inOrder(offers).map(({ offer }) => toWireRentalOption(offer)),
+    offers: sortOffers(offers).map(({ offer }) => toWireRentalOption(offer)),
     reserveOptions: reserveOffers.map(toWireReserveOption),
     models: models.map(toWireCatalogModel),
-    marketplace: summaryOf(listing, clock)?.map(toWireMarketplaceGpu) ?? null,
+    marketplace: gpuSummaryOf(listing, clock)?.map(toWireMarketplaceGpu) ?? null,
   };
 }
 
-function prepared(body: Catalog): Prepared {
+function prepareCatalog(body: Catalog): CachedCatalog {
   const text = JSON.stringify(body);
   const digest = createHash('sha256').update(text).digest('base64url').slice(0, DIGEST_CHARS);
   return { body, text, etag: `"${digest}"` };

@@ -1,12 +1,12 @@
-import type { Answer, Contract } from '@millrace/contract';
+import type { ResponseBody, Contract } from '@millrace/contract';
 import { fromUsdNumber } from '@millrace/platform/money';
-import type { OpenModel } from '../inference/index.ts';
+import type { PublicModel } from '../inference/index.ts';
 import type { GpuSummary } from '../marketplace/index.ts';
 
-type Catalog = Answer<Contract['operations']['getCatalog']>;
+type Catalog = ResponseBody<Contract['operations']['getCatalog']>;
 
 /** Only what the model is sold by: an image model has no price for tokens. */
-export function toWireCatalogModel({ model, price }: OpenModel): Catalog['models'][number] {
+export function toWireCatalogModel({ model, price }: PublicModel): Catalog['models'][number] {
   const { modality } = model;
   const isByToken = modality === 'chat' || modality === 'completion';
   return {

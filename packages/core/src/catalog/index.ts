@@ -1,1 +1,1 @@
-export { serveOpenCatalog, type OpenCatalogRoutes } from './catalog.routes.ts';
+export { servePublicCatalog, type PublicCatalogRoutes } from './catalog.routes.ts';

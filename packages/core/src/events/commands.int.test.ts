@@ -16,7 +16,7 @@ import {
   connectTestNats,
   createTestDatabase,
   eventually,
-  forgetDeployment,
+  unregisterDeployment,
   testEndpoints,
   testIds,
   testLog,
@@ -76,7 +76,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await forgetDeployment(deploymentId);
+  await unregisterDeployment(deploymentId);
   await endpoint.close();
   await nats.close();
   await database.drop();

@@ -6,7 +6,7 @@ import { RestateIngressError, type RestateIngress, type RestateSend } from '@mil
 import { counter } from '@millrace/platform/telemetry';
 import {
   listReadyCommands,
-  noteRefusal,
+  recordRefusal,
   removeDelivered,
   type LeaseProof,
   type WaitingCommand,
@@ -32,7 +32,7 @@ export interface DispatcherOptions {
  * call was accepted; dying in between means sending it again under the same idempotency key. Answers how many
  * were delivered; throws when the receiver is away, which counts against no command.
  */
-export async function dispatchWaiting(options: DispatcherOptions, proof: LeaseProof): Promise<number> {
+export async function dispatchCommands(options: DispatcherOptions, proof: LeaseProof): Promise<number> {
   if (proof.leases.length === 0) return 0;
   const commands = await listReadyCommands(options.db, proof, options.batchSize);
   const queues = [...Map.groupBy(commands, (command) => `${command.service}/${command.key}`).values()];
@@ -65,11 +65,11 @@ async function deliverInOrder(options: DispatcherOptions, queue: readonly Waitin
 
 async function deliver(options: DispatcherOptions, command: WaitingCommand): Promise<'accepted' | 'refused'> {
   try {
-    await options.restate.send(callOf(command, options.db.clock.nowMs()));
+    await options.restate.send(toRestateSend(command, options.db.clock.nowMs()));
     return 'accepted';
   } catch (error) {
-    if (!blamesTheCommand(error)) throw error;
-    const { parked: gaveUp } = await noteRefusal(options.db, {
+    if (!isCommandError(error)) throw error;
+    const { parked: gaveUp } = await recordRefusal(options.db, {
       id: command.id,
       error: error.message,
       retryInMs: Math.min(options.retryMs.longest, options.retryMs.first * 2 ** command.attempts),
@@ -90,12 +90,12 @@ async function deliver(options: DispatcherOptions, command: WaitingCommand): Pro
  * Whether the command itself is at fault, rather than the weather. An unknown service counts: it may only not be
  * registered yet, and then a later attempt succeeds, but it must not hold up commands to services that are.
  */
-function blamesTheCommand(error: unknown): error is RestateIngressError {
+function isCommandError(error: unknown): error is RestateIngressError {
   if (!(error instanceof RestateIngressError)) return false;
   return error.status >= 400 && error.status < 500 && error.status !== 408 && error.status !== 429;
 }
 
-function callOf(command: WaitingCommand, nowMs: number): RestateSend {
+function toRestateSend(command: WaitingCommand, nowMs: number): RestateSend {
   const delayMs = command.notBefore === null ? 0 : Math.max(0, command.notBefore.getTime() - nowMs);
   const { service, key, handler, payload, mode, cell, actor, traceparent, schemaVersion } = command;
   return {

@@ -2,7 +2,7 @@ import { contract } from '@millrace/contract';
 import { requirePrincipal, sse, type HttpServer, type RequestContext } from '@millrace/platform/http';
 import { Fault } from '@millrace/platform/fault';
 import type { KeyId } from '@millrace/platform/ids';
-import { isAbout, toWire, type FeedEvent, type ResourceRef } from './events.ts';
+import { concernsResource, toWireEvent, type FeedEvent, type ResourceRef } from './events.ts';
 import type { Feed } from './feed.ts';
 
 const { listEvents } = contract.operations;
@@ -19,7 +19,12 @@ export function serveEvents(server: HttpServer, feed: Feed): void {
     const { after, limit } = query;
     const { events, more, lastSeq } = await feed.page(orgId, { after, limit, mode });
     const nextAfter = events.at(-1)?.seq ?? after;
-    return { items: events.map(toWire), nextCursor: more ? String(nextAfter) : null, nextAfter, lastSeq };
+    return {
+      items: events.map(toWireEvent),
+      nextCursor: more ? String(nextAfter) : null,
+      nextAfter,
+      lastSeq,
+    };
   });
 }
 
@@ -48,8 +53,8 @@ export async function streamEvents(
     // Whoever asked for the latest does not know where that was, and could not go on from there after a break.
     if (wanted === 'latest') await stream.send({ id: String(after) });
     for await (const event of events) {
-      const shown = about === undefined || isAbout(event, about);
-      const message = { id: String(event.seq), event: event.type, data: toWire(event) };
+      const shown = about === undefined || concernsResource(event, about);
+      const message = { id: String(event.seq), event: event.type, data: toWireEvent(event) };
       if (shown && !(await stream.send(message))) break;
       if (endsOwnKey(event, keyId)) break;
     }

@@ -77,7 +77,7 @@ export async function findEventsBySeq(
 }
 
 /** The same of some things only, whatever else happened to the organisation meanwhile. */
-export async function listEventsAbout(
+export async function listEventsOfResources(
   reader: Reader,
   orgId: OrgId,
   page: { readonly about: readonly ResourceRef[]; readonly after: number; readonly limit: number },
@@ -183,7 +183,7 @@ export async function markPublished(db: Db, events: readonly FeedEvent[]): Promi
  * and moves the organisation's first number with them: a reader that is further back is told, not skipped over.
  * Answers how many went; call again while it is the whole batch.
  */
-export async function forgetOldEvents(
+export async function deleteExpiredEvents(
   tx: Tx,
   sweep: { readonly olderThanMs: number; readonly limit: number },
 ): Promise<number> {

@@ -5,9 +5,9 @@ import { describe, expect, test } from 'vitest';
 import {
   eventChannels,
   eventFromMessage,
-  messageEnvelopeOf,
-  toWire,
-  visibleTo,
+  toMessageEnvelope,
+  toWireEvent,
+  isVisibleIn,
   type FeedEvent,
 } from './events.ts';
 
@@ -43,19 +43,19 @@ function keyCreated(): FeedEvent {
 
 describe('an event on the wire', () => {
   test('has exactly the envelope of the contract', () => {
-    const wire = toWire(keyCreated());
+    const wire = toWireEvent(keyCreated());
     expect(eventEnvelope.parse(wire)).toEqual(wire);
     expect(wire.occurredAt).toBe('2026-01-02T03:04:05.678Z');
   });
 
   test('read back from a message shows a reader the same', () => {
-    const wire = toWire(keyCreated());
+    const wire = toWireEvent(keyCreated());
     const back = eventFromMessage(JSON.parse(JSON.stringify(wire)));
-    expect(back === null ? null : toWire(back)).toEqual(wire);
+    expect(back === null ? null : toWireEvent(back)).toEqual(wire);
   });
 
   test('is not read back when any part of it is missing', () => {
-    const wire = toWire(keyCreated());
+    const wire = toWireEvent(keyCreated());
     for (const field of Object.keys(wire)) {
       expect(eventFromMessage({ ...wire, [field]: undefined }), field).toBeNull();
     }
@@ -68,7 +68,7 @@ describe('an event on the wire', () => {
 describe('the message beside the wire form', () => {
   test('carries cell, mode, actor, schema version and trace, and a subject to route by', () => {
     const event = keyCreated();
-    expect(messageEnvelopeOf(event)).toEqual({
+    expect(toMessageEnvelope(event)).toEqual({
       cell: 9,
       mode: 'test',
       actor: { kind: 'user', id: 'usr_1' },
@@ -83,9 +83,9 @@ describe('the message beside the wire form', () => {
 
 describe('modes', () => {
   test('a test key never sees a live event; a live key sees every number', () => {
-    expect(visibleTo('test', { mode: 'live' })).toBe(false);
-    expect(visibleTo('test', { mode: 'test' })).toBe(true);
-    expect(visibleTo('live', { mode: 'test' })).toBe(true);
-    expect(visibleTo('live', { mode: 'live' })).toBe(true);
+    expect(isVisibleIn('test', { mode: 'live' })).toBe(false);
+    expect(isVisibleIn('test', { mode: 'test' })).toBe(true);
+    expect(isVisibleIn('live', { mode: 'test' })).toBe(true);
+    expect(isVisibleIn('live', { mode: 'live' })).toBe(true);
   });
 });

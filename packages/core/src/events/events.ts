@@ -33,16 +33,19 @@ export const writtenApiVersion = eventApiVersion;
  * A test key reads test events only; a live key reads all, so its `seq` has no holes and a tenant's own
  * tooling can watch both from one place.
  */
-export function visibleTo(mode: Mode, event: Pick<FeedEvent, 'mode'>): boolean {
+export function isVisibleIn(mode: Mode, event: Pick<FeedEvent, 'mode'>): boolean {
   return mode === 'live' || event.mode === 'test';
 }
 
-export function isAbout({ resource }: Pick<FeedEvent, 'resource'>, { kind, id }: ResourceRef): boolean {
+export function concernsResource(
+  { resource }: Pick<FeedEvent, 'resource'>,
+  { kind, id }: ResourceRef,
+): boolean {
   return resource.kind === kind && resource.id === id;
 }
 
 /** The event as readers of the feed and of JetStream see it. */
-export function toWire(event: FeedEvent): EventEnvelope {
+export function toWireEvent(event: FeedEvent): EventEnvelope {
   const envelope = {
     id: event.id,
     type: event.type,
@@ -88,7 +91,7 @@ export function eventChannels(prefix = ''): EventChannels {
 }
 
 /** What travels beside the body, so that a consumer can route and trace without parsing it. */
-export function messageEnvelopeOf(event: FeedEvent): Envelope {
+export function toMessageEnvelope(event: FeedEvent): Envelope {
   const { cell, mode, actor, schemaVersion, traceparent } = event;
   return { cell, mode, actor, schemaVersion, traceparent };
 }

@@ -7,8 +7,14 @@ import { startLoop } from '@millrace/platform/lifecycle';
 import type { Logger } from '@millrace/platform/log';
 import type { NatsClient, NatsSubscription } from '@millrace/platform/nats';
 import { gauge } from '@millrace/platform/telemetry';
-import { isAbout, visibleTo, type EventChannels, type FeedEvent, type ResourceRef } from './events.ts';
-import { getFeedHead, getFeedHeads, listEventsAbout, listEventsAfter } from './events.store.ts';
+import {
+  concernsResource,
+  isVisibleIn,
+  type EventChannels,
+  type FeedEvent,
+  type ResourceRef,
+} from './events.ts';
+import { getFeedHead, getFeedHeads, listEventsOfResources, listEventsAfter } from './events.store.ts';
 import { createFollower, type Follower, type ReadEvents } from './follower.ts';
 
 export interface FeedTuning {
@@ -101,17 +107,17 @@ function tooManyStreams(limit: number): Fault {
 const followersGauge = gauge('millrace_feed_followers', 'Event streams this process keeps open');
 
 /** What a reader can do who has lost its place, by what it keeps its place with. */
-const goOn = {
+const resumeHints = {
   after: (firstSeq: number) =>
     firstSeq === 1 ? 'read the feed anew with after=0' : `continue with after=${firstSeq - 1}`,
   cursor: () => 'read again without a cursor',
 } as const;
 
-async function refuseLostPlace(
+async function requireReadablePosition(
   reader: Reader,
   orgId: OrgId,
   after: number,
-  by: keyof typeof goOn = 'after',
+  by: keyof typeof resumeHints = 'after',
 ): Promise<void> {
   // Nothing was read yet at 0: the reader starts wherever the feed starts, and so misses nothing it had begun.
   if (after === 0) return;
@@ -121,35 +127,44 @@ async function refuseLostPlace(
     // from a backup. Waiting for it would pass over every event up to it.
     throw new Fault('INVALID_CURSOR', {
       message: `This feed has not reached seq ${after}, so it cannot continue after it.`,
-      suggestion: `Read what you need from the resources themselves, then ${goOn[by](1)}.`,
+      suggestion: `Read what you need from the resources themselves, then ${resumeHints[by](1)}.`,
     });
   }
   if (after + 1 >= firstSeq) return;
   throw new Fault('INVALID_CURSOR', {
     message: `Events before seq ${firstSeq} are no longer kept, so the feed cannot continue after ${after}.`,
-    suggestion: `Read what you need from the resources themselves, then ${goOn[by](firstSeq)}.`,
+    suggestion: `Read what you need from the resources themselves, then ${resumeHints[by](firstSeq)}.`,
   });
 }
 
-interface Place {
+interface ReadRange {
   /** Undefined: everything. */
   readonly about: readonly ResourceRef[] | undefined;
   readonly after: number;
   readonly limit: number;
 }
 
-async function readNext(reader: Reader, orgId: OrgId, { about, after, limit }: Place): Promise<ReadEvents> {
+async function readNext(
+  reader: Reader,
+  orgId: OrgId,
+  { about, after, limit }: ReadRange,
+): Promise<ReadEvents> {
   if (about === undefined) {
     const events = await listEventsAfter(reader, orgId, { after, limit, mode: 'live' });
     return { events, upTo: events.at(-1)?.seq ?? after, more: events.length >= limit };
   }
   // Before the events: numbers become visible in order, so all up to this one are there for the next statement.
   const { lastSeq } = await getFeedHead(reader, orgId);
-  const events = await listEventsAbout(reader, orgId, { about, after, limit });
+  const events = await listEventsOfResources(reader, orgId, { about, after, limit });
   const last = events.at(-1)?.seq ?? after;
   const more = events.length >= limit;
   return { events, upTo: more ? last : Math.max(last, lastSeq), more };
 }
+
+const closeChannel = ({ subscription }: Channel, log: FeedOptions['log']): Promise<void> =>
+  subscription
+    .close()
+    .catch((error: unknown) => log.debug({ err: error }, 'a subscription was already gone'));
 
 export function createFeed(options: FeedOptions): Feed {
   const { db, clock, log, channels, nats } = options;
@@ -201,13 +216,8 @@ export function createFeed(options: FeedOptions): Feed {
     followersGauge.record(followerCount);
     if (channel.followers.size > 0) return;
     channelsByOrg.delete(orgId);
-    void end(channel);
+    void closeChannel(channel, log);
   };
-  const end = (channel: Channel): Promise<void> =>
-    channel.subscription
-      .close()
-      .catch((error: unknown) => log.debug({ err: error }, 'a subscription was already gone'));
-
   const refuseTooMany = (orgId: OrgId): void => {
     const own = channelsByOrg.get(orgId)?.followers.size ?? 0;
     if (own >= tuning.maxFollowersPerOrganisation) throw tooManyStreams(own);
@@ -238,15 +248,15 @@ export function createFeed(options: FeedOptions): Feed {
   return {
     latest: async (orgId) => (await getFeedHead(db, orgId)).lastSeq,
     page: async (orgId, query) => {
-      await refuseLostPlace(db, orgId, query.after);
+      await requireReadablePosition(db, orgId, query.after);
       const events = await listEventsAfter(db, orgId, { ...query, limit: query.limit + 1 });
       // After the events: a head that was read first could be behind them.
       const { lastSeq } = await getFeedHead(db, orgId);
       return { events: events.slice(0, query.limit), more: events.length > query.limit, lastSeq };
     },
     pageAbout: async (orgId, query) => {
-      await refuseLostPlace(db, orgId, query.after, 'cursor');
-      const events = await listEventsAbout(db, orgId, { ...query, limit: query.limit + 1 });
+      await requireReadablePosition(db, orgId, query.after, 'cursor');
+      const events = await listEventsOfResources(db, orgId, { ...query, limit: query.limit + 1 });
       return { events: events.slice(0, query.limit), more: events.length > query.limit };
     },
     follow: async (orgId, query) => {
@@ -260,7 +270,7 @@ export function createFeed(options: FeedOptions): Feed {
       // Counted before the first wait, so that a burst of connections cannot all pass the limit.
       join(orgId, follower);
       try {
-        await refuseLostPlace(db, orgId, query.after, about === undefined ? 'after' : 'cursor');
+        await requireReadablePosition(db, orgId, query.after, about === undefined ? 'after' : 'cursor');
       } catch (error) {
         leave(orgId, follower);
         throw error;
@@ -269,13 +279,14 @@ export function createFeed(options: FeedOptions): Feed {
       // A generator that nobody starts never reaches its `finally`; the signal always comes.
       signal.addEventListener('abort', () => leave(orgId, follower), { once: true });
       const wanted = (event: FeedEvent): boolean =>
-        visibleTo(mode, event) && (about === undefined || about.some((thing) => isAbout(event, thing)));
+        isVisibleIn(mode, event) &&
+        (about === undefined || about.some((thing) => concernsResource(event, thing)));
       return run(orgId, follower, { wanted, signal });
     },
     close: async () => {
       closing.abort();
       await checker.stop();
-      await Promise.all([...channelsByOrg.values()].map(end));
+      await Promise.all([...channelsByOrg.values()].map((channel) => closeChannel(channel, log)));
       channelsByOrg.clear();
     },
   };

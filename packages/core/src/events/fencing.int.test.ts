@@ -18,10 +18,10 @@ import type { Db } from '@millrace/platform/db';
 import { toUuid, type OrgId } from '@millrace/platform/ids';
 import { listEventsAfter, listUnpublished } from './events.store.ts';
 import { createMover, type Mover } from './mover.ts';
-import { findWaiting, moveEvents, noteRefusal, type LeaseProof } from './outbox.store.ts';
+import { findWaitingShards, moveEvents, recordRefusal, type LeaseProof } from './outbox.store.ts';
 import { eventChannels } from './events.ts';
-import { publishWaiting } from './publisher.ts';
-import { createLeaseKeeper, type LeaseKeeper } from './relay-leases.ts';
+import { publishEvents } from './publisher.ts';
+import { createShardLeases, type ShardLeases } from './relay-leases.ts';
 
 let database: TestDatabase;
 
@@ -48,11 +48,11 @@ function write(orgId: OrgId, name: string): Promise<unknown> {
   );
 }
 
-function keeperOf(holder: string): LeaseKeeper {
-  return createLeaseKeeper({ db: database.db, holder, ttlMs: 60_000 });
+function keeperOf(holder: string): ShardLeases {
+  return createShardLeases({ db: database.db, holder, ttlMs: 60_000 });
 }
 
-function proofOf(holder: string, keeper: LeaseKeeper): LeaseProof {
+function proofOf(holder: string, keeper: ShardLeases): LeaseProof {
   return { holder, leases: [...keeper.held()] };
 }
 
@@ -144,7 +144,7 @@ describe('a relay that was paused while it renewed its leases', () => {
         }),
     };
     const renew = (): Promise<unknown> =>
-      createLeaseKeeper({ db: pausing, holder: 'paused', ttlMs: 3_000 })
+      createShardLeases({ db: pausing, holder: 'paused', ttlMs: 3_000 })
         .keep()
         .catch((error: unknown) => error);
     let renewing = renew();
@@ -277,7 +277,7 @@ describe('an event that can never be stored', () => {
       // In one batch, which would fail if it touched a row of the others.
       for (const name of ['one', 'two']) await write(good, name);
       expect(await mover.move(proofOf('mover', keeper))).toBe(2);
-      expect(await findWaiting(database.db, [...bad.map(shardOf)], mover.postponed())).toMatchObject({
+      expect(await findWaitingShards(database.db, [...bad.map(shardOf)], mover.postponed())).toMatchObject({
         eventShards: [],
       });
       await removeFault();
@@ -312,7 +312,7 @@ describe('an event that can never be stored', () => {
 
   test('a refusal of a row that is already gone changes nothing', async () => {
     const refusal = { id: testIds.next('evt'), error: 'x', retryInMs: 0, maxAttempts: 1 };
-    expect(await noteRefusal(database.db, refusal)).toEqual({ parked: false });
+    expect(await recordRefusal(database.db, refusal)).toEqual({ parked: false });
   });
 });
 
@@ -371,7 +371,7 @@ describe('a turn of the publisher', () => {
           signal,
         };
         const shards = keeper.held().map((lease) => lease.shard);
-        await expect(publishWaiting(options, shards)).rejects.toThrow('did not take 1 of 2');
+        await expect(publishEvents(options, shards)).rejects.toThrow('did not take 1 of 2');
         expect(published).toHaveLength(1);
         const left = await listUnpublished(database.db, shards, 10);
         expect(left.map(({ orgId }) => orgId)).toEqual([bad]);
@@ -390,7 +390,7 @@ describe('a turn of the publisher', () => {
       batchSize: 10,
       publishTimeoutMs: 100,
     };
-    for (let turn = 0; turn < 3; turn += 1) await publishWaiting({ ...options, signal }, [0]);
+    for (let turn = 0; turn < 3; turn += 1) await publishEvents({ ...options, signal }, [0]);
     expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 });

@@ -2,7 +2,7 @@ import { SimulatedClock } from '@millrace/platform/clock';
 import { createIdSource } from '@millrace/platform/ids';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { toWire, type FeedEvent } from './events.ts';
+import { toWireEvent, type FeedEvent } from './events.ts';
 import { createFollower } from './follower.ts';
 
 const ids = createIdSource({ clock: new SimulatedClock(1_767_225_600_000), cell: 1 });
@@ -63,7 +63,7 @@ describe('a follower', () => {
         let last: FeedEvent | undefined;
         for (const step of script) {
           if (step === 'store and tell' || step === 'store and lose') last = store();
-          if (step === 'store and tell' || step === 'repeat') follower.offer(last && toWire(last));
+          if (step === 'store and tell' || step === 'repeat') follower.offer(last && toWireEvent(last));
           if (step === 'rubbish') follower.offer({ seq: 7, type: 3 });
           if (step !== 'read' || seen.length === size()) continue;
           follower.noticeHead(size());
@@ -84,7 +84,7 @@ describe('a follower', () => {
     store();
     expect((await follower.next(never))?.map((event) => event.seq)).toEqual([1]);
     for (let nth = 2; nth <= 5; nth += 1) {
-      follower.offer(toWire(store()));
+      follower.offer(toWireEvent(store()));
       expect((await follower.next(never))?.map((event) => event.seq)).toEqual([nth]);
     }
     expect(reads()).toBe(1);
@@ -95,7 +95,7 @@ describe('a follower', () => {
     const follower = createFollower({ after: 0, maxBuffered: 2, readAfter });
     store();
     await follower.next(never);
-    for (let nth = 0; nth < 8; nth += 1) follower.offer(toWire(store()));
+    for (let nth = 0; nth < 8; nth += 1) follower.offer(toWireEvent(store()));
     const seen: number[] = [];
     while (seen.length < size() - 1)
       seen.push(...((await follower.next(never)) ?? []).map((event) => event.seq));

@@ -1,20 +1,20 @@
 import type { Db, Tx } from '@millrace/platform/db';
 import { outboxShards } from '@millrace/platform/outbox';
 import { sql } from 'kysely';
-import type { Lease } from './shards.ts';
+import type { ShardLease } from './shards.ts';
 
 /**
  * Has PostgreSQL end this transaction, and free its locks, when the process pauses in the middle of it for longer than
  * this. The others would otherwise wait for the locks of a frozen relay long after its leases have run out.
  */
-export async function boundPauses(tx: Tx, longestMs: number): Promise<void> {
+export async function setRelayIdleTimeout(tx: Tx, longestMs: number): Promise<void> {
   await sql`select set_config('idle_in_transaction_session_timeout', ${String(longestMs)}, true)`.execute(
     tx.kysely,
   );
 }
 
 /** Tells the other relays that this one lives, and answers how many do, itself included. */
-export async function announceRelay(tx: Tx, relay: { holder: string; ttlMs: number }): Promise<number> {
+export async function registerRelay(tx: Tx, relay: { holder: string; ttlMs: number }): Promise<number> {
   await sql`
     insert into relays (holder, expires_at)
     values (${relay.holder}, clock_timestamp() + ${relay.ttlMs} * interval '1 millisecond')
@@ -27,8 +27,8 @@ export async function announceRelay(tx: Tx, relay: { holder: string; ttlMs: numb
 }
 
 /** Prolongs what is still held. A lease that ran out is not revived: it is claimed anew, under a new fence. */
-export async function renewLeases(tx: Tx, relay: { holder: string; ttlMs: number }): Promise<Lease[]> {
-  const { rows } = await sql<Lease>`
+export async function renewLeases(tx: Tx, relay: { holder: string; ttlMs: number }): Promise<ShardLease[]> {
+  const { rows } = await sql<ShardLease>`
     with mine as (
       select shard from relay_leases
        where holder = ${relay.holder} and expires_at > clock_timestamp()
@@ -48,8 +48,8 @@ export async function claimLeases(
   tx: Tx,
   relay: { holder: string; ttlMs: number },
   count: number,
-): Promise<Lease[]> {
-  const { rows } = await sql<Lease>`
+): Promise<ShardLease[]> {
+  const { rows } = await sql<ShardLease>`
     insert into relay_leases as lease (shard, holder, fence, expires_at)
     select free.shard, ${relay.holder}, 1, clock_timestamp() + ${relay.ttlMs} * interval '1 millisecond'
       from (select shard
@@ -77,7 +77,7 @@ export async function releaseLeases(tx: Tx, holder: string, shards: readonly num
 }
 
 /** Leaves: every shard is free at once and the others count one relay less. */
-export async function retireRelay(tx: Tx, holder: string): Promise<void> {
+export async function unregisterRelay(tx: Tx, holder: string): Promise<void> {
   await sql`
     update relay_leases set expires_at = clock_timestamp()
      where holder = ${holder} and expires_at > clock_timestamp()
@@ -86,7 +86,7 @@ export async function retireRelay(tx: Tx, holder: string): Promise<void> {
 }
 
 /** Rows of relays that died without leaving; kept a while for people to see. */
-export async function forgetDeadRelays(db: Db, olderThanMs: number): Promise<void> {
+export async function deleteDeadRelays(db: Db, olderThanMs: number): Promise<void> {
   await sql`
     delete from relays where expires_at < clock_timestamp() - ${olderThanMs} * interval '1 millisecond'
   `.execute(db.kysely);

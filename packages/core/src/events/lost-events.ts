@@ -15,7 +15,7 @@ export interface LostEvents {
   readonly count: number;
 }
 
-interface LostParts {
+interface LostEventsDeps {
   readonly db: Db;
   readonly nats: Streams;
   readonly channels: Pick<EventChannels, 'stream'>;
@@ -24,7 +24,7 @@ interface LostParts {
 const BATCH = 500;
 const WAIT_MS = 2_000;
 
-async function* readStream({ nats, channels }: LostParts): AsyncGenerator<readonly FeedEvent[]> {
+async function* readStream({ nats, channels }: LostEventsDeps): AsyncGenerator<readonly FeedEvent[]> {
   const state = await nats.streamState(channels.stream);
   if (state === null || state.firstSequence > state.lastSequence || state.lastSequence === 0) return;
   const spec = { stream: channels.stream, fromSequence: state.firstSequence, maxBuffered: BATCH };
@@ -41,7 +41,7 @@ async function* readStream({ nats, channels }: LostParts): AsyncGenerator<readon
   }
 }
 
-async function* readLost(parts: LostParts): AsyncGenerator<readonly FeedEvent[]> {
+async function* readLostEvents(parts: LostEventsDeps): AsyncGenerator<readonly FeedEvent[]> {
   const heads = new Map<OrgId, number>();
   for await (const events of readStream(parts)) {
     for (const { orgId } of events) {
@@ -52,9 +52,9 @@ async function* readLost(parts: LostParts): AsyncGenerator<readonly FeedEvent[]>
   }
 }
 
-export async function findLostEvents(parts: LostParts): Promise<readonly LostEvents[]> {
+export async function findLostEvents(parts: LostEventsDeps): Promise<readonly LostEvents[]> {
   const found = new Map<OrgId, LostEvents>();
-  for await (const events of readLost(parts)) {
+  for await (const events of readLostEvents(parts)) {
     for (const { orgId, seq } of events) {
       const before = found.get(orgId) ?? { orgId, firstSeq: seq, lastSeq: seq, count: 0 };
       found.set(orgId, {
@@ -72,9 +72,9 @@ export async function findLostEvents(parts: LostParts): Promise<readonly LostEve
  * Stores them again under the numbers and ids that readers have seen, so that no number stands for two events. Call it while
  * nothing else is numbered. Answers how many there were.
  */
-export async function storeLostEvents(parts: LostParts): Promise<number> {
+export async function storeLostEvents(parts: LostEventsDeps): Promise<number> {
   let count = 0;
-  for await (const events of readLost(parts)) {
+  for await (const events of readLostEvents(parts)) {
     await parts.db.transaction({ name: 'store lost events', isolation: 'read committed' }, (tx) =>
       insertLostEvents(tx, events),
     );

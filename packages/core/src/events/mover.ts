@@ -2,9 +2,9 @@ import type { Timer } from '@millrace/platform/clock';
 import { isStatementTimeout, type Db } from '@millrace/platform/db';
 import type { OrgId } from '@millrace/platform/ids';
 import type { Logger } from '@millrace/platform/log';
-import { groupsOf } from '@millrace/platform/money';
+import { floorDivide } from '@millrace/platform/money';
 import { counter } from '@millrace/platform/telemetry';
-import { listWaitingEvents, moveEvents, noteRefusal, type LeaseProof } from './outbox.store.ts';
+import { listWaitingEvents, moveEvents, recordRefusal, type LeaseProof } from './outbox.store.ts';
 
 const moved = counter('millrace_relay_events_moved_total', 'Events numbered and stored by this relay');
 const parked = counter('millrace_relay_parked_total', 'Outbox rows given up on; each needs a person');
@@ -59,16 +59,16 @@ export function createMover(options: MoverOptions): Mover {
       try {
         count += await moveEvents(db, proof, { only: id });
       } catch (error) {
-        if (!isRefusalOfData(error) && !isStatementTimeout(error)) throw error;
+        if (!isDataError(error) && !isStatementTimeout(error)) throw error;
         heldBack.add(orgId);
         if (isStatementTimeout(error)) {
           postpone(orgId);
           timeouts += 1;
-          if (timeouts >= MOST_TIMEOUTS) throw error;
+          if (timeouts >= TIMEOUTS_MAX) throw error;
           continue;
         }
-        const refusal = { id, error: describe(error), retryInMs: 0, maxAttempts };
-        const outcome = await noteRefusal(db, refusal);
+        const refusal = { id, error: errorText(error), retryInMs: 0, maxAttempts };
+        const outcome = await recordRefusal(db, refusal);
         if (!outcome.parked) continue;
         parked.add(1, { kind: 'event' });
         log.error({ outboxId: id, orgId, err: error }, 'an event cannot be stored and was parked');
@@ -83,12 +83,12 @@ export function createMover(options: MoverOptions): Mover {
     async move(proof) {
       if (proof.leases.length === 0) return 0;
       try {
-        const limitPerShard = groupsOf(batchSize, proof.leases.length);
+        const limitPerShard = floorDivide(batchSize, proof.leases.length);
         const count = await moveEvents(db, proof, { limitPerShard, without: postponed() });
         moved.add(count);
         return count;
       } catch (error) {
-        if (!isRefusalOfData(error) && !isStatementTimeout(error)) throw error;
+        if (!isDataError(error) && !isStatementTimeout(error)) throw error;
         log.warn({ err: error }, 'a batch of events failed; trying them one by one');
         return moveOneByOne(proof);
       }
@@ -97,7 +97,7 @@ export function createMover(options: MoverOptions): Mover {
 }
 
 /** If the writes of this many organisations time out one by one, the turn ends: the database may be slow. */
-const MOST_TIMEOUTS = 3;
+const TIMEOUTS_MAX = 3;
 
 /** How long the events of an organisation wait after a time-out: as long as the time-out of locks, doubled each time. */
 const FIRST_WAIT_MS = 5_000;
@@ -106,11 +106,11 @@ const LONGEST_WAIT_MS = 60_000;
 /** SQLSTATE classes that blame the row: data exception, integrity constraint, program limit. */
 const REFUSAL_CLASSES: ReadonlySet<string> = new Set(['22', '23', '54']);
 
-function isRefusalOfData(error: unknown): boolean {
+function isDataError(error: unknown): boolean {
   if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return false;
   return error.code.length === 5 && REFUSAL_CLASSES.has(error.code.slice(0, 2));
 }
 
-function describe(error: unknown): string {
+function errorText(error: unknown): string {
   return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
 }

@@ -8,7 +8,7 @@ import {
   createTestDatabase,
   eventually,
   killBackends,
-  poolRecovered,
+  waitForPoolRecovery,
   startTcpProxy,
   testEndpoints,
   testIds,
@@ -158,7 +158,7 @@ describe('when PostgreSQL ends every session', () => {
     const orgId = testIds.next('org');
     await write(orgId, 'a');
     await killBackends(database);
-    await poolRecovered(database.db);
+    await waitForPoolRecovery(database.db);
     await write(orgId, 'b');
     await eventually({ what: 'both in the feed' }, async () => {
       const page = await feed.page(orgId, { after: 0, limit: 10, mode: 'live' });

@@ -4,7 +4,7 @@ import type { OrgId } from '@millrace/platform/ids';
 import type { NatsClient } from '@millrace/platform/nats';
 import { createRestateIngress } from '@millrace/platform/restate';
 import {
-  checkReader,
+  feedReaderProblems,
   connectTestNats,
   createRandom,
   createTestDatabase,
@@ -17,7 +17,7 @@ import {
   testNames,
   uniqueId,
   type Random,
-  type SeenEvent,
+  type ReadEvent,
   type TestDatabase,
   type WrittenEvents,
 } from '@millrace/testing';
@@ -77,8 +77,8 @@ async function readByPages(
   orgId: OrgId,
   random: Random,
   done: (seen: number) => boolean,
-): Promise<SeenEvent[]> {
-  const seen: SeenEvent[] = [];
+): Promise<ReadEvent[]> {
+  const seen: ReadEvent[] = [];
   while (!done(seen.length)) {
     const after = seen.at(-1)?.seq ?? 0;
     const page = await feed.page(orgId, { after, limit: random.int(1, 50), mode: 'live' });
@@ -92,8 +92,8 @@ async function readByStream(
   orgId: OrgId,
   random: Random,
   done: (seen: number) => boolean,
-): Promise<SeenEvent[]> {
-  const seen: SeenEvent[] = [];
+): Promise<ReadEvent[]> {
+  const seen: ReadEvent[] = [];
   while (!done(seen.length)) {
     const leaving = new AbortController();
     // A reader that leaves at a random point and comes back with the last number it saw.
@@ -173,7 +173,7 @@ describe('the event feed, with 32 writers, random commit delays and relays fight
     await fight;
 
     expect(result.total).toBeGreaterThan(500);
-    const problems = views.flatMap((view) => checkReader(view.reader, view.orgId, view.seen, result));
+    const problems = views.flatMap((view) => feedReaderProblems(view.reader, view.orgId, view.seen, result));
     expect(problems).toEqual([]);
   });
 

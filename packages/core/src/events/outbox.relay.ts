@@ -6,13 +6,13 @@ import { msToSeconds } from '@millrace/platform/money';
 import type { NatsClient } from '@millrace/platform/nats';
 import type { RestateIngress } from '@millrace/platform/restate';
 import { gauge } from '@millrace/platform/telemetry';
-import { dispatchWaiting } from './dispatcher.ts';
+import { dispatchCommands } from './dispatcher.ts';
 import type { EventChannels } from './events.ts';
-import { forgetDeadRelays } from './leases.store.ts';
+import { deleteDeadRelays } from './leases.store.ts';
 import { createMover } from './mover.ts';
-import { findWaiting, measureOutbox, type LeaseProof, type WaitingWork } from './outbox.store.ts';
-import { publishWaiting } from './publisher.ts';
-import { createLeaseKeeper } from './relay-leases.ts';
+import { findWaitingShards, measureOutbox, type LeaseProof, type WaitingShards } from './outbox.store.ts';
+import { publishEvents } from './publisher.ts';
+import { createShardLeases } from './relay-leases.ts';
 
 export interface RelayTuning {
   /** A relay that is silent this long loses its shards. */
@@ -64,7 +64,7 @@ export interface Relay {
   stop(): Promise<void>;
 }
 
-const DEAD_RELAYS_KEPT_MS = 24 * 3_600_000;
+const DEAD_RELAY_RETENTION_MS = 24 * 3_600_000;
 
 const waitingGauge = gauge('millrace_outbox_waiting', 'Outbox rows not yet relayed');
 const parkedGauge = gauge('millrace_outbox_parked', 'Outbox rows given up on; alert above zero');
@@ -77,7 +77,7 @@ const oldestGauge = gauge('millrace_outbox_oldest_seconds', 'Age of the oldest o
 export async function startRelay(options: RelayOptions): Promise<Relay> {
   const { db, clock, log, holder, channels, nats, restate, startLoop = startUngated } = options;
   const tuning: RelayTuning = { ...defaultRelayTuning, ...options.tuning };
-  const keeper = createLeaseKeeper({ db, holder, ttlMs: tuning.leaseTtlMs });
+  const keeper = createShardLeases({ db, holder, ttlMs: tuning.leaseTtlMs });
   const shardsHeld = (): readonly number[] => keeper.held().map((lease) => lease.shard);
   const proofFor = (shards: readonly number[]): LeaseProof => {
     const wanted = new Set(shards);
@@ -105,7 +105,7 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
     return 'idle';
   });
   const publisher = loop('publish events', tuning.publishIdleMs, async (signal) => {
-    const count = await publishWaiting({ ...tuning, db, nats, channels, signal }, shardsHeld());
+    const count = await publishEvents({ ...tuning, db, nats, channels, signal }, shardsHeld());
     return count > 0 ? 'busy' : 'idle';
   });
   const mover = createMover({ ...tuning, db, clock, log });
@@ -113,8 +113,8 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
     atMs: Number.NEGATIVE_INFINITY,
     commandShards: [],
   };
-  const findShards = async (): Promise<WaitingWork> => {
-    const waiting = await findWaiting(db, shardsHeld(), mover.postponed());
+  const findShards = async (): Promise<WaitingShards> => {
+    const waiting = await findWaitingShards(db, shardsHeld(), mover.postponed());
     found = { atMs: clock.monotonicMs(), commandShards: waiting.commandShards };
     return waiting;
   };
@@ -122,7 +122,7 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
     // The mover finds commands too, but while the database makes it wait, commands must not wait with it.
     const isRecent = found.atMs + tuning.dispatchIdleMs > clock.monotonicMs();
     const { commandShards } = isRecent ? found : await findShards();
-    const count = await dispatchWaiting({ ...tuning, db, clock, log, restate }, proofFor(commandShards));
+    const count = await dispatchCommands({ ...tuning, db, clock, log, restate }, proofFor(commandShards));
     return count > 0 ? 'busy' : 'idle';
   });
   loop('move events', tuning.pollMs, async () => {
@@ -138,7 +138,7 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
     waitingGauge.record(depth.waiting);
     parkedGauge.record(depth.parked);
     oldestGauge.record(msToSeconds(depth.oldestWaitingMs));
-    await forgetDeadRelays(db, DEAD_RELAYS_KEPT_MS);
+    await deleteDeadRelays(db, DEAD_RELAY_RETENTION_MS);
     return 'idle';
   });
 

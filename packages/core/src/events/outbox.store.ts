@@ -3,12 +3,12 @@ import type { Actor, Mode } from '@millrace/platform/envelope';
 import { fromUuid, toUuid, type CellId, type EventId, type OrgId } from '@millrace/platform/ids';
 import { sql, type RawBuilder } from 'kysely';
 import { writtenApiVersion } from './events.ts';
-import type { Lease } from './shards.ts';
+import type { ShardLease } from './shards.ts';
 
 /** Who asks, and under which leases. Every statement checks them again, by the database's own clock. */
 export interface LeaseProof {
   readonly holder: string;
-  readonly leases: readonly Lease[];
+  readonly leases: readonly ShardLease[];
 }
 
 /**
@@ -28,7 +28,7 @@ function heldShards(proof: LeaseProof, lock: RawBuilder<unknown>): RawBuilder<un
      ${lock}`;
 }
 
-export interface WaitingWork {
+export interface WaitingShards {
   readonly eventShards: readonly number[];
   readonly commandShards: readonly number[];
 }
@@ -37,11 +37,11 @@ export interface WaitingWork {
  * Which of these shards have anything waiting, events of some organisations not counted. A plain read: an idle relay must
  * not write, not even a lock.
  */
-export async function findWaiting(
+export async function findWaitingShards(
   db: Db,
   shards: readonly number[],
   without: readonly OrgId[],
-): Promise<WaitingWork> {
+): Promise<WaitingShards> {
   const { rows } = await sql<{ shard: number; events: boolean; commands: boolean }>`
     select mine.shard,
            exists (select 1 from outbox waiting
@@ -226,7 +226,7 @@ export async function removeDelivered(db: Db, ids: readonly EventId[]): Promise<
 const MAX_ERROR_CHARS = 2_000;
 
 /** Notes a refusal. At `maxAttempts` the row is parked. Answers whether that happened now. */
-export async function noteRefusal(
+export async function recordRefusal(
   db: Db,
   refusal: {
     readonly id: EventId;

@@ -1,7 +1,7 @@
 import type { Db } from '@millrace/platform/db';
 import type { NatsClient } from '@millrace/platform/nats';
 import { counter } from '@millrace/platform/telemetry';
-import { messageEnvelopeOf, toWire, type EventChannels, type FeedEvent } from './events.ts';
+import { toMessageEnvelope, toWireEvent, type EventChannels, type FeedEvent } from './events.ts';
 import { listUnpublished, markPublished } from './events.store.ts';
 
 const published = counter('millrace_relay_events_published_total', 'Events acknowledged by JetStream');
@@ -22,7 +22,7 @@ export interface PublisherOptions {
  * acknowledged is noted even when another part failed. Publishing again what was not noted in time is harmless:
  * JetStream drops it by its id, and readers go by `seq`. Answers how many were published.
  */
-export async function publishWaiting(options: PublisherOptions, shards: readonly number[]): Promise<number> {
+export async function publishEvents(options: PublisherOptions, shards: readonly number[]): Promise<number> {
   if (shards.length === 0) return 0;
   const events = await listUnpublished(options.db, shards, options.batchSize);
   const acknowledged: FeedEvent[] = [];
@@ -35,7 +35,7 @@ export async function publishWaiting(options: PublisherOptions, shards: readonly
       },
     ),
   );
-  await doneOrAborted(Promise.all(all), options.signal);
+  await raceWithAbort(Promise.all(all), options.signal);
   const noted = [...acknowledged];
   await markPublished(options.db, noted);
   published.add(noted.length);
@@ -47,7 +47,7 @@ export async function publishWaiting(options: PublisherOptions, shards: readonly
 }
 
 /** The signal lives as long as the relay, so whatever is attached to it here must be taken off again. */
-async function doneOrAborted(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
+async function raceWithAbort(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
   const left = Promise.withResolvers<void>();
   const leave = (): void => left.resolve();
   signal.addEventListener('abort', leave, { once: true });
@@ -60,9 +60,9 @@ async function doneOrAborted(work: Promise<unknown>, signal: AbortSignal): Promi
 }
 
 async function publish(options: PublisherOptions, event: FeedEvent): Promise<void> {
-  await options.nats.publish(options.channels.subjectOf(event), toWire(event), {
+  await options.nats.publish(options.channels.subjectOf(event), toWireEvent(event), {
     messageId: event.id,
-    envelope: messageEnvelopeOf(event),
+    envelope: toMessageEnvelope(event),
     timeoutMs: options.publishTimeoutMs,
   });
 }

@@ -1,18 +1,18 @@
 import type { Db } from '@millrace/platform/db';
 import { outboxShards } from '@millrace/platform/outbox';
 import {
-  announceRelay,
-  boundPauses,
+  registerRelay,
+  setRelayIdleTimeout,
   claimLeases,
   releaseLeases,
   renewLeases,
-  retireRelay,
+  unregisterRelay,
 } from './leases.store.ts';
-import { shareOfShards, type Lease } from './shards.ts';
+import { computeShardShare, type ShardLease } from './shards.ts';
 
-export interface LeaseKeeper {
+export interface ShardLeases {
   /** What this relay believes it holds. Every write checks it again in the database. */
-  held(): readonly Lease[];
+  held(): readonly ShardLease[];
   /** Prolongs, gives back what is too much, takes what is missing. Call well within the time to live. */
   keep(): Promise<void>;
   release(): Promise<void>;
@@ -21,17 +21,17 @@ export interface LeaseKeeper {
 /** Well within the time to live, and longer than the pauses of a process on a busy machine. */
 const longestPauseMs = (ttlMs: number): number => Math.max(1_000, Math.floor(ttlMs * 0.3));
 
-export function createLeaseKeeper(options: { db: Db; holder: string; ttlMs: number }): LeaseKeeper {
+export function createShardLeases(options: { db: Db; holder: string; ttlMs: number }): ShardLeases {
   const { db, ...relay } = options;
-  let held: readonly Lease[] = [];
+  let held: readonly ShardLease[] = [];
   return {
     held: () => held,
     keep: async () => {
       held = await db.transaction({ name: 'keep relay leases', isolation: 'read committed' }, async (tx) => {
-        await boundPauses(tx, longestPauseMs(relay.ttlMs));
-        const relaysAlive = await announceRelay(tx, relay);
+        await setRelayIdleTimeout(tx, longestPauseMs(relay.ttlMs));
+        const relaysAlive = await registerRelay(tx, relay);
         const renewed = await renewLeases(tx, relay);
-        const share = shareOfShards({
+        const share = computeShardShare({
           held: renewed.map((lease) => lease.shard),
           shardCount: outboxShards,
           relaysAlive,
@@ -45,7 +45,7 @@ export function createLeaseKeeper(options: { db: Db; holder: string; ttlMs: numb
     release: async () => {
       held = [];
       await db.transaction({ name: 'release relay leases', isolation: 'read committed' }, (tx) =>
-        retireRelay(tx, relay.holder),
+        unregisterRelay(tx, relay.holder),
       );
     },
   };

@@ -1,9 +1,9 @@
 import { createTestDatabase, appendTestEvent, testIds, type TestDatabase } from '@millrace/testing';
 import type { OrgId } from '@millrace/platform/ids';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { forgetOldEvents, getFeedHead, listEventsAfter } from './events.store.ts';
+import { deleteExpiredEvents, getFeedHead, listEventsAfter } from './events.store.ts';
 import { moveEvents } from './outbox.store.ts';
-import { createLeaseKeeper } from './relay-leases.ts';
+import { createShardLeases } from './relay-leases.ts';
 
 let database: TestDatabase;
 
@@ -22,7 +22,7 @@ async function query(text: string): Promise<void> {
 }
 
 async function storeEvents(orgId: OrgId, count: number): Promise<void> {
-  const keeper = createLeaseKeeper({ db: database.db, holder: 'only', ttlMs: 60_000 });
+  const keeper = createShardLeases({ db: database.db, holder: 'only', ttlMs: 60_000 });
   await keeper.keep();
   for (let nth = 1; nth <= count; nth += 1) {
     await database.db.transaction({ name: 'write', isolation: 'read committed' }, (tx) =>
@@ -34,7 +34,7 @@ async function storeEvents(orgId: OrgId, count: number): Promise<void> {
 
 const forget = () =>
   database.db.transaction({ name: 'forget', isolation: 'read committed' }, (tx) =>
-    forgetOldEvents(tx, { olderThanMs: 3_600_000, limit: 100 }),
+    deleteExpiredEvents(tx, { olderThanMs: 3_600_000, limit: 100 }),
   );
 
 const seqsOf = async (orgId: OrgId) =>

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { shareOfShards } from './shards.ts';
+import { computeShardShare } from './shards.ts';
 
 describe('the share of one relay', () => {
   test('lets the relays alive hold all shards together, and none more than a fair part', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 100 }), (relaysAlive) => {
-        const { missing } = shareOfShards({ held: [], shardCount: 64, relaysAlive });
+        const { missing } = computeShardShare({ held: [], shardCount: 64, relaysAlive });
         expect(missing * relaysAlive).toBeGreaterThanOrEqual(64);
         expect((missing - 1) * relaysAlive).toBeLessThan(64);
       }),
@@ -14,10 +14,13 @@ describe('the share of one relay', () => {
   });
 
   test('gives back exactly what is too much, the same shards whatever the order they are known in', () => {
-    expect(shareOfShards({ held: [3, 1, 2, 0], shardCount: 4, relaysAlive: 2 })).toEqual({
+    expect(computeShardShare({ held: [3, 1, 2, 0], shardCount: 4, relaysAlive: 2 })).toEqual({
       surplus: [2, 3],
       missing: 0,
     });
-    expect(shareOfShards({ held: [0], shardCount: 4, relaysAlive: 2 })).toEqual({ surplus: [], missing: 1 });
+    expect(computeShardShare({ held: [0], shardCount: 4, relaysAlive: 2 })).toEqual({
+      surplus: [],
+      missing: 1,
+    });
   });
 });

@@ -1,12 +1,12 @@
-import { groupsOf } from '@millrace/platform/money';
+import { floorDivide } from '@millrace/platform/money';
 
 /** A shard this relay may work, and the fence under which it got it. */
-export interface Lease {
+export interface ShardLease {
   readonly shard: number;
   readonly fence: bigint;
 }
 
-export interface ShareOfShards {
+export interface ShardShare {
   /** Shards to give back, so that others find theirs. */
   readonly surplus: readonly number[];
   /** How many more to claim. */
@@ -17,12 +17,12 @@ export interface ShareOfShards {
  * What one of `relaysAlive` relays should do about the shards it holds. Every relay may hold the same number,
  * rounded up, so together they can always hold all shards, and none waits for another to count exactly right.
  */
-export function shareOfShards(input: {
+export function computeShardShare(input: {
   readonly held: readonly number[];
   readonly shardCount: number;
   readonly relaysAlive: number;
-}): ShareOfShards {
-  const fair = groupsOf(input.shardCount, Math.max(1, input.relaysAlive));
+}): ShardShare {
+  const fair = floorDivide(input.shardCount, Math.max(1, input.relaysAlive));
   const held = input.held.toSorted((a, b) => a - b);
   return { surplus: held.slice(fair), missing: Math.max(0, fair - held.length) };
 }

@@ -1,7 +1,7 @@
 import { defineStatement, runStatement, type Reader, type Tx } from '@millrace/platform/db';
 import { fromUuid, toUuid, type AllocationId, type OrgId } from '@millrace/platform/ids';
 import { sql } from 'kysely';
-import type { Placement, PlacementWish } from './placement.ts';
+import type { Placement, PlacementRequest } from './placement.ts';
 
 /** All SQL about what is sold: written once its nodes are locked, found again, and given back. */
 
@@ -22,7 +22,7 @@ const allocateStatement = defineStatement(
 );
 
 /** Writes the whole placement in one statement. The database counts what is left of the nodes. */
-export async function insertAllocation(tx: Tx, wish: PlacementWish, placement: Placement): Promise<void> {
+export async function insertAllocation(tx: Tx, wish: PlacementRequest, placement: Placement): Promise<void> {
   const gpus = placement.nodes.flatMap(({ nodeId, gpus: taken }) =>
     taken.map(({ gpuId }) => ({ nodeId, gpuId })),
   );

@@ -2,11 +2,11 @@ import type { Reader, Tables, Tx } from '@millrace/platform/db';
 import { fromUuid, toUuid, type ClusterId } from '@millrace/platform/ids';
 import { sql, type Selectable } from 'kysely';
 import type {
-  ClusterReach,
+  ClusterConnection,
   ClusterRecord,
   ClusterSettings,
   ClusterStatus,
-  FleetPage,
+  FleetPageRequest,
   ProviderRecord,
   ProviderRegion,
 } from './clusters.ts';
@@ -70,7 +70,10 @@ export async function findCluster(reader: Reader, id: ClusterId): Promise<Cluste
 }
 
 /** How the engine of a cluster is reached; also of one that was removed, for what may be left there. */
-export async function findReach(reader: Reader, id: ClusterId): Promise<ClusterReach | null> {
+export async function findClusterConnection(
+  reader: Reader,
+  id: ClusterId,
+): Promise<ClusterConnection | null> {
   const row = await reader.kysely
     .selectFrom('clusters')
     .select(['name', 'driver', 'endpoint', 'credential_ref', 'settings'])
@@ -86,7 +89,7 @@ export async function findReach(reader: Reader, id: ClusterId): Promise<ClusterR
 export async function listClusters(
   reader: Reader,
   filter: { readonly status?: ClusterStatus; readonly providerId?: string },
-  page: FleetPage<ClusterId>,
+  page: FleetPageRequest<ClusterId>,
 ): Promise<readonly ClusterRecord[]> {
   let query = clustersQuery(reader)
     .orderBy('cluster.id')
@@ -102,7 +105,7 @@ export async function listClusters(
 }
 
 /** Where all clusters are reached that were not removed; those of suppliers may be many, and can be left out. */
-export async function listReaches(
+export async function listEngineEndpoints(
   reader: Reader,
   options: { readonly withoutSupplied?: boolean } = {},
 ): Promise<readonly Pick<ClusterRecord, 'name' | 'driver' | 'endpoint'>[]> {
@@ -124,7 +127,7 @@ export async function lockCluster(tx: Tx, id: ClusterId): Promise<ClusterRecord 
 /** By id; one more than the limit, if there is one. Those that the configuration no longer names are among them. */
 export async function listProviders(
   reader: Reader,
-  page: FleetPage<string>,
+  page: FleetPageRequest<string>,
 ): Promise<readonly ProviderRecord[]> {
   let query = reader.kysely
     .selectFrom('providers')
@@ -178,27 +181,27 @@ async function readRegions(reader: Reader, ids: readonly string[]): Promise<Map<
 }
 
 /** Whose nodes to look at again; everything where nothing is named. */
-export interface OpenFilter {
+export interface OpenFlagsFilter {
   readonly providerId?: string;
   readonly clusterId?: ClusterId;
 }
 
-const OPEN_LOCK = 7_102_500_015;
+const OPEN_FLAGS_LOCK = 7_102_500_015;
 
 /**
  * Whoever changes what `open` depends on takes turns with the others who do. What one of two at once cannot see of the
  * other, the second then sees, because it reads after the first has committed.
  */
-export async function lockOpen(tx: Tx): Promise<void> {
-  await sql`select pg_advisory_xact_lock(${OPEN_LOCK})`.execute(tx.kysely);
+export async function lockOpenFlags(tx: Tx): Promise<void> {
+  await sql`select pg_advisory_xact_lock(${OPEN_FLAGS_LOCK})`.execute(tx.kysely);
 }
 
 /**
  * Brings `node_capacity.open` in line with the switches: provider and region enabled and configured, cluster connected
  * and configured. Called in the transaction that changes one of them, after the change and before any lock of a node.
  */
-export async function refreshOpen(tx: Tx, filter: OpenFilter = {}): Promise<void> {
-  await lockOpen(tx);
+export async function refreshOpenFlags(tx: Tx, filter: OpenFlagsFilter = {}): Promise<void> {
+  await lockOpenFlags(tx);
   const wanted = sql`
     select capacity.node_id,
            provider.enabled and provider.configured and region.enabled and region.configured
@@ -227,7 +230,7 @@ export async function refreshOpen(tx: Tx, filter: OpenFilter = {}): Promise<void
 }
 
 /** The operator's switches. The caller knows that the provider has these regions. */
-export async function switchProvider(
+export async function setProviderEnabled(
   tx: Tx,
   id: string,
   change: {
@@ -249,7 +252,7 @@ export async function switchProvider(
       .where('region', '=', region)
       .execute();
   }
-  await refreshOpen(tx, { providerId: id });
+  await refreshOpenFlags(tx, { providerId: id });
 }
 
 export async function countClusters(reader: Reader): Promise<number> {

@@ -1,7 +1,7 @@
 import type { DriverKind } from '@millrace/compute';
 import type { Mode } from '@millrace/platform/envelope';
 import type { ClusterId, OrgId } from '@millrace/platform/ids';
-import type { ConnectionType, Offer } from './placement.ts';
+import type { ConnectionType, OfferKind } from './placement.ts';
 
 /** Providers and clusters as they are kept. */
 
@@ -21,7 +21,7 @@ export interface ClusterRecord {
   readonly endpoint: string;
   readonly credentialRef: string | null;
   readonly settings: ClusterSettings;
-  readonly offer: Offer;
+  readonly offer: OfferKind;
   readonly connectionType: ConnectionType;
   readonly supplierOrgId: OrgId | null;
   readonly ports: { readonly first: number; readonly last: number };
@@ -40,7 +40,7 @@ export interface ClusterRecord {
 }
 
 /** Which engine a cluster has, and how it is reached. */
-export type ClusterReach = Pick<
+export type ClusterConnection = Pick<
   ClusterRecord,
   'id' | 'name' | 'driver' | 'endpoint' | 'credentialRef' | 'settings'
 >;
@@ -63,7 +63,7 @@ export interface ProviderRecord {
 }
 
 /** Where a page of a list begins, and how much it holds. */
-export interface FleetPage<Position> {
+export interface FleetPageRequest<Position> {
   readonly limit: number;
   readonly after: Position | null;
 }

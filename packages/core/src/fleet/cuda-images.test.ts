@@ -1,21 +1,21 @@
 import { expect, it } from 'vitest';
-import { cudaImageOf, newestCudaOf } from './cuda-images.ts';
+import { imageForCuda, newestCudaVersion } from './cuda-images.ts';
 
 const settings = {
   cudaImages: { '12.9': 'noble-cuda-12.9', '12.8': 'noble-cuda-12.8', '9.2': 'old', '13': 'no minor' },
 };
 
 it('the image is the oldest that has the CUDA that was asked for', () => {
-  expect(cudaImageOf(settings, 1_208)).toBe('noble-cuda-12.8');
-  expect(cudaImageOf(settings, 1_209)).toBe('noble-cuda-12.9');
-  expect(cudaImageOf(settings, 902)).toBe('old');
-  expect(cudaImageOf(settings, 1_300)).toBeNull();
+  expect(imageForCuda(settings, 1_208)).toBe('noble-cuda-12.8');
+  expect(imageForCuda(settings, 1_209)).toBe('noble-cuda-12.9');
+  expect(imageForCuda(settings, 902)).toBe('old');
+  expect(imageForCuda(settings, 1_300)).toBeNull();
 });
 
 it('nodes have what the newest image brings', () => {
-  expect(newestCudaOf(settings)).toBe('12.9');
+  expect(newestCudaVersion(settings)).toBe('12.9');
   for (const odd of [{}, { cudaImages: null }, { cudaImages: 'all' }, { cudaImages: { '12.8': 7 } }]) {
-    expect(newestCudaOf(odd)).toBeNull();
-    expect(cudaImageOf(odd, 0)).toBeNull();
+    expect(newestCudaVersion(odd)).toBeNull();
+    expect(imageForCuda(odd, 0)).toBeNull();
   }
 });

@@ -1,5 +1,5 @@
 import type { ClusterSettings } from './clusters.ts';
-import { cudaNumber } from './gpu-models.ts';
+import { parseCudaVersion } from './gpu-models.ts';
 
 /**
  * On bare metal CUDA comes with the image, and an idle node has none. So a cluster's `cudaImages` say which image has which CUDA,
@@ -13,22 +13,22 @@ interface CudaImage {
 }
 
 /** Oldest first. */
-export function cudaImagesOf({ cudaImages }: ClusterSettings): readonly CudaImage[] {
+export function listCudaImages({ cudaImages }: ClusterSettings): readonly CudaImage[] {
   if (typeof cudaImages !== 'object' || cudaImages === null) return [];
   return Object.entries(cudaImages)
     .flatMap(([version, image]) => {
-      const cuda = cudaNumber(version);
+      const cuda = parseCudaVersion(version);
       return typeof image === 'string' && cuda !== null ? [{ cuda, version, image }] : [];
     })
     .toSorted((one, other) => one.cuda - other.cuda);
 }
 
 /** Null where the settings name none. */
-export function newestCudaOf(settings: ClusterSettings): string | null {
-  return cudaImagesOf(settings).at(-1)?.version ?? null;
+export function newestCudaVersion(settings: ClusterSettings): string | null {
+  return listCudaImages(settings).at(-1)?.version ?? null;
 }
 
 /** The image with the oldest CUDA that will do; null where there is none. */
-export function cudaImageOf(settings: ClusterSettings, wanted: number): string | null {
-  return cudaImagesOf(settings).find(({ cuda }) => cuda >= wanted)?.image ?? null;
+export function imageForCuda(settings: ClusterSettings, wanted: number): string | null {
+  return listCudaImages(settings).find(({ cuda }) => cuda >= wanted)?.image ?? null;
 }

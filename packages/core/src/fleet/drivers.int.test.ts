@@ -1,30 +1,35 @@
 import { isDriverError, type ComputeDriver } from '@millrace/compute';
-import { createMockDriver, createProcessMemory } from '@millrace/compute/mock';
+import { createMockDriver, createInMemoryStore } from '@millrace/compute/mock';
 import type { ClusterId } from '@millrace/platform/ids';
 import { testIds } from '@millrace/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createFleetWorld, quiet, type FleetWorld } from './fleet.fixture.ts';
-import { createDriverPool, type ClusterReach, type DriverPool, type DriverPoolParts } from './index.ts';
+import { createFleetHarness, silentLogger, type FleetHarness } from './fleet.fixture.ts';
+import { createDriverPool, type ClusterConnection, type DriverPool, type DriverPoolDeps } from './index.ts';
 
-let world: FleetWorld;
+let world: FleetHarness;
 let id: ClusterId;
-let made: ClusterReach[];
+let made: ClusterConnection[];
 beforeEach(async () => {
-  world = await createFleetWorld();
+  world = await createFleetHarness();
   await world.configure('one', 'two');
   id = await world.clusterId('one');
   made = [];
 });
 afterEach(() => world.drop());
 
-function newDriver(cluster: ClusterReach): ComputeDriver {
+function newDriver(cluster: ClusterConnection): ComputeDriver {
   made.push(cluster);
   const { clock } = world;
-  return createMockDriver({ cluster: cluster.name, clock, memory: createProcessMemory(), doors: null });
+  return createMockDriver({ cluster: cluster.name, clock, memory: createInMemoryStore(), doors: null });
 }
 
-function poolOf(parts: Partial<DriverPoolParts> = {}): DriverPool {
-  return createDriverPool({ db: world.db, log: quiet, connect: async (each) => newDriver(each), ...parts });
+function poolOf(parts: Partial<DriverPoolDeps> = {}): DriverPool {
+  return createDriverPool({
+    db: world.db,
+    log: silentLogger,
+    connect: async (each) => newDriver(each),
+    ...parts,
+  });
 }
 
 const answers = async (driver: ComputeDriver): Promise<boolean> =>

@@ -2,8 +2,8 @@ import { DriverError, type ComputeDriver } from '@millrace/compute';
 import type { Db } from '@millrace/platform/db';
 import type { ClusterId } from '@millrace/platform/ids';
 import type { Logger } from '@millrace/platform/log';
-import { findReach } from './clusters.store.ts';
-import type { ClusterReach } from './clusters.ts';
+import { findClusterConnection } from './clusters.store.ts';
+import type { ClusterConnection } from './clusters.ts';
 
 /** The drivers of a process: one for each cluster, shared by all who speak to its engine. */
 export interface DriverPool {
@@ -18,34 +18,34 @@ export interface DriverPool {
   close(): Promise<void>;
 }
 
-export interface DriverPoolParts {
+export interface DriverPoolDeps {
   readonly db: Db;
   readonly log: Pick<Logger, 'warn'>;
   /** Makes a driver. It may be made before the engine can be reached. */
-  readonly connect: (cluster: ClusterReach) => Promise<ComputeDriver>;
+  readonly connect: (cluster: ClusterConnection) => Promise<ComputeDriver>;
   /** Another text whenever a driver would be made otherwise although the cluster's row is the same. */
-  readonly markOf?: (cluster: ClusterReach) => Promise<string>;
+  readonly markOf?: (cluster: ClusterConnection) => Promise<string>;
 }
 
-interface Entry {
+interface PoolEntry {
   /** What the driver was made by. */
   readonly key: string;
   readonly made: Promise<ComputeDriver>;
   isDropped: boolean;
 }
 
-export function createDriverPool(parts: DriverPoolParts): DriverPool {
-  return new Pool(parts);
+export function createDriverPool(parts: DriverPoolDeps): DriverPool {
+  return new DriverPoolImpl(parts);
 }
 
-class Pool implements DriverPool {
-  readonly #parts: DriverPoolParts;
-  readonly #entries = new Map<ClusterId, Entry>();
+class DriverPoolImpl implements DriverPool {
+  readonly #parts: DriverPoolDeps;
+  readonly #entries = new Map<ClusterId, PoolEntry>();
   /** Looks under way. All who ask meanwhile share one, so no older look undoes what a newer one found. */
-  readonly #looks = new Map<ClusterId, Promise<Entry>>();
+  readonly #looks = new Map<ClusterId, Promise<PoolEntry>>();
   #isClosed = false;
 
-  constructor(parts: DriverPoolParts) {
+  constructor(parts: DriverPoolDeps) {
     this.#parts = parts;
   }
 
@@ -70,8 +70,8 @@ class Pool implements DriverPool {
     await Promise.all([...this.#entries].map(([id, entry]) => this.#drop(id, entry)));
   }
 
-  #lookOnce(id: ClusterId): Promise<Entry> {
-    if (this.#isClosed) return Promise.reject(closed());
+  #lookOnce(id: ClusterId): Promise<PoolEntry> {
+    if (this.#isClosed) return Promise.reject(poolClosedError());
     const under = this.#looks.get(id);
     if (under !== undefined) return under;
     const look = this.#look(id).finally(() => this.#looks.delete(id));
@@ -79,32 +79,32 @@ class Pool implements DriverPool {
     return look;
   }
 
-  async #look(id: ClusterId): Promise<Entry> {
+  async #look(id: ClusterId): Promise<PoolEntry> {
     const { db, markOf } = this.#parts;
-    const reach = await findReach(db, id);
+    const reach = await findClusterConnection(db, id);
     if (reach === null) throw new DriverError('not_found', 'There is no such cluster.');
     const key = JSON.stringify([reach, (await markOf?.(reach)) ?? null]);
     const known = this.#entries.get(id);
     if (known?.key === key) return known;
     this.renew(id);
-    if (this.#isClosed) throw closed();
+    if (this.#isClosed) throw poolClosedError();
     return this.#add(reach, key);
   }
 
-  #add(reach: ClusterReach, key: string): Entry {
-    const entry: Entry = { key, made: this.#parts.connect(reach), isDropped: false };
+  #add(reach: ClusterConnection, key: string): PoolEntry {
+    const entry: PoolEntry = { key, made: this.#parts.connect(reach), isDropped: false };
     this.#entries.set(reach.id, entry);
     // Whoever waits for it hears why it failed; the next one tries again.
     entry.made.catch(() => this.#forget(reach.id, entry));
     return entry;
   }
 
-  #forget(id: ClusterId, entry: Entry): void {
+  #forget(id: ClusterId, entry: PoolEntry): void {
     entry.isDropped = true;
     if (this.#entries.get(id) === entry) this.#entries.delete(id);
   }
 
-  async #drop(id: ClusterId, entry: Entry): Promise<void> {
+  async #drop(id: ClusterId, entry: PoolEntry): Promise<void> {
     if (entry.isDropped) return;
     this.#forget(id, entry);
     const driver = await entry.made.catch(() => null);
@@ -114,6 +114,6 @@ class Pool implements DriverPool {
   }
 }
 
-function closed(): DriverError {
+function poolClosedError(): DriverError {
   return new DriverError('unavailable', 'This process is stopping and speaks to engines no more.');
 }

@@ -10,7 +10,7 @@ export function problemWithEndpoint(driver: DriverKind, endpoint: string): strin
     case 'incus':
       return endpoint.startsWith('unix:') ? problemWithSocket(endpoint) : problemWithServers(endpoint);
     case 'ironic':
-      return isLocal(endpoint) ? null : problemWithServer(endpoint);
+      return isLocalEndpoint(endpoint) ? null : problemWithServer(endpoint);
     case 'mock':
       return /^mock:[\w./-]{0,200}$/.test(endpoint)
         ? null
@@ -19,7 +19,7 @@ export function problemWithEndpoint(driver: DriverKind, endpoint: string): strin
 }
 
 /** One server on this very machine: a password to it travels nowhere. */
-function isLocal(endpoint: string): boolean {
+function isLocalEndpoint(endpoint: string): boolean {
   return /^http:\/\/(?:127(?:\.\d{1,3}){3}|\[::1\]|localhost):\d{1,5}\/?$/.test(endpoint);
 }
 
@@ -45,13 +45,13 @@ function problemWithServer(text: string): string | null {
   return url.search === '' && url.hash === '' ? null : wanted;
 }
 
-export interface Reach {
+export interface EngineEndpoint {
   readonly driver: DriverKind;
   readonly endpoint: string;
 }
 
 /** Whether two clusters are one, because a server of both is the same. Engines of the mock are wherever they are named. */
-export function isSameEngine(one: Reach, other: Reach): boolean {
+export function isSameEngine(one: EngineEndpoint, other: EngineEndpoint): boolean {
   if (one.driver !== other.driver || one.driver === 'mock') return false;
   const servers = new Set(serversOf(one.endpoint));
   return serversOf(other.endpoint).some((server) => servers.has(server));

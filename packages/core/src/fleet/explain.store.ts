@@ -1,7 +1,7 @@
 import type { MachineState } from '@millrace/contract';
 import { defineStatement, runStatement, type Reader } from '@millrace/platform/db';
 import { fromUuid } from '@millrace/platform/ids';
-import type { Change, NodeFacts, Wish } from './explain.ts';
+import type { CapacityChange, NodeFacts, PlacementQuery } from './explain.ts';
 import type { FleetGpuType } from './gpu-models.ts';
 import type { ConnectionType } from './placement.ts';
 
@@ -9,7 +9,7 @@ import type { ConnectionType } from './placement.ts';
 
 // One read of the region's nodes. Their state is looked up only where it says more than that they are ready, and fabrics
 // are told apart only for gangs, which are the only ones they matter to.
-const factsStatement = defineStatement(
+const nodeFactsStatement = defineStatement(
   'fleet-explain-facts',
   `select provider.enabled and provider.configured and provider_region.enabled and provider_region.configured
             as region_on,
@@ -34,7 +34,7 @@ const factsStatement = defineStatement(
     group by 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12`,
 );
 
-interface FactsRow {
+interface NodeFactsRow {
   region_on: boolean;
   open: boolean;
   watched: boolean;
@@ -51,14 +51,14 @@ interface FactsRow {
 }
 
 /** The nodes that a wish considers, by what is true of them. */
-export async function readFacts(
+export async function readNodeFacts(
   reader: Reader,
-  wish: Pick<Wish, 'mode' | 'machineType' | 'region'>,
+  wish: Pick<PlacementQuery, 'mode' | 'machineType' | 'region'>,
   options: { readonly watchedSince: Date; readonly byFabric: boolean },
 ): Promise<readonly NodeFacts[]> {
   const { mode, machineType, region } = wish;
   const values = [mode, machineType, region, options.watchedSince, options.byFabric];
-  const rows = await runStatement<FactsRow>(reader, factsStatement, values);
+  const rows = await runStatement<NodeFactsRow>(reader, nodeFactsStatement, values);
   return rows.map((row) => ({
     nodes: row.nodes,
     regionOn: row.region_on,
@@ -77,11 +77,11 @@ export async function readFacts(
 }
 
 /** How many ends of rentals are looked at, soonest first. What is only free after as many is not known. */
-const ENDS_READ = 1_000;
+const RENTAL_ENDS_MAX = 1_000;
 
 // One look-up for each allocation and each node, so that it grows neither with the fleet nor with what has ended. A node
 // that a maintenance window drained comes back when the last of the windows that hold it ends.
-const changesStatement = defineStatement(
+const capacityChangesStatement = defineStatement(
   'fleet-explain-changes',
   `with ending as materialized (
        select soon.frees_at, ended.node_id, ended.held, ended.present
@@ -90,7 +90,7 @@ const changesStatement = defineStatement(
              from allocations as allocation
             where allocation.region = $3 and allocation.mode = $1 and allocation.state <> 'released'
               and allocation.frees_at > $8
-            order by allocation.frees_at limit ${ENDS_READ}) as soon
+            order by allocation.frees_at limit ${RENTAL_ENDS_MAX}) as soon
         cross join lateral (
            select sold.node_id, count(*)::int as held, count(*) filter (where gpu.state = 'present')::int as present
              from allocated_gpus as sold join gpus as gpu on gpu.id = sold.gpu_id
@@ -120,7 +120,7 @@ const changesStatement = defineStatement(
    select suitable.takes_from, 0, 0, suitable.* from suitable where suitable.takes_from is not null`,
 );
 
-interface ChangeRow {
+interface CapacityChangeRow {
   at: Date;
   held: number;
   present: number;
@@ -133,15 +133,15 @@ interface ChangeRow {
 }
 
 /** What is known to happen to nodes that suit the wish but for what is sold of them, and for maintenance. */
-export async function readChanges(
+export async function readCapacityChanges(
   reader: Reader,
-  wish: Wish,
+  wish: PlacementQuery,
   times: { readonly watchedSince: Date; readonly endsAfter: Date },
-): Promise<readonly Change[]> {
+): Promise<readonly CapacityChange[]> {
   const { mode, machineType, region, gpuType, connectionType, cuda } = wish;
   const { watchedSince, endsAfter } = times;
   const values = [mode, machineType, region, gpuType, connectionType, cuda, watchedSince, endsAfter];
-  const rows = await runStatement<ChangeRow>(reader, changesStatement, values);
+  const rows = await runStatement<CapacityChangeRow>(reader, capacityChangesStatement, values);
   return rows.map((row) => ({
     at: row.at,
     held: row.held,

@@ -4,19 +4,19 @@ import { testIds } from '@millrace/testing';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  alternativesTo,
-  firstFit,
-  judge,
+  findAlternatives,
+  earliestFitAt,
+  assessPlacement,
   roundUpToMinute,
-  type Change,
+  type CapacityChange,
   type NodeFacts,
-  type Wish,
+  type PlacementQuery,
 } from './explain.ts';
-import { shapeOf, type Pool, type PoolKey, type Room, type Shape } from './offers.ts';
+import { nodeLayoutOf, type Pool, type PoolKey, type FreeNodes, type NodeLayout } from './offers.ts';
 
 const fabrics = [testIds.next('fab'), testIds.next('fab'), null] as const;
 const [fabric] = fabrics;
-const wish: Wish = {
+const wish: PlacementQuery = {
   mode: 'live',
   machineType: 'virtual-machine',
   region: 'us-central-1',
@@ -40,8 +40,8 @@ const good: NodeFacts = {
   idle: true,
   fabricId: fabric,
 };
-const reasons = (asked: Wish, ...facts: readonly NodeFacts[]) =>
-  judge(asked, true, facts).obstacles.map(({ code, nodeCount }) => `${code} ${nodeCount}`);
+const reasons = (asked: PlacementQuery, ...facts: readonly NodeFacts[]) =>
+  assessPlacement(asked, true, facts).obstacles.map(({ code, nodeCount }) => `${code} ${nodeCount}`);
 
 describe('the judgement of a region', () => {
   it('counts each node once, under the first obstacle in the order of placement', () => {
@@ -79,7 +79,7 @@ describe('the judgement of a region', () => {
   });
 
   it('counts a gang by fabric, and bare metal by whole nodes', () => {
-    const gang: Wish = { ...wish, machineType: 'bare-metal', gpuCount: 24 };
+    const gang: PlacementQuery = { ...wish, machineType: 'bare-metal', gpuCount: 24 };
     const other = fabrics[1];
     expect(
       reasons(
@@ -89,14 +89,14 @@ describe('the judgement of a region', () => {
         { ...good, fabricId: null },
       ),
     ).toEqual(['FABRIC_TOO_SMALL 5']);
-    const fits = judge(gang, true, [
+    const fits = assessPlacement(gang, true, [
       { ...good, nodes: 2 },
       { ...good, cuda: 1209 },
       { ...good, fabricId: other },
     ]);
     expect([fits.placeable, fits.nodesFitting]).toEqual([true, 3]);
-    const one: Wish = { ...gang, gpuCount: 8 };
-    expect(judge(one, true, [{ ...good, fabricId: null }]).placeable).toBe(true);
+    const one: PlacementQuery = { ...gang, gpuCount: 8 };
+    expect(assessPlacement(one, true, [{ ...good, fabricId: null }]).placeable).toBe(true);
     expect(reasons(one, { ...good, gpusTotal: 16, gpusFree: 16 }, { ...good, idle: false })).toEqual([
       'NODE_TOO_SMALL 1',
       'NO_FREE_GPUS 1',
@@ -104,8 +104,8 @@ describe('the judgement of a region', () => {
   });
 
   it('says what excludes everything: a region that is not offered, a count that no machine has, no nodes', () => {
-    const sum = (asked: Wish, rentable: boolean, facts: readonly NodeFacts[]) =>
-      judge(asked, rentable, facts).obstacles;
+    const sum = (asked: PlacementQuery, rentable: boolean, facts: readonly NodeFacts[]) =>
+      assessPlacement(asked, rentable, facts).obstacles;
     expect(sum(wish, false, [good])).toEqual([{ code: 'REGION_NOT_OFFERED', nodeCount: 1 }]);
     expect(sum({ ...wish, machineType: 'bare-metal' }, true, [good])).toEqual([
       { code: 'GPU_COUNT_NOT_OFFERED', nodeCount: 1 },
@@ -133,8 +133,12 @@ describe('the judgement of a region', () => {
     );
     fc.assert(
       fc.property(facts, fc.nat(40), fc.boolean(), (given, gpuCount, isMetal) => {
-        const asked: Wish = { ...wish, gpuCount, machineType: isMetal ? 'bare-metal' : 'virtual-machine' };
-        const verdict = judge(asked, true, given as readonly NodeFacts[]);
+        const asked: PlacementQuery = {
+          ...wish,
+          gpuCount,
+          machineType: isMetal ? 'bare-metal' : 'virtual-machine',
+        };
+        const verdict = assessPlacement(asked, true, given as readonly NodeFacts[]);
         const excluded = verdict.obstacles.reduce((sum, { nodeCount }) => sum + nodeCount, 0);
         expect(verdict.nodesFitting + excluded).toBe(verdict.nodesConsidered);
         expect(verdict.placeable).toBe(verdict.nodesFitting > 0);
@@ -167,8 +171,8 @@ describe('when capacity is known to come free', () => {
       let left = 8;
       return { total: 8, ...rest, sold: sold.filter(({ gpus }) => (left -= gpus) >= 0) };
     });
-  const shapes = [1, 3, 8].map((count) => shapeOf('virtual-machine', count));
-  const gangs = [8, 16, 24].map((count) => shapeOf('bare-metal', count));
+  const shapes = [1, 3, 8].map((count) => nodeLayoutOf('virtual-machine', count));
+  const gangs = [8, 16, 24].map((count) => nodeLayoutOf('bare-metal', count));
   const shape = fc.constantFrom(...[...shapes, ...gangs].filter((each) => each !== null));
 
   const freeAt = ({ total, sold }: Machine, minute: number) =>
@@ -176,14 +180,14 @@ describe('when capacity is known to come free', () => {
   const takes = ({ takesFrom }: Machine, minute: number) => takesFrom === null || takesFrom <= minute;
 
   /** By definition: is there room at this minute, once everything up to it has happened? */
-  function fitsAt(machines: readonly Machine[], wanted: Shape, minute: number): boolean {
+  function fitsAt(machines: readonly Machine[], wanted: NodeLayout, minute: number): boolean {
     const able = machines.filter((each) => takes(each, minute) && freeAt(each, minute) >= wanted.gpusPerNode);
     if (wanted.nodeCount === 1) return able.length > 0;
     const onFabrics = Map.groupBy(able, (each) => each.fabric);
     return fabrics.some((id) => id !== null && (onFabrics.get(id)?.length ?? 0) >= wanted.nodeCount);
   }
 
-  function changesOf(machines: readonly Machine[]): readonly Change[] {
+  function changesOf(machines: readonly Machine[]): readonly CapacityChange[] {
     return machines.flatMap((each) => {
       const gpusFree = freeAt(each, 0);
       const node = {
@@ -216,7 +220,7 @@ describe('when capacity is known to come free', () => {
         }
         const minutes = Array.from({ length: 20 }, (_, index) => index + 1);
         const first = minutes.find((minute) => fitsAt(machines, wanted, minute));
-        expect(firstFit(wanted, changesOf(machines), idle)?.getTime()).toBe(first);
+        expect(earliestFitAt(wanted, changesOf(machines), idle)?.getTime()).toBe(first);
       }),
       { numRuns: 1_000 },
     );
@@ -233,9 +237,9 @@ describe('when capacity is known to come free', () => {
       gpusTotal: 7,
       gpusAllocated: 2,
     };
-    const eight: Shape = { gpusPerNode: 8, nodeCount: 1, whole: false };
-    expect(firstFit(eight, [change], new Map())).toBeNull();
-    expect(firstFit({ ...eight, gpusPerNode: 7 }, [change], new Map())).toEqual(new Date(5));
+    const eight: NodeLayout = { gpusPerNode: 8, nodeCount: 1, whole: false };
+    expect(earliestFitAt(eight, [change], new Map())).toBeNull();
+    expect(earliestFitAt({ ...eight, gpusPerNode: 7 }, [change], new Map())).toEqual(new Date(5));
   });
 
   it('is told up to the minute, never too early', () => {
@@ -255,11 +259,11 @@ describe('what could be had instead', () => {
   ): Pool => {
     const { gpuCount: _, cuda: __, ...base } = wish;
     const full = { ...base, ...key };
-    const rooms: Room[] = free.map(([gpusFree, nodes]) => ({ ...full, gpusFree, nodes, cuda: 1208 }));
+    const rooms: FreeNodes[] = free.map(([gpusFree, nodes]) => ({ ...full, gpusFree, nodes, cuda: 1208 }));
     return { ...full, hardware: [], largestFabric: 0, rooms, fabrics: [], enabled: true };
   };
-  const shown = (asked: Wish, pools: readonly Pool[]) =>
-    alternativesTo(asked, pools).map(
+  const shown = (asked: PlacementQuery, pools: readonly Pool[]) =>
+    findAlternatives(asked, pools).map(
       ({ pool, gpuCount, totalAvailable }) =>
         `${pool.region} ${pool.gpuType} ${pool.connectionType} ${gpuCount} x${totalAvailable}`,
     );
@@ -290,7 +294,7 @@ describe('what could be had instead', () => {
   });
 
   it('of bare metal is a number of whole nodes, also when the wish was none', () => {
-    const asked: Wish = { ...wish, machineType: 'bare-metal', gpuCount: 20 };
+    const asked: PlacementQuery = { ...wish, machineType: 'bare-metal', gpuCount: 20 };
     const pool = poolOf({ machineType: 'bare-metal' }, [[8, 3]]);
     const { gpuCount: _, cuda: __, ...key } = asked;
     const gangs = { ...pool, fabrics: [{ ...key, idleNodes: 3, leastCuda: 1208, fabrics: 1 }] };

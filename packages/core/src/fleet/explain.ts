@@ -1,23 +1,23 @@
-import { placementObstacles, type MachineState, type PlacementObstacle } from '@millrace/contract';
+import { placementBlockers, type MachineState, type PlacementBlocker } from '@millrace/contract';
 import type { FabricId, NodeId } from '@millrace/platform/ids';
-import { groupsOf } from '@millrace/platform/money';
+import { floorDivide } from '@millrace/platform/money';
 import type { FleetGpuType } from './gpu-models.ts';
 import {
   countPlaceable,
-  GPUS_OF_A_METAL_NODE,
-  hasCuda,
-  hasSize,
+  GPUS_PER_METAL_NODE,
+  supportsCuda,
+  fitsNodeSize,
   largestPlaceable,
-  shapeOf,
+  nodeLayoutOf,
   type Pool,
   type PoolKey,
-  type Shape,
+  type NodeLayout,
 } from './offers.ts';
 import type { ConnectionType } from './placement.ts';
 
 /** Why a wish can or cannot be placed, and what could be had instead. Pure: the facts and the time are told. */
 
-export interface Wish extends PoolKey {
+export interface PlacementQuery extends PoolKey {
   readonly gpuCount: number;
   /** The CUDA that is needed at least. */
   readonly cuda: number | null;
@@ -45,11 +45,11 @@ export interface NodeFacts {
 }
 
 export interface Obstacle {
-  readonly code: PlacementObstacle;
+  readonly code: PlacementBlocker;
   readonly nodeCount: number;
 }
 
-export interface Verdict {
+export interface PlacementAssessment {
   /** Whether `place` would succeed now. */
   readonly placeable: boolean;
   /** Nodes of the region that are sold as this type of machine. */
@@ -62,10 +62,14 @@ export interface Verdict {
 }
 
 /** Judges the nodes one group after the other. `rentable`: a tenant may name this region for this machine type. */
-export function judge(wish: Wish, rentable: boolean, facts: readonly NodeFacts[]): Verdict {
-  const nodesConsidered = sumOf(facts);
-  const shape = shapeOf(wish.machineType, wish.gpuCount);
-  const refused = whollyRefused(rentable, shape, nodesConsidered);
+export function assessPlacement(
+  wish: PlacementQuery,
+  rentable: boolean,
+  facts: readonly NodeFacts[],
+): PlacementAssessment {
+  const nodesConsidered = countNodesIn(facts);
+  const shape = nodeLayoutOf(wish.machineType, wish.gpuCount);
+  const refused = requestObstacle(rentable, shape, nodesConsidered);
   if (refused !== null || shape === null) {
     const obstacles = refused === null ? [] : [{ code: refused, nodeCount: nodesConsidered }];
     return { placeable: false, nodesConsidered, nodesFitting: 0, obstacles, idleByFabric: new Map() };
@@ -76,36 +80,40 @@ export function judge(wish: Wish, rentable: boolean, facts: readonly NodeFacts[]
     group,
     code: code ?? (fitsFabric(group, shape, idleByFabric) ? null : ('FABRIC_TOO_SMALL' as const)),
   }));
-  const nodesFitting = sumOf(judged.filter(({ code }) => code === null).map(({ group }) => group));
-  const obstacles = placementObstacles
+  const nodesFitting = countNodesIn(judged.filter(({ code }) => code === null).map(({ group }) => group));
+  const obstacles = placementBlockers
     .map((code) => ({
       code,
-      nodeCount: sumOf(judged.filter((each) => each.code === code).map(({ group }) => group)),
+      nodeCount: countNodesIn(judged.filter((each) => each.code === code).map(({ group }) => group)),
     }))
     .filter(({ nodeCount }) => nodeCount > 0);
   return { placeable: nodesFitting > 0, nodesConsidered, nodesFitting, obstacles, idleByFabric };
 }
 
-function whollyRefused(rentable: boolean, shape: Shape | null, nodes: number): PlacementObstacle | null {
+function requestObstacle(
+  rentable: boolean,
+  shape: NodeLayout | null,
+  nodes: number,
+): PlacementBlocker | null {
   if (!rentable) return 'REGION_NOT_OFFERED';
   if (shape === null) return 'GPU_COUNT_NOT_OFFERED';
   return nodes === 0 ? 'NO_NODES_IN_REGION' : null;
 }
 
 /** What excludes a node, whatever the others of its fabric are. */
-function obstacleOf(node: NodeFacts, wish: Wish, shape: Shape): PlacementObstacle | null {
+function obstacleOf(node: NodeFacts, wish: PlacementQuery, shape: NodeLayout): PlacementBlocker | null {
   if (!node.open) return node.regionOn ? 'CLUSTER_SILENT' : 'REGION_DISABLED';
   if (!node.watched) return 'CLUSTER_UNWATCHED';
-  if (!node.ready) return obstacleOfState(node.status);
+  if (!node.ready) return stateObstacle(node.status);
   if (node.gpuType !== wish.gpuType) return 'WRONG_GPU_TYPE';
   if (node.connectionType !== wish.connectionType) return 'WRONG_NETWORK';
-  if (!hasCuda(node.cuda, wish.cuda)) return 'CUDA_TOO_OLD';
-  if (!hasSize(node.gpusTotal, shape)) return 'NODE_TOO_SMALL';
+  if (!supportsCuda(node.cuda, wish.cuda)) return 'CUDA_TOO_OLD';
+  if (!fitsNodeSize(node.gpusTotal, shape)) return 'NODE_TOO_SMALL';
   const isRoom = shape.whole ? node.idle : node.gpusFree >= shape.gpusPerNode;
   return isRoom ? null : 'NO_FREE_GPUS';
 }
 
-function obstacleOfState(status: MachineState): PlacementObstacle {
+function stateObstacle(status: MachineState): PlacementBlocker {
   switch (status) {
     case 'node_registering':
     case 'node_ready':
@@ -128,17 +136,21 @@ function idleNodes(fitting: readonly NodeFacts[]): ReadonlyMap<FabricId, number>
   return idle;
 }
 
-function fitsFabric(node: NodeFacts, { nodeCount }: Shape, idle: ReadonlyMap<FabricId, number>): boolean {
+function fitsFabric(
+  node: NodeFacts,
+  { nodeCount }: NodeLayout,
+  idle: ReadonlyMap<FabricId, number>,
+): boolean {
   if (nodeCount === 1) return true;
   return node.fabricId !== null && (idle.get(node.fabricId) ?? 0) >= nodeCount;
 }
 
-function sumOf(groups: readonly { readonly nodes: number }[]): number {
+function countNodesIn(groups: readonly { readonly nodes: number }[]): number {
   return groups.reduce((sum, { nodes }) => sum + nodes, 0);
 }
 
 /** Something that is known to happen to a node: GPUs of it come free, or it takes new work again. */
-export interface Change {
+export interface CapacityChange {
   readonly at: Date;
   readonly nodeId: NodeId;
   readonly fabricId: FabricId | null;
@@ -157,9 +169,9 @@ export interface Change {
  * The first time at which the wish would fit if all of this happens as it is known and nobody else comes; null when it
  * is not enough. `changes` are of nodes that suit the wish but for what is sold of them, and for maintenance.
  */
-export function firstFit(
-  shape: Shape,
-  changes: readonly Change[],
+export function earliestFitAt(
+  shape: NodeLayout,
+  changes: readonly CapacityChange[],
   idleByFabric: ReadonlyMap<FabricId, number>,
 ): Date | null {
   const nodes = new Map<NodeId, { free: number; allocated: number; counted: boolean }>();
@@ -178,7 +190,7 @@ export function firstFit(
     const isRoom = shape.whole
       ? node.allocated === 0 && node.free === gpusTotal
       : node.free >= shape.gpusPerNode;
-    if (!isRoom || !hasSize(gpusTotal, shape)) continue;
+    if (!isRoom || !fitsNodeSize(gpusTotal, shape)) continue;
     if (shape.nodeCount === 1) return at;
     if (fabricId === null) continue;
     node.counted = true;
@@ -193,7 +205,7 @@ const MINUTE_MS = 60_000;
 
 /** Up to the minute: early enough to plan by, too coarse to follow somebody else's rental by. */
 export function roundUpToMinute(at: Date): Date {
-  return new Date(groupsOf(at.getTime(), MINUTE_MS) * MINUTE_MS);
+  return new Date(floorDivide(at.getTime(), MINUTE_MS) * MINUTE_MS);
 }
 
 /** Something that could be had now instead. */
@@ -209,12 +221,12 @@ export interface Alternative {
  * What could be had instead, nearest to the wish first: the same elsewhere or on another network, other GPUs, fewer
  * GPUs of the same type.
  */
-export function alternativesTo(wish: Wish, pools: readonly Pool[]): readonly Alternative[] {
+export function findAlternatives(wish: PlacementQuery, pools: readonly Pool[]): readonly Alternative[] {
   return pools
     .filter((pool) => pool.mode === wish.mode && pool.machineType === wish.machineType)
     .flatMap((pool) => {
-      const gpuCount = nearestCount(wish, largestPlaceable(pool, wish.cuda));
-      const shape = shapeOf(pool.machineType, gpuCount);
+      const gpuCount = nearestGpuCount(wish, largestPlaceable(pool, wish.cuda));
+      const shape = nodeLayoutOf(pool.machineType, gpuCount);
       const isWhole = gpuCount === wish.gpuCount;
       const distance = distanceOf(wish, pool, isWhole);
       // The wish itself was just found not to fit, however the pool looked a moment ago.
@@ -225,13 +237,13 @@ export function alternativesTo(wish: Wish, pools: readonly Pool[]): readonly Alt
 }
 
 /** The number of GPUs next to the wished one that can be had, no more than were wished where that is possible. */
-function nearestCount({ machineType, gpuCount }: Wish, largest: number): number {
+function nearestGpuCount({ machineType, gpuCount }: PlacementQuery, largest: number): number {
   if (machineType === 'virtual-machine') return Math.min(gpuCount, largest);
-  const wholeNodes = Math.max(GPUS_OF_A_METAL_NODE, gpuCount - (gpuCount % GPUS_OF_A_METAL_NODE));
+  const wholeNodes = Math.max(GPUS_PER_METAL_NODE, gpuCount - (gpuCount % GPUS_PER_METAL_NODE));
   return Math.min(wholeNodes, largest);
 }
 
-function distanceOf(wish: Wish, pool: Pool, isWhole: boolean): number | null {
+function distanceOf(wish: PlacementQuery, pool: Pool, isWhole: boolean): number | null {
   const sameRegion = pool.region === wish.region;
   const sameType = pool.gpuType === wish.gpuType;
   const samePool = sameRegion && sameType && pool.connectionType === wish.connectionType;

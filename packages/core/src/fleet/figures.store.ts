@@ -13,7 +13,7 @@ export async function countNodes(reader: Reader): Promise<ReadonlyMap<MachineSta
   return new Map(rows.map(({ status, nodes }) => [status, Number(nodes)]));
 }
 
-export interface GpuFigures {
+export interface GpuCounts {
   readonly region: string;
   readonly gpuType: FleetGpuType;
   readonly mode: Mode;
@@ -22,7 +22,7 @@ export interface GpuFigures {
   readonly free: number;
 }
 
-export async function countGpus(reader: Reader): Promise<readonly GpuFigures[]> {
+export async function countGpus(reader: Reader): Promise<readonly GpuCounts[]> {
   const { rows } = await sql<{
     region: string;
     gpu_type: FleetGpuType;

@@ -6,7 +6,7 @@ import type { Logger } from '@millrace/platform/log';
 import { msToSeconds } from '@millrace/platform/money';
 import { gauge } from '@millrace/platform/telemetry';
 import { countGpus, countNodes, countOverdueDrains } from './figures.store.ts';
-import { readWatches } from './observer.store.ts';
+import { listObservations } from './observer.store.ts';
 
 const nodesGauge = gauge('millrace_fleet_nodes', 'Nodes by status');
 const gpusGauge = gauge('millrace_fleet_gpus', 'GPUs that are present, by region, type and mode');
@@ -15,19 +15,19 @@ const overdueGauge = gauge(
   'millrace_fleet_drains_overdue',
   'Drained nodes on which somebody still is after the deadline of the drain',
 );
-const ageGauge = gauge(
+const readAgeGauge = gauge(
   'millrace_fleet_read_age_seconds',
   'How long ago a cluster was last read; the longest ago first',
 );
 
 /** Names are the operator's, so they are few; beyond this only the clusters that wait longest are told apart. */
-const CLUSTERS = 200;
+const CLUSTER_LABELS_MAX = 200;
 
 /**
  * Tells the figures of the whole fleet. Every worker tells the same, so alerts take the largest, and the fleet is not
  * unobserved because one worker is.
  */
-export class FleetFigures {
+export class FleetMetrics {
   readonly #db: Db;
   /** Told before: what is gone is told as nothing once more, or its last figure would stand for ever. */
   readonly #gpuKinds = new Map<string, { region: string; gpuType: string; mode: string }>();
@@ -62,27 +62,27 @@ export class FleetFigures {
 
   async #recordAges(): Promise<void> {
     const nowMs = this.#db.clock.nowMs();
-    const watches = await readWatches(this.#db, CLUSTERS);
+    const watches = await listObservations(this.#db, CLUSTER_LABELS_MAX);
     const told = new Set(watches.map(({ clusterName }) => clusterName));
     for (const { clusterName, lastSeenAt } of watches) {
       const ageMs = lastSeenAt === null ? 0 : Math.max(0, nowMs - lastSeenAt.getTime());
-      ageGauge.record(msToSeconds(ageMs), { cluster: clusterName });
+      readAgeGauge.record(msToSeconds(ageMs), { cluster: clusterName });
     }
     for (const clusterName of this.#clusters) {
-      if (!told.has(clusterName)) ageGauge.record(0, { cluster: clusterName });
+      if (!told.has(clusterName)) readAgeGauge.record(0, { cluster: clusterName });
     }
     this.#clusters = told;
   }
 }
 
-export function startFleetFigures(parts: {
+export function startFleetMetrics(parts: {
   readonly db: Db;
   readonly clock: Timer;
   readonly log: Pick<Logger, 'warn'>;
   readonly everyMs: number;
 }): Loop {
   const { db, clock, log, everyMs } = parts;
-  const figures = new FleetFigures(db);
+  const figures = new FleetMetrics(db);
   return startLoop(
     { name: 'tell fleet figures', clock, log, idleMs: everyMs, maxBackoffMs: everyMs },
     async () => {

@@ -1,29 +1,29 @@
 import type { Db, Tx } from '@millrace/platform/db';
-import { plantFleet } from '@millrace/testing';
+import { insertFleet } from '@millrace/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { systemCause } from '../identity/index.ts';
+import { systemAuditContext } from '../identity/index.ts';
 import { countGpus, countOverdueDrains } from './figures.store.ts';
-import { actOnNode, markGpu, updateProvider } from './fleet-admin.service.ts';
+import { applyNodeAction, setGpuFaulty, updateProvider } from './fleet-admin.service.ts';
 import {
-  createFleetWorld,
+  createFleetHarness,
   gpu,
   MINUTE_MS,
   node,
   SECOND_MS,
   unreachable,
-  type FleetWorld,
+  type FleetHarness,
 } from './fleet.fixture.ts';
 import { listNodes, place, type FleetSync } from './index.ts';
-import { wishFor } from './wish.fixture.ts';
+import { placementRequestFor } from './wish.fixture.ts';
 
 /** What operators say, and what the reads of the engine make of it. */
 
-const cause = systemCause('test', 'live');
-let world: FleetWorld;
+const cause = systemAuditContext('test', 'live');
+let world: FleetHarness;
 let sync: FleetSync;
 
 beforeEach(async () => {
-  world = await createFleetWorld();
+  world = await createFleetHarness();
   sync = world.worker('one');
   await world.configure('a');
 });
@@ -40,7 +40,7 @@ const read = async (): Promise<void> => {
 
 async function rentOne() {
   const orgId = await world.organisation();
-  return run((tx) => place(tx, wishFor(orgId, 'eu')));
+  return run((tx) => place(tx, placementRequestFor(orgId, 'eu')));
 }
 
 const free = async (): Promise<number> => {
@@ -56,7 +56,7 @@ describe('a GPU that an operator took out', () => {
     const [first] = before.gpus;
     if (first === undefined) throw new Error('no GPU was read');
     const mark = (faulty: boolean) =>
-      run((tx) => markGpu(tx, cause, before.id, first.id, { faulty, reason: 'row remapping failed' }));
+      run((tx) => setGpuFaulty(tx, cause, before.id, first.id, { faulty, reason: 'row remapping failed' }));
     await mark(true);
     const now = async () => (await world.node('n1')).gpus.find(({ id }) => id === first.id);
     return { mark, now };
@@ -117,9 +117,9 @@ describe('a drain', () => {
     for (let reads = 0; reads < 3; reads += 1) await read();
     const { id, status, backTo } = await world.node('n1');
     expect([status, backTo]).toEqual(['node_offline', 'node_registering']);
-    const drained = run((tx) => actOnNode(tx, cause, id, 'drain', { reason: 'bad rack' }));
+    const drained = run((tx) => applyNodeAction(tx, cause, id, 'drain', { reason: 'bad rack' }));
     await expect(drained).rejects.toMatchObject({ reason: 'INVALID_STATE_TRANSITION' });
-    await run((tx) => actOnNode(tx, cause, id, 'quarantine', { reason: 'bad rack' }));
+    await run((tx) => applyNodeAction(tx, cause, id, 'quarantine', { reason: 'bad rack' }));
     world.engine('a').nodes = [node('n1')];
     await read();
     expect((await world.node('n1')).status).toBe('node_quarantined');
@@ -132,7 +132,7 @@ describe('a drain', () => {
     const deadlineAt = new Date(world.clock.nowMs() + MINUTE_MS);
     for (const name of ['n1', 'n2']) {
       const { id } = await world.node(name);
-      await run((tx) => actOnNode(tx, cause, id, 'drain', { reason: 'old fans', deadlineAt }));
+      await run((tx) => applyNodeAction(tx, cause, id, 'drain', { reason: 'old fans', deadlineAt }));
     }
     const overdue = () => countOverdueDrains(world.db, world.clock.now());
     expect(await overdue()).toBe(0);
@@ -151,15 +151,15 @@ it('a removed node is no longer counted, whatever its engine still lists', async
   const counted = async () => (await countGpus(world.db)).map(({ total, free: left }) => [total, left]);
   expect(await counted()).toEqual([[16, 16]]);
   const { id } = await world.node('n1');
-  await run((tx) => actOnNode(tx, cause, id, 'drain', { reason: 'sold' }));
+  await run((tx) => applyNodeAction(tx, cause, id, 'drain', { reason: 'sold' }));
   expect(await counted()).toEqual([[16, 8]]);
-  await run((tx) => actOnNode(tx, cause, id, 'remove', { reason: 'sold' }));
+  await run((tx) => applyNodeAction(tx, cause, id, 'remove', { reason: 'sold' }));
   await read();
   expect(await counted()).toEqual([[8, 8]]);
 });
 
 it('a list of nodes costs the same statements however many nodes and GPUs are on the page', async () => {
-  await plantFleet(world.db, { nodes: 60 });
+  await insertFleet(world.db, { nodes: 60 });
   const counted = async (limit: number): Promise<number> => {
     let statements = 0;
     const kysely = world.db.kysely.withPlugin({

@@ -3,20 +3,20 @@ import { toUuid, type NodeId, type OrgId } from '@millrace/platform/ids';
 import {
   createOrganisation,
   createTestDatabase,
-  plantFleet,
+  insertFleet,
   uniqueId,
   type TestDatabase,
 } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { systemCause } from '../identity/index.ts';
+import { systemAuditContext } from '../identity/index.ts';
 import { findCluster } from './clusters.store.ts';
-import { actOnNode, markGpu, removeCluster, updateProvider } from './fleet-admin.service.ts';
-import { moveNode } from './nodes.service.ts';
+import { applyNodeAction, setGpuFaulty, removeCluster, updateProvider } from './fleet-admin.service.ts';
+import { transitionNode } from './nodes.service.ts';
 import { findNode } from './nodes.store.ts';
 import { place } from './placement.service.ts';
-import { wishFor } from './wish.fixture.ts';
+import { placementRequestFor } from './wish.fixture.ts';
 
-const cause = systemCause('test', 'live');
+const cause = systemAuditContext('test', 'live');
 const actor = { kind: 'system', id: 'test' } as const;
 let database: TestDatabase;
 let orgId: OrgId;
@@ -31,11 +31,11 @@ const run = <T>(work: (tx: Tx) => Promise<T>): Promise<T> =>
   database.db.transaction({ name: 'test', isolation: 'read committed' }, work);
 
 const rent = (region: string, only: NodeId | null = null) =>
-  run((tx) => place(tx, wishFor(orgId, region, { only })));
+  run((tx) => place(tx, placementRequestFor(orgId, region, { only })));
 
 async function plantOne() {
   const region = `r-${uniqueId()}`;
-  const { clusterId, nodeIds } = await plantFleet(database.db, { nodes: 1, region });
+  const { clusterId, nodeIds } = await insertFleet(database.db, { nodes: 1, region });
   const [nodeId] = nodeIds;
   if (nodeId === undefined) throw new Error('no node was planted');
   return { region, clusterId, nodeId };
@@ -80,7 +80,9 @@ describe('while others rent', () => {
     const { nodes } = await rent(region, nodeId);
     const held = nodes[0]?.gpus[0]?.gpuId;
     if (held === undefined) throw new Error('nothing was placed');
-    const marked = await run((tx) => markGpu(tx, cause, nodeId, held, { faulty: true, reason: 'bad rows' }));
+    const marked = await run((tx) =>
+      setGpuFaulty(tx, cause, nodeId, held, { faulty: true, reason: 'bad rows' }),
+    );
     expect(marked.gpus.find((gpu) => gpu.id === held)).toMatchObject({
       state: 'faulty',
       stateReason: 'bad rows',
@@ -94,7 +96,7 @@ describe('while others rent', () => {
 describe('an act on a node', () => {
   it('of which two come at once is done once, and both are answered', async () => {
     const { nodeId } = await plantOne();
-    const drain = () => run((tx) => actOnNode(tx, cause, nodeId, 'drain', { reason: 'old fans' }));
+    const drain = () => run((tx) => applyNodeAction(tx, cause, nodeId, 'drain', { reason: 'old fans' }));
     const answers = await Promise.all([drain(), drain(), drain()]);
     expect(new Set(answers.map((node) => node.status))).toEqual(new Set(['node_draining']));
     const moves = await database.db.kysely
@@ -108,7 +110,7 @@ describe('an act on a node', () => {
   it('leaves nothing behind when its transaction dies', async () => {
     const { nodeId } = await plantOne();
     const dying = run(async (tx) => {
-      await actOnNode(tx, cause, nodeId, 'quarantine', { reason: 'smells' });
+      await applyNodeAction(tx, cause, nodeId, 'quarantine', { reason: 'smells' });
       throw new Error('died');
     });
     await expect(dying).rejects.toThrow('died');
@@ -117,25 +119,25 @@ describe('an act on a node', () => {
 
   it('is taken for an offline node as what it is to be when it is back', async () => {
     const { nodeId } = await plantOne();
-    await run((tx) => moveNode(tx, nodeId, 'node_offline', { reason: 'silent', actor }));
+    await run((tx) => transitionNode(tx, nodeId, 'node_offline', { reason: 'silent', actor }));
     const deadlineAt = new Date(Date.now() + 3_600_000);
     const drained = await run((tx) =>
-      actOnNode(tx, cause, nodeId, 'drain', { reason: 'old fans', deadlineAt }),
+      applyNodeAction(tx, cause, nodeId, 'drain', { reason: 'old fans', deadlineAt }),
     );
     expect(drained).toMatchObject({
       status: 'node_offline',
       backTo: 'node_draining',
       drainDeadlineAt: deadlineAt,
     });
-    const resumed = await run((tx) => actOnNode(tx, cause, nodeId, 'resume', { reason: 'kept' }));
+    const resumed = await run((tx) => applyNodeAction(tx, cause, nodeId, 'resume', { reason: 'kept' }));
     expect(resumed).toMatchObject({ backTo: 'node_ready', drainDeadlineAt: null });
-    await run((tx) => actOnNode(tx, cause, nodeId, 'remove', { reason: 'stolen' }));
+    await run((tx) => applyNodeAction(tx, cause, nodeId, 'remove', { reason: 'stolen' }));
     expect((await findNode(database.db, nodeId))?.status).toBe('node_removed');
   });
 
   it('that its state does not allow is refused, and says in which state it is and what to do first', async () => {
     const { nodeId } = await plantOne();
-    const early = run((tx) => actOnNode(tx, cause, nodeId, 'remove', { reason: 'old' }));
+    const early = run((tx) => applyNodeAction(tx, cause, nodeId, 'remove', { reason: 'old' }));
     await expect(early).rejects.toMatchObject({
       reason: 'INVALID_STATE_TRANSITION',
       message: 'The node is node_ready, and in that state it cannot be removed.',
@@ -144,7 +146,7 @@ describe('an act on a node', () => {
     const client = await database.connect();
     await client.query(`update nodes set status = 'node_registering' where id = $1`, [toUuid(nodeId)]);
     await client.end();
-    const unread = run((tx) => actOnNode(tx, cause, nodeId, 'resume', { reason: 'hurry' }));
+    const unread = run((tx) => applyNodeAction(tx, cause, nodeId, 'resume', { reason: 'hurry' }));
     await expect(unread).rejects.toMatchObject({ reason: 'INVALID_STATE_TRANSITION' });
   });
 });

@@ -1,6 +1,6 @@
 import {
   machineStates,
-  verdictOn,
+  actionDecision,
   type MachineAction,
   type MachineState,
   type Reason,
@@ -8,32 +8,32 @@ import {
 import type { Tx } from '@millrace/platform/db';
 import { Fault, invalidField } from '@millrace/platform/fault';
 import type { ClusterId, GpuId, NodeId } from '@millrace/platform/ids';
-import { appendAudit, type Cause } from '../identity/index.ts';
+import { appendAuditEntry, type AuditContext } from '../identity/index.ts';
 import type { ClusterRecord, ProviderRecord } from './clusters.ts';
 import {
   findCluster,
   findProvider,
-  listReaches,
+  listEngineEndpoints,
   lockCluster,
   lockProvider,
-  refreshOpen,
-  switchProvider,
+  refreshOpenFlags,
+  setProviderEnabled,
 } from './clusters.store.ts';
 import { isSameEngine, problemWithEndpoint } from './endpoints.ts';
 import {
-  forgetHardwareDigest,
+  clearHardwareDigest,
   insertOperatorCluster,
-  lockNodesOf,
+  lockClusterNodes,
   setClusterRemoved,
   setDrainDeadline,
   setGpuState,
   type NewCluster,
 } from './fleet-admin.store.ts';
 import { lockConfiguration } from './fleet-config.store.ts';
-import { leaveNode } from './maintenance.store.ts';
-import type { NodeMove, NodeRecord } from './nodes.ts';
-import { moveNode } from './nodes.service.ts';
-import { findNode, lockCapacity, writeMoves } from './nodes.store.ts';
+import { releaseFromWindows } from './maintenance.store.ts';
+import type { NewNodeTransition, NodeRecord } from './nodes.ts';
+import { transitionNode } from './nodes.service.ts';
+import { findNode, lockCapacity, applyNodeTransitions } from './nodes.store.ts';
 import { countWriteOffs } from './write-offs.store.ts';
 
 /** What operators do with the fleet by hand. Each act is written down with who did it and why. */
@@ -46,7 +46,7 @@ export interface ProviderChange {
 /** Switches a provider or some of its regions. What could be placed there changes in the same transaction. */
 export async function updateProvider(
   tx: Tx,
-  cause: Cause,
+  cause: AuditContext,
   id: string,
   change: ProviderChange & { readonly reason: string },
 ): Promise<ProviderRecord> {
@@ -55,38 +55,38 @@ export async function updateProvider(
   const { enabled, regions = [], reason } = change;
   regions.forEach(({ region }, index) => {
     if (before.regions.some((known) => known.region === region)) return;
-    throw invalidField(['regions', index, 'region'], `is not one of ${namesOf(before)}`);
+    throw invalidField(['regions', index, 'region'], `is not one of ${regionNames(before)}`);
   });
-  await switchProvider(tx, id, { ...(enabled === undefined ? {} : { enabled }), regions });
+  await setProviderEnabled(tx, id, { ...(enabled === undefined ? {} : { enabled }), regions });
   const after = await findProvider(tx, id);
   if (after === null) throw new Fault('PROVIDER_NOT_FOUND');
-  await appendAudit(tx, null, cause, {
+  await appendAuditEntry(tx, null, cause, {
     action: 'provider.switched',
     resource: { kind: 'provider', id },
-    before: switchesOf(before),
-    after: switchesOf(after),
+    before: enabledFlagsOf(before),
+    after: enabledFlagsOf(after),
     reason,
   });
   return after;
 }
 
-function switchesOf({ enabled, regions }: ProviderRecord): Readonly<Record<string, unknown>> {
+function enabledFlagsOf({ enabled, regions }: ProviderRecord): Readonly<Record<string, unknown>> {
   return { enabled, regions: Object.fromEntries(regions.map((each) => [each.region, each.enabled])) };
 }
 
-export interface ClusterWish extends NewCluster {
+export interface CreateClusterRequest extends NewCluster {
   readonly reason?: string | undefined;
 }
 
 /** Whether the installation has a credential of this name. The secret itself is the workers' business. */
-export type KnowsCredential = (name: string) => boolean;
+export type HasCredential = (name: string) => boolean;
 
 /** Registers a cluster. Whoever watches clusters finds it and reads what it has. */
 export async function createCluster(
   tx: Tx,
-  cause: Cause,
-  wish: ClusterWish,
-  knowsCredential: KnowsCredential,
+  cause: AuditContext,
+  wish: CreateClusterRequest,
+  knowsCredential: HasCredential,
 ): Promise<ClusterRecord> {
   const { reason, ...fields } = wish;
   const provider = await findProvider(tx, fields.providerId);
@@ -99,12 +99,12 @@ export async function createCluster(
   }
   const region = provider.regions.find((known) => known.region === fields.region);
   if (region === undefined || !region.configured) {
-    throw invalidField(['region'], `is not one of ${namesOf(provider)}`);
+    throw invalidField(['region'], `is not one of ${regionNames(provider)}`);
   }
   const problem = problemWithEndpoint(fields.driver, fields.endpoint);
   if (problem !== null) throw invalidField(['endpoint'], problem);
   await lockConfiguration(tx);
-  const double = (await listReaches(tx)).find((known) => isSameEngine(known, fields));
+  const double = (await listEngineEndpoints(tx)).find((known) => isSameEngine(known, fields));
   if (double !== undefined && double.name !== fields.name) {
     throw invalidField(
       ['endpoint'],
@@ -116,7 +116,7 @@ export async function createCluster(
   }
   const id = await insertOperatorCluster(tx, fields);
   if (id === null) throw new Fault('CLUSTER_EXISTS');
-  await appendAudit(tx, null, cause, {
+  await appendAuditEntry(tx, null, cause, {
     action: 'cluster.registered',
     resource: { kind: 'cluster', id },
     after: { ...fields },
@@ -133,7 +133,7 @@ export async function createCluster(
  */
 export async function removeCluster(
   tx: Tx,
-  cause: Cause,
+  cause: AuditContext,
   id: ClusterId,
   reason: string | undefined,
 ): Promise<void> {
@@ -143,15 +143,15 @@ export async function removeCluster(
   if (cluster.origin === 'configuration' && cluster.configured) throw new Fault('CLUSTER_CONFIGURED');
   const why = reason ?? 'The cluster was removed.';
   await setClusterRemoved(tx, id, why);
-  await refreshOpen(tx, { clusterId: id });
-  const nodes = await lockNodesOf(tx, id);
+  await refreshOpenFlags(tx, { clusterId: id });
+  const nodes = await lockClusterNodes(tx, id);
   if (nodes.some((node) => node.isHeld)) throw new Fault('CLUSTER_HAS_WORK');
   const at = tx.clock.now();
   for (const { step, to } of removalSteps(nodes)) {
-    const moves = step.map((node) => removalMove(node.id, node.status, to, why));
-    await writeMoves(tx, moves, { actor: cause.actor, at });
+    const moves = step.map((node) => removalTransition(node.id, node.status, to, why));
+    await applyNodeTransitions(tx, moves, { actor: cause.actor, at });
   }
-  await appendAudit(tx, null, cause, {
+  await appendAuditEntry(tx, null, cause, {
     action: 'cluster.removed',
     resource: { kind: 'cluster', id },
     before: { status: cluster.status, nodeCount: nodes.length },
@@ -184,17 +184,22 @@ function removalSteps(
   ];
 }
 
-function removalMove(nodeId: NodeId, from: MachineState, to: MachineState, reason: string): NodeMove {
+function removalTransition(
+  nodeId: NodeId,
+  from: MachineState,
+  to: MachineState,
+  reason: string,
+): NewNodeTransition {
   return { nodeId, from, to, reason, statusReason: reason, backTo: null, drainDeadlineAt: null };
 }
 
-export interface NodeAct {
+export interface NodeActionRequest {
   readonly reason: string;
   /** For a drain. */
   readonly deadlineAt?: Date | null;
 }
 
-const acts = {
+const nodeActions = {
   drain: { to: 'node_draining', done: 'drained', action: 'node.drained' },
   resume: { to: 'node_ready', done: 'resumed', action: 'node.resumed' },
   quarantine: { to: 'node_quarantined', done: 'quarantined', action: 'node.quarantined' },
@@ -204,29 +209,30 @@ const acts = {
 >;
 
 /** What helps, where the state of a node does not let something be done to it. */
-const wayOut: Readonly<Record<keyof typeof acts, Partial<Record<MachineState, string>>>> = {
-  drain: {
-    node_registering: 'It takes no work yet. Quarantine it to keep it out of use.',
-    node_quarantined: 'It takes nothing new already. Resume it first if it shall be drained instead.',
-  },
-  resume: { node_registering: 'It becomes ready by itself once its hardware has been read.' },
-  quarantine: {},
-  remove: {
-    node_registering: 'Quarantine it first.',
-    node_ready: 'Drain or quarantine it first.',
-  },
-};
+const refusalSuggestions: Readonly<Record<keyof typeof nodeActions, Partial<Record<MachineState, string>>>> =
+  {
+    drain: {
+      node_registering: 'It takes no work yet. Quarantine it to keep it out of use.',
+      node_quarantined: 'It takes nothing new already. Resume it first if it shall be drained instead.',
+    },
+    resume: { node_registering: 'It becomes ready by itself once its hardware has been read.' },
+    quarantine: {},
+    remove: {
+      node_registering: 'Quarantine it first.',
+      node_ready: 'Drain or quarantine it first.',
+    },
+  };
 
-function refusalOf(act: keyof typeof acts, status: MachineState, reason: Reason): Fault {
+function nodeActionFault(act: keyof typeof nodeActions, status: MachineState, reason: Reason): Fault {
   if (status === 'node_removed') {
     return new Fault(reason, {
       message: 'The node was removed, and nothing can be done to it any more.',
       suggestion: 'GET /v2/admin/nodes lists the nodes that are there.',
     });
   }
-  const suggestion = wayOut[act][status];
+  const suggestion = refusalSuggestions[act][status];
   return new Fault(reason, {
-    message: `The node is ${status}, and in that state it cannot be ${acts[act].done}.`,
+    message: `The node is ${status}, and in that state it cannot be ${nodeActions[act].done}.`,
     ...(suggestion === undefined ? {} : { suggestion }),
   });
 }
@@ -235,36 +241,36 @@ function refusalOf(act: keyof typeof acts, status: MachineState, reason: Reason)
  * An operator's word on a node. It counts more than a maintenance window's: one that holds the node lets go of it, and
  * what the operator wants stays when the window ends.
  */
-export async function actOnNode(
+export async function applyNodeAction(
   tx: Tx,
-  cause: Cause,
+  cause: AuditContext,
   nodeId: NodeId,
-  act: keyof typeof acts,
-  { reason, deadlineAt = null }: NodeAct,
+  act: keyof typeof nodeActions,
+  { reason, deadlineAt = null }: NodeActionRequest,
 ): Promise<NodeRecord> {
-  const { to, action } = acts[act];
+  const { to, action } = nodeActions[act];
   const now = tx.clock.now();
   if (deadlineAt !== null && deadlineAt <= now) throw invalidField(['deadlineAt'], 'must be in the future');
   await lockCapacity(tx, [nodeId]);
   const before = await findNode(tx, nodeId);
   if (before === null) throw new Fault('NODE_NOT_FOUND');
-  const verdict = verdictOn(machineStates, act, before.status);
-  if (verdict !== 'allowed' && verdict !== 'repeat') throw refusalOf(act, before.status, verdict);
+  const verdict = actionDecision(machineStates, act, before.status);
+  if (verdict !== 'allowed' && verdict !== 'repeat') throw nodeActionFault(act, before.status, verdict);
   if (act === 'resume') await requireNoWriteOffs(tx, before);
-  const { node } = await moveNode(tx, nodeId, to, {
+  const { node } = await transitionNode(tx, nodeId, to, {
     reason,
     actor: cause.actor,
     drainDeadlineAt: deadlineAt,
   });
-  await leaveNode(tx, nodeId, now);
+  await releaseFromWindows(tx, nodeId, now);
   const isNewDeadline = deadlineAt !== null && node.drainDeadlineAt?.getTime() !== deadlineAt.getTime();
   if (isNewDeadline) await setDrainDeadline(tx, nodeId, deadlineAt);
   const after = isNewDeadline ? { ...node, drainDeadlineAt: deadlineAt } : node;
-  await appendAudit(tx, null, cause, {
+  await appendAuditEntry(tx, null, cause, {
     action,
     resource: { kind: 'node', id: nodeId },
-    before: standingOf(before),
-    after: standingOf(after),
+    before: auditedNodeState(before),
+    after: auditedNodeState(after),
     reason,
   });
   return after;
@@ -279,7 +285,11 @@ async function requireNoWriteOffs(tx: Tx, node: NodeRecord): Promise<void> {
   });
 }
 
-function standingOf({ status, backTo, drainDeadlineAt }: NodeRecord): Readonly<Record<string, unknown>> {
+function auditedNodeState({
+  status,
+  backTo,
+  drainDeadlineAt,
+}: NodeRecord): Readonly<Record<string, unknown>> {
   return {
     status,
     ...(backTo === null ? {} : { backTo }),
@@ -291,9 +301,9 @@ function standingOf({ status, backTo, drainDeadlineAt }: NodeRecord): Readonly<R
  * Takes one GPU out of use, or puts it back. Back means unseen until the next read of the engine finds it there: what
  * was taken out may have been taken out of the machine too.
  */
-export async function markGpu(
+export async function setGpuFaulty(
   tx: Tx,
-  cause: Cause,
+  cause: AuditContext,
   nodeId: NodeId,
   gpuId: GpuId,
   mark: { readonly faulty: boolean; readonly reason: string },
@@ -312,8 +322,8 @@ export async function markGpu(
   );
   if (before === null) throw new Fault('GPU_NOT_FOUND');
   if ((before === 'faulty') === faulty) return node;
-  await forgetHardwareDigest(tx, nodeId);
-  await appendAudit(tx, null, cause, {
+  await clearHardwareDigest(tx, nodeId);
+  await appendAuditEntry(tx, null, cause, {
     action: faulty ? 'gpu.taken_out' : 'gpu.put_back',
     resource: { kind: 'gpu', id: gpuId },
     before: { nodeId, state: before },
@@ -324,6 +334,6 @@ export async function markGpu(
   return after;
 }
 
-function namesOf(provider: ProviderRecord): string {
+function regionNames(provider: ProviderRecord): string {
   return provider.regions.map((known) => known.region).join(', ');
 }

@@ -9,7 +9,7 @@ import {
   type OrgId,
 } from '@millrace/platform/ids';
 import { sql } from 'kysely';
-import type { ClusterRecord, FleetPage } from './clusters.ts';
+import type { ClusterRecord, FleetPageRequest } from './clusters.ts';
 import type { GpuState } from './nodes.ts';
 import { lockClusterCapacity } from './nodes.store.ts';
 
@@ -45,7 +45,7 @@ export async function insertOperatorCluster(tx: Tx, fields: NewCluster): Promise
 }
 
 /** A supplier's cluster. Its name is made of an id, so nobody else has it. */
-export async function insertSuppliedCluster(
+export async function insertSupplierCluster(
   tx: Tx,
   supplierOrgId: OrgId,
   fields: NewCluster,
@@ -80,7 +80,7 @@ export interface NodeInCluster {
 }
 
 /** Locks what is sold of every node that a cluster has left, and tells whether anybody holds something of it. */
-export async function lockNodesOf(tx: Tx, id: ClusterId): Promise<readonly NodeInCluster[]> {
+export async function lockClusterNodes(tx: Tx, id: ClusterId): Promise<readonly NodeInCluster[]> {
   await lockClusterCapacity(tx, id);
   const { rows } = await sql<{ id: string; status: MachineState; is_held: boolean }>`
     select node.id, node.status,
@@ -127,7 +127,7 @@ export async function setGpuState(
 }
 
 /** Has the hardware of a node applied again by the next read, also if the engine reports nothing new. */
-export async function forgetHardwareDigest(tx: Tx, id: NodeId): Promise<void> {
+export async function clearHardwareDigest(tx: Tx, id: NodeId): Promise<void> {
   await tx.kysely.updateTable('nodes').set({ hardware_digest: null }).where('id', '=', toUuid(id)).execute();
 }
 
@@ -144,7 +144,7 @@ export interface NodeTransition {
 export async function listNodeTransitions(
   reader: Reader,
   id: NodeId,
-  page: FleetPage<number>,
+  page: FleetPageRequest<number>,
 ): Promise<readonly NodeTransition[]> {
   let query = reader.kysely
     .selectFrom('node_transitions')

@@ -2,14 +2,20 @@ import { bareMetalRegions } from '@millrace/contract';
 import { defaultFleet } from '@millrace/platform/config';
 import { eventually } from '@millrace/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { systemCause } from '../identity/index.ts';
+import { systemAuditContext } from '../identity/index.ts';
 import { createCluster } from './fleet-admin.service.ts';
-import { clusterSetting, createFleetWorld, node, providerSetting, type FleetWorld } from './fleet.fixture.ts';
-import { applyFleetConfig, listClusters, listProviders, switchProvider } from './index.ts';
+import {
+  clusterSetting,
+  createFleetHarness,
+  node,
+  providerSetting,
+  type FleetHarness,
+} from './fleet.fixture.ts';
+import { applyFleetConfig, listClusters, listProviders, setProviderEnabled } from './index.ts';
 
-let world: FleetWorld;
+let world: FleetHarness;
 beforeEach(async () => {
-  world = await createFleetWorld();
+  world = await createFleetHarness();
 });
 afterEach(() => world.drop());
 
@@ -65,7 +71,7 @@ it('keeps the switches of the operator', async () => {
   await watched('a');
   expect(await selling()).toEqual([{ open: true }]);
   await world.db.transaction({ name: 'switch', isolation: 'read committed' }, (tx) =>
-    switchProvider(tx, 'own', { regions: [{ region: 'eu', enabled: false }] }),
+    setProviderEnabled(tx, 'own', { regions: [{ region: 'eu', enabled: false }] }),
   );
   expect(await selling()).toEqual([{ open: false }]);
   await world.configure('a', 'b');
@@ -127,7 +133,7 @@ it('does not know one engine by two names, whose machines would be sold twice', 
   const byHand = world.db.transaction({ name: 'register', isolation: 'read committed' }, (tx) =>
     createCluster(
       tx,
-      systemCause('test', 'live'),
+      systemAuditContext('test', 'live'),
       {
         name: 'c',
         providerId: 'own',
@@ -198,7 +204,7 @@ it('a switch that is thrown while a cluster connects is not lost', async () => {
   await Promise.all([
     sync.look(id),
     world.db.transaction({ name: 'switch', isolation: 'read committed' }, (tx) =>
-      switchProvider(tx, 'own', { enabled: false }),
+      setProviderEnabled(tx, 'own', { enabled: false }),
     ),
   ]);
   expect(await selling()).toEqual([{ open: false }]);

@@ -53,7 +53,7 @@ export async function upsertRegions(
 }
 
 /** All clusters that a name of the configuration could mean, locked in the order of their ids. */
-export async function lockConfigured(tx: Tx): Promise<readonly ClusterRecord[]> {
+export async function lockConfiguredClusters(tx: Tx): Promise<readonly ClusterRecord[]> {
   await sql`select 1 from clusters where status <> 'removed' order by id for no key update`.execute(
     tx.kysely,
   );
@@ -97,7 +97,7 @@ export async function updateCluster(tx: Tx, cluster: ClusterRecord, setting: Clu
 }
 
 /** What the configuration no longer names sells nothing. */
-export async function unconfigure(tx: Tx, providers: readonly ProviderSetting[]): Promise<void> {
+export async function markUnconfigured(tx: Tx, providers: readonly ProviderSetting[]): Promise<void> {
   const now = tx.clock.now();
   const ids = providers.map(({ id }) => id);
   const regions = providers.flatMap((provider) =>

@@ -1,13 +1,13 @@
 import type { ClusterSetting, ProviderSetting } from '@millrace/platform/config';
 import type { Db, Tx } from '@millrace/platform/db';
-import { refreshOpen } from './clusters.store.ts';
+import { refreshOpenFlags } from './clusters.store.ts';
 import type { ClusterRecord } from './clusters.ts';
 import { isSameEngine, problemWithEndpoint } from './endpoints.ts';
 import {
   insertCluster,
   lockConfiguration,
-  lockConfigured,
-  unconfigure,
+  lockConfiguredClusters,
+  markUnconfigured,
   updateCluster,
   upsertProvider,
   upsertRegions,
@@ -36,23 +36,27 @@ export async function applyFleetConfig(
       if (await upsertProvider(tx, provider)) {
         await upsertRegions(tx, provider.id, provider.regions);
         accepted.push(provider);
-      } else refused.push(...provider.clusters.map(({ name }) => ({ name, problem: otherMode(provider) })));
+      } else
+        refused.push(
+          ...provider.clusters.map(({ name }) => ({ name, problem: modeChangedProblem(provider) })),
+        );
     }
-    const known = new Map((await lockConfigured(tx)).map((cluster) => [cluster.name, cluster]));
+    const known = new Map((await lockConfiguredClusters(tx)).map((cluster) => [cluster.name, cluster]));
     const named = new Set(accepted.flatMap(({ clusters }) => clusters.map(({ name }) => name)));
-    const reached: NamedReach[] = [...known.values()].filter(({ name }) => !named.has(name));
+    const reached: NamedEndpoint[] = [...known.values()].filter(({ name }) => !named.has(name));
     for (const provider of accepted) {
       for (const setting of provider.clusters) {
         const { name, endpoint } = setting;
         const reach = { name, driver: provider.driver, endpoint };
         const problem =
-          doubleOf(reach, reached) ?? (await applyCluster(tx, provider, setting, known.get(name)));
+          duplicateEndpointProblem(reach, reached) ??
+          (await applyCluster(tx, provider, setting, known.get(name)));
         if (problem === null) reached.push(reach);
         else refused.push({ name, problem });
       }
     }
-    await unconfigure(tx, accepted);
-    await refreshOpen(tx);
+    await markUnconfigured(tx, accepted);
+    await refreshOpenFlags(tx);
     return refused;
   });
 }
@@ -63,27 +67,28 @@ async function applyCluster(
   setting: ClusterSetting,
   cluster: ClusterRecord | undefined,
 ): Promise<string | null> {
-  const problem = problemWith(provider, setting, cluster);
+  const problem = clusterSettingProblem(provider, setting, cluster);
   if (problem !== null) return problem;
-  if (cluster === undefined) return (await insertCluster(tx, provider, setting)) ? null : BY_HAND;
+  if (cluster === undefined)
+    return (await insertCluster(tx, provider, setting)) ? null : REGISTERED_BY_OPERATOR;
   await updateCluster(tx, cluster, setting);
   return null;
 }
 
-type NamedReach = Pick<ClusterRecord, 'name' | 'driver' | 'endpoint'>;
+type NamedEndpoint = Pick<ClusterRecord, 'name' | 'driver' | 'endpoint'>;
 
 /** The machines of an engine that is known by two names would be sold twice. */
-function doubleOf(reach: NamedReach, reached: readonly NamedReach[]): string | null {
+function duplicateEndpointProblem(reach: NamedEndpoint, reached: readonly NamedEndpoint[]): string | null {
   const other = reached.find((known) => isSameEngine(known, reach));
   return other === undefined
     ? null
     : `its endpoint is that of the cluster ${other.name}, which has to be removed first`;
 }
 
-const BY_HAND = 'a cluster of this name was registered by hand';
+const REGISTERED_BY_OPERATOR = 'a cluster of this name was registered by hand';
 
 /** What is sold to test keys is never sold to live ones, so a provider keeps its mode for as long as it is known. */
-function otherMode({ id, variant }: ProviderSetting): string {
+function modeChangedProblem({ id, variant }: ProviderSetting): string {
   const before = variant === 'mock' ? 'live' : 'test';
   return `its provider ${id} was one for ${before} keys before, and sells nothing now: give it another id`;
 }
@@ -92,7 +97,7 @@ function otherMode({ id, variant }: ProviderSetting): string {
  * What a cluster is cannot change under its name: its nodes were sold as that. One that moves to another provider,
  * region, driver or offer is another cluster, and is given another name.
  */
-function problemWith(
+function clusterSettingProblem(
   provider: ProviderSetting,
   setting: ClusterSetting,
   cluster: ClusterRecord | undefined,
@@ -100,7 +105,7 @@ function problemWith(
   const endpoint = problemWithEndpoint(provider.driver, setting.endpoint);
   if (endpoint !== null) return `its endpoint ${endpoint}`;
   if (cluster === undefined) return null;
-  if (cluster.origin !== 'configuration') return BY_HAND;
+  if (cluster.origin !== 'configuration') return REGISTERED_BY_OPERATOR;
   const same =
     cluster.providerId === provider.id &&
     cluster.region === setting.region &&

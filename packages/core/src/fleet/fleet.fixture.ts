@@ -27,14 +27,14 @@ import {
   listNodes,
   type ClusterRecord,
   type NodeRecord,
-  type SyncParts,
+  type FleetSyncDeps,
 } from './index.ts';
 
 /** A fleet whose engines say what a test lets them say, on a clock that it moves by hand. */
 
 export { gpu, node, unreachable } from './inventory.fixture.ts';
 
-export const quiet = createLogger({ name: 'fleet', level: 'silent' });
+export const silentLogger = createLogger({ name: 'fleet', level: 'silent' });
 export const SECOND_MS = 1_000;
 export const MINUTE_MS = 60_000;
 
@@ -118,13 +118,13 @@ export class ScriptedEngine {
   }
 }
 
-export interface FleetWorld {
+export interface FleetHarness {
   readonly database: TestDatabase;
   readonly db: Db;
   readonly clock: SimulatedClock;
   /** The engine behind a cluster's name, made when it is first asked for. */
   engine(name: string): ScriptedEngine;
-  worker(holder: string, parts?: Partial<SyncParts>): FleetSync;
+  worker(holder: string, parts?: Partial<FleetSyncDeps>): FleetSync;
   configure(...names: readonly string[]): Promise<readonly ClusterRecord[]>;
   clusterId(name: string): Promise<ClusterId>;
   cluster(name: string): Promise<ClusterRecord>;
@@ -158,7 +158,7 @@ export function providerSetting(
   return { id: 'own', variant: 'private-cloud', driver: 'incus', regions, clusters, ...fields };
 }
 
-export async function createFleetWorld(poolSize = 8): Promise<FleetWorld> {
+export async function createFleetHarness(poolSize = 8): Promise<FleetHarness> {
   const database = await createTestDatabase();
   const clock = testClock();
   const ids = createIdSource({ clock, cell: 1 });
@@ -168,7 +168,7 @@ export async function createFleetWorld(poolSize = 8): Promise<FleetWorld> {
     poolSize,
     clock: hybridClock(clock),
     ids,
-    log: quiet,
+    log: silentLogger,
   });
   const engines = new Map<string, ScriptedEngine>();
   const engine = (name: string): ScriptedEngine => {
@@ -195,11 +195,11 @@ export async function createFleetWorld(poolSize = 8): Promise<FleetWorld> {
       new FleetSync({
         db,
         clock: hybridClock(clock),
-        log: quiet,
+        log: silentLogger,
         holder,
         drivers: createDriverPool({
           db,
-          log: quiet,
+          log: silentLogger,
           connect: async ({ name }) => engine(name).driver(),
         }),
         ...parts,

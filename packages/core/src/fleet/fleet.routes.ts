@@ -5,19 +5,19 @@ import { decodeCursor, toPage, type HttpServer } from '@millrace/platform/http';
 import { parseId, type ClusterId, type MaintenanceId, type NodeId } from '@millrace/platform/ids';
 import { secondsToMs } from '@millrace/platform/money';
 import { z } from 'zod';
-import { operatorCauseOf, pageOf, positionIn, readCommitted } from '../identity/index.ts';
+import { operatorAuditContext, pageById, positionFromCursor, readCommitted } from '../identity/index.ts';
 import { listClusters, listProviders } from './clusters.store.ts';
 import {
-  actOnNode,
+  applyNodeAction,
   createCluster,
-  markGpu,
+  setGpuFaulty,
   removeCluster,
   updateProvider,
-  type KnowsCredential,
+  type HasCredential,
 } from './fleet-admin.service.ts';
 import { listNodeTransitions } from './fleet-admin.store.ts';
 import { toWireCluster, toWireNode, toWireProvider, toWireTransition, toWireWindow } from './fleet.wire.ts';
-import { DRAIN_BEFORE_MS } from './maintenance.ts';
+import { DRAIN_LEAD_MS } from './maintenance.ts';
 import { announceMaintenance, cancelMaintenance } from './maintenance.service.ts';
 import { listWindows } from './maintenance.store.ts';
 import { findNode, listNodes } from './nodes.store.ts';
@@ -26,7 +26,7 @@ export interface FleetRoutes {
   readonly server: HttpServer;
   readonly operations: Contract['operations'];
   readonly db: Db;
-  readonly knowsCredential: KnowsCredential;
+  readonly knowsCredential: HasCredential;
   /** How long before maintenance nothing new is placed on its nodes, where nobody says otherwise. */
   readonly drainBeforeMs?: number;
 }
@@ -36,7 +36,7 @@ export function serveFleet(routes: FleetRoutes): void {
   serveProviders(routes);
   serveClusters(routes);
   serveNodes(routes);
-  serveNodeActs(routes);
+  serveNodeActions(routes);
   serveMaintenance(routes);
 }
 
@@ -46,7 +46,7 @@ const transitionPosition = z.object({ seq: z.int().positive() });
 function serveProviders({ server, operations, db }: FleetRoutes): void {
   server.serve(operations.adminListProviders, async ({ query: { limit, cursor } }) => {
     const after = cursor === undefined ? null : decodeCursor(cursor, providerPosition).id;
-    return pageOf(await listProviders(db, { limit, after }), limit, toWireProvider);
+    return pageById(await listProviders(db, { limit, after }), limit, toWireProvider);
   });
 
   server.serve(operations.adminUpdateProvider, ({ params, body, context, transact }) =>
@@ -57,7 +57,7 @@ function serveProviders({ server, operations, db }: FleetRoutes): void {
         ...(regions === undefined ? {} : { regions }),
         reason,
       };
-      const provider = await updateProvider(tx, operatorCauseOf(context), params.providerId, change);
+      const provider = await updateProvider(tx, operatorAuditContext(context), params.providerId, change);
       return { body: toWireProvider(provider), resource: { kind: 'provider', id: provider.id } };
     }),
   );
@@ -70,13 +70,13 @@ function serveClusters({ server, operations, db, knowsCredential }: FleetRoutes)
       ...(providerId === undefined ? {} : { providerId }),
       ...(status === undefined ? {} : { status }),
     };
-    const rows = await listClusters(db, filter, { limit, after: positionIn('cls', cursor) });
-    return pageOf(rows, limit, toWireCluster);
+    const rows = await listClusters(db, filter, { limit, after: positionFromCursor('cls', cursor) });
+    return pageById(rows, limit, toWireCluster);
   });
 
   server.serve(operations.adminCreateCluster, ({ body, context, transact }) =>
     transact({ name: 'register cluster', isolation: readCommitted }, async (tx) => {
-      const cluster = await createCluster(tx, operatorCauseOf(context), body, knowsCredential);
+      const cluster = await createCluster(tx, operatorAuditContext(context), body, knowsCredential);
       return { body: toWireCluster(cluster), resource: { kind: 'cluster', id: cluster.id } };
     }),
   );
@@ -84,7 +84,7 @@ function serveClusters({ server, operations, db, knowsCredential }: FleetRoutes)
   server.serve(operations.adminRemoveCluster, ({ params, query, context, transact }) =>
     transact({ name: 'remove cluster', isolation: readCommitted }, async (tx) => {
       const id = requireClusterId(params.clusterId);
-      await removeCluster(tx, operatorCauseOf(context), id, query.reason);
+      await removeCluster(tx, operatorAuditContext(context), id, query.reason);
       return { body: undefined };
     }),
   );
@@ -97,8 +97,8 @@ function serveNodes({ server, operations, db }: FleetRoutes): void {
       ...(clusterId === undefined ? {} : { clusterId: requireClusterId(clusterId) }),
       ...(status === undefined ? {} : { status }),
     };
-    const rows = await listNodes(db, filter, { limit, after: positionIn('nod', cursor) });
-    return pageOf(rows, limit, toWireNode);
+    const rows = await listNodes(db, filter, { limit, after: positionFromCursor('nod', cursor) });
+    return pageById(rows, limit, toWireNode);
   });
 
   server.serve(operations.adminGetNode, async ({ params }) =>
@@ -113,34 +113,34 @@ function serveNodes({ server, operations, db }: FleetRoutes): void {
   });
 }
 
-function serveNodeActs({ server, operations }: FleetRoutes): void {
+function serveNodeActions({ server, operations }: FleetRoutes): void {
   server.serve(operations.adminDrainNode, ({ params, body, context, transact }) =>
     transact({ name: 'drain node', isolation: readCommitted }, async (tx) => {
       const deadlineAt = body.deadlineAt === undefined ? null : new Date(body.deadlineAt);
       const act = { reason: body.reason, deadlineAt };
       const id = requireNodeId(params.nodeId);
-      return effectOf(await actOnNode(tx, operatorCauseOf(context), id, 'drain', act));
+      return nodeEffect(await applyNodeAction(tx, operatorAuditContext(context), id, 'drain', act));
     }),
   );
 
   server.serve(operations.adminResumeNode, ({ params, body, context, transact }) =>
     transact({ name: 'resume node', isolation: readCommitted }, async (tx) => {
       const id = requireNodeId(params.nodeId);
-      return effectOf(await actOnNode(tx, operatorCauseOf(context), id, 'resume', body));
+      return nodeEffect(await applyNodeAction(tx, operatorAuditContext(context), id, 'resume', body));
     }),
   );
 
   server.serve(operations.adminQuarantineNode, ({ params, body, context, transact }) =>
     transact({ name: 'quarantine node', isolation: readCommitted }, async (tx) => {
       const id = requireNodeId(params.nodeId);
-      return effectOf(await actOnNode(tx, operatorCauseOf(context), id, 'quarantine', body));
+      return nodeEffect(await applyNodeAction(tx, operatorAuditContext(context), id, 'quarantine', body));
     }),
   );
 
   server.serve(operations.adminRemoveNode, ({ params, query, context, transact }) =>
     transact({ name: 'remove node', isolation: readCommitted }, async (tx) => {
       const act = { reason: query.reason ?? 'Removed by an operator.' };
-      await actOnNode(tx, operatorCauseOf(context), requireNodeId(params.nodeId), 'remove', act);
+      await applyNodeAction(tx, operatorAuditContext(context), requireNodeId(params.nodeId), 'remove', act);
       return { body: undefined };
     }),
   );
@@ -150,26 +150,26 @@ function serveNodeActs({ server, operations }: FleetRoutes): void {
       const gpuId = parseId('gpu', params.gpuId);
       if (gpuId === null) throw new Fault('GPU_NOT_FOUND');
       const nodeId = requireNodeId(params.nodeId);
-      return effectOf(await markGpu(tx, operatorCauseOf(context), nodeId, gpuId, body));
+      return nodeEffect(await setGpuFaulty(tx, operatorAuditContext(context), nodeId, gpuId, body));
     }),
   );
 }
 
-function serveMaintenance({ server, operations, db, drainBeforeMs = DRAIN_BEFORE_MS }: FleetRoutes): void {
+function serveMaintenance({ server, operations, db, drainBeforeMs = DRAIN_LEAD_MS }: FleetRoutes): void {
   server.serve(operations.adminListMaintenanceWindows, async ({ query }) => {
     const { limit, cursor, nodeId, status } = query;
     const filter = {
       ...(nodeId === undefined ? {} : { nodeId: requireNodeId(nodeId) }),
       ...(status === undefined ? {} : { status }),
     };
-    const rows = await listWindows(db, filter, { limit, after: positionIn('mnt', cursor) });
-    return pageOf(rows, limit, toWireWindow);
+    const rows = await listWindows(db, filter, { limit, after: positionFromCursor('mnt', cursor) });
+    return pageById(rows, limit, toWireWindow);
   });
 
   server.serve(operations.adminCreateMaintenanceWindow, ({ body, context, transact }) =>
     transact({ name: 'announce maintenance', isolation: readCommitted }, async (tx) => {
       const { drainBeforeSeconds, summary } = body;
-      const window = await announceMaintenance(tx, operatorCauseOf(context), {
+      const window = await announceMaintenance(tx, operatorAuditContext(context), {
         nodeIds: body.nodeIds.map(requireNodeId),
         startsAt: new Date(body.startsAt),
         endsAt: new Date(body.endsAt),
@@ -183,13 +183,13 @@ function serveMaintenance({ server, operations, db, drainBeforeMs = DRAIN_BEFORE
   server.serve(operations.adminCancelMaintenanceWindow, ({ params, body, context, transact }) =>
     transact({ name: 'cancel maintenance', isolation: readCommitted }, async (tx) => {
       const id = requireMaintenanceId(params.maintenanceId);
-      const window = await cancelMaintenance(tx, operatorCauseOf(context), id, body.reason);
+      const window = await cancelMaintenance(tx, operatorAuditContext(context), id, body.reason);
       return { body: toWireWindow(window), resource: { kind: 'maintenance', id } };
     }),
   );
 }
 
-function effectOf(node: Parameters<typeof toWireNode>[0]) {
+function nodeEffect(node: Parameters<typeof toWireNode>[0]) {
   return { body: toWireNode(node), resource: { kind: 'node', id: node.id } };
 }
 

@@ -1,5 +1,5 @@
-import type { Answer, Contract } from '@millrace/contract';
-import { splitBy } from '@millrace/platform/money';
+import type { ResponseBody, Contract } from '@millrace/contract';
+import { divideWithRemainder } from '@millrace/platform/money';
 import type { ClusterRecord, ProviderRecord } from './clusters.ts';
 import type { NodeTransition } from './fleet-admin.store.ts';
 import type { WindowRecord } from './maintenance.store.ts';
@@ -8,11 +8,11 @@ import type { NodeGpu, NodeRecord } from './nodes.ts';
 /** The fleet as answers to operators. */
 
 type Operations = Contract['operations'];
-type WireProvider = Answer<Operations['adminUpdateProvider']>;
-type WireCluster = Answer<Operations['adminCreateCluster']>;
-type WireNode = Answer<Operations['adminGetNode']>;
-type WireTransition = Answer<Operations['adminListNodeTransitions']>['items'][number];
-type WireWindow = Answer<Operations['adminCreateMaintenanceWindow']>;
+type WireProvider = ResponseBody<Operations['adminUpdateProvider']>;
+type WireCluster = ResponseBody<Operations['adminCreateCluster']>;
+type WireNode = ResponseBody<Operations['adminGetNode']>;
+type WireTransition = ResponseBody<Operations['adminListNodeTransitions']>['items'][number];
+type WireWindow = ResponseBody<Operations['adminCreateMaintenanceWindow']>;
 
 /** What is said of hardware that nobody has read yet. */
 const UNKNOWN = 'unknown';
@@ -76,7 +76,7 @@ export function toWireNode(node: NodeRecord): WireNode {
     hardwareReadAt: node.hardwareReadAt?.toISOString() ?? null,
     cpuModel: node.cpuModel ?? UNKNOWN,
     cpuCount: node.cpuCount ?? 0,
-    ramGb: splitBy(node.ramMb ?? 0, MB_PER_GB)[0],
+    ramGb: divideWithRemainder(node.ramMb ?? 0, MB_PER_GB)[0],
     storageGb: node.storageGb ?? 0,
     driverVersion: node.driverVersion,
     cudaVersion: node.cudaVersion,

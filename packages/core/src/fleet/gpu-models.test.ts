@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { cudaNumber, findGpuModel } from './gpu-models.ts';
+import { parseCudaVersion, findGpuModel } from './gpu-models.ts';
 
 describe('what a GPU is sold as', () => {
   it.each([
@@ -35,9 +35,9 @@ describe('what a GPU is sold as', () => {
   });
 
   it('reads the CUDA of a driver as a number that can be compared', () => {
-    expect(cudaNumber('12.8')).toBe(1_208);
-    expect(cudaNumber('12.10')).toBe(1_210);
-    expect(cudaNumber('13.0.1')).toBe(1_300);
-    for (const wrong of ['', '12', 'twelve', '99999.1', '12.8x']) expect(cudaNumber(wrong)).toBeNull();
+    expect(parseCudaVersion('12.8')).toBe(1_208);
+    expect(parseCudaVersion('12.10')).toBe(1_210);
+    expect(parseCudaVersion('13.0.1')).toBe(1_300);
+    for (const wrong of ['', '12', 'twelve', '99999.1', '12.8x']) expect(parseCudaVersion(wrong)).toBeNull();
   });
 });

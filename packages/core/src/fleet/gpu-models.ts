@@ -43,12 +43,12 @@ export function findGpuModel(text: string): GpuModel | null {
 }
 
 /** Whether this is all that an engine says of a card of which it has no name: its maker and a number. */
-export function isNameless(text: string): boolean {
+export function isUnnamedModel(text: string): boolean {
   return /^(?:NVIDIA|AMD|Habana) (?:[0-9a-f]{4}|GPU)$/i.test(text);
 }
 
 /** The newest CUDA of a driver as a number: 12.8 is 1208. */
-export function cudaNumber(version: string): number | null {
+export function parseCudaVersion(version: string): number | null {
   const [, major, minor] = /^(\d{1,3})\.(\d{1,2})(?:\.|$)/.exec(version) ?? [];
   return major === undefined || minor === undefined ? null : Number(major) * 100 + Number(minor);
 }

@@ -1,11 +1,11 @@
-import { cudaImagesOf } from './cuda-images.ts';
+import { listCudaImages } from './cuda-images.ts';
 import type { ClusterSettings } from './clusters.ts';
 
 /** The image of a cluster that names none. */
 export const FALLBACK_IMAGE = 'default';
 
 /** The image of a machine whose tenant names none. */
-export function defaultImageOf({ defaultImage }: ClusterSettings): string {
+export function defaultImageName({ defaultImage }: ClusterSettings): string {
   return typeof defaultImage === 'string' ? defaultImage : FALLBACK_IMAGE;
 }
 
@@ -18,6 +18,6 @@ export function tenantImages(settings: ClusterSettings): readonly string[] {
   const listed = Array.isArray(images)
     ? images.filter((image): image is string => typeof image === 'string')
     : Object.keys(typeof images === 'object' && images !== null ? images : {});
-  const withCuda = cudaImagesOf(settings).map(({ image }) => image);
-  return [...new Set([defaultImageOf(settings), ...withCuda, ...listed])];
+  const withCuda = listCudaImages(settings).map(({ image }) => image);
+  return [...new Set([defaultImageName(settings), ...withCuda, ...listed])];
 }

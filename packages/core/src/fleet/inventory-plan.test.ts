@@ -1,5 +1,5 @@
 import type { InventoryGpu } from '@millrace/compute';
-import { canMove, machineStateNames, machineStates } from '@millrace/contract';
+import { canTransition, machineStateNames, machineStates } from '@millrace/contract';
 import { SimulatedClock } from '@millrace/platform/clock';
 import { createIdSource } from '@millrace/platform/ids';
 import fc from 'fast-check';
@@ -7,24 +7,24 @@ import { describe, expect, it } from 'vitest';
 import { gpu, node, unreachable } from './inventory.fixture.ts';
 import {
   compareGpus,
-  isTouched,
-  planNew,
+  isChangedBy,
+  planNewNode,
   planNode,
-  saleOf,
-  type KnownGpu,
-  type KnownHardware,
+  soldAs,
+  type StoredGpu,
+  type StoredNodeHardware,
   type NodePlan,
 } from './inventory-plan.ts';
-import { checkInventory, type SeenNode } from './inventory.ts';
-import { decideMove, type BackTo } from './nodes.ts';
-import type { Offer } from './placement.ts';
+import { checkInventory, type ReportedNode } from './inventory.ts';
+import { decideTransition, type ReturnStatus } from './nodes.ts';
+import type { OfferKind } from './placement.ts';
 
 const ids = createIdSource({ clock: new SimulatedClock(), cell: 1 });
 const start = Date.UTC(2026, 0, 1);
 const at = (second: number): Date => new Date(start + second * 1_000);
 const defaults = { connectionType: 'ethernet', fabric: null, cudaVersion: null } as const;
 
-function seen(reported: Parameters<typeof checkInventory>[0]['nodes'][number]): SeenNode {
+function seen(reported: Parameters<typeof checkInventory>[0]['nodes'][number]): ReportedNode {
   const checked = checkInventory({ engine: 'x', nodes: [reported] }, defaults);
   const found = checked.ok ? checked.nodes[0] : undefined;
   if (found === undefined) throw new Error('The node was refused.');
@@ -58,17 +58,17 @@ const anyReport = fc.oneof(
     ),
 );
 
-const anyKnown: fc.Arbitrary<KnownHardware> = fc
+const anyKnown: fc.Arbitrary<StoredNodeHardware> = fc
   .record({
     status: fc.constantFrom(...machineStateNames),
-    backTo: fc.constantFrom<BackTo>('node_registering', 'node_ready', 'node_draining'),
+    backTo: fc.constantFrom<ReturnStatus>('node_registering', 'node_ready', 'node_draining'),
     digest: fc.constantFrom(null, 'old'),
     unreachableSecond: fc.option(fc.integer({ min: -100, max: 0 }), { nil: null }),
     gpus: fc.uniqueArray(
       fc.record({
         index: fc.integer({ min: 0, max: 7 }),
         uuid: fc.constantFrom(null, 'GPU-1', 'GPU-2'),
-        state: fc.constantFrom<KnownGpu['state']>('present', 'missing', 'faulty'),
+        state: fc.constantFrom<StoredGpu['state']>('present', 'missing', 'faulty'),
         sold: fc.boolean(),
       }),
       { selector: ({ index }) => index, maxLength: 8 },
@@ -86,7 +86,7 @@ const anyKnown: fc.Arbitrary<KnownHardware> = fc
     gpus: gpus.map(({ index, uuid, state, sold }) => known(index, { deviceUuid: uuid, state, sold })),
   }));
 
-function known(index: number, fields: Partial<KnownGpu> = {}): KnownGpu {
+function known(index: number, fields: Partial<StoredGpu> = {}): StoredGpu {
   return {
     id: ids.next('gpu'),
     pciAddress: gpu(index).pciAddress,
@@ -102,7 +102,7 @@ function known(index: number, fields: Partial<KnownGpu> = {}): KnownGpu {
 }
 
 /** What the store makes of a plan. */
-function applied(node_: KnownHardware, plan: NodePlan): KnownHardware {
+function applied(node_: StoredNodeHardware, plan: NodePlan): StoredNodeHardware {
   const changes = new Map(plan.gpuChanges.map((change) => [change.id, change]));
   const kept = node_.gpus
     .map((old) => ({ ...old, ...changes.get(old.id) }))
@@ -133,7 +133,7 @@ describe('what a read changes', () => {
       fc.property(anyKnown, anyReport, (node_, report) => {
         const { move } = planNode(node_, report, times);
         if (move === null) return;
-        expect(canMove(machineStates, move.from, move.to)).toBe(true);
+        expect(canTransition(machineStates, move.from, move.to)).toBe(true);
         expect(move.from).toBe(node_.status);
         expect(move.backTo === null).toBe(move.to !== 'node_offline');
       }),
@@ -143,7 +143,7 @@ describe('what a read changes', () => {
   it('is nothing for a node that the first, cheap look passes over', () => {
     fc.assert(
       fc.property(anyKnown, anyReport, (node_, report) => {
-        if (isTouched(node_, report, times)) return;
+        if (isChangedBy(node_, report, times)) return;
         const plan = planNode(node_, report, times);
         expect(plan).toMatchObject({
           move: null,
@@ -168,7 +168,7 @@ describe('what a read changes', () => {
         const next = { ...times, now: at(3) };
         // What waits for a rented GPU to be given back is looked at each time, and not written.
         const waits = current.hardwareDigest?.startsWith('unsettled:') === true;
-        expect(isTouched(current, report, next)).toBe(waits);
+        expect(isChangedBy(current, report, next)).toBe(waits);
         expect(applied(current, planNode(current, report, next))).toEqual(current);
       }),
     );
@@ -248,10 +248,10 @@ describe('a node that is new', () => {
     fc.assert(
       fc.property(anyReport, (report) => {
         if (report === undefined) return;
-        const { steps, status } = planNew(report, { now: at(0), offer: 'virtual-machine' });
+        const { steps, status } = planNewNode(report, { now: at(0), offer: 'virtual-machine' });
         let from: (typeof steps)[number]['to'] | null = null;
         for (const { to } of steps) {
-          expect(canMove(machineStates, from, to)).toBe(true);
+          expect(canTransition(machineStates, from, to)).toBe(true);
           from = to;
         }
         expect(from).toBe(status);
@@ -262,8 +262,8 @@ describe('a node that is new', () => {
 
 describe('what a node is sold as', () => {
   const unknown = { model: 'NVIDIA GeForce RTX 4090' } as const;
-  const saleTo = (gpus: Parameters<typeof node>[1], offer: Offer) =>
-    saleOf(seen(node('n', gpus)).hardware?.gpus ?? expect.fail('It was refused.'), offer).gpuType;
+  const saleTo = (gpus: Parameters<typeof node>[1], offer: OfferKind) =>
+    soldAs(seen(node('n', gpus)).hardware?.gpus ?? expect.fail('It was refused.'), offer).gpuType;
 
   it.each([
     { what: 'GPUs that rentals offer', gpus: [gpu(0), gpu(1)], rented: 'h100', marketed: 'h100' },
@@ -291,7 +291,7 @@ describe('what a node is sold as', () => {
 describe('a wish for a state', () => {
   it('ends where the table allows, or changes what an offline node will be, or is refused', () => {
     const anyState = fc.constantFrom(...machineStateNames);
-    const anyBack = fc.constantFrom<BackTo>('node_registering', 'node_ready', 'node_draining');
+    const anyBack = fc.constantFrom<ReturnStatus>('node_registering', 'node_ready', 'node_draining');
     fc.assert(
       fc.property(
         anyState,
@@ -301,9 +301,9 @@ describe('a wish for a state', () => {
         fc.boolean(),
         (status, to, back, read, reachable) => {
           const backTo = status === 'node_offline' ? back : null;
-          const decision = decideMove({ status, backTo, hardwareRead: read, reachable }, to);
+          const decision = decideTransition({ status, backTo, hardwareRead: read, reachable }, to);
           if (decision.kind === 'move') {
-            expect(canMove(machineStates, status, decision.to)).toBe(true);
+            expect(canTransition(machineStates, status, decision.to)).toBe(true);
             expect(decision.backTo !== null).toBe(decision.to === 'node_offline');
             if (decision.to === 'node_ready') expect(read).toBe(true);
             if (decision.to === 'node_ready' && status === 'node_quarantined') expect(reachable).toBe(true);

@@ -1,38 +1,38 @@
 import type { GpuType, MachineState } from '@millrace/contract';
 import type { GpuId, NodeId } from '@millrace/platform/ids';
-import type { SeenGpu, SeenHardware, SeenNode } from './inventory.ts';
-import { findGpuModel, isNameless, type FleetGpuType } from './gpu-models.ts';
+import type { ReportedGpu, ReportedHardware, ReportedNode } from './inventory.ts';
+import { findGpuModel, isUnnamedModel, type FleetGpuType } from './gpu-models.ts';
 import {
   boundedReason,
-  type BackTo,
+  type ReturnStatus,
   type GpuFacts,
   type GpuFormFactor,
   type GpuState,
-  type NodeMove,
+  type NewNodeTransition,
 } from './nodes.ts';
-import type { Offer } from './placement.ts';
+import type { OfferKind } from './placement.ts';
 
 /** What a read changes of a node. Pure: the same facts give the same plan, and known facts give none. */
 
-export interface KnownGpu extends GpuFacts {
+export interface StoredGpu extends GpuFacts {
   readonly sold: boolean;
 }
 
 /** A node as it stands, without its GPUs: enough to tell whether a read changes anything. */
-export interface KnownNode {
+export interface StoredNode {
   readonly id: NodeId;
   readonly name: string;
   readonly status: MachineState;
   readonly statusReason: string | null;
-  readonly backTo: BackTo | null;
+  readonly backTo: ReturnStatus | null;
   readonly drainDeadlineAt: Date | null;
   readonly hardwareDigest: string | null;
   readonly unreachableSince: Date | null;
 }
 
-export interface KnownHardware extends KnownNode {
+export interface StoredNodeHardware extends StoredNode {
   /** All but those that were replaced. */
-  readonly gpus: readonly KnownGpu[];
+  readonly gpus: readonly StoredGpu[];
 }
 
 export interface GpuChange {
@@ -49,13 +49,13 @@ export interface GpuChange {
 export interface NodePlan {
   readonly nodeId: NodeId;
   /** New hardware to write; null: as it was. */
-  readonly hardware: SeenHardware | null;
+  readonly hardware: ReportedHardware | null;
   readonly formFactor: GpuFormFactor | null;
   /** What its GPUs are sold as; null: it is not sold. */
   readonly gpuType: FleetGpuType | null;
   readonly gpuChanges: readonly GpuChange[];
-  readonly newGpus: readonly SeenGpu[];
-  readonly move: NodeMove | null;
+  readonly newGpus: readonly ReportedGpu[];
+  readonly move: NewNodeTransition | null;
   /** What people read beside a state that stays. Undefined: as it was. */
   readonly note: string | null | undefined;
   /** Undefined: as it was. */
@@ -64,10 +64,10 @@ export interface NodePlan {
   readonly forgotten: boolean;
 }
 
-export interface Reading {
+export interface InventoryContext {
   readonly now: Date;
   /** What the machines of its cluster are sold as. */
-  readonly offer: Offer;
+  readonly offer: OfferKind;
   /** Misses from before are not counted: nobody was looking in between. */
   readonly watchingSince: Date;
 }
@@ -75,7 +75,11 @@ export interface Reading {
 const NOT_LISTED = 'The engine no longer lists it';
 
 /** Whether a read changes anything of a node. Cheap: nothing of its GPUs is looked at. */
-export function isTouched(known: KnownNode, seen: SeenNode | undefined, times: Reading): boolean {
+export function isChangedBy(
+  known: StoredNode,
+  seen: ReportedNode | undefined,
+  times: InventoryContext,
+): boolean {
   if (known.status === 'node_removed') return seen === undefined;
   if (seen !== undefined && seen.hardware !== null) {
     return (
@@ -85,29 +89,33 @@ export function isTouched(known: KnownNode, seen: SeenNode | undefined, times: R
       known.status === 'node_registering'
     );
   }
-  return reachOf(known, times) !== undefined || awayMove(known, seen, times) !== null;
+  return firstMissAt(known, times) !== undefined || offlineTransition(known, seen, times) !== null;
 }
 
 /** What the read changes of a node that is known. */
-export function planNode(known: KnownHardware, seen: SeenNode | undefined, times: Reading): NodePlan {
-  if (known.status === 'node_removed') return { ...unchanged(known), forgotten: seen === undefined };
+export function planNode(
+  known: StoredNodeHardware,
+  seen: ReportedNode | undefined,
+  times: InventoryContext,
+): NodePlan {
+  if (known.status === 'node_removed') return { ...unchangedPlan(known), forgotten: seen === undefined };
   if (seen === undefined || seen.hardware === null) {
     return {
-      ...unchanged(known),
-      unreachableSince: reachOf(known, times),
-      move: awayMove(known, seen, times),
+      ...unchangedPlan(known),
+      unreachableSince: firstMissAt(known, times),
+      move: offlineTransition(known, seen, times),
     };
   }
-  const hardware = { ...seen.hardware, gpus: recognised(known.gpus, seen.hardware.gpus) };
+  const hardware = { ...seen.hardware, gpus: withStoredIdentity(known.gpus, seen.hardware.gpus) };
   const gpus =
     known.hardwareDigest === hardware.digest ? noGpuChange : compareGpus(known.gpus, hardware.gpus);
   const digest = gpus.isSettled ? hardware.digest : `unsettled:${hardware.digest}`;
-  const note = noteOf(known.gpus, gpus, hardware, times.offer);
-  const move = backMove(known, gpus.lost, note);
+  const note = statusNote(known.gpus, gpus, hardware, times.offer);
+  const move = returnTransition(known, gpus.lost, note);
   return {
-    ...unchanged(known),
+    ...unchangedPlan(known),
     hardware: known.hardwareDigest === digest ? null : { ...hardware, digest },
-    ...saleOf(hardware.gpus, times.offer),
+    ...soldAs(hardware.gpus, times.offer),
     gpuChanges: gpus.changes,
     newGpus: gpus.added,
     move,
@@ -116,7 +124,7 @@ export function planNode(known: KnownHardware, seen: SeenNode | undefined, times
   };
 }
 
-function unchanged(known: KnownNode): NodePlan {
+function unchangedPlan(known: StoredNode): NodePlan {
   return {
     nodeId: known.id,
     hardware: null,
@@ -132,43 +140,54 @@ function unchanged(known: KnownNode): NodePlan {
 }
 
 /** The time of the first miss in a row; undefined where it stays as it is. */
-function reachOf(known: KnownNode, { now, watchingSince }: Reading): Date | undefined {
+function firstMissAt(known: StoredNode, { now, watchingSince }: InventoryContext): Date | undefined {
   const counts = known.unreachableSince !== null && known.unreachableSince >= watchingSince;
   const settled = known.status === 'node_offline' || known.status === 'node_quarantined';
   return counts || (settled && known.unreachableSince !== null) ? undefined : now;
 }
 
 /** A node that is missed twice in a row is offline. One that never passed its checks is for a person to look at. */
-function awayMove(known: KnownNode, seen: SeenNode | undefined, times: Reading): NodeMove | null {
+function offlineTransition(
+  known: StoredNode,
+  seen: ReportedNode | undefined,
+  times: InventoryContext,
+): NewNodeTransition | null {
   const { status } = known;
   if (status === 'node_offline' || status === 'node_quarantined' || status === 'node_removed') return null;
   const reason = seen?.problem ?? NOT_LISTED;
   if (status === 'node_registering' && seen?.absurd === true)
-    return moveOf(known, 'node_quarantined', reason);
+    return transitionOf(known, 'node_quarantined', reason);
   const { unreachableSince } = known;
   const missedBefore =
     unreachableSince !== null && unreachableSince >= times.watchingSince && unreachableSince < times.now;
-  return missedBefore ? { ...moveOf(known, 'node_offline', reason), backTo: status } : null;
+  return missedBefore ? { ...transitionOf(known, 'node_offline', reason), backTo: status } : null;
 }
 
 /** What a node becomes that the engine reaches and whose hardware can be believed. */
-function backMove(known: KnownNode, lost: readonly KnownGpu[], note: string | null): NodeMove | null {
+function returnTransition(
+  known: StoredNode,
+  lost: readonly StoredGpu[],
+  note: string | null,
+): NewNodeTransition | null {
   const { status } = known;
   if (lost.length > 0 && status !== 'node_quarantined') {
-    return moveOf(known, 'node_quarantined', boundedReason(`Rented GPUs are gone: ${addresses(lost)}`));
+    return transitionOf(known, 'node_quarantined', boundedReason(`Rented GPUs are gone: ${addresses(lost)}`));
   }
   if (status === 'node_registering') {
-    return { ...moveOf(known, 'node_ready', 'Its hardware was read'), statusReason: note };
+    return { ...transitionOf(known, 'node_ready', 'Its hardware was read'), statusReason: note };
   }
   if (status !== 'node_offline') return null;
   if (known.backTo === 'node_draining') {
     // Why it drains was said when it was asked to, and is not known any more beside why it was away.
-    return { ...moveOf(known, 'node_draining', 'It is back'), statusReason: 'It is back and still draining' };
+    return {
+      ...transitionOf(known, 'node_draining', 'It is back'),
+      statusReason: 'It is back and still draining',
+    };
   }
-  return { ...moveOf(known, 'node_ready', 'It is back'), statusReason: note };
+  return { ...transitionOf(known, 'node_ready', 'It is back'), statusReason: note };
 }
 
-function moveOf(known: KnownNode, to: MachineState, reason: string): NodeMove {
+function transitionOf(known: StoredNode, to: MachineState, reason: string): NewNodeTransition {
   const draining = known.status === 'node_draining' || known.backTo === 'node_draining';
   const drainDeadlineAt =
     draining && (to === 'node_draining' || to === 'node_offline') ? known.drainDeadlineAt : null;
@@ -185,9 +204,9 @@ function moveOf(known: KnownNode, to: MachineState, reason: string): NodeMove {
 
 interface GpuComparison {
   readonly changes: readonly GpuChange[];
-  readonly added: readonly SeenGpu[];
+  readonly added: readonly ReportedGpu[];
   /** Sold, and not there any more. */
-  readonly lost: readonly KnownGpu[];
+  readonly lost: readonly StoredGpu[];
   /** False: something is at the address of a GPU that is sold, and waits until it is not. The next read looks again. */
   readonly isSettled: boolean;
 }
@@ -198,11 +217,14 @@ const noGpuChange: GpuComparison = { changes: [], added: [], lost: [], isSettled
  * While a machine has a GPU the driver of its host does not, and the engine may tell neither its id nor its name. What
  * is sold and still at its address is then what it was.
  */
-function recognised(known: readonly KnownGpu[], seen: readonly SeenGpu[]): readonly SeenGpu[] {
+function withStoredIdentity(
+  known: readonly StoredGpu[],
+  seen: readonly ReportedGpu[],
+): readonly ReportedGpu[] {
   const sold = new Map(known.flatMap((gpu) => (gpu.sold ? [[gpu.pciAddress, gpu] as const] : [])));
   return seen.map((gpu) => {
     const old = sold.get(gpu.pciAddress);
-    if (old === undefined || gpu.deviceUuid !== null || !isNameless(gpu.model)) return gpu;
+    if (old === undefined || gpu.deviceUuid !== null || !isUnnamedModel(gpu.model)) return gpu;
     const { model, gpuType, ramMb } = old;
     return { ...gpu, model, gpuType, ramMb, formFactor: findGpuModel(model)?.formFactor ?? null };
   });
@@ -212,17 +234,17 @@ function recognised(known: readonly KnownGpu[], seen: readonly SeenGpu[]): reado
  * GPUs are told apart by their address; another device at an address is another GPU. A machine is given what is at an
  * address, so while one has it nobody else can be sold what is there now.
  */
-export function compareGpus(known: readonly KnownGpu[], seen: readonly SeenGpu[]): GpuComparison {
+export function compareGpus(known: readonly StoredGpu[], seen: readonly ReportedGpu[]): GpuComparison {
   const before = new Map(known.map((gpu) => [gpu.pciAddress, gpu]));
   const changes: GpuChange[] = [];
-  const added: SeenGpu[] = [];
-  const lost: KnownGpu[] = [];
+  const added: ReportedGpu[] = [];
+  const lost: StoredGpu[] = [];
   let isSettled = true;
   for (const gpu of seen) {
     const old = before.get(gpu.pciAddress);
     before.delete(gpu.pciAddress);
     if (old === undefined) added.push(gpu);
-    else if (isAnother(old, gpu)) {
+    else if (isDifferentDevice(old, gpu)) {
       const reason = `Another device is at its address: ${gpu.model}`;
       if (old.sold) {
         isSettled = false;
@@ -234,7 +256,7 @@ export function compareGpus(known: readonly KnownGpu[], seen: readonly SeenGpu[]
         added.push(gpu);
       }
     } else {
-      const change = refreshed(old, gpu);
+      const change = refreshedGpu(old, gpu);
       if (change !== null) changes.push(change);
     }
   }
@@ -247,20 +269,20 @@ export function compareGpus(known: readonly KnownGpu[], seen: readonly SeenGpu[]
 }
 
 /** By the maker's id where both are known; otherwise by what it is sold as, for which there are several names. */
-function isAnother(old: KnownGpu, seen: SeenGpu): boolean {
+function isDifferentDevice(old: StoredGpu, seen: ReportedGpu): boolean {
   if (old.deviceUuid !== null && seen.deviceUuid !== null) return old.deviceUuid !== seen.deviceUuid;
   return old.gpuType !== null && seen.gpuType !== null
     ? old.gpuType !== seen.gpuType
     : old.model !== seen.model;
 }
 
-function stateChange(old: KnownGpu, state: GpuState, stateReason: string | null): GpuChange {
+function stateChange(old: StoredGpu, state: GpuState, stateReason: string | null): GpuChange {
   const { id, deviceUuid, model, gpuType, ramMb, numaNode } = old;
   return { id, state, stateReason, deviceUuid, model, gpuType, ramMb, numaNode };
 }
 
 /** The same device with what is known of it now. One that somebody took out as faulty stays out. */
-function refreshed(old: KnownGpu, seen: SeenGpu): GpuChange | null {
+function refreshedGpu(old: StoredGpu, seen: ReportedGpu): GpuChange | null {
   const deviceUuid = seen.deviceUuid ?? old.deviceUuid;
   const { model, gpuType, ramMb, numaNode } = seen;
   const back = old.state === 'missing';
@@ -279,7 +301,10 @@ function refreshed(old: KnownGpu, seen: SeenGpu): GpuChange | null {
  * One kind of GPU makes a node that can be sold. Placement chooses by the node, so a mixture cannot be. On the marketplace
  * tenants choose a machine by its record, which names the model, so there any model will do.
  */
-export function saleOf(gpus: readonly SeenGpu[], offer: Offer): Pick<NodePlan, 'gpuType' | 'formFactor'> {
+export function soldAs(
+  gpus: readonly ReportedGpu[],
+  offer: OfferKind,
+): Pick<NodePlan, 'gpuType' | 'formFactor'> {
   const [first] = gpus;
   const alike =
     first !== undefined &&
@@ -291,11 +316,11 @@ export function saleOf(gpus: readonly SeenGpu[], offer: Offer): Pick<NodePlan, '
 }
 
 /** What is worth saying of a node that works; null: nothing. */
-export function noteOf(
-  known: readonly KnownGpu[],
+export function statusNote(
+  known: readonly StoredGpu[],
   comparison: Pick<GpuComparison, 'changes'>,
-  hardware: SeenHardware,
-  offer: Offer,
+  hardware: ReportedHardware,
+  offer: OfferKind,
 ): string | null {
   const states = new Map(comparison.changes.map((change) => [change.id, change.state]));
   const absent = known.filter((gpu) => {
@@ -310,7 +335,7 @@ export function noteOf(
     return `${present} of ${present + absent.length} GPUs: ${missing} missing, ${faulty.size} faulty (${addresses(absent)})`;
   }
   if (hardware.gpus.length === 0) return 'It has no GPUs';
-  if (saleOf(hardware.gpus, offer).gpuType !== null) return null;
+  if (soldAs(hardware.gpus, offer).gpuType !== null) return null;
   const [first] = hardware.gpus;
   return hardware.gpus.every((gpu) => gpu.model === first?.model)
     ? `Rentals do not offer its GPUs: ${first?.model ?? ''}`
@@ -330,19 +355,22 @@ export interface NewNode {
   readonly status: MachineState;
   readonly statusReason: string | null;
   readonly steps: readonly { readonly to: MachineState; readonly reason: string }[];
-  readonly hardware: SeenHardware | null;
+  readonly hardware: ReportedHardware | null;
   readonly formFactor: GpuFormFactor | null;
   readonly gpuType: FleetGpuType | null;
   readonly unreachableSince: Date | null;
 }
 
-export function planNew(seen: SeenNode, { now, offer }: Pick<Reading, 'now' | 'offer'>): NewNode {
+export function planNewNode(
+  seen: ReportedNode,
+  { now, offer }: Pick<InventoryContext, 'now' | 'offer'>,
+): NewNode {
   const { name, hardware } = seen;
   const first = { to: 'node_registering', reason: 'The engine listed it for the first time' } as const;
   if (hardware !== null) {
-    const statusReason = noteOf([], noGpuChange, hardware, offer);
+    const statusReason = statusNote([], noGpuChange, hardware, offer);
     const second = { to: 'node_ready', reason: 'Its hardware was read' } as const;
-    const sale = saleOf(hardware.gpus, offer);
+    const sale = soldAs(hardware.gpus, offer);
     return {
       name,
       status: 'node_ready',

@@ -3,30 +3,30 @@ import type { Tx } from '@millrace/platform/db';
 import { fromUuid, toUuid, type ClusterId, type FabricId, type NodeId } from '@millrace/platform/ids';
 import { sql } from 'kysely';
 import type { ClusterRecord } from './clusters.ts';
-import type { KnownHardware, KnownNode, NewNode, NodePlan } from './inventory-plan.ts';
+import type { StoredNodeHardware, StoredNode, NewNode, NodePlan } from './inventory-plan.ts';
 import { gpuColumns, toGpuFacts, type GpuFactsRow } from './nodes.store.ts';
-import { actorText, syncActor, type BackTo } from './nodes.ts';
+import { actorText, syncActor, type ReturnStatus } from './nodes.ts';
 
 /**
  * All SQL by which a read of a cluster becomes rows. Each function is one statement, or one for each table, however many
  * nodes there are; lists travel as one JSON parameter.
  */
 
-interface KnownRow {
+interface StoredNodeRow {
   id: string;
   name: string;
   status: MachineState;
   status_reason: string | null;
-  back_to: BackTo | null;
+  back_to: ReturnStatus | null;
   drain_deadline_at: Date | null;
   hardware_digest: string | null;
   unreachable_since: Date | null;
 }
 
-const knownColumns = sql`node.id, node.name, node.status, node.status_reason, node.back_to, node.drain_deadline_at,
+const storedNodeColumns = sql`node.id, node.name, node.status, node.status_reason, node.back_to, node.drain_deadline_at,
   node.hardware_digest, node.unreachable_since`;
 
-function toKnown(row: KnownRow): KnownNode {
+function toStoredNode(row: StoredNodeRow): StoredNode {
   return {
     id: fromUuid('nod', row.id),
     name: row.name,
@@ -40,20 +40,23 @@ function toKnown(row: KnownRow): KnownNode {
 }
 
 /** The nodes of a cluster, with those that were removed while the engine still lists them. */
-export async function readKnown(tx: Tx, clusterId: ClusterId): Promise<readonly KnownNode[]> {
-  const { rows } = await sql<KnownRow>`
-    select ${knownColumns} from nodes as node
+export async function readStoredNodes(tx: Tx, clusterId: ClusterId): Promise<readonly StoredNode[]> {
+  const { rows } = await sql<StoredNodeRow>`
+    select ${storedNodeColumns} from nodes as node
      where node.cluster_id = ${toUuid(clusterId)} and (node.status <> 'node_removed' or node.forgotten_at is null)
   `.execute(tx.kysely);
-  return rows.map(toKnown);
+  return rows.map(toStoredNode);
 }
 
 /** Some nodes with their GPUs, as they are now. The caller holds the locks of their capacity. */
-export async function readKnownHardware(tx: Tx, ids: readonly NodeId[]): Promise<readonly KnownHardware[]> {
+export async function readStoredHardware(
+  tx: Tx,
+  ids: readonly NodeId[],
+): Promise<readonly StoredNodeHardware[]> {
   if (ids.length === 0) return [];
   const uuids = ids.map(toUuid);
-  const { rows: nodes } = await sql<KnownRow>`
-    select ${knownColumns} from nodes as node where node.id = any (${uuids}::uuid[])
+  const { rows: nodes } = await sql<StoredNodeRow>`
+    select ${storedNodeColumns} from nodes as node where node.id = any (${uuids}::uuid[])
   `.execute(tx.kysely);
   const { rows: gpus } = await sql<GpuFactsRow & { sold: boolean }>`
     select ${gpuColumns}, sold.gpu_id is not null as sold
@@ -63,12 +66,12 @@ export async function readKnownHardware(tx: Tx, ids: readonly NodeId[]): Promise
   `.execute(tx.kysely);
   const byNode = Map.groupBy(gpus, (gpu) => gpu.node_id);
   return nodes.map((row) => ({
-    ...toKnown(row),
+    ...toStoredNode(row),
     gpus: (byNode.get(row.id) ?? []).map((gpu) => ({ ...toGpuFacts(gpu), sold: gpu.sold })),
   }));
 }
 
-export interface DevicePlace {
+export interface DeviceLocation {
   readonly deviceUuid: string;
   readonly nodeName: string;
   readonly clusterId: ClusterId;
@@ -76,7 +79,10 @@ export interface DevicePlace {
 }
 
 /** The nodes, of any cluster, that have these devices as far as is known. */
-export async function findElsewhere(tx: Tx, deviceUuids: readonly string[]): Promise<readonly DevicePlace[]> {
+export async function findDeviceLocations(
+  tx: Tx,
+  deviceUuids: readonly string[],
+): Promise<readonly DeviceLocation[]> {
   if (deviceUuids.length === 0) return [];
   const { rows } = await sql<{ device_uuid: string; node: string; cluster_id: string; cluster: string }>`
     select gpu.device_uuid, node.name as node, node.cluster_id, cluster.name as cluster
@@ -139,7 +145,7 @@ function hardwareRow({ hardware, formFactor }: Pick<NodePlan, 'hardware' | 'form
   };
 }
 
-/** New nodes, what is sold of them and how they came to be. They sell nothing until `refreshOpen`. */
+/** New nodes, what is sold of them and how they came to be. They sell nothing until `refreshOpenFlags`. */
 export async function insertNodes(
   tx: Tx,
   cluster: ClusterRecord,
@@ -184,10 +190,10 @@ export async function insertNodes(
            fabric_id, gpu_type, connection_type, cuda, status = 'node_ready', floor(random() * 2147483647)::int
       from new_node
   `.execute(tx.kysely);
-  await insertFirstSteps(tx, nodes, now);
+  await insertFirstTransitions(tx, nodes, now);
 }
 
-async function insertFirstSteps(
+async function insertFirstTransitions(
   tx: Tx,
   nodes: readonly (NewNode & { readonly id: NodeId })[],
   now: Date,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Inventory, InventoryGpu, InventoryNode, NodeHardware } from '@millrace/compute';
 import type { GpuType } from '@millrace/contract';
-import { cudaNumber, findGpuModel } from './gpu-models.ts';
+import { parseCudaVersion, findGpuModel } from './gpu-models.ts';
 import { boundedReason, boundedText, type GpuFormFactor } from './nodes.ts';
 import type { ConnectionType } from './placement.ts';
 
@@ -12,7 +12,7 @@ import type { ConnectionType } from './placement.ts';
  * hardware of one node, is refused, and what was known before stays as it was.
  */
 
-export interface SeenGpu {
+export interface ReportedGpu {
   readonly pciAddress: string;
   readonly deviceUuid: string | null;
   readonly model: string;
@@ -22,7 +22,7 @@ export interface SeenGpu {
   readonly numaNode: number | null;
 }
 
-export interface SeenHardware {
+export interface ReportedHardware {
   readonly address: string | null;
   readonly cpuModel: string;
   readonly cpuCount: number;
@@ -33,15 +33,15 @@ export interface SeenHardware {
   readonly cuda: number | null;
   readonly fabric: string | null;
   readonly connectionType: ConnectionType;
-  readonly gpus: readonly SeenGpu[];
+  readonly gpus: readonly ReportedGpu[];
   /** Of all of the above: equal hardware has an equal one. */
   readonly digest: string;
 }
 
-export interface SeenNode {
+export interface ReportedNode {
   readonly name: string;
   /** Null: it cannot be reached, or what it reports cannot be believed. */
-  readonly hardware: SeenHardware | null;
+  readonly hardware: ReportedHardware | null;
   /** Why there is no hardware. */
   readonly problem: string;
   /** What it reports cannot be believed. */
@@ -52,7 +52,7 @@ export type CheckedInventory =
   | {
       readonly ok: true;
       readonly engine: string;
-      readonly nodes: readonly SeenNode[];
+      readonly nodes: readonly ReportedNode[];
       /** Nodes whose names cannot be kept. They are left out. */
       readonly unnamed: number;
     }
@@ -91,7 +91,7 @@ export function checkInventory(inventory: Inventory, defaults: ClusterDefaults):
   }
   const names = new Set<string>();
   const devices = new Set<string>();
-  const seen: SeenNode[] = [];
+  const seen: ReportedNode[] = [];
   let unnamed = 0;
   for (const node of nodes) {
     if (!nodeName.test(node.name)) {
@@ -102,44 +102,44 @@ export function checkInventory(inventory: Inventory, defaults: ClusterDefaults):
     names.add(node.name);
     seen.push(checkNode(node, defaults, devices));
   }
-  return { ok: true, engine: clean(inventory.engine) ?? 'unknown', nodes: seen, unnamed };
+  return { ok: true, engine: cleanText(inventory.engine) ?? 'unknown', nodes: seen, unnamed };
 }
 
-function checkNode(node: InventoryNode, defaults: ClusterDefaults, devices: Set<string>): SeenNode {
+function checkNode(node: InventoryNode, defaults: ClusterDefaults, devices: Set<string>): ReportedNode {
   const { name, hardware } = node;
   if (!node.reachable || hardware === null) {
     const detail = node.detail === null ? '' : `: ${node.detail}`;
-    return unread(name, `The engine does not reach it, or cannot read it${detail}`, false);
+    return unreadNode(name, `The engine does not reach it, or cannot read it${detail}`, false);
   }
-  const problem = absurdityOf(node, hardware) ?? doubled(hardware, devices);
-  if (problem !== null) return disbelieved(name, problem);
-  return { name, hardware: describe(node, hardware, defaults), absurd: false, problem: '' };
+  const problem = implausibilityOf(node, hardware) ?? duplicateDevice(hardware, devices);
+  if (problem !== null) return rejectedNode(name, problem);
+  return { name, hardware: toReportedHardware(node, hardware, defaults), absurd: false, problem: '' };
 }
 
-function unread(name: string, problem: string, absurd: boolean): SeenNode {
+function unreadNode(name: string, problem: string, absurd: boolean): ReportedNode {
   return { name, hardware: null, absurd, problem: boundedReason(problem) };
 }
 
 /** A node that may not be sold yet, whatever it reports. */
-export function withheld(name: string, problem: string): SeenNode {
-  return unread(name, problem, true);
+export function withheldNode(name: string, problem: string): ReportedNode {
+  return unreadNode(name, problem, true);
 }
 
 /** A node whose report is not taken over. */
-export function disbelieved(name: string, problem: string): SeenNode {
-  return unread(name, `What it reports cannot be true: ${problem}`, true);
+export function rejectedNode(name: string, problem: string): ReportedNode {
+  return unreadNode(name, `What it reports cannot be true: ${problem}`, true);
 }
 
-function absurdityOf(node: InventoryNode, hardware: NodeHardware): string | null {
+function implausibilityOf(node: InventoryNode, hardware: NodeHardware): string | null {
   const { gpus, fabric } = hardware;
   if (gpus.length > inventoryBounds.gpusPerNode) return `${gpus.length} GPUs in one node`;
-  if (!within(hardware.cpuCount, 1, inventoryBounds.cpus)) return `${hardware.cpuCount} threads`;
-  if (!within(hardware.ramMb, 1, inventoryBounds.ramMb)) return `${hardware.ramMb} MB of memory`;
-  if (!within(hardware.storageGb, 0, inventoryBounds.storageGb)) return `${hardware.storageGb} GB of disk`;
+  if (!isBetween(hardware.cpuCount, 1, inventoryBounds.cpus)) return `${hardware.cpuCount} threads`;
+  if (!isBetween(hardware.ramMb, 1, inventoryBounds.ramMb)) return `${hardware.ramMb} MB of memory`;
+  if (!isBetween(hardware.storageGb, 0, inventoryBounds.storageGb)) return `${hardware.storageGb} GB of disk`;
   if (node.address !== null && !netAddress.test(node.address)) return 'an address that is none';
   if (fabric !== null && !fabricName.test(fabric)) return 'a fabric whose name cannot be kept';
   for (const gpu of gpus) {
-    const wrong = absurdGpu(gpu);
+    const wrong = implausibleGpu(gpu);
     if (wrong !== null) return wrong;
   }
   const addresses = new Set(gpus.map((gpu) => gpu.pciAddress.toLowerCase()));
@@ -147,20 +147,21 @@ function absurdityOf(node: InventoryNode, hardware: NodeHardware): string | null
   return null;
 }
 
-function absurdGpu(gpu: InventoryGpu): string | null {
+function implausibleGpu(gpu: InventoryGpu): string | null {
   if (!pciAddress.test(gpu.pciAddress)) return 'a GPU at an address that is none';
   if (gpu.uuid !== null && !deviceUuid.test(gpu.uuid)) return 'a GPU with an id that cannot be kept';
   if (gpu.model.trim() === '' || gpu.model.length > 200)
     return 'a GPU whose model has no name, or too long a one';
-  if (gpu.ramMb !== null && !within(gpu.ramMb, 0, inventoryBounds.ramMb)) return `a GPU with ${gpu.ramMb} MB`;
-  if (gpu.numaNode !== null && !within(gpu.numaNode, -1, inventoryBounds.numaNode)) {
+  if (gpu.ramMb !== null && !isBetween(gpu.ramMb, 0, inventoryBounds.ramMb))
+    return `a GPU with ${gpu.ramMb} MB`;
+  if (gpu.numaNode !== null && !isBetween(gpu.numaNode, -1, inventoryBounds.numaNode)) {
     return `a GPU at NUMA node ${gpu.numaNode}`;
   }
   return null;
 }
 
 /** One device is in one place. A second node that claims it is not believed. */
-function doubled(hardware: NodeHardware, devices: Set<string>): string | null {
+function duplicateDevice(hardware: NodeHardware, devices: Set<string>): string | null {
   const ids = hardware.gpus.flatMap(({ uuid }) => (uuid === null ? [] : [uuid]));
   for (const id of ids) {
     if (devices.has(id)) return `the GPU ${id} is in two places`;
@@ -169,43 +170,47 @@ function doubled(hardware: NodeHardware, devices: Set<string>): string | null {
   return null;
 }
 
-function within(value: number, least: number, most: number): boolean {
+function isBetween(value: number, least: number, most: number): boolean {
   return Number.isInteger(value) && value >= least && value <= most;
 }
 
-function describe(node: InventoryNode, hardware: NodeHardware, defaults: ClusterDefaults): SeenHardware {
+function toReportedHardware(
+  node: InventoryNode,
+  hardware: NodeHardware,
+  defaults: ClusterDefaults,
+): ReportedHardware {
   const told = hardware.gpus.map(({ cudaVersion }) => cudaVersion ?? defaults.cudaVersion);
   const versions = told.flatMap((cudaVersion) => {
-    const cuda = cudaVersion === null ? null : cudaNumber(cudaVersion);
+    const cuda = cudaVersion === null ? null : parseCudaVersion(cudaVersion);
     return cuda === null || cudaVersion === null ? [] : [{ cuda, text: cudaVersion }];
   });
   // What every GPU of the node can do: the oldest of them counts.
   const oldest = versions.toSorted((one, other) => one.cuda - other.cuda)[0] ?? null;
   const facts = {
     address: node.address,
-    cpuModel: clean(hardware.cpuModel) ?? 'unknown',
+    cpuModel: cleanText(hardware.cpuModel) ?? 'unknown',
     cpuCount: hardware.cpuCount,
     ramMb: hardware.ramMb,
     storageGb: hardware.storageGb,
-    driverVersion: clean(hardware.gpus.find((gpu) => gpu.driverVersion !== null)?.driverVersion ?? ''),
-    cudaVersion: oldest === null ? null : clean(oldest.text),
+    driverVersion: cleanText(hardware.gpus.find((gpu) => gpu.driverVersion !== null)?.driverVersion ?? ''),
+    cudaVersion: oldest === null ? null : cleanText(oldest.text),
     cuda: oldest?.cuda ?? null,
     fabric: hardware.fabric ?? defaults.fabric,
     connectionType: hardware.connectionType ?? defaults.connectionType,
     gpus: hardware.gpus
-      .map(describeGpu)
+      .map(toReportedGpu)
       .toSorted((one, other) => (one.pciAddress < other.pciAddress ? -1 : 1)),
   };
   const digest = createHash('sha256').update(JSON.stringify(facts)).digest('base64url');
   return { ...facts, digest };
 }
 
-function describeGpu(gpu: InventoryGpu): SeenGpu {
+function toReportedGpu(gpu: InventoryGpu): ReportedGpu {
   const model = findGpuModel(gpu.model);
   return {
     pciAddress: gpu.pciAddress.toLowerCase(),
     deviceUuid: gpu.uuid,
-    model: clean(gpu.model) ?? 'unknown',
+    model: cleanText(gpu.model) ?? 'unknown',
     gpuType: model?.gpuType ?? null,
     formFactor: model?.formFactor ?? null,
     ramMb: gpu.ramMb ?? model?.ramMb ?? null,
@@ -214,6 +219,6 @@ function describeGpu(gpu: InventoryGpu): SeenGpu {
   };
 }
 
-function clean(text: string): string | null {
+function cleanText(text: string): string | null {
   return boundedText(text, 200);
 }

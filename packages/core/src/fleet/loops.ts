@@ -1,6 +1,6 @@
 import { defineLoop } from '@millrace/platform/loops';
 
-export const keepMaintenance = defineLoop({
+export const maintenanceLoop = defineLoop({
   name: 'keep maintenance windows',
   over: 'nodes',
   atOnce: 1,

@@ -6,7 +6,7 @@ import {
   createTestDatabase,
   hybridClock,
   longDbTimeouts,
-  plantFleet,
+  insertFleet,
   testClock,
   testIds,
   testLog,
@@ -17,23 +17,23 @@ import {
   type Poison,
 } from '@millrace/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { systemCause } from '../identity/index.ts';
-import { actOnNode } from './fleet-admin.service.ts';
+import { systemAuditContext } from '../identity/index.ts';
+import { applyNodeAction } from './fleet-admin.service.ts';
 import {
   announceMaintenance,
   cancelMaintenance,
   sweepMaintenance,
-  type WindowWish,
+  type MaintenanceRequest,
 } from './maintenance.service.ts';
-import { findWindow, listWindows, windowsOf } from './maintenance.store.ts';
-import { moveNode } from './nodes.service.ts';
+import { findWindow, listWindows, windowsAt } from './maintenance.store.ts';
+import { transitionNode } from './nodes.service.ts';
 import { findNode } from './nodes.store.ts';
 import { place } from './placement.service.ts';
 import { releaseAllocation } from './allocations.store.ts';
-import { wishFor } from './wish.fixture.ts';
+import { placementRequestFor } from './wish.fixture.ts';
 
 const HOUR_MS = 3_600_000;
-const cause = systemCause('test', 'live');
+const cause = systemAuditContext('test', 'live');
 const isolation = 'read committed' as const;
 const operator = { kind: 'operator', id: 'somebody' } as const;
 
@@ -71,10 +71,10 @@ const hours = (count: number): Date => new Date(clock.nowMs() + count * HOUR_MS)
 const sweep = () => sweepMaintenance(db, { log: testLog() });
 
 async function plant(nodes = 1): Promise<readonly NodeId[]> {
-  return (await plantFleet(db, { nodes, region, watchedAt: clock.now() })).nodeIds;
+  return (await insertFleet(db, { nodes, region, watchedAt: clock.now() })).nodeIds;
 }
 
-async function announce(nodeIds: readonly NodeId[], fields: Partial<WindowWish> = {}) {
+async function announce(nodeIds: readonly NodeId[], fields: Partial<MaintenanceRequest> = {}) {
   const wish = {
     nodeIds,
     startsAt: hours(48),
@@ -93,7 +93,7 @@ async function rent(orgId: OrgId) {
     .set({ beat_at: clock.now(), watching_since: clock.now() })
     .where('region', '=', region)
     .execute();
-  return run((tx) => place(tx, wishFor(orgId, region)));
+  return run((tx) => place(tx, placementRequestFor(orgId, region)));
 }
 
 const tenant = () => createOrganisation(db);
@@ -277,8 +277,8 @@ describe('a window', () => {
   ])('%s is not announced', async (_, exists) => {
     const id = await only(await plant());
     if (exists) {
-      await run((tx) => actOnNode(tx, cause, id, 'drain', { reason: 'old' }));
-      await run((tx) => actOnNode(tx, cause, id, 'remove', { reason: 'old' }));
+      await run((tx) => applyNodeAction(tx, cause, id, 'drain', { reason: 'old' }));
+      await run((tx) => applyNodeAction(tx, cause, id, 'remove', { reason: 'old' }));
     }
     const named = exists ? id : testIds.next('nod');
     await expect(announce([named])).rejects.toMatchObject({ reason: 'NODE_NOT_FOUND' });
@@ -344,7 +344,7 @@ describe('what somebody else does to a node of a window', () => {
         await clock.advance(24 * HOUR_MS);
         await sweep();
       }
-      await run((tx) => actOnNode(tx, cause, id, 'drain', { reason: 'to be sold' }));
+      await run((tx) => applyNodeAction(tx, cause, id, 'drain', { reason: 'to be sold' }));
       await clock.advance(48 * HOUR_MS);
       await sweep();
       await clock.advance(48 * HOUR_MS);
@@ -359,8 +359,10 @@ describe('what somebody else does to a node of a window', () => {
     await announce([one, other]);
     await clock.advance(24 * HOUR_MS);
     await sweep();
-    await run((tx) => actOnNode(tx, cause, one, 'quarantine', { reason: 'smells' }));
-    await run((tx) => moveNode(tx, other, 'node_quarantined', { reason: 'check failed', actor: operator }));
+    await run((tx) => applyNodeAction(tx, cause, one, 'quarantine', { reason: 'smells' }));
+    await run((tx) =>
+      transitionNode(tx, other, 'node_quarantined', { reason: 'check failed', actor: operator }),
+    );
     await clock.advance(48 * HOUR_MS);
     await sweep();
     expect(await statusOf(one, other)).toEqual(['node_quarantined', 'node_quarantined']);
@@ -371,7 +373,7 @@ describe('what somebody else does to a node of a window', () => {
     await announce([id]);
     await clock.advance(24 * HOUR_MS);
     await sweep();
-    await run((tx) => actOnNode(tx, cause, id, 'resume', { reason: 'needed' }));
+    await run((tx) => applyNodeAction(tx, cause, id, 'resume', { reason: 'needed' }));
     await sweep();
     expect(await statusOf(id)).toEqual(['node_ready']);
     await clock.advance(48 * HOUR_MS);
@@ -385,7 +387,7 @@ describe('what somebody else does to a node of a window', () => {
     const window = await announce([kept, gone]);
     await clock.advance(24 * HOUR_MS);
     await sweep();
-    await run((tx) => actOnNode(tx, cause, gone, 'remove', { reason: 'scrapped' }));
+    await run((tx) => applyNodeAction(tx, cause, gone, 'remove', { reason: 'scrapped' }));
     await clock.advance(48 * HOUR_MS);
     await sweep();
     expect(await statusOf(kept, gone)).toEqual(['node_ready', 'node_removed']);
@@ -397,18 +399,18 @@ describe('what somebody else does to a node of a window', () => {
     await announce([id]);
     await clock.advance(24 * HOUR_MS);
     await sweep();
-    await run((tx) => moveNode(tx, id, 'node_offline', { reason: 'rebooted', actor: operator }));
+    await run((tx) => transitionNode(tx, id, 'node_offline', { reason: 'rebooted', actor: operator }));
     await clock.advance(48 * HOUR_MS);
     await sweep();
     expect(await findNode(db, id)).toMatchObject({ status: 'node_offline', backTo: 'node_ready' });
-    await run((tx) => moveNode(tx, id, 'node_ready', { reason: 'back', actor: operator }));
+    await run((tx) => transitionNode(tx, id, 'node_ready', { reason: 'back', actor: operator }));
     expect(await statusOf(id)).toEqual(['node_ready']);
   });
 
   it('cannot slip something onto it: a node that is away when the drain begins comes back drained', async () => {
     const id = await only(await plant());
     await announce([id]);
-    await run((tx) => moveNode(tx, id, 'node_offline', { reason: 'silent', actor: operator }));
+    await run((tx) => transitionNode(tx, id, 'node_offline', { reason: 'silent', actor: operator }));
     await clock.advance(24 * HOUR_MS);
     await sweep();
     expect(await findNode(db, id)).toMatchObject({ status: 'node_offline', backTo: 'node_draining' });
@@ -478,30 +480,30 @@ describe('the times in which nodes are away', () => {
     const cancelled = await announce([other]);
     const inside = hours(49);
     const away = { nodeId: one, maintenanceId: window.id, startsAt: window.startsAt, endsAt: window.endsAt };
-    expect(await windowsOf(db, [one], inside)).toEqual([away]);
-    expect(await windowsOf(db, [one, other], hours(47))).toEqual([]);
-    expect(await windowsOf(db, [one, other], hours(50))).toEqual([]);
+    expect(await windowsAt(db, [one], inside)).toEqual([away]);
+    expect(await windowsAt(db, [one, other], hours(47))).toEqual([]);
+    expect(await windowsAt(db, [one, other], hours(50))).toEqual([]);
     await clock.advance(48.5 * HOUR_MS);
     await run((tx) => cancelMaintenance(tx, cause, cancelled.id, undefined));
-    expect(await windowsOf(db, [one, other], inside)).toEqual([away]);
-    expect((await windowsOf(db, [other], hours(-0.1))).map((each) => each.endsAt)).toEqual([clock.now()]);
-    expect(await windowsOf(db, [], inside)).toEqual([]);
+    expect(await windowsAt(db, [one, other], inside)).toEqual([away]);
+    expect((await windowsAt(db, [other], hours(-0.1))).map((each) => each.endsAt)).toEqual([clock.now()]);
+    expect(await windowsAt(db, [], inside)).toEqual([]);
   });
 
   it('do not reach into the past: a start that has just passed means now', async () => {
     const nodeId = await only(await plant());
     const justNow = hours(-0.01);
-    expect(await windowsOf(db, [nodeId], justNow)).toEqual([]);
+    expect(await windowsAt(db, [nodeId], justNow)).toEqual([]);
     const window = await announce([nodeId], { startsAt: hours(-0.05), endsAt: hours(1) });
     expect(window.startsAt).toEqual(clock.now());
-    expect(await windowsOf(db, [nodeId], justNow)).toEqual([]);
-    expect(await windowsOf(db, [nodeId], clock.now())).toHaveLength(1);
+    expect(await windowsAt(db, [nodeId], justNow)).toEqual([]);
+    expect(await windowsAt(db, [nodeId], clock.now())).toHaveLength(1);
   });
 
   it('are none for a window that was called off before it began', async () => {
     const id = await only(await plant());
     const window = await announce([id]);
     await run((tx) => cancelMaintenance(tx, cause, window.id, undefined));
-    expect(await windowsOf(db, [id], hours(49))).toEqual([]);
+    expect(await windowsAt(db, [id], hours(49))).toEqual([]);
   });
 });

@@ -4,48 +4,48 @@ import { Fault } from '@millrace/platform/fault';
 import { toUuid, type MaintenanceId, type NodeId } from '@millrace/platform/ids';
 import type { Logger } from '@millrace/platform/log';
 import { createItemRunner } from '@millrace/platform/loops';
-import { appendOutboxAll } from '@millrace/platform/outbox';
-import { appendAudit, readCommitted, type Cause } from '../identity/index.ts';
-import { keepMaintenance } from './loops.ts';
+import { appendOutboxBatch } from '@millrace/platform/outbox';
+import { appendAuditEntry, readCommitted, type AuditContext } from '../identity/index.ts';
+import { maintenanceLoop } from './loops.ts';
 import {
-  isGivenBack,
-  isOpen,
-  keepsNodesFree,
+  returnsToService,
+  isWindowOpen,
+  drainsNodes,
   noticesOf,
-  onDrain,
-  problemWith,
-  standingOf,
+  drainDecision,
+  windowTimesProblem,
+  effectiveStateOf,
   statusAt,
-  wordFor,
+  noticeKindFor,
   type MaintenanceWindow,
-  type Touched,
+  type AffectedAllocation,
 } from './maintenance.ts';
 import {
   findPresentNodes,
-  findDrainable,
-  findHeld,
+  findDrainableNodes,
+  findNodesDrainedBy,
   findUnfinishedWindows,
   findWindow,
   insertWindow,
   lockWindow,
-  noteOutdated,
-  noteUntold,
-  readHolds,
-  setHold,
+  recordFollowUpNotices,
+  recordFirstNotices,
+  readWindowNodes,
+  setWindowNodeHold,
   setWindowStatus,
-  type NodeHold,
+  type WindowNode,
   type WindowRecord,
 } from './maintenance.store.ts';
-import { moveNode } from './nodes.service.ts';
+import { transitionNode } from './nodes.service.ts';
 import { lockCapacity } from './nodes.store.ts';
 
 const maintenanceActor: Actor = { kind: 'system', id: 'maintenance' };
 
 /** What one transaction does at most, so that a window over a thousand nodes holds no lock for long. */
 const NODES_AT_ONCE = 50;
-const NOTICES_AT_ONCE = 200;
+const NOTICES_PER_BATCH = 200;
 
-export interface WindowWish {
+export interface MaintenanceRequest {
   readonly nodeIds: readonly NodeId[];
   readonly startsAt: Date;
   readonly endsAt: Date;
@@ -55,10 +55,14 @@ export interface WindowWish {
 }
 
 /** Announces a window. Those who have something on its nodes are told in the same transaction, the rest by a sweep. */
-export async function announceMaintenance(tx: Tx, cause: Cause, wish: WindowWish): Promise<WindowRecord> {
+export async function announceMaintenance(
+  tx: Tx,
+  cause: AuditContext,
+  wish: MaintenanceRequest,
+): Promise<WindowRecord> {
   const { endsAt, summary } = wish;
   const now = tx.clock.now();
-  const problem = problemWith(wish, now);
+  const problem = windowTimesProblem(wish, now);
   if (problem !== null) {
     const issue = { path: [problem.field], message: problem.message, code: 'custom' };
     throw new Fault('VALIDATION_FAILED', { issues: [issue] });
@@ -71,20 +75,20 @@ export async function announceMaintenance(tx: Tx, cause: Cause, wish: WindowWish
   if (absent !== undefined) throw new Fault('NODE_NOT_FOUND', { message: `There is no node ${absent}.` });
   const drainsAt = new Date(startsAt.getTime() - wish.drainBeforeMs);
   const window = await insertWindow(tx, { summary, drainsAt, startsAt, endsAt }, nodeIds);
-  await appendAudit(tx, null, cause, {
+  await appendAuditEntry(tx, null, cause, {
     action: 'maintenance.announced',
     resource: { kind: 'maintenance', id: window.id },
     after: { nodeIds, startsAt, endsAt, drainsAt },
     reason: summary,
   });
-  await tellSome(tx, window);
+  await notifyBatch(tx, window);
   return requireWindow(tx, window.id);
 }
 
 /** Calls a window off, or ends it early. Doing it twice changes nothing the second time. */
 export async function cancelMaintenance(
   tx: Tx,
-  cause: Cause,
+  cause: AuditContext,
   id: MaintenanceId,
   reason: string | undefined,
 ): Promise<WindowRecord> {
@@ -95,15 +99,15 @@ export async function cancelMaintenance(
   // By its times, not by what a sweep has noticed: what is over cannot be called off because nobody looked.
   if (statusAt(found, now) === 'completed') throw new Fault('MAINTENANCE_OVER');
   const window = await setWindowStatus(tx, found, 'cancelled', now);
-  await appendAudit(tx, null, cause, {
+  await appendAuditEntry(tx, null, cause, {
     action: 'maintenance.cancelled',
     resource: { kind: 'maintenance', id },
     before: { status: found.status },
     after: { status: window.status, endedAt: now },
     ...(reason === undefined ? {} : { reason }),
   });
-  await giveBackSome(tx, window);
-  await tellSome(tx, window);
+  await returnBatchToService(tx, window);
+  await notifyBatch(tx, window);
   return requireWindow(tx, id);
 }
 
@@ -117,15 +121,15 @@ export async function sweepMaintenance(
   db: Db,
   { log }: { readonly log: Pick<Logger, 'warn'> },
 ): Promise<void> {
-  const visit = (id: MaintenanceId, work: Work) =>
+  const visit = (id: MaintenanceId, work: WindowStep) =>
     db.transaction({ name: 'sweep maintenance', isolation: readCommitted }, async (tx) => {
       const window = await lockWindow(tx, id, 'pass');
       return window === null ? false : work(tx, window, tx.clock.now());
     });
   const ids = await findUnfinishedWindows(db);
-  const runner = createItemRunner(keepMaintenance, { db, log });
+  const runner = createItemRunner(maintenanceLoop, { db, log });
   // All begin before any ends: a node that one window takes over from another is not put into use between the two.
-  for (const [step, work] of [['begin', beginWork] as const, ['end', endWork] as const]) {
+  for (const [step, work] of [['begin', drainStep] as const, ['end', finishStep] as const]) {
     await runner.run(ids, {
       key: (id) => `${toUuid(id)} ${step}`,
       work: async (id, signal) => {
@@ -135,68 +139,69 @@ export async function sweepMaintenance(
   }
 }
 
-type Work = (tx: Tx, window: MaintenanceWindow, now: Date) => Promise<boolean>;
+type WindowStep = (tx: Tx, window: MaintenanceWindow, now: Date) => Promise<boolean>;
 
 /** True: there may be more to do. */
-async function beginWork(tx: Tx, window: MaintenanceWindow, now: Date): Promise<boolean> {
-  return keepsNodesFree(window, now) ? keepSomeFree(tx, window) : false;
+async function drainStep(tx: Tx, window: MaintenanceWindow, now: Date): Promise<boolean> {
+  return drainsNodes(window, now) ? drainBatch(tx, window) : false;
 }
 
-async function endWork(tx: Tx, found: MaintenanceWindow, now: Date): Promise<boolean> {
+async function finishStep(tx: Tx, found: MaintenanceWindow, now: Date): Promise<boolean> {
   const status = statusAt(found, now);
   const window =
     status === found.status
       ? found
       : await setWindowStatus(tx, found, status, status === 'completed' ? found.endsAt : null);
-  const isMoreToGive = isOpen(window) ? false : await giveBackSome(tx, window);
-  const isMoreToTell = await tellSome(tx, window);
+  const isMoreToGive = isWindowOpen(window) ? false : await returnBatchToService(tx, window);
+  const isMoreToTell = await notifyBatch(tx, window);
   return isMoreToGive || isMoreToTell;
 }
 
-async function keepSomeFree(tx: Tx, window: MaintenanceWindow): Promise<boolean> {
-  const nodeIds = await findDrainable(tx, window.id, NODES_AT_ONCE);
-  const holds = await lockHolds(tx, window, nodeIds, 'waiting');
-  const decided = Map.groupBy(holds, (node) => onDrain(standingOf(node), node.isHeldByOther));
+async function drainBatch(tx: Tx, window: MaintenanceWindow): Promise<boolean> {
+  const nodeIds = await findDrainableNodes(tx, window.id, NODES_AT_ONCE);
+  const holds = await lockWindowNodes(tx, window, nodeIds, 'waiting');
+  const decided = Map.groupBy(holds, (node) => drainDecision(effectiveStateOf(node), node.isHeldByOther));
   const held = idsOf(decided.get('hold'));
-  for (const nodeId of held) await moveNode(tx, nodeId, 'node_draining', moveOf(window, 'is near'));
-  await setHold(tx, window.id, held, 'held');
-  await setHold(tx, window.id, idsOf(decided.get('leave')), 'left');
+  for (const nodeId of held)
+    await transitionNode(tx, nodeId, 'node_draining', transitionOptionsOf(window, 'is near'));
+  await setWindowNodeHold(tx, window.id, held, 'held');
+  await setWindowNodeHold(tx, window.id, idsOf(decided.get('leave')), 'left');
   return nodeIds.length === NODES_AT_ONCE;
 }
 
-async function giveBackSome(tx: Tx, window: MaintenanceWindow): Promise<boolean> {
-  const nodeIds = await findHeld(tx, window.id, NODES_AT_ONCE);
-  const holds = await lockHolds(tx, window, nodeIds, 'held');
+async function returnBatchToService(tx: Tx, window: MaintenanceWindow): Promise<boolean> {
+  const nodeIds = await findNodesDrainedBy(tx, window.id, NODES_AT_ONCE);
+  const holds = await lockWindowNodes(tx, window, nodeIds, 'held');
   for (const node of holds) {
-    if (!isGivenBack(standingOf(node), node.isHeldByOther)) continue;
-    await moveNode(
+    if (!returnsToService(effectiveStateOf(node), node.isHeldByOther)) continue;
+    await transitionNode(
       tx,
       node.nodeId,
       'node_ready',
-      moveOf(window, window.status === 'cancelled' ? 'was cancelled' : 'is over'),
+      transitionOptionsOf(window, window.status === 'cancelled' ? 'was cancelled' : 'is over'),
     );
   }
-  await setHold(tx, window.id, idsOf(holds), 'left');
+  await setWindowNodeHold(tx, window.id, idsOf(holds), 'left');
   return nodeIds.length === NODES_AT_ONCE;
 }
 
 /** The nodes as they stand under their locks; those whose hold somebody changed while we waited are left out. */
-async function lockHolds(
+async function lockWindowNodes(
   tx: Tx,
   window: MaintenanceWindow,
   nodeIds: readonly NodeId[],
-  hold: NodeHold['hold'],
-): Promise<readonly NodeHold[]> {
+  hold: WindowNode['hold'],
+): Promise<readonly WindowNode[]> {
   if (nodeIds.length === 0) return [];
   await lockCapacity(tx, nodeIds);
-  return (await readHolds(tx, window.id, nodeIds)).filter((node) => node.hold === hold);
+  return (await readWindowNodes(tx, window.id, nodeIds)).filter((node) => node.hold === hold);
 }
 
-function idsOf(holds: readonly NodeHold[] | undefined): readonly NodeId[] {
+function idsOf(holds: readonly WindowNode[] | undefined): readonly NodeId[] {
   return (holds ?? []).map((node) => node.nodeId);
 }
 
-function moveOf(window: MaintenanceWindow, what: string) {
+function transitionOptionsOf(window: MaintenanceWindow, what: string) {
   return {
     reason: `Maintenance ${window.id} ${what}: ${window.summary}`,
     actor: maintenanceActor,
@@ -205,17 +210,21 @@ function moveOf(window: MaintenanceWindow, what: string) {
 }
 
 /** Tells those whose things a window touches how it stands, as far as they have not heard. */
-async function tellSome(tx: Tx, window: MaintenanceWindow): Promise<boolean> {
-  const word = wordFor(window.status);
-  const outdated = await noteOutdated(tx, window.id, word, NOTICES_AT_ONCE);
-  const untold = isOpen(window) ? await noteUntold(tx, window.id, word, NOTICES_AT_ONCE) : [];
-  await announce(tx, window, [...outdated.touched, ...untold]);
-  return outdated.noted === NOTICES_AT_ONCE || untold.length === NOTICES_AT_ONCE;
+async function notifyBatch(tx: Tx, window: MaintenanceWindow): Promise<boolean> {
+  const word = noticeKindFor(window.status);
+  const outdated = await recordFollowUpNotices(tx, window.id, word, NOTICES_PER_BATCH);
+  const untold = isWindowOpen(window) ? await recordFirstNotices(tx, window.id, word, NOTICES_PER_BATCH) : [];
+  await emitMaintenanceEvents(tx, window, [...outdated.touched, ...untold]);
+  return outdated.noted === NOTICES_PER_BATCH || untold.length === NOTICES_PER_BATCH;
 }
 
-async function announce(tx: Tx, window: MaintenanceWindow, touched: readonly Touched[]): Promise<void> {
-  const word = wordFor(window.status);
-  await appendOutboxAll(
+async function emitMaintenanceEvents(
+  tx: Tx,
+  window: MaintenanceWindow,
+  touched: readonly AffectedAllocation[],
+): Promise<void> {
+  const word = noticeKindFor(window.status);
+  await appendOutboxBatch(
     tx,
     noticesOf(window, touched).map(({ orgId, mode, data }) => ({
       kind: 'event',

@@ -3,8 +3,13 @@ import type { Reader, Tables, Tx } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
 import { fromUuid, toUuid, type MaintenanceId, type NodeId } from '@millrace/platform/ids';
 import { sql, type Selectable } from 'kysely';
-import type { FleetPage } from './clusters.ts';
-import type { MaintenanceWindow, Told, Touched, WindowStatus } from './maintenance.ts';
+import type { FleetPageRequest } from './clusters.ts';
+import type {
+  MaintenanceWindow,
+  MaintenanceNoticeKind,
+  AffectedAllocation,
+  WindowStatus,
+} from './maintenance.ts';
 
 /** All SQL about maintenance windows. */
 
@@ -80,7 +85,7 @@ export interface WindowFilter {
 export async function listWindows(
   reader: Reader,
   filter: WindowFilter,
-  page: FleetPage<MaintenanceId>,
+  page: FleetPageRequest<MaintenanceId>,
 ): Promise<readonly WindowRecord[]> {
   const { nodeId, status } = filter;
   let query = reader.kysely
@@ -181,7 +186,7 @@ export async function setWindowStatus(
 }
 
 /** Nodes that a window could begin to hold now. Those that take nothing new anyhow are passed over. */
-export async function findDrainable(
+export async function findDrainableNodes(
   reader: Reader,
   windowId: MaintenanceId,
   limit: number,
@@ -205,7 +210,7 @@ export async function findDrainable(
   return rows.map((row) => fromUuid('nod', row.id));
 }
 
-export async function findHeld(
+export async function findNodesDrainedBy(
   reader: Reader,
   windowId: MaintenanceId,
   limit: number,
@@ -221,7 +226,7 @@ export async function findHeld(
   return rows.map((row) => fromUuid('nod', row.node_id));
 }
 
-export interface NodeHold {
+export interface WindowNode {
   readonly nodeId: NodeId;
   readonly status: MachineState;
   readonly backTo: MachineState | null;
@@ -231,11 +236,11 @@ export interface NodeHold {
 }
 
 /** How nodes of a window stand. The caller has locked them, so that nobody changes a hold meanwhile. */
-export async function readHolds(
+export async function readWindowNodes(
   tx: Tx,
   windowId: MaintenanceId,
   nodeIds: readonly NodeId[],
-): Promise<readonly NodeHold[]> {
+): Promise<readonly WindowNode[]> {
   const rows = await tx.kysely
     .selectFrom('maintenance_nodes as part')
     .innerJoin('nodes as node', 'node.id', 'part.node_id')
@@ -265,7 +270,7 @@ export async function readHolds(
   }));
 }
 
-export async function setHold(
+export async function setWindowNodeHold(
   tx: Tx,
   windowId: MaintenanceId,
   nodeIds: readonly NodeId[],
@@ -281,7 +286,7 @@ export async function setHold(
 }
 
 /** Ends the say that windows have over a node which are already keeping it free. The caller has locked the node. */
-export async function leaveNode(tx: Tx, nodeId: NodeId, now: Date): Promise<void> {
+export async function releaseFromWindows(tx: Tx, nodeId: NodeId, now: Date): Promise<void> {
   await sql`
     update maintenance_nodes as part set hold = 'left'
       from maintenance_windows as windows
@@ -290,7 +295,7 @@ export async function leaveNode(tx: Tx, nodeId: NodeId, now: Date): Promise<void
   `.execute(tx.kysely);
 }
 
-interface TouchedRow {
+interface AffectedAllocationRow {
   allocation_id: string;
   org_id: string;
   mode: Mode;
@@ -298,7 +303,7 @@ interface TouchedRow {
   node_ids: string[];
 }
 
-function toTouched(row: TouchedRow): Touched {
+function toAffectedAllocation(row: AffectedAllocationRow): AffectedAllocation {
   return {
     allocationId: fromUuid('alc', row.allocation_id),
     orgId: fromUuid('org', row.org_id),
@@ -312,13 +317,13 @@ function toTouched(row: TouchedRow): Touched {
  * Notes up to `limit` live allocations on the nodes of a window whose organisations have heard nothing of it, and
  * returns them: what an organisation has is kept together as far as it fits.
  */
-export async function noteUntold(
+export async function recordFirstNotices(
   tx: Tx,
   windowId: MaintenanceId,
-  told: Told,
+  told: MaintenanceNoticeKind,
   limit: number,
-): Promise<readonly Touched[]> {
-  const { rows } = await sql<TouchedRow>`
+): Promise<readonly AffectedAllocation[]> {
+  const { rows } = await sql<AffectedAllocationRow>`
     with untold as (
       select allocation.id as allocation_id, allocation.org_id, allocation.mode, allocation.external_id,
              array_agg(distinct sold.node_id) as node_ids
@@ -337,20 +342,20 @@ export async function noteUntold(
     )
     select * from untold
   `.execute(tx.kysely);
-  return rows.map(toTouched);
+  return rows.map(toAffectedAllocation);
 }
 
 /**
  * Notes up to `limit` allocations whose organisations were told something else last, and returns how many and those
  * that are still live: whoever has left need not hear of it.
  */
-export async function noteOutdated(
+export async function recordFollowUpNotices(
   tx: Tx,
   windowId: MaintenanceId,
-  told: Told,
+  told: MaintenanceNoticeKind,
   limit: number,
-): Promise<{ readonly noted: number; readonly touched: readonly Touched[] }> {
-  const { rows } = await sql<TouchedRow & { state: string }>`
+): Promise<{ readonly noted: number; readonly touched: readonly AffectedAllocation[] }> {
+  const { rows } = await sql<AffectedAllocationRow & { state: string }>`
     with outdated as (
       select notice.allocation_id from maintenance_notices as notice
        where notice.window_id = ${toUuid(windowId)} and notice.told <> 'ended' and notice.told <> ${told}
@@ -370,11 +375,14 @@ export async function noteOutdated(
       from outdated
       join allocations as allocation on allocation.id = outdated.allocation_id
   `.execute(tx.kysely);
-  return { noted: rows.length, touched: rows.filter((row) => row.state === 'live').map(toTouched) };
+  return {
+    noted: rows.length,
+    touched: rows.filter((row) => row.state === 'live').map(toAffectedAllocation),
+  };
 }
 
 /** A time in which a node is away, as far as is known. */
-export interface NodeAway {
+export interface NodeMaintenancePeriod {
   readonly nodeId: NodeId;
   readonly maintenanceId: MaintenanceId;
   readonly startsAt: Date;
@@ -386,11 +394,11 @@ export interface NodeAway {
  * The windows that these nodes are in at a moment. By the times alone: it does not matter whether a worker has
  * noticed yet, so what is asked twice about a moment that has passed is answered alike.
  */
-export function windowsOf(
+export function windowsAt(
   reader: Reader,
   nodeIds: readonly NodeId[],
   at: Date,
-): Promise<readonly NodeAway[]> {
+): Promise<readonly NodeMaintenancePeriod[]> {
   return windowsBetween(reader, nodeIds, { from: at, to: at });
 }
 
@@ -399,7 +407,7 @@ export async function windowsBetween(
   reader: Reader,
   nodeIds: readonly NodeId[],
   { from, to }: { readonly from: Date; readonly to: Date },
-): Promise<readonly NodeAway[]> {
+): Promise<readonly NodeMaintenancePeriod[]> {
   if (nodeIds.length === 0) return [];
   const { rows } = await sql<{ node_id: string; id: string; starts_at: Date; over_at: Date }>`
     select part.node_id, windows.id, windows.starts_at, coalesce(windows.ended_at, windows.ends_at) as over_at

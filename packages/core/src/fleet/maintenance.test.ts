@@ -3,15 +3,15 @@ import { testIds } from '@millrace/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  isGivenBack,
-  isOpen,
-  keepsNodesFree,
+  returnsToService,
+  isWindowOpen,
+  drainsNodes,
   noticesOf,
-  onDrain,
-  problemWith,
-  standingOf,
+  drainDecision,
+  windowTimesProblem,
+  effectiveStateOf,
   statusAt,
-  wordFor,
+  noticeKindFor,
   type MaintenanceWindow,
   type WindowStatus,
 } from './maintenance.ts';
@@ -43,7 +43,7 @@ describe('the times of a window', () => {
     ['is more than a year ahead', at(9_000), at(9_001), 'startsAt', 'must be within the next 366 days'],
     ['lasts for months', at(1), at(2_000), 'endsAt', 'must be within 31 days of startsAt'],
   ])('are refused for one that %s', (_, startsAt, endsAt, field, message) => {
-    expect(problemWith({ startsAt, endsAt }, at(0))).toEqual({ field, message });
+    expect(windowTimesProblem({ startsAt, endsAt }, at(0))).toEqual({ field, message });
   });
 
   it.each([
@@ -51,7 +51,7 @@ describe('the times of a window', () => {
     ['began while the form was filled in', at(-0.08), at(1)],
     ['begins next year', at(8_000), at(8_001)],
   ])('are taken for one that %s', (_, startsAt, endsAt) => {
-    expect(problemWith({ startsAt, endsAt }, at(0))).toBeNull();
+    expect(windowTimesProblem({ startsAt, endsAt }, at(0))).toBeNull();
   });
 });
 
@@ -68,7 +68,7 @@ describe('the status of a window', () => {
     (hours, status, free) => {
       const now = at(hours);
       expect(statusAt(window(), now)).toBe(status);
-      expect(keepsNodesFree(window(), now)).toBe(free);
+      expect(drainsNodes(window(), now)).toBe(free);
     },
   );
 
@@ -80,7 +80,7 @@ describe('the status of a window', () => {
         fc.integer({ min: -100, max: 100 }),
         (status, hours) => {
           const next = statusAt(window({ status }), at(hours));
-          if (!isOpen({ status })) expect(next).toBe(status);
+          if (!isWindowOpen({ status })) expect(next).toBe(status);
           else expect(order.indexOf(next)).toBeGreaterThanOrEqual(order.indexOf(status));
         },
       ),
@@ -88,7 +88,7 @@ describe('the status of a window', () => {
   });
 
   it('decides the word that those who are touched hear', () => {
-    const words = (['announced', 'in_progress', 'completed', 'cancelled'] as const).map(wordFor);
+    const words = (['announced', 'in_progress', 'completed', 'cancelled'] as const).map(noticeKindFor);
     expect(words).toEqual(['announced', 'started', 'ended', 'ended']);
   });
 });
@@ -96,7 +96,7 @@ describe('the status of a window', () => {
 describe('a node of a window', () => {
   it('is held when it would take work, or when another window holds it already; an operator’s drain is left alone', () => {
     const table = Object.fromEntries(
-      machineStateNames.map((state) => [state, [onDrain(state, false), onDrain(state, true)]]),
+      machineStateNames.map((state) => [state, [drainDecision(state, false), drainDecision(state, true)]]),
     );
     expect(table).toEqual({
       node_registering: ['wait', 'wait'],
@@ -109,14 +109,14 @@ describe('a node of a window', () => {
   });
 
   it('is given back only if it is still drained and no other window holds it', () => {
-    const given = machineStateNames.filter((state) => isGivenBack(state, false));
+    const given = machineStateNames.filter((state) => returnsToService(state, false));
     expect(given).toEqual(['node_draining']);
-    expect(machineStateNames.filter((state) => isGivenBack(state, true))).toEqual([]);
+    expect(machineStateNames.filter((state) => returnsToService(state, true))).toEqual([]);
   });
 
   it('that is away is judged by what it will be when it is back', () => {
-    expect(standingOf({ status: 'node_offline', backTo: 'node_draining' })).toBe('node_draining');
-    expect(standingOf({ status: 'node_ready', backTo: null })).toBe('node_ready');
+    expect(effectiveStateOf({ status: 'node_offline', backTo: 'node_draining' })).toBe('node_draining');
+    expect(effectiveStateOf({ status: 'node_ready', backTo: null })).toBe('node_ready');
   });
 });
 

@@ -21,12 +21,12 @@ export interface MaintenanceWindow {
 }
 
 /** A day: long enough that most of what runs for hours has ended by itself when the window begins. */
-export const DRAIN_BEFORE_MS = 24 * 60 * 60 * 1000;
+export const DRAIN_LEAD_MS = 24 * 60 * 60 * 1000;
 
 /** Clocks differ, and a form is filled in before it is sent: a start that has just passed means now. */
-const LATE_START_MS = 5 * 60 * 1000;
-const LONGEST_MS = 31 * 24 * 60 * 60 * 1000;
-const FURTHEST_AHEAD_MS = 366 * 24 * 60 * 60 * 1000;
+const LATE_START_TOLERANCE_MS = 5 * 60 * 1000;
+const WINDOW_MAX_MS = 31 * 24 * 60 * 60 * 1000;
+const WINDOW_MAX_AHEAD_MS = 366 * 24 * 60 * 60 * 1000;
 
 export interface WindowTimes {
   readonly startsAt: Date;
@@ -34,7 +34,7 @@ export interface WindowTimes {
 }
 
 /** What is wrong with the times of a window that somebody wants to announce; null when nothing is. */
-export function problemWith(
+export function windowTimesProblem(
   { startsAt, endsAt }: WindowTimes,
   now: Date,
 ): { readonly field: 'startsAt' | 'endsAt'; readonly message: string } | null {
@@ -42,15 +42,16 @@ export function problemWith(
   const end = endsAt.getTime();
   if (end <= start) return { field: 'endsAt', message: 'must be after startsAt' };
   if (end <= now.getTime()) return { field: 'endsAt', message: 'must be in the future' };
-  if (start < now.getTime() - LATE_START_MS) return { field: 'startsAt', message: 'must not be in the past' };
-  if (start > now.getTime() + FURTHEST_AHEAD_MS) {
+  if (start < now.getTime() - LATE_START_TOLERANCE_MS)
+    return { field: 'startsAt', message: 'must not be in the past' };
+  if (start > now.getTime() + WINDOW_MAX_AHEAD_MS) {
     return { field: 'startsAt', message: 'must be within the next 366 days' };
   }
-  if (end - start > LONGEST_MS) return { field: 'endsAt', message: 'must be within 31 days of startsAt' };
+  if (end - start > WINDOW_MAX_MS) return { field: 'endsAt', message: 'must be within 31 days of startsAt' };
   return null;
 }
 
-export function isOpen(window: Pick<MaintenanceWindow, 'status'>): boolean {
+export function isWindowOpen(window: Pick<MaintenanceWindow, 'status'>): boolean {
   return window.status === 'announced' || window.status === 'in_progress';
 }
 
@@ -59,18 +60,18 @@ export function isOpen(window: Pick<MaintenanceWindow, 'status'>): boolean {
  * back: a clock that is set back reopens no window.
  */
 export function statusAt(window: MaintenanceWindow, now: Date): WindowStatus {
-  if (!isOpen(window)) return window.status;
+  if (!isWindowOpen(window)) return window.status;
   if (now >= window.endsAt) return 'completed';
   return now >= window.startsAt ? 'in_progress' : window.status;
 }
 
 /** Whether its nodes are to take nothing new. */
-export function keepsNodesFree(window: MaintenanceWindow, now: Date): boolean {
-  return isOpen(window) && now >= window.drainsAt && now < window.endsAt;
+export function drainsNodes(window: MaintenanceWindow, now: Date): boolean {
+  return isWindowOpen(window) && now >= window.drainsAt && now < window.endsAt;
 }
 
 /** What a node is, or will be when it is back: a window thinks of a node that is away as if it were there. */
-export function standingOf(node: {
+export function effectiveStateOf(node: {
   readonly status: MachineState;
   readonly backTo: MachineState | null;
 }): MachineState {
@@ -82,7 +83,7 @@ export function standingOf(node: {
  * and gives it back. `leave`: an operator drained it, and only they put it back. `wait`: it takes nothing new anyhow,
  * and is looked at again when it does.
  */
-export function onDrain(standing: MachineState, isHeldByOther: boolean): 'hold' | 'leave' | 'wait' {
+export function drainDecision(standing: MachineState, isHeldByOther: boolean): 'hold' | 'leave' | 'wait' {
   switch (standing) {
     case 'node_ready':
       return 'hold';
@@ -98,15 +99,15 @@ export function onDrain(standing: MachineState, isHeldByOther: boolean): 'hold' 
 }
 
 /** Whether a node goes back into use once the window that held it is over. */
-export function isGivenBack(standing: MachineState, isHeldByOther: boolean): boolean {
+export function returnsToService(standing: MachineState, isHeldByOther: boolean): boolean {
   return standing === 'node_draining' && !isHeldByOther;
 }
 
 /** The last that an organisation was told of a window. */
-export type Told = 'announced' | 'started' | 'ended';
+export type MaintenanceNoticeKind = 'announced' | 'started' | 'ended';
 
 /** What they are to be told, as things stand. What was passed over while nobody looked is not told late. */
-export function wordFor(status: WindowStatus): Told {
+export function noticeKindFor(status: WindowStatus): MaintenanceNoticeKind {
   switch (status) {
     case 'announced':
       return 'announced';
@@ -119,7 +120,7 @@ export function wordFor(status: WindowStatus): Told {
 }
 
 /** An allocation on nodes of a window. */
-export interface Touched {
+export interface AffectedAllocation {
   readonly allocationId: AllocationId;
   readonly orgId: OrgId;
   readonly mode: Mode;
@@ -127,14 +128,17 @@ export interface Touched {
   readonly nodeIds: readonly NodeId[];
 }
 
-export interface Notice {
+export interface MaintenanceNotice {
   readonly orgId: OrgId;
   readonly mode: Mode;
   readonly data: EventData<'maintenance.announced'>;
 }
 
 /** One notice for each organisation and mode, which names what is theirs and nothing of anybody else. */
-export function noticesOf(window: MaintenanceWindow, touched: readonly Touched[]): readonly Notice[] {
+export function noticesOf(
+  window: MaintenanceWindow,
+  touched: readonly AffectedAllocation[],
+): readonly MaintenanceNotice[] {
   const groups = Map.groupBy(touched, ({ orgId, mode }) => `${orgId} ${mode}`);
   return [...groups.values()].flatMap((theirs) => {
     const [first] = theirs;

@@ -16,7 +16,7 @@ export interface NodeFault {
 }
 
 /** In the transaction in which the attempt, or the rental, ends: once, however often that is tried. */
-export async function noteNodeFaults(
+export async function recordNodeFaults(
   tx: Tx,
   nodeIds: readonly NodeId[],
   fault: { readonly kind: NodeFaultKind; readonly rentalId: RentalId; readonly reason: string },

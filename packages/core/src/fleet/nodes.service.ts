@@ -3,17 +3,17 @@ import type { Tx } from '@millrace/platform/db';
 import type { Actor } from '@millrace/platform/envelope';
 import { Fault } from '@millrace/platform/fault';
 import type { NodeId } from '@millrace/platform/ids';
-import { boundedReason, decideMove, type NodeRecord } from './nodes.ts';
-import { lockCapacity, readStanding, writeComingBack, writeMoves } from './nodes.store.ts';
+import { boundedReason, decideTransition, type NodeRecord } from './nodes.ts';
+import { lockCapacity, readNodeWithCluster, setReturnStatus, applyNodeTransitions } from './nodes.store.ts';
 
-export interface MoveOptions {
+export interface TransitionOptions {
   readonly reason: string;
   readonly actor: Actor;
   /** For a drain: until when it may take. Null: as long as it takes. */
   readonly drainDeadlineAt?: Date | null;
 }
 
-export interface MovedNode {
+export interface TransitionedNode {
   /** Before the move, so that a repeat can be told from a change. */
   readonly before: NodeRecord;
   readonly node: NodeRecord;
@@ -24,22 +24,22 @@ export interface MovedNode {
  * transaction. A node that is there already stays as it is.
  *
  * The lock that placement takes is taken first: once a drain has committed nothing new can be on the node that its
- * reader does not see. Whoever also calls `refreshOpen` in the same transaction calls it before this.
+ * reader does not see. Whoever also calls `refreshOpenFlags` in the same transaction calls it before this.
  *
  * An offline node is not moved by wishing: asked to be ready or draining it stays offline and is that when it is back.
  * Throws `NODE_NOT_FOUND`, `INVALID_STATE_TRANSITION`, or `NODE_HAS_WORK` where something is to be removed that is in use.
  */
-export async function moveNode(
+export async function transitionNode(
   tx: Tx,
   nodeId: NodeId,
   to: MachineState,
-  options: MoveOptions,
-): Promise<MovedNode> {
+  options: TransitionOptions,
+): Promise<TransitionedNode> {
   await lockCapacity(tx, [nodeId]);
-  const standing = await readStanding(tx, nodeId);
+  const standing = await readNodeWithCluster(tx, nodeId);
   if (standing === null) throw new Fault('NODE_NOT_FOUND');
   const before = standing.record;
-  const decision = decideMove(
+  const decision = decideTransition(
     {
       status: before.status,
       backTo: before.backTo,
@@ -48,7 +48,7 @@ export async function moveNode(
     },
     to,
   );
-  if (decision.kind === 'refused') throw refusalOf(before, to);
+  if (decision.kind === 'refused') throw transitionFault(before, to);
   if (decision.kind === 'stay') return { before, node: before };
   if (to === 'node_removed' && before.liveAllocations > 0) throw new Fault('NODE_HAS_WORK');
 
@@ -57,10 +57,10 @@ export async function moveNode(
     decision.backTo === 'node_draining' || (decision.kind === 'move' && decision.to === 'node_draining');
   const drainDeadlineAt = draining ? (options.drainDeadlineAt ?? before.drainDeadlineAt) : null;
   if (decision.kind === 'later') {
-    await writeComingBack(tx, nodeId, { backTo: decision.backTo, statusReason: reason, drainDeadlineAt });
+    await setReturnStatus(tx, nodeId, { backTo: decision.backTo, statusReason: reason, drainDeadlineAt });
   } else {
     const statusReason = decision.to === 'node_ready' ? null : reason;
-    await writeMoves(
+    await applyNodeTransitions(
       tx,
       [
         {
@@ -76,12 +76,12 @@ export async function moveNode(
       { actor: options.actor, at: tx.clock.now() },
     );
   }
-  const after = await readStanding(tx, nodeId);
+  const after = await readNodeWithCluster(tx, nodeId);
   if (after === null) throw new Error(`Node ${nodeId} vanished while it was locked.`);
   return { before, node: after.record };
 }
 
-function refusalOf(node: NodeRecord, to: MachineState): Fault {
+function transitionFault(node: NodeRecord, to: MachineState): Fault {
   if (node.status === 'node_removed') return new Fault('NODE_NOT_FOUND');
   const unread = node.status === 'node_offline' && node.hardwareReadAt === null;
   return new Fault('INVALID_STATE_TRANSITION', {

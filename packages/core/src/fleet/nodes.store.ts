@@ -2,15 +2,15 @@ import type { MachineState } from '@millrace/contract';
 import type { Reader, Tables, Tx } from '@millrace/platform/db';
 import type { Actor, Mode } from '@millrace/platform/envelope';
 import { fromUuid, toUuid, type ClusterId, type NodeId } from '@millrace/platform/ids';
-import { appendOutboxAll, type EventEntry } from '@millrace/platform/outbox';
+import { appendOutboxBatch, type EventEntry } from '@millrace/platform/outbox';
 import { sql, type Selectable } from 'kysely';
-import type { ClusterRecord, FleetPage } from './clusters.ts';
+import type { ClusterRecord, FleetPageRequest } from './clusters.ts';
 import {
   actorText,
-  announcementOf,
+  ownerEventFor,
   type GpuFacts,
   type NodeGpu,
-  type NodeMove,
+  type NewNodeTransition,
   type NodeRecord,
 } from './nodes.ts';
 
@@ -183,7 +183,7 @@ export async function findNodes(
 export async function listNodes(
   reader: Reader,
   filter: NodeFilter,
-  page: FleetPage<NodeId>,
+  page: FleetPageRequest<NodeId>,
 ): Promise<readonly NodeRecord[]> {
   const { clusterId, status, name } = filter;
   let query = nodesQuery(reader)
@@ -218,13 +218,13 @@ export async function lockClusterCapacity(tx: Tx, id: ClusterId): Promise<void> 
   `.execute(tx.kysely);
 }
 
-export interface NodeStanding {
+export interface NodeWithCluster {
   readonly record: NodeRecord;
   /** Whether its cluster answers. */
   readonly clusterConnected: boolean;
 }
 
-export async function readStanding(tx: Tx, id: NodeId): Promise<NodeStanding | null> {
+export async function readNodeWithCluster(tx: Tx, id: NodeId): Promise<NodeWithCluster | null> {
   const record = await findNode(tx, id);
   if (record === null) return null;
   const { status } = await tx.kysely
@@ -235,7 +235,7 @@ export async function readStanding(tx: Tx, id: NodeId): Promise<NodeStanding | n
   return { record, clusterConnected: status === 'connected' };
 }
 
-interface MovedRow {
+interface TransitionedRow {
   id: string;
   name: string;
   to_status: MachineState;
@@ -251,14 +251,14 @@ interface MovedRow {
  * Writes moves, their record and what placement sees of them, in one statement however many there are; their owners
  * are told in a second. The caller holds the locks of `lockCapacity` and has read the states under them.
  */
-export async function writeMoves(
+export async function applyNodeTransitions(
   tx: Tx,
-  moves: readonly NodeMove[],
+  moves: readonly NewNodeTransition[],
   cause: { readonly actor: Actor; readonly at: Date },
 ): Promise<void> {
   if (moves.length === 0) return;
-  const rows = JSON.stringify(moves.map(toMoveRow));
-  const { rows: moved } = await sql<MovedRow>`
+  const rows = JSON.stringify(moves.map(toTransitionRow));
+  const { rows: moved } = await sql<TransitionedRow>`
     with move as (
       select * from json_to_recordset(${rows}::json) as move
         (node_id uuid, from_status text, to_status text, reason text, status_reason text, back_to text,
@@ -291,13 +291,13 @@ export async function writeMoves(
       `${moves.length - moved.length} nodes were moved by others, who did not lock them first.`,
     );
   }
-  await appendOutboxAll(
+  await appendOutboxBatch(
     tx,
-    moved.flatMap((row) => announce(row, cause)),
+    moved.flatMap((row) => nodeEventEntries(row, cause)),
   );
 }
 
-function toMoveRow(move: NodeMove) {
+function toTransitionRow(move: NewNodeTransition) {
   return {
     node_id: toUuid(move.nodeId),
     from_status: move.from,
@@ -309,7 +309,7 @@ function toMoveRow(move: NodeMove) {
   };
 }
 
-interface Announced extends Pick<MovedRow, 'id' | 'to_status' | 'reason'> {
+interface NodeEventSource extends Pick<TransitionedRow, 'id' | 'to_status' | 'reason'> {
   readonly status_reason: string | null;
   readonly cluster_name: string;
   readonly region: string;
@@ -317,8 +317,11 @@ interface Announced extends Pick<MovedRow, 'id' | 'to_status' | 'reason'> {
   readonly supplier_org_id: string | null;
 }
 
-function announce(row: Announced, cause: { readonly actor: Actor; readonly at: Date }): EventEntry[] {
-  const type = announcementOf(row.to_status);
+function nodeEventEntries(
+  row: NodeEventSource,
+  cause: { readonly actor: Actor; readonly at: Date },
+): EventEntry[] {
+  const type = ownerEventFor(row.to_status);
   if (type === null || row.supplier_org_id === null) return [];
   return [
     {
@@ -340,7 +343,7 @@ function announce(row: Announced, cause: { readonly actor: Actor; readonly at: D
 }
 
 /** Tells the owner of a cluster about machines that are new there. */
-export async function announceNew(
+export async function emitNewNodeEvents(
   tx: Tx,
   cluster: ClusterRecord,
   nodes: readonly {
@@ -358,7 +361,7 @@ export async function announceNew(
     supplier_org_id: toUuid(cluster.supplierOrgId),
   };
   const entries = nodes.flatMap(({ id, status, statusReason }) =>
-    announce(
+    nodeEventEntries(
       {
         ...shared,
         id: toUuid(id),
@@ -369,11 +372,11 @@ export async function announceNew(
       cause,
     ),
   );
-  await appendOutboxAll(tx, entries);
+  await appendOutboxBatch(tx, entries);
 }
 
 /** What an offline node will be when it is back, and until when a drain may take. */
-export async function writeComingBack(
+export async function setReturnStatus(
   tx: Tx,
   id: NodeId,
   change: { readonly backTo: string; readonly statusReason: string; readonly drainDeadlineAt: Date | null },

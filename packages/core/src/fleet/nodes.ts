@@ -1,8 +1,8 @@
-import { canMove, machineStates, type GpuType, type MachineState } from '@millrace/contract';
+import { canTransition, machineStates, type GpuType, type MachineState } from '@millrace/contract';
 import type { Actor, Mode } from '@millrace/platform/envelope';
 import type { ClusterId, GpuId, NodeId, OrgId } from '@millrace/platform/ids';
 import type { FleetGpuType } from './gpu-models.ts';
-import type { ConnectionType, Offer } from './placement.ts';
+import type { ConnectionType, OfferKind } from './placement.ts';
 
 /** Nodes and the states they move between. Pure. */
 
@@ -10,7 +10,7 @@ export type GpuFormFactor = 'sxm5' | 'sxm6' | 'pcie';
 export type GpuState = 'present' | 'missing' | 'faulty' | 'replaced';
 
 /** What an offline node is again when it is back. */
-export type BackTo = 'node_registering' | 'node_ready' | 'node_draining';
+export type ReturnStatus = 'node_registering' | 'node_ready' | 'node_draining';
 
 /** A device as it is known. */
 export interface GpuFacts {
@@ -38,14 +38,14 @@ export interface NodeRecord {
   readonly providerId: string;
   readonly region: string;
   readonly mode: Mode;
-  readonly offer: Offer;
+  readonly offer: OfferKind;
   readonly connectionType: ConnectionType;
   readonly supplierOrgId: OrgId | null;
   readonly name: string;
   readonly status: MachineState;
   readonly statusReason: string | null;
   readonly statusSince: Date;
-  readonly backTo: BackTo | null;
+  readonly backTo: ReturnStatus | null;
   readonly drainDeadlineAt: Date | null;
   readonly address: string | null;
   readonly cpuModel: string | null;
@@ -71,7 +71,7 @@ export interface NodeRecord {
 }
 
 /** A step between two states as it is written down. */
-export interface NodeMove {
+export interface NewNodeTransition {
   readonly nodeId: NodeId;
   readonly from: MachineState;
   readonly to: MachineState;
@@ -79,65 +79,69 @@ export interface NodeMove {
   readonly reason: string;
   /** What people read beside the state; null where there is nothing to say. */
   readonly statusReason: string | null;
-  readonly backTo: BackTo | null;
+  readonly backTo: ReturnStatus | null;
   readonly drainDeadlineAt: Date | null;
 }
 
 /** What a move depends on beside the table of states. */
-export interface Standing {
+export interface NodeCondition {
   readonly status: MachineState;
-  readonly backTo: BackTo | null;
+  readonly backTo: ReturnStatus | null;
   readonly hardwareRead: boolean;
   /** The engine reaches it, as far as anybody knows. */
   readonly reachable: boolean;
 }
 
-export type MoveDecision =
+export type TransitionDecision =
   | { readonly kind: 'stay' }
-  | { readonly kind: 'move'; readonly to: MachineState; readonly backTo: BackTo | null }
+  | { readonly kind: 'move'; readonly to: MachineState; readonly backTo: ReturnStatus | null }
   /** It stays offline and will be something else when it is back. */
-  | { readonly kind: 'later'; readonly backTo: BackTo }
+  | { readonly kind: 'later'; readonly backTo: ReturnStatus }
   | { readonly kind: 'refused' };
 
 /**
  * Where a node comes to stand when somebody wants it in a state. Not always there: who clears a quarantine does not
  * thereby reach a silent node, so it becomes offline first, and one that was never read registers first.
  */
-export function decideMove(node: Standing, wanted: MachineState): MoveDecision {
+export function decideTransition(node: NodeCondition, wanted: MachineState): TransitionDecision {
   if (node.status === 'node_offline') {
-    if (node.reachable && wanted === node.backTo) return moveTo(node, wanted, null);
-    if (wanted === 'node_ready' || wanted === 'node_draining') return laterFrom(node, wanted);
+    if (node.reachable && wanted === node.backTo) return transitionTo(node, wanted, null);
+    if (wanted === 'node_ready' || wanted === 'node_draining') return deferredTransition(node, wanted);
   }
   if (node.status === wanted) return { kind: 'stay' };
   if (node.status === 'node_quarantined' && wanted === 'node_ready') {
-    const back: BackTo = node.hardwareRead ? 'node_ready' : 'node_registering';
-    return node.reachable ? moveTo(node, back, null) : moveTo(node, 'node_offline', back);
+    const back: ReturnStatus = node.hardwareRead ? 'node_ready' : 'node_registering';
+    return node.reachable ? transitionTo(node, back, null) : transitionTo(node, 'node_offline', back);
   }
-  return moveTo(node, wanted, wanted === 'node_offline' ? backOf(node.status) : null);
+  return transitionTo(node, wanted, wanted === 'node_offline' ? returnStatusOf(node.status) : null);
 }
 
-function moveTo(node: Standing, to: MachineState, backTo: BackTo | null): MoveDecision {
+function transitionTo(
+  node: NodeCondition,
+  to: MachineState,
+  backTo: ReturnStatus | null,
+): TransitionDecision {
   if (to === 'node_offline' && backTo === null) return { kind: 'refused' };
   // Nobody knows what it has, whoever wishes it: only a read makes it ready.
   if (to === 'node_ready' && !node.hardwareRead) return { kind: 'refused' };
-  return canMove(machineStates, node.status, to) ? { kind: 'move', to, backTo } : { kind: 'refused' };
+  return canTransition(machineStates, node.status, to) ? { kind: 'move', to, backTo } : { kind: 'refused' };
 }
 
-function laterFrom(node: Standing, wanted: 'node_ready' | 'node_draining'): MoveDecision {
+function deferredTransition(node: NodeCondition, wanted: 'node_ready' | 'node_draining'): TransitionDecision {
   // It registers first when it is back, and nothing would remember that it was to be drained.
   if (wanted === 'node_draining' && !node.hardwareRead) return { kind: 'refused' };
   const backTo = node.hardwareRead ? wanted : 'node_registering';
   return node.backTo === backTo ? { kind: 'stay' } : { kind: 'later', backTo };
 }
 
-function backOf(status: MachineState): BackTo | null {
+function returnStatusOf(status: MachineState): ReturnStatus | null {
   return status === 'node_registering' || status === 'node_ready' || status === 'node_draining'
     ? status
     : null;
 }
 
 /** What the owner of a machine is told when it comes into a state; null for states that only operators follow. */
-export function announcementOf(
+export function ownerEventFor(
   to: MachineState,
 ): 'machine.ready' | 'machine.offline' | 'machine.quarantined' | null {
   if (to === 'node_ready') return 'machine.ready';

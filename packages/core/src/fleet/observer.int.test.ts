@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { createFleetWorld, MINUTE_MS, node, SECOND_MS, type FleetWorld } from './fleet.fixture.ts';
-import type { FleetSync, LookReport } from './index.ts';
+import { createFleetHarness, MINUTE_MS, node, SECOND_MS, type FleetHarness } from './fleet.fixture.ts';
+import type { FleetSync, PollResult } from './index.ts';
 
-let world: FleetWorld;
+let world: FleetHarness;
 
 beforeEach(async () => {
-  world = await createFleetWorld();
+  world = await createFleetHarness();
 });
 afterEach(() => world.drop());
 
@@ -22,9 +22,9 @@ async function begin(sync: FleetSync): Promise<void> {
   expect(await world.statuses()).toEqual(ready);
 }
 
-async function lookAtAll(sync: FleetSync): Promise<LookReport['outcome'][]> {
+async function lookAtAll(sync: FleetSync): Promise<PollResult['outcome'][]> {
   const held = await sync.tick();
-  const outcomes: LookReport['outcome'][] = [];
+  const outcomes: PollResult['outcome'][] = [];
   for (const id of held) outcomes.push((await sync.look(id)).outcome);
   return outcomes;
 }

@@ -3,19 +3,19 @@ import { fromUuid, toUuid, type ClusterId } from '@millrace/platform/ids';
 import { sql } from 'kysely';
 import type { ClusterRecord } from './clusters.ts';
 import { findCluster } from './clusters.store.ts';
-import { beat, isFree, type Beaten, type Watch } from './observer.ts';
+import { withHeartbeat, isLeaseFree, type CurrentObservation, type Observation } from './observer.ts';
 
 /** All SQL about who watches which cluster. Times are those of the observers' clock, not the database's. */
 
 /** Has PostgreSQL end this transaction when the process pauses in the middle of it, so that others need not wait. */
-export async function boundPause(tx: Tx, longestMs: number): Promise<void> {
+export async function setIdleInTransactionTimeout(tx: Tx, longestMs: number): Promise<void> {
   await sql`select set_config('idle_in_transaction_session_timeout', ${String(longestMs)}, true)`.execute(
     tx.kysely,
   );
 }
 
 /** Tells the others that this observer lives, and answers how many do, itself included. */
-export async function announceObserver(
+export async function registerObserver(
   tx: Tx,
   observer: { readonly holder: string; readonly now: Date; readonly ttlMs: number },
 ): Promise<number> {
@@ -40,7 +40,7 @@ export async function announceObserver(
 }
 
 /** Gives back all that an observer holds. Rows are locked in order, as by everybody who locks several. */
-export async function retireObserver(tx: Tx, holder: string): Promise<void> {
+export async function unregisterObserver(tx: Tx, holder: string): Promise<void> {
   await sql`delete from cluster_observers where holder = ${holder}`.execute(tx.kysely);
   await sql`select 1 from clusters where observer = ${holder} order by id for no key update`.execute(
     tx.kysely,
@@ -50,7 +50,7 @@ export async function retireObserver(tx: Tx, holder: string): Promise<void> {
   );
 }
 
-interface WatchRow {
+interface ObservationRow {
   id: string;
   last_seen_at: Date | null;
   watching_since: Date | null;
@@ -59,13 +59,13 @@ interface WatchRow {
   observer_until: Date | null;
 }
 
-const watchColumns = sql`id, last_seen_at, watching_since, beat_at, observer, observer_until`;
+const observationColumns = sql`id, last_seen_at, watching_since, beat_at, observer, observer_until`;
 
-function toWatch(row: WatchRow): Watch {
+function toObservation(row: ObservationRow): Observation {
   return { lastSeenAt: row.last_seen_at, watchingSince: row.watching_since, beatAt: row.beat_at };
 }
 
-export interface LeaseTerms {
+export interface ObserverLeaseTerms {
   readonly holder: string;
   readonly now: Date;
   readonly leaseMs: number;
@@ -76,39 +76,47 @@ export interface LeaseTerms {
  * Looks once more at everything that this observer holds, and answers what that is, the longest held first. A cluster
  * whose row is locked is being written by this observer or by an operator; whoever writes it beats for it.
  */
-export async function beatAll(tx: Tx, terms: LeaseTerms): Promise<readonly ClusterId[]> {
-  const { rows: held } = await sql<WatchRow>`
-    select ${watchColumns} from clusters
+export async function heartbeatAll(tx: Tx, terms: ObserverLeaseTerms): Promise<readonly ClusterId[]> {
+  const { rows: held } = await sql<ObservationRow>`
+    select ${observationColumns} from clusters
      where observer = ${terms.holder} and observer_until > ${terms.now} and status <> 'removed' order by id
   `.execute(tx.kysely);
-  const { rows: locked } = await sql<WatchRow>`
-    select ${watchColumns} from clusters
+  const { rows: locked } = await sql<ObservationRow>`
+    select ${observationColumns} from clusters
      where observer = ${terms.holder} and observer_until > ${terms.now} and status <> 'removed'
      order by id for no key update skip locked
   `.execute(tx.kysely);
-  await writeBeats(tx, locked, terms);
+  await writeHeartbeats(tx, locked, terms);
   return held.map((row) => fromUuid('cls', row.id));
 }
 
 /** Takes up to `count` clusters that nobody watches. */
-export async function claimClusters(tx: Tx, terms: LeaseTerms, count: number): Promise<readonly ClusterId[]> {
+export async function claimClusters(
+  tx: Tx,
+  terms: ObserverLeaseTerms,
+  count: number,
+): Promise<readonly ClusterId[]> {
   if (count <= 0) return [];
-  const { rows } = await sql<WatchRow>`
-    select ${watchColumns} from clusters
+  const { rows } = await sql<ObservationRow>`
+    select ${observationColumns} from clusters
      where status <> 'removed' and (observer is null or observer_until <= ${terms.now}
            or observer_until > ${new Date(terms.now.getTime() + 2 * terms.leaseMs)})
      order by beat_at nulls first, id limit ${count} for no key update skip locked
   `.execute(tx.kysely);
-  const free = rows.filter((row) => isFree(row.observer_until, terms.now, terms.leaseMs));
-  await writeBeats(tx, free, terms);
+  const free = rows.filter((row) => isLeaseFree(row.observer_until, terms.now, terms.leaseMs));
+  await writeHeartbeats(tx, free, terms);
   return free.map((row) => fromUuid('cls', row.id));
 }
 
-async function writeBeats(tx: Tx, rows: readonly WatchRow[], terms: LeaseTerms): Promise<void> {
+async function writeHeartbeats(
+  tx: Tx,
+  rows: readonly ObservationRow[],
+  terms: ObserverLeaseTerms,
+): Promise<void> {
   if (rows.length === 0) return;
   const beats = rows.map((row) => ({
     id: row.id,
-    watching_since: beat(toWatch(row), terms.now, terms.beatMs).watchingSince,
+    watching_since: withHeartbeat(toObservation(row), terms.now, terms.beatMs).watchingSince,
   }));
   await sql`
     update clusters as cluster
@@ -132,18 +140,22 @@ export async function releaseClusters(tx: Tx, holder: string, ids: readonly Clus
   `.execute(tx.kysely);
 }
 
-export interface WatchedCluster {
+export interface ObservedCluster {
   readonly cluster: ClusterRecord;
-  readonly watch: Beaten;
+  readonly watch: CurrentObservation;
 }
 
 /**
  * Locks a cluster that this observer holds, with its watch beaten. Null when it holds it no longer: then it may write
  * nothing. While the lock is held nobody else can take the cluster.
  */
-export async function lockWatched(tx: Tx, id: ClusterId, terms: LeaseTerms): Promise<WatchedCluster | null> {
-  const { rows } = await sql<WatchRow>`
-    select ${watchColumns} from clusters
+export async function lockObservedCluster(
+  tx: Tx,
+  id: ClusterId,
+  terms: ObserverLeaseTerms,
+): Promise<ObservedCluster | null> {
+  const { rows } = await sql<ObservationRow>`
+    select ${observationColumns} from clusters
      where id = ${toUuid(id)} and observer = ${terms.holder} and observer_until > ${terms.now}
        and status <> 'removed'
        for no key update
@@ -152,10 +164,10 @@ export async function lockWatched(tx: Tx, id: ClusterId, terms: LeaseTerms): Pro
   if (row === undefined) return null;
   const cluster = await findCluster(tx, id);
   if (cluster === null) return null;
-  return { cluster, watch: beat(toWatch(row), terms.now, terms.beatMs) };
+  return { cluster, watch: withHeartbeat(toObservation(row), terms.now, terms.beatMs) };
 }
 
-export interface ClusterFinding {
+export interface ClusterPollOutcome {
   readonly status: ClusterRecord['status'];
   readonly statusReason: string | null;
   /** Null: it did not answer. */
@@ -163,12 +175,12 @@ export interface ClusterFinding {
   readonly engine: string | null;
 }
 
-/** What a look found, with its beat. The caller holds the lock of `lockWatched`. */
-export async function writeFinding(
+/** What a look found, with its beat. The caller holds the lock of `lockObservedCluster`. */
+export async function writePollOutcome(
   tx: Tx,
-  { cluster, watch }: WatchedCluster,
-  finding: ClusterFinding,
-  terms: LeaseTerms,
+  { cluster, watch }: ObservedCluster,
+  finding: ClusterPollOutcome,
+  terms: ObserverLeaseTerms,
 ): Promise<void> {
   const until = new Date(terms.now.getTime() + terms.leaseMs);
   await sql`
@@ -182,16 +194,16 @@ export async function writeFinding(
   `.execute(tx.kysely);
 }
 
-export interface WatchState extends Watch {
+export interface ObservationRecord extends Observation {
   readonly clusterName: string;
   readonly status: ClusterRecord['status'];
 }
 
 /** Who is looked at and since when, for figures and for those who must not sell what nobody looks at. */
-export async function readWatches(reader: Reader, limit: number): Promise<readonly WatchState[]> {
-  const { rows } = await sql<WatchRow & { name: string; status: ClusterRecord['status'] }>`
-    select ${watchColumns}, name, status from clusters where status <> 'removed'
+export async function listObservations(reader: Reader, limit: number): Promise<readonly ObservationRecord[]> {
+  const { rows } = await sql<ObservationRow & { name: string; status: ClusterRecord['status'] }>`
+    select ${observationColumns}, name, status from clusters where status <> 'removed'
      order by last_seen_at nulls first, id limit ${limit}
   `.execute(reader.kysely);
-  return rows.map((row) => ({ clusterName: row.name, status: row.status, ...toWatch(row) }));
+  return rows.map((row) => ({ clusterName: row.name, status: row.status, ...toObservation(row) }));
 }

@@ -1,22 +1,29 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { beat, isFree, isWatched, judge, silenceMs, type Watch } from './observer.ts';
+import {
+  withHeartbeat,
+  isLeaseFree,
+  isObservedSince,
+  silenceStatus,
+  silenceMs,
+  type Observation,
+} from './observer.ts';
 
 const BEAT_MS = 10_000;
 const SILENT_MS = 90_000;
 const start = Date.UTC(2026, 0, 1);
 const at = (seconds: number): Date => new Date(start + seconds * 1_000);
 
-const fresh: Watch = { lastSeenAt: null, watchingSince: null, beatAt: null };
+const fresh: Observation = { lastSeenAt: null, watchingSince: null, beatAt: null };
 
 /** Looks at these seconds, with an engine that never answers, and says at which of them it was judged silent. */
-function silentAt(watch: Watch, looks: readonly number[]): number[] {
+function silentAt(watch: Observation, looks: readonly number[]): number[] {
   const judged: number[] = [];
   let current = watch;
   for (const second of looks) {
     const now = at(second);
-    const beaten = beat(current, now, BEAT_MS);
-    if (judge(beaten, now, SILENT_MS) === 'silent') judged.push(second);
+    const beaten = withHeartbeat(current, now, BEAT_MS);
+    if (silenceStatus(beaten, now, SILENT_MS) === 'silent') judged.push(second);
     current = beaten;
   }
   return judged;
@@ -66,7 +73,7 @@ describe('silence', () => {
         fc.integer({ min: -5_000, max: 5_000 }),
         (seen, since, beatAt, second) => {
           const now = at(second);
-          const beaten = beat({ lastSeenAt: seen, watchingSince: since, beatAt }, now, BEAT_MS);
+          const beaten = withHeartbeat({ lastSeenAt: seen, watchingSince: since, beatAt }, now, BEAT_MS);
           const silence = silenceMs(beaten, now);
           expect(silence).toBeGreaterThanOrEqual(0);
           expect(silence).toBeLessThanOrEqual(now.getTime() - beaten.watchingSince.getTime());
@@ -79,15 +86,15 @@ describe('silence', () => {
 
 describe('leases and what is shown', () => {
   it('can be taken once they have run out, or when their end cannot be right', () => {
-    expect(isFree(null, at(0), 30_000)).toBe(true);
-    expect(isFree(at(0), at(0), 30_000)).toBe(true);
-    expect(isFree(at(30), at(0), 30_000)).toBe(false);
-    expect(isFree(at(3_600), at(0), 30_000)).toBe(true);
+    expect(isLeaseFree(null, at(0), 30_000)).toBe(true);
+    expect(isLeaseFree(at(0), at(0), 30_000)).toBe(true);
+    expect(isLeaseFree(at(30), at(0), 30_000)).toBe(false);
+    expect(isLeaseFree(at(3_600), at(0), 30_000)).toBe(true);
   });
 
   it('are not sold when nobody has looked for five minutes', () => {
-    expect(isWatched(at(0), at(300), 300_000)).toBe(true);
-    expect(isWatched(at(0), at(301), 300_000)).toBe(false);
-    expect(isWatched(null, at(0), 300_000)).toBe(false);
+    expect(isObservedSince(at(0), at(300), 300_000)).toBe(true);
+    expect(isObservedSince(at(0), at(301), 300_000)).toBe(false);
+    expect(isObservedSince(null, at(0), 300_000)).toBe(false);
   });
 });

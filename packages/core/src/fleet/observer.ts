@@ -5,7 +5,7 @@
  * asked. So silence is counted only over time in which somebody looked without a gap.
  */
 
-export interface Watch {
+export interface Observation {
   /** When the engine last answered a full read. */
   readonly lastSeenAt: Date | null;
   /** Since when somebody has looked without a gap. */
@@ -14,7 +14,7 @@ export interface Watch {
   readonly beatAt: Date | null;
 }
 
-export interface Beaten extends Watch {
+export interface CurrentObservation extends Observation {
   readonly watchingSince: Date;
   readonly beatAt: Date;
 }
@@ -38,7 +38,7 @@ export interface ObserverTuning {
   readonly retryMs: number;
 }
 
-export const defaultTuning: ObserverTuning = {
+export const defaultObserverTuning: ObserverTuning = {
   beatMs: 10_000,
   leaseMs: 30_000,
   silentMs: 90_000,
@@ -53,7 +53,7 @@ export const defaultTuning: ObserverTuning = {
  * The watch after one more look. A gap of more than two beats, or a clock that went back, starts it anew: what
  * happened in between, or how long it was, is not known.
  */
-export function beat(watch: Watch, now: Date, beatMs: number): Beaten {
+export function withHeartbeat(watch: Observation, now: Date, beatMs: number): CurrentObservation {
   const { watchingSince, beatAt } = watch;
   const unbroken =
     watchingSince !== null &&
@@ -65,23 +65,23 @@ export function beat(watch: Watch, now: Date, beatMs: number): Beaten {
 }
 
 /** How long the engine has been silent as far as the observer can know. The watch has been beaten at `now`. */
-export function silenceMs(watch: Beaten, now: Date): number {
+export function silenceMs(watch: CurrentObservation, now: Date): number {
   const since = watch.watchingSince.getTime();
   // A time that is yet to come was written before the clock went back. It says nothing.
   const seen = watch.lastSeenAt !== null && watch.lastSeenAt <= now ? watch.lastSeenAt.getTime() : since;
   return now.getTime() - Math.max(since, seen);
 }
 
-export function judge(watch: Beaten, now: Date, silentMs: number): 'waiting' | 'silent' {
+export function silenceStatus(watch: CurrentObservation, now: Date, silentMs: number): 'waiting' | 'silent' {
   return silenceMs(watch, now) >= silentMs ? 'silent' : 'waiting';
 }
 
 /** Whether somebody has looked lately enough for what is shown to be sold. */
-export function isWatched(beatAt: Date | null, now: Date, unwatchedMs: number): boolean {
+export function isObservedSince(beatAt: Date | null, now: Date, unwatchedMs: number): boolean {
   return beatAt !== null && now.getTime() - beatAt.getTime() <= unwatchedMs;
 }
 
 /** Whether the lease of another may be taken: it ran out, or its end lies beyond what anybody could have written. */
-export function isFree(until: Date | null, now: Date, leaseMs: number): boolean {
+export function isLeaseFree(until: Date | null, now: Date, leaseMs: number): boolean {
   return until === null || until <= now || until.getTime() > now.getTime() + 2 * leaseMs;
 }

@@ -9,7 +9,7 @@ import {
   createTestDatabase,
   hybridClock,
   longDbTimeouts,
-  plantFleet,
+  insertFleet,
   testClock,
   testIds,
   testLog,
@@ -17,11 +17,11 @@ import {
   type TestDatabase,
 } from '@millrace/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { OfferBook, OFFERS_MAX_AGE_MS, type RentalWish } from './offers.service.ts';
-import { shapeOf, type MachineType } from './offers.ts';
+import { OfferService, OFFERS_MAX_AGE_MS, type ExplainPlacementBody } from './offers.service.ts';
+import { nodeLayoutOf, type MachineType } from './offers.ts';
 import { refusalOf } from './placement.fixture.ts';
-import { place, UNWATCHED_MS } from './placement.service.ts';
-import type { ConnectionType, PlacementWish } from './placement.ts';
+import { place, OBSERVATION_MAX_AGE_MS } from './placement.service.ts';
+import type { ConnectionType, PlacementRequest } from './placement.ts';
 
 let database: TestDatabase;
 let db: Db;
@@ -73,7 +73,7 @@ const clearFleet = () =>
          allocations, node_capacity, gpus, node_transitions, nodes, fabrics, clusters, provider_regions, providers
        cascade`);
 
-const book = () => new OfferBook({ db, clock });
+const book = () => new OfferService({ db, clock });
 const live = () => ({ orgId, mode: 'live' }) as const;
 
 interface Wanted {
@@ -85,8 +85,8 @@ interface Wanted {
   readonly cuda?: 'cuda12.8' | 'cuda12.9';
 }
 
-function placementOf(wanted: Wanted, fields: Partial<PlacementWish> = {}): PlacementWish {
-  const shape = shapeOf(wanted.machineType, wanted.gpuCount);
+function placementOf(wanted: Wanted, fields: Partial<PlacementRequest> = {}): PlacementRequest {
+  const shape = nodeLayoutOf(wanted.machineType, wanted.gpuCount);
   if (shape === null) throw new Error(`No machine has ${wanted.gpuCount} GPUs.`);
   return {
     orgId,
@@ -127,10 +127,10 @@ async function countPlaced(wanted: Wanted): Promise<{ readonly placed: number; r
   return { placed, refusal };
 }
 
-const placeOne = (wanted: Wanted, fields: Partial<PlacementWish> = {}) =>
+const placeOne = (wanted: Wanted, fields: Partial<PlacementRequest> = {}) =>
   db.transaction(readCommitted, (tx) => place(tx, placementOf(wanted, fields)));
 
-const wishOf = (wanted: Wanted): RentalWish => ({
+const wishOf = (wanted: Wanted): ExplainPlacementBody => ({
   rentalType: wanted.machineType,
   gpuCount: wanted.gpuCount,
   gpuType: wanted.gpuType,
@@ -150,7 +150,7 @@ async function plantRandomFleet(random: Random): Promise<void> {
     const region = random.pick(regions);
     const gpuType = random.pick(gpuTypes.slice(0, 2));
     const connectionType = random.pick(['ethernet', 'infiniband'] as const);
-    const { clusterId, nodeIds } = await plantFleet(db, {
+    const { clusterId, nodeIds } = await insertFleet(db, {
       nodes: random.int(1, 6),
       gpusPerNode: random.pick([4, 8, 8]),
       fabricSize: random.int(1, 4),
@@ -159,7 +159,7 @@ async function plantRandomFleet(random: Random): Promise<void> {
       gpuType,
       connectionType,
       cuda: random.pick(['12.8', '12.9']),
-      watchedAt: new Date(clock.nowMs() - (random.chance(0.15) ? UNWATCHED_MS + 1 : 0)),
+      watchedAt: new Date(clock.nowMs() - (random.chance(0.15) ? OBSERVATION_MAX_AGE_MS + 1 : 0)),
     });
     if (random.chance(0.15)) {
       await run('update node_capacity set open = false where cluster_id = $1', [toUuid(clusterId)]);
@@ -244,7 +244,7 @@ describe('what is shown', () => {
   it('is at most a second old, and a crowd costs the database one look in that time', async () => {
     const wanted = { machineType: 'virtual-machine', region: 'us-central-1', gpuType: 'h100' } as const;
     const one = { ...wanted, connectionType: 'ethernet', gpuCount: 8 } as const;
-    await plantFleet(db, { nodes: 1, watchedAt: clock.now() });
+    await insertFleet(db, { nodes: 1, watchedAt: clock.now() });
     const offers = book();
     const eights = async () =>
       (await offers.rentalOffers(live(), {})).find(({ gpuCount }) => gpuCount === 8)?.totalAvailable;
@@ -259,7 +259,7 @@ describe('what is shown', () => {
   it('knows machines that are new within that second, whenever it last read the hardware', async () => {
     const offers = book();
     expect(await offers.rentalOffers(live(), {})).toEqual([]);
-    await plantFleet(db, { nodes: 2, gpusPerNode: 4, watchedAt: clock.now() });
+    await insertFleet(db, { nodes: 2, gpusPerNode: 4, watchedAt: clock.now() });
     await clock.advance(OFFERS_MAX_AGE_MS + 1);
     const shown = await offers.rentalOffers(live(), {});
     expect(shown.map(({ gpuCount, totalAvailable }) => [gpuCount, totalAvailable])).toEqual([
@@ -270,9 +270,9 @@ describe('what is shown', () => {
   });
 
   it('is disabled and none where the region is closed, or nobody looked for longer than placement allows', async () => {
-    const { clusterId } = await plantFleet(db, { nodes: 1, watchedAt: clock.now() });
+    const { clusterId } = await insertFleet(db, { nodes: 1, watchedAt: clock.now() });
     const look = async () => (await book().rentalOffers(live(), {}))[0];
-    await clock.advance(UNWATCHED_MS);
+    await clock.advance(OBSERVATION_MAX_AGE_MS);
     expect(await look()).toMatchObject({ enabled: true, totalAvailable: 8 });
     await clock.advance(1);
     expect(await look()).toMatchObject({ enabled: false, totalAvailable: 0 });
@@ -282,8 +282,8 @@ describe('what is shown', () => {
   });
 
   it('is of the asker’s mode only: test keys see the mock region for nothing, live keys never do', async () => {
-    await plantFleet(db, { nodes: 1, watchedAt: clock.now() });
-    await plantFleet(db, { nodes: 1, mode: 'test', watchedAt: clock.now() });
+    await insertFleet(db, { nodes: 1, watchedAt: clock.now() });
+    await insertFleet(db, { nodes: 1, mode: 'test', watchedAt: clock.now() });
     const offers = book();
     const seen = async (mode: 'live' | 'test') =>
       new Set(
@@ -319,7 +319,7 @@ describe('when capacity is known to come free', () => {
   const upToMinute = (at: Date) => new Date(Math.ceil(at.getTime() / 60_000) * 60_000);
 
   it('is when the last of what stands in the way ends, up to the minute; unknown while one end is', async () => {
-    await plantFleet(db, { nodes: 1, watchedAt: clock.now() });
+    await insertFleet(db, { nodes: 1, watchedAt: clock.now() });
     expect(await told()).toBeNull();
     await placeOne({ ...wanted, gpuCount: 3 }, { freesAt: inMinutes(30) });
     const open = await placeOne({ ...wanted, gpuCount: 5 });
@@ -338,7 +338,7 @@ describe('when capacity is known to come free', () => {
   });
 
   it('of a gang is when enough whole nodes of one fabric are free', async () => {
-    await plantFleet(db, { nodes: 4, fabricSize: 2, offer: 'bare-metal', watchedAt: clock.now() });
+    await insertFleet(db, { nodes: 4, fabricSize: 2, offer: 'bare-metal', watchedAt: clock.now() });
     const metal = { ...wanted, machineType: 'bare-metal' } as const;
     for (const minutes of [40, 10, 20, 30]) await placeOne(metal, { freesAt: inMinutes(minutes) });
     expect(await told({ ...metal, gpuCount: 8 })).toEqual(upToMinute(inMinutes(10)));
@@ -348,7 +348,7 @@ describe('when capacity is known to come free', () => {
   });
 
   it('is when the maintenance of a node ends, if that is what keeps it from new work', async () => {
-    const { nodeIds } = await plantFleet(db, { nodes: 1, watchedAt: clock.now() });
+    const { nodeIds } = await insertFleet(db, { nodes: 1, watchedAt: clock.now() });
     const [nodeId] = nodeIds;
     if (nodeId === undefined) throw new Error('A planted fleet has nodes.');
     await run(`update nodes set status = 'node_draining'`);

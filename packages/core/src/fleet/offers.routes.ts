@@ -1,13 +1,18 @@
-import type { Answer, Contract, PlacementObstacle } from '@millrace/contract';
+import type { ResponseBody, Contract, PlacementBlocker } from '@millrace/contract';
 import type { Timer } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
 import { decodeCursor, requirePrincipal, toPage, type HttpServer } from '@millrace/platform/http';
 import { toCents, toNearestUsdNumber, toPercentage } from '@millrace/platform/money';
 import { z } from 'zod';
-import { pageOf, positionIn } from '../identity/index.ts';
+import { pageById, positionFromCursor } from '../identity/index.ts';
 import type { Obstacle } from './explain.ts';
-import { OfferBook, type Explanation, type PricedOffer, type RentalWish } from './offers.service.ts';
+import {
+  OfferService,
+  type Explanation,
+  type PricedOffer,
+  type ExplainPlacementBody,
+} from './offers.service.ts';
 import type { ReserveOffer } from './reserve-offers.ts';
 
 export interface OfferRoutes {
@@ -18,21 +23,21 @@ export interface OfferRoutes {
 }
 
 type Operations = Contract['operations'];
-type WireRentalOption = Answer<Operations['listRentalOptions']>['items'][number];
-type WireReserveOption = Answer<Operations['listReserveOptions']>['items'][number];
-type WireExplanation = Answer<Operations['explainPlacement']>;
+type WireRentalOption = ResponseBody<Operations['listRentalOptions']>['items'][number];
+type WireReserveOption = ResponseBody<Operations['listReserveOptions']>['items'][number];
+type WireExplanation = ResponseBody<Operations['explainPlacement']>;
 
 /** The offers change while somebody turns the pages, so a cursor says after which offer to go on, not at which number. */
 const cursorShape = z.object({ offer: z.string().min(1).max(200) });
 
 /** Tenants: what can be had, for how much, and why something cannot. */
 export function serveOffers({ server, operations, db, clock }: OfferRoutes): void {
-  const offers = new OfferBook({ db, clock });
+  const offers = new OfferService({ db, clock });
   server.serve(operations.listRentalOptions, async ({ query, context }) => {
     const { limit, cursor, ...filter } = query;
     const after = cursor === undefined ? '' : decodeCursor(cursor, cursorShape).offer;
     const all = await offers.rentalOffers(requirePrincipal(context), filter);
-    const rows = inOrder(all).filter(({ position }) => position > after);
+    const rows = sortOffers(all).filter(({ position }) => position > after);
     return toPage({
       rows,
       limit,
@@ -43,12 +48,12 @@ export function serveOffers({ server, operations, db, clock }: OfferRoutes): voi
 
   server.serve(operations.listReserveOptions, async ({ query, context }) => {
     const { limit, cursor, ...filter } = query;
-    const after = positionIn('rso', cursor);
+    const after = positionFromCursor('rso', cursor);
     const all = await offers.reserveOffers(requirePrincipal(context), filter);
     const rows = all
       .map((offer) => ({ id: offer.option.id, offer }))
       .filter(({ id }) => after === null || id < after);
-    return pageOf(rows, limit, ({ offer }) => toWireReserveOption(offer));
+    return pageById(rows, limit, ({ offer }) => toWireReserveOption(offer));
   });
 
   server.serve(operations.explainPlacement, async ({ body, context }) => {
@@ -58,7 +63,7 @@ export function serveOffers({ server, operations, db, clock }: OfferRoutes): voi
 }
 
 /** As the list of offers shows them. */
-export function inOrder(
+export function sortOffers(
   offers: readonly PricedOffer[],
 ): readonly { readonly offer: PricedOffer; readonly position: string }[] {
   return offers
@@ -118,7 +123,11 @@ export function toWireReserveOption({
   };
 }
 
-function toWireExplanation(explanation: Explanation, asked: RentalWish, mode: Mode): WireExplanation {
+function toWireExplanation(
+  explanation: Explanation,
+  asked: ExplainPlacementBody,
+  mode: Mode,
+): WireExplanation {
   const { placeable, nodesConsidered, nodesFitting, costPerHour } = explanation;
   return {
     placeable,
@@ -126,7 +135,7 @@ function toWireExplanation(explanation: Explanation, asked: RentalWish, mode: Mo
     nodesFitting,
     obstacles: explanation.obstacles.map((obstacle) => ({
       code: obstacle.code,
-      message: messageOf(obstacle, asked, mode),
+      message: obstacleMessage(obstacle, asked, mode),
       nodeCount: obstacle.nodeCount,
     })),
     costPerHour: costPerHour === null ? null : toNearestUsdNumber(costPerHour),
@@ -142,10 +151,10 @@ function toWireExplanation(explanation: Explanation, asked: RentalWish, mode: Mo
   };
 }
 
-function messageOf({ code }: Obstacle, asked: RentalWish, mode: Mode): string {
+function obstacleMessage({ code }: Obstacle, asked: ExplainPlacementBody, mode: Mode): string {
   const isMetal = asked.rentalType === 'bare-metal';
-  const messages: Readonly<Record<PlacementObstacle, string>> = {
-    REGION_NOT_OFFERED: notOffered(asked, mode),
+  const messages: Readonly<Record<PlacementBlocker, string>> = {
+    REGION_NOT_OFFERED: notOfferedMessage(asked, mode),
     GPU_COUNT_NOT_OFFERED: 'Bare metal is rented by whole hosts of 8 GPUs: ask for 8, 16, 24 and so on.',
     NO_NODES_IN_REGION: `There are no hosts for ${isMetal ? 'bare metal' : 'virtual machines'} in ${asked.region}: rental-options lists where there are.`,
     REGION_DISABLED: 'The operator takes no new work there at the moment.',
@@ -167,7 +176,7 @@ function messageOf({ code }: Obstacle, asked: RentalWish, mode: Mode): string {
   return messages[code];
 }
 
-function notOffered({ rentalType, region }: RentalWish, mode: Mode): string {
+function notOfferedMessage({ rentalType, region }: ExplainPlacementBody, mode: Mode): string {
   if (mode === 'test') {
     return 'Test keys rent virtual machines in mock-region, and bare metal in the regions that have it: ask for one of those.';
   }

@@ -4,25 +4,25 @@ import type { Db } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
 import type { OrgId } from '@millrace/platform/ids';
 import { timesUsd, type NanoUsd } from '@millrace/platform/money';
-import { gpuPricesFor, readAllReserveOptions, type GpuPrices } from '../prices/index.ts';
+import { createGpuPriceLookup, readAllReserveOptions, type GpuPriceLookup } from '../prices/index.ts';
 import {
-  alternativesTo,
-  firstFit,
-  judge,
+  findAlternatives,
+  earliestFitAt,
+  assessPlacement,
   roundUpToMinute,
   type Alternative,
-  type Verdict,
-  type Wish,
+  type PlacementAssessment,
+  type PlacementQuery,
 } from './explain.ts';
-import { readChanges, readFacts } from './explain.store.ts';
+import { readCapacityChanges, readNodeFacts } from './explain.store.ts';
 import {
-  cudaNumber,
-  isOutdated,
-  isRentable,
-  leastDiskOf,
+  parseCudaRequirement,
+  isHardwareStale,
+  isRentableRegion,
+  minDiskOf,
   offersOf,
   poolsOf,
-  shapeOf,
+  nodeLayoutOf,
   type Hardware,
   type MachineType,
   type Pool,
@@ -30,9 +30,9 @@ import {
   type RentalOffer,
 } from './offers.ts';
 import { readAvailability, readHardware } from './offers.store.ts';
-import { UNWATCHED_MS } from './placement.service.ts';
-import { Recent } from './recent.ts';
-import { reserveOffersOf, type ReserveOffer } from './reserve-offers.ts';
+import { OBSERVATION_MAX_AGE_MS } from './placement.service.ts';
+import { SingleFlightCache } from './recent.ts';
+import { listReserveOffers, type ReserveOffer } from './reserve-offers.ts';
 
 /** What tenants are told of what can be had, from the rows that placement goes by. */
 
@@ -43,7 +43,7 @@ export const OFFERS_MAX_AGE_MS = 1_000;
 const HARDWARE_MAX_AGE_MS = 60_000;
 
 /** A rental that ended this recently is taken to be on its way out; one that is stuck for longer is not counted on. */
-const OVERDUE_MS = 10 * 60_000;
+const OVERDUE_END_TOLERANCE_MS = 10 * 60_000;
 
 const ALTERNATIVES_SHOWN = 20;
 
@@ -54,7 +54,7 @@ export interface OfferFilter {
 }
 
 /** Who asks: prices are theirs, and their mode decides what they see. */
-export interface Asker {
+export interface Requester {
   /** Null: somebody who has not signed in and is shown list prices. */
   readonly orgId: OrgId | null;
   readonly mode: Mode;
@@ -68,120 +68,122 @@ export interface PricedAlternative extends Alternative {
   readonly costPerHour: NanoUsd;
 }
 
-export interface Explanation extends Verdict {
+export interface Explanation extends PlacementAssessment {
   /** Null: the price book has no price for it. */
   readonly costPerHour: NanoUsd | null;
   readonly capacityExpectedAt: Date | null;
   readonly alternatives: readonly PricedAlternative[];
 }
 
-export type RentalWish = Body<Contract['operations']['explainPlacement']>;
+export type ExplainPlacementBody = Body<Contract['operations']['explainPlacement']>;
 
-interface Snapshot {
+interface OfferSnapshot {
   readonly pools: readonly Pool[];
   readonly offers: readonly RentalOffer[];
 }
 
-export class OfferBook {
+export class OfferService {
   readonly #db: Db;
-  readonly #hardware: Recent<Hardware>;
-  readonly #snapshot: Recent<Snapshot>;
+  readonly #hardware: SingleFlightCache<Hardware>;
+  readonly #snapshot: SingleFlightCache<OfferSnapshot>;
 
   constructor({ db, clock }: { readonly db: Db; readonly clock: Timer }) {
     this.#db = db;
-    this.#hardware = new Recent(clock, () => readHardware(db));
-    this.#snapshot = new Recent(clock, () => this.#load());
+    this.#hardware = new SingleFlightCache(clock, () => readHardware(db));
+    this.#snapshot = new SingleFlightCache(clock, () => this.#load());
   }
 
   /** In the order of the list; without a price nothing is offered. */
-  async rentalOffers({ orgId, mode }: Asker, filter: OfferFilter): Promise<readonly PricedOffer[]> {
+  async rentalOffers({ orgId, mode }: Requester, filter: OfferFilter): Promise<readonly PricedOffer[]> {
     const [{ offers }, priceOf] = await Promise.all([
       this.#snapshot.get(OFFERS_MAX_AGE_MS),
-      gpuPricesFor(this.#db, orgId, mode, this.#db.clock.now()),
+      createGpuPriceLookup(this.#db, orgId, mode, this.#db.clock.now()),
     ]);
     return offers
-      .filter((offer) => offer.mode === mode && matches(offer, filter))
+      .filter((offer) => offer.mode === mode && matchesFilter(offer, filter))
       .flatMap((offer) => {
-        const costPerHour = hourOf(priceOf, offer, offer.gpuCount);
+        const costPerHour = hourlyPriceOf(priceOf, offer, offer.gpuCount);
         return costPerHour === null ? [] : { ...offer, costPerHour };
       });
   }
 
   /** By id, newest first. */
-  async reserveOffers({ orgId, mode }: Asker, filter: OfferFilter): Promise<readonly ReserveOffer[]> {
+  async reserveOffers({ orgId, mode }: Requester, filter: OfferFilter): Promise<readonly ReserveOffer[]> {
     const [{ pools }, priceOf, options] = await Promise.all([
       this.#snapshot.get(OFFERS_MAX_AGE_MS),
-      gpuPricesFor(this.#db, orgId, mode, this.#db.clock.now()),
+      createGpuPriceLookup(this.#db, orgId, mode, this.#db.clock.now()),
       readAllReserveOptions(this.#db),
     ]);
-    const ours = pools.filter((pool) => pool.mode === mode && matches(pool, filter));
-    return reserveOffersOf(options, ours, priceOf);
+    const ours = pools.filter((pool) => pool.mode === mode && matchesFilter(pool, filter));
+    return listReserveOffers(options, ours, priceOf);
   }
 
   /**
    * Whether a rental could be placed now, read anew for each question. What could be had instead is as old as what the
    * list of offers shows.
    */
-  async explain({ orgId, mode }: Asker, asked: RentalWish): Promise<Explanation> {
-    const wish = wishOf(mode, asked);
-    const shape = shapeOf(wish.machineType, wish.gpuCount);
+  async explain({ orgId, mode }: Requester, asked: ExplainPlacementBody): Promise<Explanation> {
+    const wish = toPlacementQuery(mode, asked);
+    const shape = nodeLayoutOf(wish.machineType, wish.gpuCount);
     const now = this.#db.clock.now();
-    const watchedSince = watchedSinceAt(now);
+    const watchedSince = observedSinceAt(now);
     const [facts, priceOf] = await Promise.all([
-      readFacts(this.#db, wish, { watchedSince, byFabric: shape !== null && shape.nodeCount > 1 }),
-      gpuPricesFor(this.#db, orgId, mode, now),
+      readNodeFacts(this.#db, wish, { watchedSince, byFabric: shape !== null && shape.nodeCount > 1 }),
+      createGpuPriceLookup(this.#db, orgId, mode, now),
     ]);
-    const verdict = judge(wish, isRentable(wish), facts);
-    const costPerHour = hourOf(priceOf, wish, wish.gpuCount);
+    const verdict = assessPlacement(wish, isRentableRegion(wish), facts);
+    const costPerHour = hourlyPriceOf(priceOf, wish, wish.gpuCount);
     if (verdict.placeable) return { ...verdict, costPerHour, capacityExpectedAt: null, alternatives: [] };
-    const endsAfter = new Date(now.getTime() - OVERDUE_MS);
+    const endsAfter = new Date(now.getTime() - OVERDUE_END_TOLERANCE_MS);
     const [{ pools }, changes] = await Promise.all([
       this.#snapshot.get(OFFERS_MAX_AGE_MS),
-      isRentable(wish) && shape !== null ? readChanges(this.#db, wish, { watchedSince, endsAfter }) : [],
+      isRentableRegion(wish) && shape !== null
+        ? readCapacityChanges(this.#db, wish, { watchedSince, endsAfter })
+        : [],
     ]);
-    const fits = shape === null ? null : firstFit(shape, changes, verdict.idleByFabric);
+    const fits = shape === null ? null : earliestFitAt(shape, changes, verdict.idleByFabric);
     const expectedMs = fits === null ? null : Math.max(fits.getTime(), now.getTime());
     return {
       ...verdict,
       costPerHour,
       capacityExpectedAt: expectedMs === null ? null : roundUpToMinute(new Date(expectedMs)),
-      alternatives: pricedAlternatives(alternativesTo(wish, pools), priceOf),
+      alternatives: pricedAlternatives(findAlternatives(wish, pools), priceOf),
     };
   }
 
   /** Whether `explain` would call it placeable, for those who need to know no more. */
-  async canPlace({ mode }: Pick<Asker, 'mode'>, asked: RentalWish): Promise<boolean> {
-    const wish = wishOf(mode, asked);
-    const shape = shapeOf(wish.machineType, wish.gpuCount);
-    const watchedSince = watchedSinceAt(this.#db.clock.now());
+  async canPlace({ mode }: Pick<Requester, 'mode'>, asked: ExplainPlacementBody): Promise<boolean> {
+    const wish = toPlacementQuery(mode, asked);
+    const shape = nodeLayoutOf(wish.machineType, wish.gpuCount);
+    const watchedSince = observedSinceAt(this.#db.clock.now());
     const byFabric = shape !== null && shape.nodeCount > 1;
-    const facts = await readFacts(this.#db, wish, { watchedSince, byFabric });
-    return judge(wish, isRentable(wish), facts).placeable;
+    const facts = await readNodeFacts(this.#db, wish, { watchedSince, byFabric });
+    return assessPlacement(wish, isRentableRegion(wish), facts).placeable;
   }
 
   /** The disk that a machine gets at least, as the list of offers tells it; null where there are no such machines. */
-  async leastDiskGb({ mode }: Pick<Asker, 'mode'>, asked: RentalWish): Promise<number | null> {
-    const wish = wishOf(mode, asked);
-    const shape = shapeOf(wish.machineType, wish.gpuCount);
+  async leastDiskGb({ mode }: Pick<Requester, 'mode'>, asked: ExplainPlacementBody): Promise<number | null> {
+    const wish = toPlacementQuery(mode, asked);
+    const shape = nodeLayoutOf(wish.machineType, wish.gpuCount);
     const { pools } = await this.#snapshot.get(OFFERS_MAX_AGE_MS);
     const pool = pools.find((each) => isSamePool(each, wish));
-    return shape === null || pool === undefined ? null : leastDiskOf(pool, shape);
+    return shape === null || pool === undefined ? null : minDiskOf(pool, shape);
   }
 
-  async #load(): Promise<Snapshot> {
-    const now = await readAvailability(this.#db, watchedSinceAt(this.#db.clock.now()));
+  async #load(): Promise<OfferSnapshot> {
+    const now = await readAvailability(this.#db, observedSinceAt(this.#db.clock.now()));
     let hardware = await this.#hardware.get(HARDWARE_MAX_AGE_MS);
-    if (isOutdated(hardware, now)) hardware = await this.#hardware.get(0);
+    if (isHardwareStale(hardware, now)) hardware = await this.#hardware.get(0);
     const pools = poolsOf(hardware, now);
     return { pools, offers: offersOf(pools) };
   }
 }
 
-function watchedSinceAt(now: Date): Date {
-  return new Date(now.getTime() - UNWATCHED_MS);
+function observedSinceAt(now: Date): Date {
+  return new Date(now.getTime() - OBSERVATION_MAX_AGE_MS);
 }
 
-function wishOf(mode: Mode, asked: RentalWish): Wish {
+function toPlacementQuery(mode: Mode, asked: ExplainPlacementBody): PlacementQuery {
   const { rentalType: machineType, region, gpuType, networkType: connectionType, gpuCount } = asked;
   return {
     mode,
@@ -190,11 +192,11 @@ function wishOf(mode: Mode, asked: RentalWish): Wish {
     gpuType,
     connectionType,
     gpuCount,
-    cuda: cudaNumber(asked.cudaVersion),
+    cuda: parseCudaRequirement(asked.cudaVersion),
   };
 }
 
-function isSamePool(pool: PoolKey, wish: Wish): boolean {
+function isSamePool(pool: PoolKey, wish: PlacementQuery): boolean {
   return (
     pool.mode === wish.mode &&
     pool.machineType === wish.machineType &&
@@ -204,7 +206,10 @@ function isSamePool(pool: PoolKey, wish: Wish): boolean {
   );
 }
 
-function matches(thing: Pick<Pool, 'gpuType' | 'region' | 'machineType'>, filter: OfferFilter): boolean {
+function matchesFilter(
+  thing: Pick<Pool, 'gpuType' | 'region' | 'machineType'>,
+  filter: OfferFilter,
+): boolean {
   return (
     (filter.gpuType === undefined || filter.gpuType === thing.gpuType) &&
     (filter.region === undefined || filter.region === thing.region) &&
@@ -212,8 +217,8 @@ function matches(thing: Pick<Pool, 'gpuType' | 'region' | 'machineType'>, filter
   );
 }
 
-function hourOf(
-  priceOf: GpuPrices,
+function hourlyPriceOf(
+  priceOf: GpuPriceLookup,
   thing: Pick<Pool, 'gpuType' | 'region' | 'machineType' | 'connectionType'>,
   gpuCount: number,
 ): NanoUsd | null {
@@ -225,11 +230,11 @@ function hourOf(
 /** Of alternatives that are equally near the cheapest comes first: the sort before this one is by distance alone. */
 function pricedAlternatives(
   alternatives: readonly Alternative[],
-  priceOf: GpuPrices,
+  priceOf: GpuPriceLookup,
 ): readonly PricedAlternative[] {
   return alternatives
     .flatMap((alternative) => {
-      const costPerHour = hourOf(priceOf, alternative.pool, alternative.gpuCount);
+      const costPerHour = hourlyPriceOf(priceOf, alternative.pool, alternative.gpuCount);
       return costPerHour === null ? [] : { ...alternative, costPerHour };
     })
     .toSorted((one, other) => one.distance - other.distance || Number(one.costPerHour - other.costPerHour))

@@ -4,7 +4,7 @@ import type { Mode } from '@millrace/platform/envelope';
 import { fromUuid } from '@millrace/platform/ids';
 import type { GpuFormFactor } from './nodes.ts';
 import {
-  GPUS_OF_A_METAL_NODE,
+  GPUS_PER_METAL_NODE,
   type Availability,
   type Hardware,
   type MachineType,
@@ -17,7 +17,7 @@ import type { ConnectionType } from './placement.ts';
 // Two reads instead of one: what changes with every placement is narrow and read often, what a node is made of is wide
 // and hardly ever changes. How many rows they answer depends on how unlike the nodes are, not on how many there are.
 
-const roomsStatement = defineStatement(
+const freeNodesStatement = defineStatement(
   'fleet-offer-rooms',
   `select room.mode, room.offer, room.region, room.gpu_type, room.connection_type, room.cuda, room.gpus_free,
           sum(room.nodes)::int as nodes
@@ -47,7 +47,7 @@ const fabricsStatement = defineStatement(
     group by 1, 2, 3, 4, 5, 6, 7`,
 );
 
-const sellingStatement = defineStatement(
+const sellingClustersStatement = defineStatement(
   'fleet-offer-selling',
   `select cluster.id from clusters as cluster
     where cluster.beat_at >= $1
@@ -87,7 +87,7 @@ interface PoolRow {
   connection_type: ConnectionType;
 }
 
-interface RoomRow extends PoolRow {
+interface FreeNodesRow extends PoolRow {
   cuda: number | null;
   gpus_free: number;
   nodes: number;
@@ -102,9 +102,9 @@ interface FabricRow extends PoolRow {
 /** What could be placed now. A cluster that was last looked at before `watchedSince` sells nothing. */
 export async function readAvailability(reader: Reader, watchedSince: Date): Promise<Availability> {
   const [rooms, fabrics, selling] = await Promise.all([
-    runStatement<RoomRow>(reader, roomsStatement, [watchedSince, GPUS_OF_A_METAL_NODE]),
-    runStatement<FabricRow>(reader, fabricsStatement, [watchedSince, GPUS_OF_A_METAL_NODE]),
-    runStatement<{ id: string }>(reader, sellingStatement, [watchedSince]),
+    runStatement<FreeNodesRow>(reader, freeNodesStatement, [watchedSince, GPUS_PER_METAL_NODE]),
+    runStatement<FabricRow>(reader, fabricsStatement, [watchedSince, GPUS_PER_METAL_NODE]),
+    runStatement<{ id: string }>(reader, sellingClustersStatement, [watchedSince]),
   ]);
   return {
     rooms: inPools(rooms, (row) => ({ cuda: row.cuda, gpusFree: row.gpus_free, nodes: row.nodes })),
@@ -132,7 +132,7 @@ interface HardwareRow extends PoolRow {
 export async function readHardware(reader: Reader): Promise<Hardware> {
   const [groups, fabrics] = await Promise.all([
     runStatement<HardwareRow>(reader, hardwareStatement, []),
-    runStatement<PoolRow & { nodes: number }>(reader, fabricSizesStatement, [GPUS_OF_A_METAL_NODE]),
+    runStatement<PoolRow & { nodes: number }>(reader, fabricSizesStatement, [GPUS_PER_METAL_NODE]),
   ]);
   return {
     groups: inPools(groups, (row) => ({

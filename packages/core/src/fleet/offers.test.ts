@@ -4,13 +4,13 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   countPlaceable,
-  cudaNumber,
-  isOutdated,
-  isRentable,
+  parseCudaRequirement,
+  isHardwareStale,
+  isRentableRegion,
   largestPlaceable,
   offersOf,
   poolsOf,
-  shapeOf,
+  nodeLayoutOf,
   shareOfNode,
   type Availability,
   type Hardware,
@@ -117,11 +117,11 @@ describe('what is on offer', () => {
       [48, 0],
     ]);
     const [pool] = poolsOf(gangs, now);
-    const two = shapeOf('bare-metal', 16);
+    const two = nodeLayoutOf('bare-metal', 16);
     expect(pool && two && countPlaceable(pool, two, 1209)).toBe(1);
     expect(pool && [largestPlaceable(pool, null), largestPlaceable(pool, 1209)]).toEqual([40, 16]);
-    expect(isOutdated(gangs, now)).toBe(true);
-    expect(isOutdated(only(hardwareOf(virtual), hardwareOf(metal)), now)).toBe(false);
+    expect(isHardwareStale(gangs, now)).toBe(true);
+    expect(isHardwareStale(only(hardwareOf(virtual), hardwareOf(metal)), now)).toBe(false);
   });
 
   it('promises the least that a machine of the size may get, and names the most common kind', () => {
@@ -157,20 +157,21 @@ describe('what is on offer', () => {
       { ...virtual, mode: 'test' },
     ] as const;
     expect(poolsOf(only(...hidden.map((key) => hardwareOf(key))), nothing)).toEqual([]);
-    expect(isRentable({ ...virtual, mode: 'test', region: 'mock-region' })).toBe(true);
-    expect(isRentable({ ...metal, mode: 'test', region: 'mock-region' })).toBe(false);
-    expect(isRentable({ ...metal, mode: 'live', region: 'mock-region' })).toBe(false);
+    expect(isRentableRegion({ ...virtual, mode: 'test', region: 'mock-region' })).toBe(true);
+    expect(isRentableRegion({ ...metal, mode: 'test', region: 'mock-region' })).toBe(false);
+    expect(isRentableRegion({ ...metal, mode: 'live', region: 'mock-region' })).toBe(false);
   });
 
   it('has bare metal for test keys in every region of the interface that has it', () => {
-    for (const region of bareMetalRegions) expect(isRentable({ ...metal, mode: 'test', region })).toBe(true);
-    expect(isRentable({ ...metal, mode: 'test', region: 'us-east-1' })).toBe(false);
+    for (const region of bareMetalRegions)
+      expect(isRentableRegion({ ...metal, mode: 'test', region })).toBe(true);
+    expect(isRentableRegion({ ...metal, mode: 'test', region: 'us-east-1' })).toBe(false);
   });
 });
 
 it('a wish becomes a shape, or none where no machine has that many GPUs', () => {
-  expect(shapeOf('virtual-machine', 3)).toEqual({ gpusPerNode: 3, nodeCount: 1, whole: false });
-  expect(shapeOf('bare-metal', 32)).toEqual({ gpusPerNode: 8, nodeCount: 4, whole: true });
-  expect(shapeOf('bare-metal', 12)).toBeNull();
-  expect([cudaNumber(undefined), cudaNumber('cuda12.8')]).toEqual([null, 1208]);
+  expect(nodeLayoutOf('virtual-machine', 3)).toEqual({ gpusPerNode: 3, nodeCount: 1, whole: false });
+  expect(nodeLayoutOf('bare-metal', 32)).toEqual({ gpusPerNode: 8, nodeCount: 4, whole: true });
+  expect(nodeLayoutOf('bare-metal', 12)).toBeNull();
+  expect([parseCudaRequirement(undefined), parseCudaRequirement('cuda12.8')]).toEqual([null, 1208]);
 });

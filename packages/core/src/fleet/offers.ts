@@ -7,20 +7,20 @@ import {
 } from '@millrace/contract';
 import type { Mode } from '@millrace/platform/envelope';
 import type { ClusterId } from '@millrace/platform/ids';
-import { splitBy } from '@millrace/platform/money';
+import { divideWithRemainder } from '@millrace/platform/money';
 import type { z } from 'zod';
 import type { GpuFormFactor } from './nodes.ts';
-import type { ConnectionType, Offer } from './placement.ts';
+import type { ConnectionType, OfferKind } from './placement.ts';
 
 /** What could be reserved now, out of what the allocator counts. Pure: the same counts give the same offers. */
 
 export type MachineType = z.infer<typeof rentalType>;
 
 /** Bare metal is rented by whole nodes of this many GPUs, as the interface's multiple of 8 says. */
-export const GPUS_OF_A_METAL_NODE = 8;
+export const GPUS_PER_METAL_NODE = 8;
 
 /** How the GPUs of a rental lie on nodes. */
-export interface Shape {
+export interface NodeLayout {
   readonly gpusPerNode: number;
   readonly nodeCount: number;
   /** Bare metal: a node has one tenant, so it is taken as a whole and must have exactly these GPUs. */
@@ -28,11 +28,11 @@ export interface Shape {
 }
 
 /** Null: no machine of this type has this many GPUs, however large the fleet. */
-export function shapeOf(machineType: MachineType, gpuCount: number): Shape | null {
+export function nodeLayoutOf(machineType: MachineType, gpuCount: number): NodeLayout | null {
   if (machineType === 'virtual-machine') return { gpusPerNode: gpuCount, nodeCount: 1, whole: false };
-  const [nodeCount, rest] = splitBy(gpuCount, GPUS_OF_A_METAL_NODE);
+  const [nodeCount, rest] = divideWithRemainder(gpuCount, GPUS_PER_METAL_NODE);
   if (rest !== 0 || nodeCount === 0) return null;
-  return { gpusPerNode: GPUS_OF_A_METAL_NODE, nodeCount, whole: true };
+  return { gpusPerNode: GPUS_PER_METAL_NODE, nodeCount, whole: true };
 }
 
 /** What tells one pool of machines from another: all that a wish can name beside the number of GPUs and CUDA. */
@@ -50,17 +50,17 @@ const regionsFor: Readonly<Record<MachineType, readonly Region[]>> = {
 };
 
 /** Whether a tenant may ask for this type of machine in this region. The operator's private ones are in no list. */
-export function isRentable(wish: Pick<PoolKey, 'mode' | 'machineType' | 'region'>): boolean {
-  return regionsFor[wish.machineType].includes(wish.region) && isRegionOfMode(wish);
+export function isRentableRegion(wish: Pick<PoolKey, 'mode' | 'machineType' | 'region'>): boolean {
+  return regionsFor[wish.machineType].includes(wish.region) && isRegionInMode(wish);
 }
 
 /**
  * Whether keys of this mode rent in this region. Test keys have mock-region, and live keys never do. The interface names no mock
  * region for bare metal, so test keys rent that in every region of its set; the mock provider serves it.
  */
-export function isRegionOfMode(asked: {
+export function isRegionInMode(asked: {
   readonly mode: Mode;
-  readonly machineType: Offer;
+  readonly machineType: OfferKind;
   readonly region: string;
 }): boolean {
   const isMock = asked.region === 'mock-region';
@@ -83,15 +83,15 @@ export interface NodeShare {
   readonly gpuCount: number;
 }
 
-export const MB_OF_A_GB = 1024;
+export const MB_PER_GB = 1024;
 
 /** Everything of a node in proportion to its GPUs, rounded down: all shares together never exceed the node. */
 export function shareOfNode(node: NodeHardware, gpuCount: number): NodeShare {
   const part = (amount: number): number =>
-    node.gpusTotal === 0 ? 0 : splitBy(amount * gpuCount, node.gpusTotal)[0];
+    node.gpusTotal === 0 ? 0 : divideWithRemainder(amount * gpuCount, node.gpusTotal)[0];
   return {
     vcpuCount: part(node.cpuCount),
-    ramGb: splitBy(part(node.ramMb), MB_OF_A_GB)[0],
+    ramGb: divideWithRemainder(part(node.ramMb), MB_PER_GB)[0],
     storageGb: part(node.storageGb),
     gpuCount,
   };
@@ -115,7 +115,7 @@ export interface FabricSize extends PoolKey {
 }
 
 /** Nodes on which equally many GPUs are free for whoever comes now. Of bare metal only whole nodes count. */
-export interface Room extends PoolKey {
+export interface FreeNodes extends PoolKey {
   readonly cuda: number | null;
   /** Of each node. */
   readonly gpusFree: number;
@@ -123,7 +123,7 @@ export interface Room extends PoolKey {
 }
 
 /** Fabrics on which equally many whole nodes are free. */
-export interface FabricRoom extends PoolKey {
+export interface FreeFabrics extends PoolKey {
   readonly idleNodes: number;
   /** The oldest CUDA among them: who needs a newer one cannot count on all of them. */
   readonly leastCuda: number | null;
@@ -138,8 +138,8 @@ export interface Hardware {
 
 /** What of it can be had now. */
 export interface Availability {
-  readonly rooms: readonly Room[];
-  readonly fabrics: readonly FabricRoom[];
+  readonly rooms: readonly FreeNodes[];
+  readonly fabrics: readonly FreeFabrics[];
   /** The clusters that sell: provider, region and cluster are open, and somebody watches them. */
   readonly selling: ReadonlySet<ClusterId>;
 }
@@ -147,8 +147,8 @@ export interface Availability {
 export interface Pool extends PoolKey {
   readonly hardware: readonly HardwareGroup[];
   readonly largestFabric: number;
-  readonly rooms: readonly Room[];
-  readonly fabrics: readonly FabricRoom[];
+  readonly rooms: readonly FreeNodes[];
+  readonly fabrics: readonly FreeFabrics[];
   /** False: switched off or unwatched, and nothing of it can be had. */
   readonly enabled: boolean;
 }
@@ -162,7 +162,7 @@ export function poolsOf(hardware: Hardware, now: Availability): readonly Pool[] 
     .toSorted(([one], [other]) => (one < other ? -1 : 1))
     .flatMap(([name, members]) => {
       const [first] = members;
-      if (first === undefined || !isRentable(first)) return [];
+      if (first === undefined || !isRentableRegion(first)) return [];
       const { mode, machineType, region, gpuType, connectionType } = first;
       return {
         mode,
@@ -180,7 +180,7 @@ export function poolsOf(hardware: Hardware, now: Availability): readonly Pool[] 
 }
 
 /** Whether something can be had that is of none of the hardware: then the hardware was read too long ago. */
-export function isOutdated(hardware: Hardware, now: Availability): boolean {
+export function isHardwareStale(hardware: Hardware, now: Availability): boolean {
   const largest = new Map<string, number>();
   for (const group of hardware.groups) {
     const name = poolName(group);
@@ -196,17 +196,20 @@ function poolName({ mode, machineType, region, gpuType, connectionType }: PoolKe
 /** How many machines of this shape could be placed one after the other, if nobody else came. */
 export function countPlaceable(
   pool: Pick<Pool, 'rooms' | 'fabrics'>,
-  { gpusPerNode, nodeCount }: Shape,
+  { gpusPerNode, nodeCount }: NodeLayout,
   cuda: number | null,
 ): number {
   if (nodeCount > 1) {
     return pool.fabrics
-      .filter(({ leastCuda }) => hasCuda(leastCuda, cuda))
-      .reduce((sum, { idleNodes, fabrics }) => sum + fabrics * splitBy(idleNodes, nodeCount)[0], 0);
+      .filter(({ leastCuda }) => supportsCuda(leastCuda, cuda))
+      .reduce(
+        (sum, { idleNodes, fabrics }) => sum + fabrics * divideWithRemainder(idleNodes, nodeCount)[0],
+        0,
+      );
   }
   return pool.rooms
-    .filter((room) => hasCuda(room.cuda, cuda))
-    .reduce((sum, { gpusFree, nodes }) => sum + nodes * splitBy(gpusFree, gpusPerNode)[0], 0);
+    .filter((room) => supportsCuda(room.cuda, cuda))
+    .reduce((sum, { gpusFree, nodes }) => sum + nodes * divideWithRemainder(gpusFree, gpusPerNode)[0], 0);
 }
 
 /** The most GPUs that one machine of this pool could have now. */
@@ -214,26 +217,26 @@ export function largestPlaceable(
   pool: Pick<Pool, 'machineType' | 'rooms' | 'fabrics'>,
   cuda: number | null,
 ): number {
-  const rooms = pool.rooms.filter((room) => hasCuda(room.cuda, cuda));
+  const rooms = pool.rooms.filter((room) => supportsCuda(room.cuda, cuda));
   const onOneNode = Math.max(0, ...rooms.map(({ gpusFree }) => gpusFree));
   if (pool.machineType === 'virtual-machine') return onOneNode;
-  const fabrics = pool.fabrics.filter(({ leastCuda }) => hasCuda(leastCuda, cuda));
-  const single = onOneNode >= GPUS_OF_A_METAL_NODE ? 1 : 0;
-  return GPUS_OF_A_METAL_NODE * Math.max(single, ...fabrics.map(({ idleNodes }) => idleNodes));
+  const fabrics = pool.fabrics.filter(({ leastCuda }) => supportsCuda(leastCuda, cuda));
+  const single = onOneNode >= GPUS_PER_METAL_NODE ? 1 : 0;
+  return GPUS_PER_METAL_NODE * Math.max(single, ...fabrics.map(({ idleNodes }) => idleNodes));
 }
 
 /** As placement decides it: a node that does not tell its CUDA suits only those who need none. */
-export function hasCuda(actual: number | null, wanted: number | null): boolean {
+export function supportsCuda(actual: number | null, wanted: number | null): boolean {
   return wanted === null || (actual !== null && actual >= wanted);
 }
 
 /** Whether a node with so many GPUs could ever hold this part of a machine. */
-export function hasSize(gpusTotal: number, { gpusPerNode, whole }: Shape): boolean {
+export function fitsNodeSize(gpusTotal: number, { gpusPerNode, whole }: NodeLayout): boolean {
   return whole ? gpusTotal === gpusPerNode : gpusTotal >= gpusPerNode;
 }
 
 /** The CUDA of a wish as placement compares it: `cuda12.8` is 1208. */
-export function cudaNumber(version: string | undefined): number | null {
+export function parseCudaRequirement(version: string | undefined): number | null {
   if (version === undefined) return null;
   const [major = 0, minor = 0] = version.replace('cuda', '').split('.').map(Number);
   return major * 100 + minor;
@@ -254,9 +257,9 @@ export function offersOf(pools: readonly Pool[]): readonly RentalOffer[] {
   return pools.flatMap((pool) => {
     const { mode, machineType, region, gpuType, connectionType, enabled } = pool;
     return sizesOf(pool).map(({ gpuCount, shape }) => {
-      const able = pool.hardware.filter(({ gpusTotal }) => hasSize(gpusTotal, shape));
+      const able = pool.hardware.filter(({ gpusTotal }) => fitsNodeSize(gpusTotal, shape));
       const usual = mostCommon(able);
-      const node = { cpuModel: usual?.cpuModel ?? 'unknown', ...leastShare(able, shape.gpusPerNode) };
+      const node = { cpuModel: usual?.cpuModel ?? 'unknown', ...minShare(able, shape.gpusPerNode) };
       return {
         mode,
         machineType,
@@ -265,7 +268,7 @@ export function offersOf(pools: readonly Pool[]): readonly RentalOffer[] {
         connectionType,
         enabled,
         gpuCount,
-        gpuFormFactor: usual?.formFactor ?? usualFormFactor[gpuType],
+        gpuFormFactor: usual?.formFactor ?? defaultFormFactor[gpuType],
         totalAvailable: countPlaceable(pool, shape, null),
         nodes: Array.from({ length: shape.nodeCount }, () => node),
       };
@@ -274,14 +277,14 @@ export function offersOf(pools: readonly Pool[]): readonly RentalOffer[] {
 }
 
 /** The disk of a machine of this shape, at least; a machine has one of everything. Null: no node of the pool could hold it. */
-export function leastDiskOf(pool: Pick<Pool, 'hardware'>, shape: Shape): number | null {
-  const able = pool.hardware.filter(({ gpusTotal }) => hasSize(gpusTotal, shape));
+export function minDiskOf(pool: Pick<Pool, 'hardware'>, shape: NodeLayout): number | null {
+  const able = pool.hardware.filter(({ gpusTotal }) => fitsNodeSize(gpusTotal, shape));
   if (able.length === 0) return null;
-  return Math.max(1, leastShare(able, shape.gpusPerNode).storageGb);
+  return Math.max(1, minShare(able, shape.gpusPerNode).storageGb);
 }
 
 /** Where no engine told. Sync names it for every model that rentals offer. */
-export const usualFormFactor: Readonly<Record<GpuType, GpuFormFactor>> = {
+export const defaultFormFactor: Readonly<Record<GpuType, GpuFormFactor>> = {
   h100: 'sxm5',
   h200: 'sxm5',
   b200: 'sxm6',
@@ -290,20 +293,20 @@ export const usualFormFactor: Readonly<Record<GpuType, GpuFormFactor>> = {
 /** Up to this many nodes every gang is listed, beyond it every doubling. Sizes between can be rented all the same. */
 const EVERY_GANG_UP_TO = 8;
 
-function sizesOf(pool: Pool): readonly { readonly gpuCount: number; readonly shape: Shape }[] {
+function sizesOf(pool: Pool): readonly { readonly gpuCount: number; readonly shape: NodeLayout }[] {
   const totals = pool.hardware.map(({ gpusTotal }) => gpusTotal);
   const counts =
     pool.machineType === 'virtual-machine'
       ? doublings(1, Math.max(0, ...totals))
-      : gangSizes(totals, pool.largestFabric).map((nodes) => nodes * GPUS_OF_A_METAL_NODE);
+      : gangSizes(totals, pool.largestFabric).map((nodes) => nodes * GPUS_PER_METAL_NODE);
   return counts.flatMap((gpuCount) => {
-    const shape = shapeOf(pool.machineType, gpuCount);
+    const shape = nodeLayoutOf(pool.machineType, gpuCount);
     return shape === null ? [] : { gpuCount, shape };
   });
 }
 
 function gangSizes(totals: readonly number[], largestFabric: number): readonly number[] {
-  if (!totals.includes(GPUS_OF_A_METAL_NODE)) return [];
+  if (!totals.includes(GPUS_PER_METAL_NODE)) return [];
   const most = Math.max(1, largestFabric);
   const small = Array.from({ length: Math.min(most, EVERY_GANG_UP_TO) }, (_, index) => index + 1);
   return [...small, ...doublings(2 * EVERY_GANG_UP_TO, most)];
@@ -322,7 +325,7 @@ function mostCommon(groups: readonly HardwareGroup[]): HardwareGroup | undefined
 }
 
 /** Placement takes any node of the pool, so what is promised is the least of each thing. */
-function leastShare(groups: readonly HardwareGroup[], gpuCount: number): NodeShare {
+function minShare(groups: readonly HardwareGroup[], gpuCount: number): NodeShare {
   const shares = groups.map(({ least, gpusTotal }) => shareOfNode({ ...least, gpusTotal }, gpuCount));
   const leastOf = (amounts: readonly number[]): number => (amounts.length === 0 ? 0 : Math.min(...amounts));
   return {

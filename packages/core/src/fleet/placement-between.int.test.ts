@@ -4,15 +4,15 @@ import type { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import {
   gpusOf,
-  holdPlaced,
-  openGround,
-  placing,
+  holdPlacement,
+  openPlacementHarness,
+  placementTransaction,
   refusalOf,
-  waitingForLocks,
-  type Ground,
-  type Scene,
+  waitUntilBlocked,
+  type PlacementHarness,
+  type PlacementRegion,
 } from './placement.fixture.ts';
-import type { Placement, PlacementWish } from './placement.ts';
+import type { Placement, PlacementRequest } from './placement.ts';
 import { place } from './placement.service.ts';
 
 /**
@@ -23,10 +23,10 @@ import { place } from './placement.service.ts';
 const GATE = 4711;
 const full = 'INSUFFICIENT_CAPACITY';
 
-let ground: Ground;
+let ground: PlacementHarness;
 
 beforeAll(async () => {
-  ground = await openGround(8);
+  ground = await openPlacementHarness(8);
   await ground.query(`
     create or replace function pool_of(mode text, offer text, region text, gpu_type text, connection_type text)
       returns bigint language plpgsql volatile as $$
@@ -46,7 +46,7 @@ async function between<T>(begin: () => Promise<T>, meanwhile: () => Promise<unkn
     await gate.query('select pg_advisory_lock($1)', [GATE]);
     const begun = begin();
     begun.catch(() => undefined);
-    await waitingForLocks(ground, 1);
+    await waitUntilBlocked(ground, 1);
     await meanwhile();
     await gate.query('select pg_advisory_unlock($1)', [GATE]);
     return await begun;
@@ -55,8 +55,8 @@ async function between<T>(begin: () => Promise<T>, meanwhile: () => Promise<unkn
   }
 }
 
-async function held(scene: Scene, fields: Partial<PlacementWish> = {}) {
-  const holder = holdPlaced(ground, scene.wish(fields));
+async function held(scene: PlacementRegion, fields: Partial<PlacementRequest> = {}) {
+  const holder = holdPlacement(ground, scene.wish(fields));
   await holder.placed;
   return holder;
 }
@@ -143,7 +143,7 @@ describe('a node that others changed between the look and the lock', () => {
     const scene = ground.scene();
     await scene.plant({ nodes: 2, gpusPerNode: 1 });
     const [first, second] = [await held(scene), await held(scene)];
-    const [again, wish] = [{ ...placing, maxAttempts: 5 }, scene.wish()];
+    const [again, wish] = [{ ...placementTransaction, maxAttempts: 5 }, scene.wish()];
     const outcome = between(
       () => refusalOf(ground.database.db.transaction(again, (tx) => place(tx, wish))),
       () => first.end('commit'),

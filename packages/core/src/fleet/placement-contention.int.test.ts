@@ -4,15 +4,15 @@ import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import {
   gpusOf,
-  holdPlaced,
-  openGround,
-  placing,
+  holdPlacement,
+  openPlacementHarness,
+  placementTransaction,
   refusalOf,
-  settle,
-  waitingForLocks,
-  type Ground,
+  collectOutcomes,
+  waitUntilBlocked,
+  type PlacementHarness,
 } from './placement.fixture.ts';
-import type { Placement, PlacementWish } from './placement.ts';
+import type { Placement, PlacementRequest } from './placement.ts';
 import { place } from './placement.service.ts';
 import { releaseAllocation } from './allocations.store.ts';
 
@@ -21,10 +21,10 @@ import { releaseAllocation } from './allocations.store.ts';
 const AT_ONCE = 64;
 const full = 'INSUFFICIENT_CAPACITY';
 
-let ground: Ground;
+let ground: PlacementHarness;
 
 beforeAll(async () => {
-  ground = await openGround(AT_ONCE);
+  ground = await openPlacementHarness(AT_ONCE);
 });
 afterEach(async () => {
   expect(await ground.breaks()).toEqual([]);
@@ -40,8 +40,8 @@ const times = <T>(count: number, make: (index: number) => T): T[] =>
 const onlyFull = (refusals: readonly string[]) => expect([...new Set(refusals)]).toEqual([full]);
 const distinctGpus = (placed: readonly Placement[]): number => new Set(placed.flatMap(gpusOf)).size;
 
-const holdOpen = (wish: PlacementWish) => holdPlaced(ground, wish);
-const waiting = (count: number) => waitingForLocks(ground, count);
+const holdOpen = (wish: PlacementRequest) => holdPlacement(ground, wish);
+const waiting = (count: number) => waitUntilBlocked(ground, count);
 
 describe('64 at once for the last 8 GPUs', () => {
   it.each([
@@ -52,7 +52,7 @@ describe('64 at once for the last 8 GPUs', () => {
     const scene = ground.scene();
     await scene.plant(fleet);
     for (let spare = fleet.nodes * fleet.gpusPerNode - 8; spare > 0; spare -= 1) await scene.place();
-    const { placed, refusals } = await settle(times(AT_ONCE, () => scene.place()));
+    const { placed, refusals } = await collectOutcomes(times(AT_ONCE, () => scene.place()));
     expect([placed.length, distinctGpus(placed), refusals.length]).toEqual([8, 8, AT_ONCE - 8]);
     onlyFull(refusals);
   });
@@ -89,7 +89,7 @@ describe('those who wait', () => {
     await scene.plant({ nodes: 2, gpusPerNode: 1 });
     const holders = [holdOpen(scene.wish()), holdOpen(scene.wish())];
     await Promise.all(holders.map(({ placed }) => placed));
-    const late = settle(times(8, () => scene.place()));
+    const late = collectOutcomes(times(8, () => scene.place()));
     await waiting(8);
     await holders[0]?.end('rollback');
     await holders[1]?.end('commit');
@@ -103,7 +103,7 @@ describe('those who wait', () => {
     await scene.plant({ nodes: 8, gpusPerNode: 1 });
     const holders = times(8, () => holdOpen(scene.wish()));
     await Promise.all(holders.map(({ placed }) => placed));
-    const late = settle(times(24, () => scene.place()));
+    const late = collectOutcomes(times(24, () => scene.place()));
     await waiting(24);
     await Promise.all(holders.map((holder) => holder.end('rollback')));
     const { placed, refusals } = await late;
@@ -129,7 +129,7 @@ describe('those who wait', () => {
     // The first node that the others lock. Nobody watches it.
     await scene.plant({ nodes: 1, gpusPerNode: 1, watchedAt: new Date(0) });
     await expect(scene.place()).rejects.toMatchObject({ code: '40001' });
-    const late = settle(times(4, () => scene.place()));
+    const late = collectOutcomes(times(4, () => scene.place()));
     await holder.end('rollback');
     const { placed, refusals } = await late;
     expect(placed).toHaveLength(1);
@@ -141,7 +141,7 @@ describe('those who wait', () => {
     await scene.plant({ nodes: 1, gpusPerNode: 8 });
     const holder = holdOpen(scene.wish({ gpusPerNode: 3 }));
     await holder.placed;
-    const late = settle([5, 6].map((gpusPerNode) => scene.place({ gpusPerNode })));
+    const late = collectOutcomes([5, 6].map((gpusPerNode) => scene.place({ gpusPerNode })));
     await waiting(2);
     await holder.end('commit');
     const { placed, refusals } = await late;
@@ -159,7 +159,7 @@ describe('gangs of 4', () => {
   it('have all of their nodes or none, 16 at once for room for two', async () => {
     const scene = ground.scene(gang);
     await scene.plant({ nodes: 8, offer: 'bare-metal' });
-    const { placed, refusals } = await settle(times(16, () => scene.place()));
+    const { placed, refusals } = await collectOutcomes(times(16, () => scene.place()));
     expect(placed.map(({ nodes }) => nodes.length)).toEqual([4, 4]);
     expect(new Set(nodesOf(placed)).size).toBe(8);
     onlyFull(refusals);
@@ -169,7 +169,7 @@ describe('gangs of 4', () => {
     for (let round = 0; round < 5; round += 1) {
       const scene = ground.scene(gang);
       await scene.plant({ nodes: 4, offer: 'bare-metal' });
-      const { placed, refusals } = await settle([scene.place(), scene.place()]);
+      const { placed, refusals } = await collectOutcomes([scene.place(), scene.place()]);
       expect(nodesOf(placed)).toHaveLength(4);
       expect(refusals).toEqual([full]);
     }
@@ -181,7 +181,7 @@ describe('gangs of 4', () => {
       await scene.plant({ nodes: 12, fabricSize: 6, offer: 'bare-metal' });
       const singles = times(10, () => scene.place(single));
       const gangs = times(10, () => scene.place());
-      const [one, four] = await Promise.all([settle(singles), settle(gangs)]);
+      const [one, four] = await Promise.all([collectOutcomes(singles), collectOutcomes(gangs)]);
       const taken = nodesOf([...one.placed, ...four.placed]);
       expect(new Set(taken).size).toBe(taken.length);
       for (const { nodes } of four.placed) expect(nodes).toHaveLength(4);
@@ -211,7 +211,7 @@ describe('gangs of 4', () => {
     await scene.plant({ nodes: 8, fabricSize: 4, offer: 'bare-metal' });
     const holders = [holdOpen(scene.wish()), holdOpen(scene.wish({ nodeCount: 3 }))];
     const [, lost] = await Promise.all(holders.map(({ placed }) => placed));
-    const late = settle([scene.place(), scene.place()]);
+    const late = collectOutcomes([scene.place(), scene.place()]);
     await waiting(2);
     await holders[0]?.end('commit');
     await holders[1]?.end('rollback');
@@ -230,7 +230,7 @@ describe('drain', () => {
     try {
       await client.query('begin');
       await client.query('update node_capacity set ready = false where node_id = $1', [node]);
-      const late = settle(times(16, () => scene.place()));
+      const late = collectOutcomes(times(16, () => scene.place()));
       await waiting(16);
       await client.query('commit');
       const { placed, refusals } = await late;
@@ -245,16 +245,19 @@ describe('drain', () => {
     const scene = ground.scene();
     const { nodeIds } = await scene.plant({ nodes: 1 });
     const [node] = nodeIds.map(toUuid);
-    const storm = settle(times(AT_ONCE >> 1, () => scene.place()));
-    const seen = await ground.database.db.transaction({ ...placing, name: 'drain' }, async ({ kysely }) => {
-      await sql`select 1 from node_capacity where node_id = ${node} for no key update`.execute(kysely);
-      await sql`update node_capacity set ready = false where node_id = ${node}`.execute(kysely);
-      const { rows } = await sql<{ sold: number }>`
+    const storm = collectOutcomes(times(AT_ONCE >> 1, () => scene.place()));
+    const seen = await ground.database.db.transaction(
+      { ...placementTransaction, name: 'drain' },
+      async ({ kysely }) => {
+        await sql`select 1 from node_capacity where node_id = ${node} for no key update`.execute(kysely);
+        await sql`update node_capacity set ready = false where node_id = ${node}`.execute(kysely);
+        const { rows } = await sql<{ sold: number }>`
         select count(*)::int as sold from allocated_gpus where node_id = ${node} and released_at is null`.execute(
-        kysely,
-      );
-      return rows[0]?.sold;
-    });
+          kysely,
+        );
+        return rows[0]?.sold;
+      },
+    );
     const { placed } = await storm;
     expect(placed).toHaveLength(seen ?? -1);
   });
@@ -266,7 +269,9 @@ describe('at the same moment', () => {
     await scene.plant({ nodes: 4, gpusPerNode: 2 });
     const wish = scene.wish({ externalId: testIds.nextUuid() });
     const placements = await Promise.all(
-      times(8, () => ground.database.db.transaction({ ...placing, maxAttempts: 5 }, (tx) => place(tx, wish))),
+      times(8, () =>
+        ground.database.db.transaction({ ...placementTransaction, maxAttempts: 5 }, (tx) => place(tx, wish)),
+      ),
     );
     expect(new Set(placements.map(({ allocationId }) => allocationId)).size).toBe(1);
     const [row] = await ground.query(
@@ -291,7 +296,7 @@ describe('at the same moment', () => {
     const first = await Promise.all(times(16, () => scene.place()));
     const [released, storm] = await Promise.all([
       Promise.all(first.map((placement) => scene.release(placement))),
-      settle(times(48, () => scene.place())),
+      collectOutcomes(times(48, () => scene.place())),
     ]);
     expect(released.every(Boolean)).toBe(true);
     expect(storm.refusals.filter((reason) => reason !== full)).toEqual([]);
@@ -304,7 +309,7 @@ describe('at the same moment', () => {
     for (let round = 0; round < 4; round += 1) {
       const gangs = await Promise.all(times(3, () => scene.place({ nodeCount: 4 })));
       const [storm] = await Promise.all([
-        settle([...times(6, () => scene.place({ nodeCount: 4 })), ...times(6, () => scene.place())]),
+        collectOutcomes([...times(6, () => scene.place({ nodeCount: 4 })), ...times(6, () => scene.place())]),
         ...gangs.map((placement) => scene.release(placement)),
       ]);
       expect(storm.refusals.filter((reason) => reason !== full)).toEqual([]);
@@ -318,7 +323,7 @@ describe('a connection that dies before the commit', () => {
     const scene = ground.scene();
     await scene.plant({ nodes: 1, gpusPerNode: 1 });
     const pid = Promise.withResolvers<number>();
-    const dying = ground.database.db.transaction(placing, async (tx) => {
+    const dying = ground.database.db.transaction(placementTransaction, async (tx) => {
       await place(tx, scene.wish());
       const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(tx.kysely);
       pid.resolve(rows[0]?.pid ?? 0);
@@ -337,7 +342,7 @@ describe('a connection that dies before the commit', () => {
     const scene = ground.scene();
     await scene.plant({ nodes: 1, gpusPerNode: 1 });
     const placement = await scene.place();
-    const failing = ground.database.db.transaction(placing, async (tx) => {
+    const failing = ground.database.db.transaction(placementTransaction, async (tx) => {
       await releaseAllocation(tx, ground.orgId, placement.allocationId);
       await sql`select pg_terminate_backend(pg_backend_pid())`.execute(tx.kysely);
     });

@@ -2,17 +2,22 @@ import { toUuid } from '@millrace/platform/ids';
 import { createRandom } from '@millrace/testing/random';
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { openGround, placing, type Ground, type Scene } from './placement.fixture.ts';
+import {
+  openPlacementHarness,
+  placementTransaction,
+  type PlacementHarness,
+  type PlacementRegion,
+} from './placement.fixture.ts';
 import { place } from './placement.service.ts';
 import { SPREAD_BOUND } from './placement.store.ts';
 
 /** Which node is taken of those with room, and what it costs to find it. */
 
-let ground: Ground;
+let ground: PlacementHarness;
 
 beforeAll(async () => {
   // One connection: the plans that it keeps are those that are asked about below.
-  ground = await openGround(1);
+  ground = await openPlacementHarness(1);
 });
 afterEach(async () => expect(await ground.breaks()).toEqual([]));
 afterAll(() => ground.database.drop());
@@ -45,9 +50,13 @@ function inOrder(nodes: readonly NodeRow[], gpus: number, start: number): readon
 const undone = new Error('undone');
 
 /** The node that would be taken, without taking it. */
-async function chosen(scene: Scene, gpusPerNode: number, start: number): Promise<string | undefined> {
+async function chosen(
+  scene: PlacementRegion,
+  gpusPerNode: number,
+  start: number,
+): Promise<string | undefined> {
   let node: string | undefined;
-  const work = ground.database.db.transaction(placing, async (tx) => {
+  const work = ground.database.db.transaction(placementTransaction, async (tx) => {
     const { nodes } = await place(tx, scene.wish({ gpusPerNode }), { random: () => start });
     node = nodes.map(({ nodeId }) => toUuid(nodeId))[0];
     throw undone;

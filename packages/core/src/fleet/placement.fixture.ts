@@ -5,40 +5,40 @@ import {
   createOrganisation,
   createTestDatabase,
   eventually,
-  fleetBreaks,
-  plantFleet,
+  fleetInvariantViolations,
+  insertFleet,
   uniqueId,
   type FleetOptions,
-  type PlantedFleet,
+  type InsertedFleet,
   type TestDatabase,
 } from '@millrace/testing';
-import type { Placement, PlacementWish } from './placement.ts';
+import type { Placement, PlacementRequest } from './placement.ts';
 import { place } from './placement.service.ts';
 import { releaseAllocation } from './allocations.store.ts';
-import { wishFor } from './wish.fixture.ts';
+import { placementRequestFor } from './wish.fixture.ts';
 
 /** A region of its own, with the ways to fill it, ask for its GPUs and look at what became of it. */
-export interface Scene {
+export interface PlacementRegion {
   readonly region: string;
-  plant(options: Omit<FleetOptions, 'region'>): Promise<PlantedFleet>;
-  wish(fields?: Partial<PlacementWish>): PlacementWish;
-  place(fields?: Partial<PlacementWish>): Promise<Placement>;
+  plant(options: Omit<FleetOptions, 'region'>): Promise<InsertedFleet>;
+  wish(fields?: Partial<PlacementRequest>): PlacementRequest;
+  place(fields?: Partial<PlacementRequest>): Promise<Placement>;
   release(placement: Placement, orgId?: OrgId): Promise<boolean>;
 }
 
-export interface Ground {
+export interface PlacementHarness {
   readonly database: TestDatabase;
   readonly orgId: OrgId;
-  scene(base?: Partial<PlacementWish>): Scene;
+  scene(base?: Partial<PlacementRequest>): PlacementRegion;
   /** Sentences about what is wrong with the fleet's rows: none, after every test. */
   breaks(): Promise<readonly string[]>;
   query<Row extends object>(text: string, values?: readonly unknown[]): Promise<Row[]>;
 }
 
 /** In one attempt: a deadlock is then an error that the test sees, not one that is repaired behind its back. */
-export const placing = { name: 'place', isolation: 'read committed', maxAttempts: 1 } as const;
+export const placementTransaction = { name: 'place', isolation: 'read committed', maxAttempts: 1 } as const;
 
-export async function openGround(poolSize: number): Promise<Ground> {
+export async function openPlacementHarness(poolSize: number): Promise<PlacementHarness> {
   const database = await createTestDatabase({ poolSize });
   const orgId = await createOrganisation(database.db);
   const query = async <Row extends object>(text: string, values: readonly unknown[] = []): Promise<Row[]> => {
@@ -53,11 +53,11 @@ export async function openGround(poolSize: number): Promise<Ground> {
     database,
     orgId,
     query,
-    scene: (base = {}) => sceneOf(database.db, orgId, base),
+    scene: (base = {}) => placementRegionOf(database.db, orgId, base),
     async breaks() {
       const client = await database.connect();
       try {
-        return await fleetBreaks(client);
+        return await fleetInvariantViolations(client);
       } finally {
         await client.end();
       }
@@ -65,36 +65,36 @@ export async function openGround(poolSize: number): Promise<Ground> {
   };
 }
 
-function sceneOf(db: Db, orgId: OrgId, base: Partial<PlacementWish>): Scene {
+function placementRegionOf(db: Db, orgId: OrgId, base: Partial<PlacementRequest>): PlacementRegion {
   const region = `region-${uniqueId()}`;
   const ports = [{ internalPort: 22, protocol: 'tcp' }] as const;
-  const wish = (fields: Partial<PlacementWish> = {}): PlacementWish =>
-    wishFor(orgId, region, { ports, ...base, ...fields });
-  const placeOne = (fields: Partial<PlacementWish> = {}): Promise<Placement> =>
-    db.transaction(placing, (tx) => place(tx, wish(fields)));
+  const wish = (fields: Partial<PlacementRequest> = {}): PlacementRequest =>
+    placementRequestFor(orgId, region, { ports, ...base, ...fields });
+  const placeOne = (fields: Partial<PlacementRequest> = {}): Promise<Placement> =>
+    db.transaction(placementTransaction, (tx) => place(tx, wish(fields)));
   return {
     region,
     wish,
     place: placeOne,
-    plant: (options) => plantFleet(db, { ...options, region }),
+    plant: (options) => insertFleet(db, { ...options, region }),
     release: (placement, by = orgId) =>
-      db.transaction({ ...placing, name: 'release' }, (tx) =>
+      db.transaction({ ...placementTransaction, name: 'release' }, (tx) =>
         releaseAllocation(tx, by, placement.allocationId),
       ),
   };
 }
 
-export interface HeldPlacement {
+export interface PendingPlacement {
   readonly placed: Promise<Placement>;
   end(how: 'commit' | 'rollback'): Promise<void>;
 }
 
 /** A transaction that has placed and waits to be told how it ends. */
-export function holdPlaced({ database }: Ground, wish: PlacementWish): HeldPlacement {
+export function holdPlacement({ database }: PlacementHarness, wish: PlacementRequest): PendingPlacement {
   const told = Promise.withResolvers<'commit' | 'rollback'>();
   const placed = Promise.withResolvers<Placement>();
   const done = database.db
-    .transaction(placing, async (tx) => {
+    .transaction(placementTransaction, async (tx) => {
       placed.resolve(await place(tx, wish));
       if ((await told.promise) === 'rollback') throw new Error('rolled back on purpose');
     })
@@ -109,7 +109,7 @@ export function holdPlaced({ database }: Ground, wish: PlacementWish): HeldPlace
 }
 
 /** Until so many wait for a lock, of rows or of the test's own. */
-export async function waitingForLocks(ground: Ground, count: number): Promise<void> {
+export async function waitUntilBlocked(ground: PlacementHarness, count: number): Promise<void> {
   await eventually({ what: `${count} to wait for a lock` }, async () => {
     const [row] = await ground.query<{ waiting: number }>(
       `select count(*)::int as waiting from pg_stat_activity
@@ -128,7 +128,7 @@ export interface Outcomes {
   readonly refusals: readonly string[];
 }
 
-export async function settle(attempts: readonly Promise<Placement>[]): Promise<Outcomes> {
+export async function collectOutcomes(attempts: readonly Promise<Placement>[]): Promise<Outcomes> {
   const outcomes = await Promise.allSettled(attempts);
   return {
     placed: outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : [])),

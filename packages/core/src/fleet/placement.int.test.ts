@@ -4,15 +4,21 @@ import { toUuid } from '@millrace/platform/ids';
 import { createOrganisation, testIds } from '@millrace/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { findPlacement, markReleasing, setFreesAt } from './allocations.store.ts';
-import { gpusOf, openGround, placing, refusalOf, type Ground } from './placement.fixture.ts';
+import {
+  gpusOf,
+  openPlacementHarness,
+  placementTransaction,
+  refusalOf,
+  type PlacementHarness,
+} from './placement.fixture.ts';
 import type { Placement } from './placement.ts';
-import { place, UNWATCHED_MS } from './placement.service.ts';
+import { place, OBSERVATION_MAX_AGE_MS } from './placement.service.ts';
 import { FABRIC_SAMPLE } from './placement.store.ts';
 
-let ground: Ground;
+let ground: PlacementHarness;
 
 beforeAll(async () => {
-  ground = await openGround(8);
+  ground = await openPlacementHarness(8);
 });
 afterEach(async () => expect(await ground.breaks()).toEqual([]));
 afterAll(() => ground.database.drop());
@@ -23,7 +29,7 @@ const externalPorts = (placement: Placement) =>
   placement.nodes.flatMap(({ ports }) => ports.map(({ externalPort }) => externalPort));
 
 /** Longer ago than availability is believed. */
-const unwatched = (): Date => new Date(systemClock.nowMs() - UNWATCHED_MS - 60_000);
+const unwatched = (): Date => new Date(systemClock.nowMs() - OBSERVATION_MAX_AGE_MS - 60_000);
 
 describe('what is given', () => {
   it('is exact GPUs by their address, and the same when asked again for the machine', async () => {
@@ -360,10 +366,12 @@ describe('release', () => {
     const placement = await scene.place();
     const stranger = await createOrganisation(db);
     expect(await scene.release(placement, stranger)).toBe(false);
-    expect(await db.transaction(placing, (tx) => markReleasing(tx, stranger, placement.allocationId))).toBe(
-      false,
+    expect(
+      await db.transaction(placementTransaction, (tx) => markReleasing(tx, stranger, placement.allocationId)),
+    ).toBe(false);
+    await db.transaction(placementTransaction, (tx) =>
+      setFreesAt(tx, stranger, placement.allocationId, new Date(0)),
     );
-    await db.transaction(placing, (tx) => setFreesAt(tx, stranger, placement.allocationId, new Date(0)));
     const [row] = await ground.query('select state, frees_at from allocations where id = $1', [
       toUuid(placement.allocationId),
     ]);
@@ -377,7 +385,7 @@ describe('release', () => {
     const { db } = ground.database;
     const placement = await scene.place();
     const mark = () =>
-      db.transaction(placing, (tx) => markReleasing(tx, ground.orgId, placement.allocationId));
+      db.transaction(placementTransaction, (tx) => markReleasing(tx, ground.orgId, placement.allocationId));
     expect([await mark(), await mark()]).toEqual([true, false]);
     expect(await findPlacement(db, ground.orgId, placement.externalId)).toBeNull();
     expect(await refusalOf(scene.place())).toBe(full);
@@ -391,7 +399,7 @@ describe('release', () => {
     await scene.plant({ nodes: 2, gpusPerNode: 1 });
     const externalId = testIds.nextUuid();
     const before = await scene.place({ externalId });
-    const after = await ground.database.db.transaction(placing, async (tx) => {
+    const after = await ground.database.db.transaction(placementTransaction, async (tx) => {
       await markReleasing(tx, ground.orgId, before.allocationId);
       return place(tx, scene.wish({ externalId, except: nodesOf(before) }));
     });
@@ -405,7 +413,7 @@ describe('nothing is left', () => {
   it('of a placement that is rolled back, whatever else its transaction did', async () => {
     const scene = ground.scene();
     await scene.plant({ nodes: 1, gpusPerNode: 1 });
-    const failing = ground.database.db.transaction(placing, async (tx) => {
+    const failing = ground.database.db.transaction(placementTransaction, async (tx) => {
       await place(tx, scene.wish());
       throw new Error('the money was short');
     });
@@ -416,7 +424,7 @@ describe('nothing is left', () => {
   it('of what came before in the transaction is lost when capacity is short and the caller goes on', async () => {
     const scene = ground.scene();
     await scene.plant({ nodes: 1, gpusPerNode: 1 });
-    const [kept, refused] = await ground.database.db.transaction(placing, async (tx) => [
+    const [kept, refused] = await ground.database.db.transaction(placementTransaction, async (tx) => [
       await place(tx, scene.wish()),
       await refusalOf(place(tx, scene.wish())),
     ]);

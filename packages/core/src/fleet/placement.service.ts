@@ -3,7 +3,7 @@ import type { Tx } from '@millrace/platform/db';
 import { Fault, isFault } from '@millrace/platform/fault';
 import type { NodeId } from '@millrace/platform/ids';
 import { findPlacement, insertAllocation } from './allocations.store.ts';
-import { isWatched } from './observer.ts';
+import { isObservedSince } from './observer.ts';
 import {
   chooseGpus,
   choosePorts,
@@ -11,27 +11,27 @@ import {
   type FabricCandidate,
   type PlacedNode,
   type Placement,
-  type PlacementWish,
+  type PlacementRequest,
 } from './placement.ts';
 import {
   FABRIC_SAMPLE,
-  findBest,
-  goBack,
-  lockBest,
+  findBestNode,
+  rollbackToSavepoint,
+  lockBestNode,
   lockGang,
-  lockWaiting,
-  markPlace,
-  pause,
+  lockNodeAndWait,
+  savepoint,
+  sleepBeforeRetry,
   readFabrics,
-  readLocked,
+  readLockedNodes,
   SPREAD_BOUND,
-  startOver,
-  type Fitness,
+  raiseSerializationFailure,
+  type UsabilityCheck,
   type LockedNode,
 } from './placement.store.ts';
 
 /** Availability that nobody has looked at for this long is not sold: the engine may have died unseen. */
-export const UNWATCHED_MS = 5 * 60_000;
+export const OBSERVATION_MAX_AGE_MS = 5 * 60_000;
 
 /**
  * How often a placement looks again after others took what it was about to take. Each time somebody else succeeded,
@@ -42,12 +42,12 @@ const MAX_ATTEMPTS = 64;
 /** A gang looks for a fabric of which nobody holds nodes at this moment among so many before it waits for the best. */
 const FABRICS_TRIED = 4;
 
-export interface PlacementTools {
+export interface PlacementDeps {
   /** Where to begin in the order of equal nodes, and of a node's ports: a whole number from 0 to below the bound. */
   readonly random: (bound: number) => number;
 }
 
-const systemTools: PlacementTools = { random: (bound) => randomInt(bound) };
+const systemTools: PlacementDeps = { random: (bound) => randomInt(bound) };
 
 /**
  * Takes exact GPUs for one machine, in the caller's transaction: until it commits nobody else can take them, and if it
@@ -57,8 +57,8 @@ const systemTools: PlacementTools = { random: (bound) => randomInt(bound) };
  * was looked at or waited for. It locks rows of `node_capacity`, in the order of their ids where it locks several, so
  * the caller takes the locks of the ledger after it, never before.
  */
-export async function place(tx: Tx, wish: PlacementWish, tools = systemTools): Promise<Placement> {
-  const nodes = await takeNodes(tx, wish, tools);
+export async function place(tx: Tx, wish: PlacementRequest, tools = systemTools): Promise<Placement> {
+  const nodes = await lockNodesForPlacement(tx, wish, tools);
   if (isFault(nodes)) {
     // Nothing is found for a machine that has its GPUs already, so this is asked only of those who would be refused.
     const known = await findPlacement(tx, wish.orgId, wish.externalId);
@@ -75,14 +75,14 @@ export async function place(tx: Tx, wish: PlacementWish, tools = systemTools): P
 }
 
 /** Nodes with their locks held, or why there are none. */
-async function takeNodes(
+async function lockNodesForPlacement(
   tx: Tx,
-  wish: PlacementWish,
-  tools: PlacementTools,
+  wish: PlacementRequest,
+  tools: PlacementDeps,
 ): Promise<readonly PlacedNode[] | Fault> {
-  const take = wish.nodeCount === 1 ? takeOneNode : takeGang;
-  const footing: Footing = { isMarked: false, isBurdened: false };
-  let search: Search = { wish, fitness: null };
+  const take = wish.nodeCount === 1 ? lockOneNode : lockGangNodes;
+  const footing: SavepointState = { isMarked: false, isBurdened: false };
+  let search: PlacementSearch = { wish, fitness: null };
   let refusal: Fault | undefined;
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
     const outcome = await take(tx, search, tools, footing);
@@ -90,11 +90,11 @@ async function takeNodes(
     if (outcome !== 'lost' && !('why' in outcome)) return outcome;
     if (outcome !== 'lost') {
       if (search.fitness === null) refusal = outcome.why;
-      search = narrow(tx, search, outcome.nodeId);
+      search = excludeNode(tx, search, outcome.nodeId);
     }
-    await letGo(tx, footing);
+    await releaseUnusedLocks(tx, footing);
   }
-  if (footing.isBurdened) await startOver(tx);
+  if (footing.isBurdened) await raiseSerializationFailure(tx);
   return new Fault('SERVICE_UNAVAILABLE', {
     message: 'Too many rentals are being placed on the same machines at this moment.',
     retryAfterSeconds: 1,
@@ -107,38 +107,38 @@ async function takeNodes(
  * it is burdened: it takes what is free, and never waits, since two who hold something could wait for each other. If that
  * does not help for long, its transaction starts over, and may wait then like everybody else.
  */
-interface Footing {
+interface SavepointState {
   isMarked: boolean;
   isBurdened: boolean;
 }
 
 /** Lets go of every lock that was taken and is not used, or remembers that it could not. */
-async function letGo(tx: Tx, footing: Footing): Promise<void> {
-  if (footing.isMarked) return goBack(tx);
+async function releaseUnusedLocks(tx: Tx, footing: SavepointState): Promise<void> {
+  if (footing.isMarked) return rollbackToSavepoint(tx);
   footing.isBurdened = true;
-  await mark(tx, footing);
+  await ensureSavepoint(tx, footing);
 }
 
-async function mark(tx: Tx, footing: Footing): Promise<void> {
+async function ensureSavepoint(tx: Tx, footing: SavepointState): Promise<void> {
   if (footing.isMarked) return;
-  await markPlace(tx);
+  await savepoint(tx);
   footing.isMarked = true;
 }
 
-interface Search {
-  readonly wish: PlacementWish;
+interface PlacementSearch {
+  readonly wish: PlacementRequest;
   /** Null while no node was found unfit. */
-  readonly fitness: Fitness | null;
+  readonly fitness: UsabilityCheck | null;
 }
 
 /** After a node was found unfit: without it, and with the question whether the others are fit asked of all at once. */
-function narrow(tx: Tx, { wish }: Search, nodeId: NodeId): Search {
+function excludeNode(tx: Tx, { wish }: PlacementSearch, nodeId: NodeId): PlacementSearch {
   const portsOf = (protocol: string): number =>
     wish.ports.filter((port) => port.protocol === protocol).length;
   return {
     wish: { ...wish, except: [...wish.except, nodeId] },
     fitness: {
-      watchedSince: new Date(tx.clock.nowMs() - UNWATCHED_MS),
+      watchedSince: new Date(tx.clock.nowMs() - OBSERVATION_MAX_AGE_MS),
       tcpPorts: portsOf('tcp'),
       udpPorts: portsOf('udp'),
     },
@@ -146,43 +146,43 @@ function narrow(tx: Tx, { wish }: Search, nodeId: NodeId): Search {
 }
 
 /** A node with enough free GPUs that cannot be used all the same. Others are looked at first. */
-interface Unfit {
+interface UnusableNode {
   readonly nodeId: NodeId;
   readonly why: Fault;
 }
 
 /** `none`: no node has room. `lost`: one had, and others took it between the look and the lock. */
-type Attempt = readonly PlacedNode[] | Unfit | 'none' | 'lost';
+type Attempt = readonly PlacedNode[] | UnusableNode | 'none' | 'lost';
 
-async function takeOneNode(
+async function lockOneNode(
   tx: Tx,
-  { wish, fitness }: Search,
-  tools: PlacementTools,
-  footing: Footing,
+  { wish, fitness }: PlacementSearch,
+  tools: PlacementDeps,
+  footing: SavepointState,
 ): Promise<Attempt> {
   const search = { wish, fitness, start: tools.random(SPREAD_BOUND) };
-  const free = await lockBest(tx, search);
+  const free = await lockBestNode(tx, search);
   if (free === 'changed') return 'lost';
-  if (free !== 'none') return fill(tx, wish, [free], tools);
-  const held = await findBest(tx, search);
+  if (free !== 'none') return chooseGpusAndPorts(tx, wish, [free], tools);
+  const held = await findBestNode(tx, search);
   if (held === null) return 'none';
-  await mark(tx, footing);
+  await ensureSavepoint(tx, footing);
   if (footing.isBurdened) {
-    await pause(tx);
+    await sleepBeforeRetry(tx);
     return 'lost';
   }
   // Its holder may yet roll back, so capacity is refused only after waiting.
-  const waited = await lockWaiting(tx, wish, held);
-  return waited === null ? 'lost' : fill(tx, wish, await readLocked(tx, [waited]), tools);
+  const waited = await lockNodeAndWait(tx, wish, held);
+  return waited === null ? 'lost' : chooseGpusAndPorts(tx, wish, await readLockedNodes(tx, [waited]), tools);
 }
 
-async function takeGang(
+async function lockGangNodes(
   tx: Tx,
-  { wish, fitness }: Search,
-  tools: PlacementTools,
-  footing: Footing,
+  { wish, fitness }: PlacementSearch,
+  tools: PlacementDeps,
+  footing: SavepointState,
 ): Promise<Attempt> {
-  await mark(tx, footing);
+  await ensureSavepoint(tx, footing);
   const look = async (start: number, sample: number): Promise<readonly FabricCandidate[]> =>
     rankFabrics(await readFabrics(tx, wish, fitness, { start, sample }), wish.nodeCount);
   const sampled = await look(tools.random(SPREAD_BOUND), FABRIC_SAMPLE);
@@ -191,36 +191,40 @@ async function takeGang(
   if (best === undefined) return 'none';
   for (const { fabricId } of fabrics.slice(0, FABRICS_TRIED)) {
     const locked = await lockGang(tx, wish, fitness, { fabricId, whenHeld: 'skip' });
-    if (locked.length === wish.nodeCount) return fill(tx, wish, await readLocked(tx, locked), tools);
-    await goBack(tx);
+    if (locked.length === wish.nodeCount)
+      return chooseGpusAndPorts(tx, wish, await readLockedNodes(tx, locked), tools);
+    await rollbackToSavepoint(tx);
   }
   const locked = await lockGang(tx, wish, fitness, { fabricId: best.fabricId, whenHeld: 'wait' });
-  return locked.length < wish.nodeCount ? 'lost' : fill(tx, wish, await readLocked(tx, locked), tools);
+  return locked.length < wish.nodeCount
+    ? 'lost'
+    : chooseGpusAndPorts(tx, wish, await readLockedNodes(tx, locked), tools);
 }
 
 /** Chooses GPUs and ports on nodes whose locks are held. */
-function fill(
+function chooseGpusAndPorts(
   tx: Tx,
-  wish: PlacementWish,
+  wish: PlacementRequest,
   nodes: readonly LockedNode[],
-  { random }: PlacementTools,
+  { random }: PlacementDeps,
 ): Attempt {
   const placed: PlacedNode[] = [];
   for (const node of nodes) {
     const { nodeId } = node;
-    if (!isWatched(node.watchedAt, tx.clock.now(), UNWATCHED_MS)) return { nodeId, why: notWatched() };
+    if (!isObservedSince(node.watchedAt, tx.clock.now(), OBSERVATION_MAX_AGE_MS))
+      return { nodeId, why: notObservedFault() };
     const gpus = chooseGpus(node.free, wish.gpusPerNode);
-    if (gpus === null) return { nodeId, why: miscounted(node) };
+    if (gpus === null) return { nodeId, why: miscountedFault(node) };
     const { portRange, takenPorts } = node;
     const ports =
       portRange === null ? [] : choosePorts(wish.ports, takenPorts, portRange, random(SPREAD_BOUND));
-    if (ports === null) return { nodeId, why: outOfPorts(nodeId) };
+    if (ports === null) return { nodeId, why: outOfPortsFault(nodeId) };
     placed.push({ nodeId, gpus, ports });
   }
   return placed;
 }
 
-function notWatched(): Fault {
+function notObservedFault(): Fault {
   return new Fault('SERVICE_UNAVAILABLE', {
     message: 'Nobody has looked at the machines of this region for some minutes, so none is sold.',
     suggestion: 'Try again in a few minutes; the operator can see the state of the fleet.',
@@ -229,13 +233,13 @@ function notWatched(): Fault {
 }
 
 /** Nobody else can have taken them, as the lock is held: the row says more than there is. */
-function miscounted({ nodeId, free }: LockedNode): Fault {
+function miscountedFault({ nodeId, free }: LockedNode): Fault {
   return new Fault('INSUFFICIENT_CAPACITY', {
     internal: `node ${nodeId} has ${free.length} free GPUs, and its row of node_capacity says more`,
   });
 }
 
-function outOfPorts(nodeId: NodeId): Fault {
+function outOfPortsFault(nodeId: NodeId): Fault {
   return new Fault('INSUFFICIENT_CAPACITY', {
     message: 'The machine that has room has no ports left to open.',
     internal: `node ${nodeId} has used up its range of ports`,

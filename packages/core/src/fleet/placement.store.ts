@@ -1,7 +1,7 @@
 import { defineStatement, runStatement, type PreparedStatement, type Tx } from '@millrace/platform/db';
 import { fromUuid, toUuid, type FabricId, type NodeId } from '@millrace/platform/ids';
 import { sql } from 'kysely';
-import type { FabricCandidate, FreeGpu, PlacementNeed, PlacementWish } from './placement.ts';
+import type { FabricCandidate, FreeGpu, PlacementRequirements, PlacementRequest } from './placement.ts';
 
 /** All SQL that looks for nodes with room and locks them. */
 
@@ -18,16 +18,16 @@ const IDLE_NODES_COUNTED = 128;
  * What is asked of a node beyond its row of `node_capacity`. It takes more to look up, so it is asked only after a node
  * was found unfit: then for all nodes at once, since a whole cluster that nobody watches may stand first.
  */
-export interface Fitness {
+export interface UsabilityCheck {
   readonly watchedSince: Date;
   readonly tcpPorts: number;
   readonly udpPorts: number;
 }
 
 /** What a statement asks for besides the need: its name in the row of the wish, and its type. */
-type Extra = readonly [name: string, type: 'uuid' | 'int' | 'timestamptz'];
+type StatementParameter = readonly [name: string, type: 'uuid' | 'int' | 'timestamptz'];
 
-const fitnessExtras: readonly Extra[] = [
+const usabilityExtras: readonly StatementParameter[] = [
   ['watched_since', 'timestamptz'],
   ['tcp_ports', 'int'],
   ['udp_ports', 'int'],
@@ -38,7 +38,7 @@ const fitnessExtras: readonly Extra[] = [
  * plan a little better for these values than for any, and plan each placement anew, which takes longer than all of the
  * rest. One row, because each value hidden by itself has to be set up by itself.
  */
-function wishRow(extras: readonly Extra[], condition = 'true'): string {
+function requestRow(extras: readonly StatementParameter[], condition = 'true'): string {
   const rest = extras.map(([name, type], index) => `, $${9 + index}::${type} as ${name}`).join('');
   return `(
     select $1::text as mode, $2::text as offer, $3::text as region, $4::text as gpu_type, $5::text as connection_type,
@@ -46,7 +46,7 @@ function wishRow(extras: readonly Extra[], condition = 'true'): string {
      where ${condition} offset 0) as wish`;
 }
 
-function needValues(need: PlacementNeed): readonly unknown[] {
+function requirementValues(need: PlacementRequirements): readonly unknown[] {
   const { mode, offer, region, gpuType, connectionType, cuda, except, gpusPerNode } = need;
   return [mode, offer, region, gpuType, connectionType, cuda, except.map(toUuid), gpusPerNode];
 }
@@ -72,7 +72,7 @@ const freePorts = (protocol: string): string => `
                  where port.node_id = capacity.node_id and port.protocol = '${protocol}' and port.released_at is null
                    and port.external_port between cluster.port_first and cluster.port_last)`;
 
-const fit = `
+const usable = `
         and exists (
           select from clusters as cluster
            where cluster.id = capacity.cluster_id and cluster.beat_at >= wish.watched_since
@@ -81,7 +81,7 @@ const fit = `
 
 // A bare machine has one tenant: it is taken whole or not at all.
 const whole = `(capacity.offer <> 'bare-metal' or (capacity.idle and capacity.gpus_total = wish.gpus))`;
-const holds = `capacity.gpus_free >= wish.gpus and ${whole}`;
+const hasFreeGpus = `capacity.gpus_free >= wish.gpus and ${whole}`;
 
 interface Variants {
   readonly quick: PreparedStatement;
@@ -91,18 +91,18 @@ interface Variants {
 /** A statement in two forms: without and with the question of fitness. */
 function defineVariants(
   name: string,
-  extras: readonly Extra[],
+  extras: readonly StatementParameter[],
   text: (matches: string, row: (condition?: string) => string) => string,
 ): Variants {
-  const withFitness = [...extras, ...fitnessExtras];
+  const withFitness = [...extras, ...usabilityExtras];
   return {
     quick: defineStatement(
       name,
-      text(needed, (condition) => wishRow(extras, condition)),
+      text(needed, (condition) => requestRow(extras, condition)),
     ),
     thorough: defineStatement(
       `${name}-fit`,
-      text(needed + fit, (condition) => wishRow(withFitness, condition)),
+      text(needed + usable, (condition) => requestRow(withFitness, condition)),
     ),
   };
 }
@@ -111,7 +111,7 @@ function runVariant<Row>(
   tx: Tx,
   { quick, thorough }: Variants,
   values: readonly unknown[],
-  fitness: Fitness | null,
+  fitness: UsabilityCheck | null,
 ): Promise<readonly Row[]> {
   if (fitness === null) return runStatement<Row>(tx, quick, values);
   const { watchedSince, tcpPorts, udpPorts } = fitness;
@@ -147,7 +147,7 @@ const byFit = (matches: string, row: string): string => `
 
 const byName = (matches: string, row: string): string => `
       select capacity.node_id, capacity.cluster_id, capacity.xmin as version
-        from ${row} join node_capacity as capacity on ${matches} and ${holds} and capacity.node_id = wish.only`;
+        from ${row} join node_capacity as capacity on ${matches} and ${hasFreeGpus} and capacity.node_id = wish.only`;
 
 /** What is read of a node to fill it, beside its row. */
 const ofNode = (node: string): string => `
@@ -158,13 +158,13 @@ const ofNode = (node: string): string => `
          array(select port.protocol || ':' || port.external_port from allocated_ports as port
                 where port.node_id = ${node} and port.released_at is null) as ports`;
 
-type Search = typeof byFit;
+type SearchText = typeof byFit;
 
 // The first node that nobody holds is locked, and no other: by its id alone, so that there is none that was locked and then
 // found to have changed. Whether it has changed since the look its version says; then all that was read is out of date.
 // The cluster is looked up for the node that is locked, and not the other way round: that would lock one for each cluster.
-const lockingText =
-  (search: Search) =>
+const lockNodeText =
+  (search: SearchText) =>
   (matches: string, row: (condition?: string) => string): string =>
     `
   select locked.node_id, locked.is_current, ${mapsPorts} as maps_ports, cluster.port_first, cluster.port_last, cluster.beat_at,
@@ -179,35 +179,35 @@ const lockingText =
    cross join lateral (
      select * from clusters where clusters.id = locked.cluster_id offset 0) as cluster`;
 
-const lookingText =
-  (search: Search) =>
+const findNodeText =
+  (search: SearchText) =>
   (matches: string, row: (condition?: string) => string): string =>
     `
   select found.node_id from (${search(matches, row(unplaced))}) as found limit 1`;
 
-const anywhere: readonly Extra[] = [
+const anyNodeParameters: readonly StatementParameter[] = [
   ['external_id', 'uuid'],
   ['start', 'int'],
 ];
-const onOne: readonly Extra[] = [
+const oneNodeParameters: readonly StatementParameter[] = [
   ['external_id', 'uuid'],
   ['only', 'uuid'],
 ];
 const statements = {
   lock: {
-    anywhere: defineVariants('fleet-lock-best', anywhere, lockingText(byFit)),
-    onOne: defineVariants('fleet-lock-one', onOne, lockingText(byName)),
+    anywhere: defineVariants('fleet-lock-best', anyNodeParameters, lockNodeText(byFit)),
+    onOne: defineVariants('fleet-lock-one', oneNodeParameters, lockNodeText(byName)),
   },
   look: {
-    anywhere: defineVariants('fleet-look-best', anywhere, lookingText(byFit)),
-    onOne: defineVariants('fleet-look-one', onOne, lookingText(byName)),
+    anywhere: defineVariants('fleet-look-best', anyNodeParameters, findNodeText(byFit)),
+    onOne: defineVariants('fleet-look-one', oneNodeParameters, findNodeText(byName)),
   },
 };
 
 /** Where and for whom to look for one node. */
 export interface NodeSearch {
-  readonly wish: PlacementWish;
-  readonly fitness: Fitness | null;
+  readonly wish: PlacementRequest;
+  readonly fitness: UsabilityCheck | null;
   /** Where in the order of `spread` to begin. */
   readonly start: number;
 }
@@ -219,7 +219,7 @@ function runSearch<Row>(
 ): Promise<readonly Row[]> {
   const variants = wish.only === null ? statements[kind].anywhere : statements[kind].onOne;
   const where = wish.only === null ? start : toUuid(wish.only);
-  return runVariant<Row>(tx, variants, [...needValues(wish), wish.externalId, where], fitness);
+  return runVariant<Row>(tx, variants, [...requirementValues(wish), wish.externalId, where], fitness);
 }
 
 /**
@@ -227,17 +227,17 @@ function runSearch<Row>(
  * has, or the machine has its GPUs already; then nothing is locked. `changed`: it was taken between the look and the lock,
  * and is locked.
  */
-export async function lockBest(tx: Tx, search: NodeSearch): Promise<LockedNode | 'none' | 'changed'> {
+export async function lockBestNode(tx: Tx, search: NodeSearch): Promise<LockedNode | 'none' | 'changed'> {
   const [row] = await runSearch<LockedRow & { is_current: boolean }>(tx, 'lock', search);
   if (row === undefined) return 'none';
   if (row.is_current) return fromLockedRow(row);
-  const locked = await lockWaiting(tx, search.wish, fromUuid('nod', row.node_id));
-  const [current] = locked === null ? [] : await readLocked(tx, [locked]);
+  const locked = await lockNodeAndWait(tx, search.wish, fromUuid('nod', row.node_id));
+  const [current] = locked === null ? [] : await readLockedNodes(tx, [locked]);
   return current ?? 'changed';
 }
 
 /** The best node, whoever holds it; null when there is none, or the machine has its GPUs already. Nothing is locked. */
-export async function findBest(tx: Tx, search: NodeSearch): Promise<NodeId | null> {
+export async function findBestNode(tx: Tx, search: NodeSearch): Promise<NodeId | null> {
   const [row] = await runSearch<{ node_id: string }>(tx, 'look', search);
   return row === undefined ? null : fromUuid('nod', row.node_id);
 }
@@ -245,14 +245,18 @@ export async function findBest(tx: Tx, search: NodeSearch): Promise<NodeId | nul
 const lockWaitingStatement = defineStatement(
   'fleet-lock-waiting',
   `
-  select capacity.node_id from ${wishRow([['only', 'uuid']])}
-    join node_capacity as capacity on ${needed} and ${holds} and capacity.node_id = wish.only
+  select capacity.node_id from ${requestRow([['only', 'uuid']])}
+    join node_capacity as capacity on ${needed} and ${hasFreeGpus} and capacity.node_id = wish.only
      for no key update of capacity`,
 );
 
 /** Waits for whoever holds the node; null when it has no room left then. */
-export async function lockWaiting(tx: Tx, need: PlacementNeed, nodeId: NodeId): Promise<NodeId | null> {
-  const values = [...needValues(need), toUuid(nodeId)];
+export async function lockNodeAndWait(
+  tx: Tx,
+  need: PlacementRequirements,
+  nodeId: NodeId,
+): Promise<NodeId | null> {
+  const values = [...requirementValues(need), toUuid(nodeId)];
   const [row] = await runStatement<{ node_id: string }>(tx, lockWaitingStatement, values);
   return row === undefined ? null : fromUuid('nod', row.node_id);
 }
@@ -302,12 +306,12 @@ interface FabricRow {
  */
 export async function readFabrics(
   tx: Tx,
-  wish: PlacementWish,
-  fitness: Fitness | null,
+  wish: PlacementRequest,
+  fitness: UsabilityCheck | null,
   look: { readonly start: number; readonly sample: number },
 ): Promise<readonly FabricCandidate[]> {
   const counted = Math.max(IDLE_NODES_COUNTED, wish.nodeCount);
-  const values = [...needValues(wish), wish.externalId, look.start, look.sample, counted];
+  const values = [...requirementValues(wish), wish.externalId, look.start, look.sample, counted];
   const rows = await runVariant<FabricRow>(tx, fabricsStatements, values, fitness);
   return rows.map((row) => ({
     fabricId: fromUuid('fab', row.fabric_id),
@@ -324,7 +328,7 @@ const lockGangText = (matches: string, row: () => string): string => `
       order by capacity.node_id limit wish.nodes
         for no key update of capacity`;
 
-const gangExtras: readonly Extra[] = [
+const gangExtras: readonly StatementParameter[] = [
   ['fabric_id', 'uuid'],
   ['nodes', 'int'],
 ];
@@ -343,11 +347,11 @@ const lockGangStatements = {
  */
 export async function lockGang(
   tx: Tx,
-  need: PlacementNeed,
-  fitness: Fitness | null,
+  need: PlacementRequirements,
+  fitness: UsabilityCheck | null,
   from: { readonly fabricId: FabricId; readonly whenHeld: 'wait' | 'skip' },
 ): Promise<readonly NodeId[]> {
-  const values = [...needValues(need), toUuid(from.fabricId), need.nodeCount];
+  const values = [...requirementValues(need), toUuid(from.fabricId), need.nodeCount];
   const variants = lockGangStatements[from.whenHeld];
   const rows = await runVariant<{ node_id: string }>(tx, variants, values, fitness);
   return rows.map((row) => fromUuid('nod', row.node_id));
@@ -385,7 +389,7 @@ const lockedStatement = defineStatement(
 );
 
 /** A statement of its own after the lock: only so does it see what the one before us in the queue has taken. */
-export async function readLocked(tx: Tx, nodeIds: readonly NodeId[]): Promise<readonly LockedNode[]> {
+export async function readLockedNodes(tx: Tx, nodeIds: readonly NodeId[]): Promise<readonly LockedNode[]> {
   const rows = await runStatement<LockedRow>(tx, lockedStatement, [nodeIds.map(toUuid)]);
   return rows.map(fromLockedRow);
 }
@@ -408,21 +412,21 @@ function fromLockedRow(row: LockedRow): LockedNode {
 }
 
 /** A place to come back to: going back lets go of every lock taken since, also of those on rows that did not suit. */
-export async function markPlace(tx: Tx): Promise<void> {
+export async function savepoint(tx: Tx): Promise<void> {
   await sql`savepoint before_nodes`.execute(tx.kysely);
 }
 
 /** For those who may not wait for a lock and come back instead: long enough for most transactions to end. */
-export async function pause(tx: Tx): Promise<void> {
+export async function sleepBeforeRetry(tx: Tx): Promise<void> {
   await sql`select pg_sleep(0.005)`.execute(tx.kysely);
 }
 
-export async function goBack(tx: Tx): Promise<void> {
+export async function rollbackToSavepoint(tx: Tx): Promise<void> {
   await sql`rollback to savepoint before_nodes`.execute(tx.kysely);
 }
 
 /** Has the transaction undone as one that met others, so that whoever opened it runs it again, without its locks. */
-export async function startOver(tx: Tx): Promise<void> {
+export async function raiseSerializationFailure(tx: Tx): Promise<void> {
   await sql`
     do $$ begin
       raise serialization_failure using message = 'others hold all nodes with room, and one that is of no use is held here';

@@ -8,7 +8,7 @@ import {
   rankFabrics,
   type FabricCandidate,
   type FreeGpu,
-  type WantedPort,
+  type RequestedPort,
 } from './placement.ts';
 
 const uuid = (number: number): string => `019b0000-0000-7000-8000-${number.toString(16).padStart(12, '0')}`;
@@ -159,7 +159,7 @@ describe('rankFabrics', () => {
 });
 
 describe('choosePorts', () => {
-  const protocol = fc.constantFrom<WantedPort['protocol']>('tcp', 'udp');
+  const protocol = fc.constantFrom<RequestedPort['protocol']>('tcp', 'udp');
   const wanted = fc.array(fc.record({ internalPort: fc.integer({ min: 1, max: 65_535 }), protocol }), {
     maxLength: 6,
   });
@@ -169,7 +169,7 @@ describe('choosePorts', () => {
       selector: ([p, n]) => portKey(p, n),
     })
     .map((ports) => new Set(ports.map(([name, port]) => portKey(name, port))));
-  const freeOf = (name: WantedPort['protocol'], used: ReadonlySet<string>): number[] =>
+  const freeOf = (name: RequestedPort['protocol'], used: ReadonlySet<string>): number[] =>
     [100, 101, 102, 103, 104, 105, 106].filter((port) => !used.has(portKey(name, port)));
 
   const start = fc.nat();

@@ -4,13 +4,13 @@ import type { FleetGpuType } from './gpu-models.ts';
 
 /** Which GPUs a rental gets. Pure: what is free is told, and the same facts give the same choice. */
 
-export type Offer = 'virtual-machine' | 'bare-metal' | 'marketplace';
+export type OfferKind = 'virtual-machine' | 'bare-metal' | 'marketplace';
 export type ConnectionType = 'ethernet' | 'infiniband';
 
 /** What must be true of the nodes. All of it is matched exactly except `cuda`, which is a minimum. */
-export interface PlacementNeed {
+export interface PlacementRequirements {
   readonly mode: Mode;
-  readonly offer: Offer;
+  readonly offer: OfferKind;
   readonly region: string;
   readonly gpuType: FleetGpuType;
   readonly connectionType: ConnectionType;
@@ -26,22 +26,22 @@ export interface PlacementNeed {
   readonly only: NodeId | null;
 }
 
-export interface PlacementWish extends PlacementNeed {
+export interface PlacementRequest extends PlacementRequirements {
   readonly orgId: OrgId;
   readonly externalId: string;
   readonly holder: 'rental' | 'instance';
   /** Ports inside the machine that must be reachable at the address of its node. */
-  readonly ports: readonly WantedPort[];
+  readonly ports: readonly RequestedPort[];
   /** When it is known to end, if it is. */
   readonly freesAt: Date | null;
 }
 
-export interface WantedPort {
+export interface RequestedPort {
   readonly internalPort: number;
   readonly protocol: 'tcp' | 'udp';
 }
 
-export interface GivenPort extends WantedPort {
+export interface AssignedPort extends RequestedPort {
   readonly externalPort: number;
 }
 
@@ -55,7 +55,7 @@ export interface PlacedNode {
   readonly nodeId: NodeId;
   readonly gpus: readonly PlacedGpu[];
   /** None where machines have an address of their own: there each port is at its own number. */
-  readonly ports: readonly GivenPort[];
+  readonly ports: readonly AssignedPort[];
 }
 
 export interface PlacedGpu {
@@ -109,12 +109,12 @@ export function chooseGpus(free: readonly FreeGpu[], count: number): readonly Pl
  * that for somebody else's. Null when the range has too few left.
  */
 export function choosePorts(
-  wanted: readonly WantedPort[],
+  wanted: readonly RequestedPort[],
   taken: ReadonlySet<string>,
   range: { readonly first: number; readonly last: number },
   start: number,
-): readonly GivenPort[] | null {
-  const given: GivenPort[] = [];
+): readonly AssignedPort[] | null {
+  const given: AssignedPort[] = [];
   const size = range.last - range.first + 1;
   const portAt = (step: number): number => range.first + ((start + step) % size);
   const next = { tcp: 0, udp: 0 };

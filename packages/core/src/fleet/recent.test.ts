@@ -1,6 +1,6 @@
 import { testClock } from '@millrace/testing';
 import { expect, test } from 'vitest';
-import { Recent } from './recent.ts';
+import { SingleFlightCache } from './recent.ts';
 
 /** A question whose answers are given by hand. */
 function askable() {
@@ -12,7 +12,7 @@ function askable() {
 
 test('a crowd at one moment asks once', async () => {
   const { asked, load } = askable();
-  const recent = new Recent(testClock(), load);
+  const recent = new SingleFlightCache(testClock(), load);
   const crowd = Array.from({ length: 100 }, () => recent.get(1_000));
   asked[0]?.answer(7);
   expect(new Set(await Promise.all(crowd))).toEqual(new Set([7]));
@@ -22,7 +22,7 @@ test('a crowd at one moment asks once', async () => {
 test('nobody gets an answer that was begun longer ago than they allow', async () => {
   const clock = testClock();
   const { asked, load } = askable();
-  const recent = new Recent(clock, load);
+  const recent = new SingleFlightCache(clock, load);
   const first = recent.get(1_000);
   await clock.advance(600);
   asked[0]?.answer(1);
@@ -38,7 +38,7 @@ test('nobody gets an answer that was begun longer ago than they allow', async ()
 test('who finds a question under way that is too old waits for it and asks anew: never two at once', async () => {
   const clock = testClock();
   const { asked, load } = askable();
-  const recent = new Recent(clock, load);
+  const recent = new SingleFlightCache(clock, load);
   const patient = recent.get(1_000);
   await clock.advance(5_000);
   const late = [recent.get(1_000), recent.get(1_000)];
@@ -55,7 +55,7 @@ test('who finds a question under way that is too old waits for it and asks anew:
 
 test('a failure is told to those who waited, and the next one asks again', async () => {
   const { asked, load } = askable();
-  const recent = new Recent(testClock(), load);
+  const recent = new SingleFlightCache(testClock(), load);
   const crowd = [recent.get(1_000), recent.get(1_000)];
   asked[0]?.fail(new Error('away'));
   for (const each of crowd) await expect(each).rejects.toThrow('away');

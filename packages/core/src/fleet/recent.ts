@@ -12,7 +12,7 @@ interface Load<T> {
  * gets an answer that was begun longer ago than they allow. A failed one is told to those who waited for it and to
  * nobody else.
  */
-export class Recent<T> {
+export class SingleFlightCache<T> {
   readonly #clock: Timer;
   readonly #load: () => Promise<T>;
   #latest: Load<T> | null = null;

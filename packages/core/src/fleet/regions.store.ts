@@ -1,10 +1,10 @@
 import { reportsGpuUse } from '@millrace/compute';
 import type { Reader } from '@millrace/platform/db';
-import type { ConnectionType, Offer, PlacementNeed } from './placement.ts';
+import type { ConnectionType, OfferKind, PlacementRequirements } from './placement.ts';
 
 /** All SQL about what a region has to offer whoever wants to rent in it. */
 
-export interface RegionOffer {
+export interface RegionProvider {
   readonly providerId: string;
   /** Whether it takes new work there. */
   readonly open: boolean;
@@ -14,10 +14,10 @@ export interface RegionOffer {
 }
 
 /** Who has clusters for this offer in the region, whether or not they take new work. */
-export async function readRegion(
+export async function listRegionProviders(
   reader: Reader,
-  where: { readonly mode: PlacementNeed['mode']; readonly offer: Offer; readonly region: string },
-): Promise<readonly RegionOffer[]> {
+  where: { readonly mode: PlacementRequirements['mode']; readonly offer: OfferKind; readonly region: string },
+): Promise<readonly RegionProvider[]> {
   const rows = await reader.kysely
     .selectFrom('provider_regions as region')
     .innerJoin('providers as provider', 'provider.id', 'region.provider_id')
@@ -48,7 +48,7 @@ export async function readRegion(
 }
 
 /** Whether machines of a provider report how busy their GPUs are. */
-export async function readGpuUse(reader: Reader, providerId: string): Promise<boolean> {
+export async function reportsGpuUtilisation(reader: Reader, providerId: string): Promise<boolean> {
   const row = await reader.kysely
     .selectFrom('providers')
     .select('driver')
@@ -58,9 +58,9 @@ export async function readGpuUse(reader: Reader, providerId: string): Promise<bo
 }
 
 /** How the nodes are connected that could hold this, were they free. Reads the nodes of the region: ask it seldom. */
-export async function readNetworks(
+export async function listConnectionTypes(
   reader: Reader,
-  need: Pick<PlacementNeed, 'mode' | 'offer' | 'region' | 'gpuType' | 'gpusPerNode'>,
+  need: Pick<PlacementRequirements, 'mode' | 'offer' | 'region' | 'gpuType' | 'gpusPerNode'>,
 ): Promise<readonly ConnectionType[]> {
   const rows = await reader.kysely
     .selectFrom('node_capacity')

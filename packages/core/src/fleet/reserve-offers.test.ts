@@ -1,9 +1,9 @@
 import { nanoUsd, ppm } from '@millrace/platform/money';
 import { testIds } from '@millrace/testing';
 import { expect, test } from 'vitest';
-import type { GpuPrices, ReserveOption } from '../prices/index.ts';
+import type { GpuPriceLookup, ReserveOption } from '../prices/index.ts';
 import type { Pool } from './offers.ts';
-import { reserveOffersOf } from './reserve-offers.ts';
+import { listReserveOffers } from './reserve-offers.ts';
 
 const option = (fields: Partial<ReserveOption> = {}): ReserveOption => ({
   id: testIds.next('rso'),
@@ -29,11 +29,11 @@ const pool = (fields: Partial<Pool> = {}): Pool => ({
   enabled: true,
   ...fields,
 });
-const prices: GpuPrices = ({ region, gpuType }) =>
+const prices: GpuPriceLookup = ({ region, gpuType }) =>
   gpuType === 'b200' ? null : nanoUsd(region === 'us-central-1' ? 4_000_000_000n : 3_000_000_001n);
 
 test('an option costs what the cheapest of what it applies to costs, less its discount', () => {
-  const [offer] = reserveOffersOf([option()], [pool(), pool({ region: 'eu-west-1' })], prices);
+  const [offer] = listReserveOffers([option()], [pool(), pool({ region: 'eu-west-1' })], prices);
   expect(offer).toMatchObject({ originalPerHour: 3_000_000_001n, perHour: 2_250_000_001n, enabled: true });
 });
 
@@ -41,15 +41,15 @@ test('where an option for the region stands beside one for all, each applies to 
   const everywhere = option();
   const here = option({ region: 'eu-west-1', discount: ppm(500_000) });
   const pools = [pool(), pool({ region: 'eu-west-1', enabled: false })];
-  const offers = reserveOffersOf([everywhere, here], pools, prices);
+  const offers = listReserveOffers([everywhere, here], pools, prices);
   expect(offers.map((offer) => [offer.option.id, offer.originalPerHour, offer.enabled])).toEqual([
     [here.id, 3_000_000_001n, false],
     [everywhere.id, 4_000_000_000n, true],
   ]);
-  expect(reserveOffersOf([everywhere, here], [pool({ region: 'eu-west-1' })], prices)).toHaveLength(1);
+  expect(listReserveOffers([everywhere, here], [pool({ region: 'eu-west-1' })], prices)).toHaveLength(1);
 });
 
 test('a term for machines that the fleet does not have, or that have no price, is not listed', () => {
   const options = [option({ gpuType: 'b200' }), option({ gpuType: 'h200' }), option({ region: 'jp-east-1' })];
-  expect(reserveOffersOf(options, [pool(), pool({ gpuType: 'b200' })], prices)).toEqual([]);
+  expect(listReserveOffers(options, [pool(), pool({ gpuType: 'b200' })], prices)).toEqual([]);
 });

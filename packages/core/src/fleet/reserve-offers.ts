@@ -1,5 +1,10 @@
 import type { NanoUsd } from '@millrace/platform/money';
-import { discounted, resolveReserveOption, type GpuPrices, type ReserveOption } from '../prices/index.ts';
+import {
+  applyDiscount,
+  resolveReserveOption,
+  type GpuPriceLookup,
+  type ReserveOption,
+} from '../prices/index.ts';
 import type { Pool } from './offers.ts';
 
 /** Which terms can be reserved, and for how much. Pure. */
@@ -18,20 +23,20 @@ export interface ReserveOffer {
  * machines that the fleet does not have, or that have no price, would be refused. One that is only switched off or full
  * at the moment stays listed. Where one for the region stands beside one for all, only the former applies there.
  */
-export function reserveOffersOf(
+export function listReserveOffers(
   options: readonly ReserveOption[],
   pools: readonly Pool[],
-  priceOf: GpuPrices,
+  priceOf: GpuPriceLookup,
 ): readonly ReserveOffer[] {
-  const rivals = Map.groupBy(options, kindOf);
-  const poolsByThing = Map.groupBy(pools, thingOf);
+  const rivals = Map.groupBy(options, optionKey);
+  const poolsByThing = Map.groupBy(pools, machineAndGpuKey);
   return options
     .flatMap((option) => {
       const { termPeriodDays } = option;
-      const applies = (poolsByThing.get(thingOf(option)) ?? []).flatMap((pool) => {
+      const applies = (poolsByThing.get(machineAndGpuKey(option)) ?? []).flatMap((pool) => {
         const { machineType, gpuType, region, connectionType: networkType } = pool;
         const subject = { machineType, gpuType, region, termPeriodDays };
-        const counts = resolveReserveOption(rivals.get(kindOf(option)) ?? [], subject)?.id === option.id;
+        const counts = resolveReserveOption(rivals.get(optionKey(option)) ?? [], subject)?.id === option.id;
         const price = counts ? priceOf({ machineType, gpuType, region, networkType }) : null;
         return price === null ? [] : { price, enabled: pool.enabled };
       });
@@ -40,7 +45,7 @@ export function reserveOffersOf(
       return {
         option,
         originalPerHour: lowest,
-        perHour: discounted(lowest, option.discount),
+        perHour: applyDiscount(lowest, option.discount),
         enabled: applies.some(({ enabled }) => enabled),
       };
     })
@@ -54,10 +59,10 @@ function lowestOf(prices: readonly NanoUsd[]): NanoUsd | null {
   );
 }
 
-function thingOf({ machineType, gpuType }: Pick<ReserveOption, 'machineType' | 'gpuType'>): string {
+function machineAndGpuKey({ machineType, gpuType }: Pick<ReserveOption, 'machineType' | 'gpuType'>): string {
   return `${machineType} ${gpuType}`;
 }
 
-function kindOf(option: ReserveOption): string {
-  return `${thingOf(option)} ${option.termPeriodDays}`;
+function optionKey(option: ReserveOption): string {
+  return `${machineAndGpuKey(option)} ${option.termPeriodDays}`;
 }

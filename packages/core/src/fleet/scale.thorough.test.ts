@@ -1,6 +1,6 @@
 import { systemClock } from '@millrace/platform/clock';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createFleetWorld, gpu, node, SECOND_MS, type FleetWorld } from './fleet.fixture.ts';
+import { createFleetHarness, gpu, node, SECOND_MS, type FleetHarness } from './fleet.fixture.ts';
 
 /** A cell's worth of nodes in one cluster: more than any engine is asked to hold. */
 const NODES = 10_000;
@@ -8,9 +8,9 @@ const NODES = 10_000;
 const FIRST_MS = 60_000;
 const AGAIN_MS = 10_000;
 
-let world: FleetWorld;
+let world: FleetHarness;
 beforeAll(async () => {
-  world = await createFleetWorld();
+  world = await createFleetHarness();
 });
 afterAll(() => world.drop());
 

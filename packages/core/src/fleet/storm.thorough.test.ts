@@ -1,24 +1,24 @@
 import type { InventoryNode } from '@millrace/compute';
 import { isFault } from '@millrace/platform/fault';
 import type { Tx } from '@millrace/platform/db';
-import { createRandom, fleetBreaks, testIds, testLog, type Random } from '@millrace/testing';
+import { createRandom, fleetInvariantViolations, testIds, testLog, type Random } from '@millrace/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { systemCause } from '../identity/index.ts';
+import { systemAuditContext } from '../identity/index.ts';
 import { markReleasing, releaseAllocation } from './allocations.store.ts';
-import { markGpu, updateProvider } from './fleet-admin.service.ts';
+import { setGpuFaulty, updateProvider } from './fleet-admin.service.ts';
 import {
   clusterSetting,
-  createFleetWorld,
+  createFleetHarness,
   gpu,
   node,
   providerSetting,
   SECOND_MS,
   unreachable,
-  type FleetWorld,
+  type FleetHarness,
 } from './fleet.fixture.ts';
 import { applyFleetConfig } from './fleet-config.ts';
 import { announceMaintenance, sweepMaintenance } from './maintenance.service.ts';
-import { moveNode } from './nodes.service.ts';
+import { transitionNode } from './nodes.service.ts';
 import { place } from './placement.service.ts';
 import type { Placement } from './placement.ts';
 
@@ -27,11 +27,11 @@ import type { Placement } from './placement.ts';
 const ROUNDS = 60;
 const NODES = 12;
 const SEED = 4;
-const cause = systemCause('storm', 'live');
+const cause = systemAuditContext('storm', 'live');
 
-let world: FleetWorld;
+let world: FleetHarness;
 beforeAll(async () => {
-  world = await createFleetWorld(16);
+  world = await createFleetHarness(16);
 });
 afterAll(() => world.drop());
 
@@ -123,11 +123,11 @@ async function operate(random: Random): Promise<void> {
       [12, 'node_ready'],
       [1, 'node_quarantined'],
     ] as const);
-    await mayRefuse(run((tx) => moveNode(tx, id, to, { reason: 'storm', actor })));
+    await mayRefuse(run((tx) => transitionNode(tx, id, to, { reason: 'storm', actor })));
     const [first] = gpus;
     if (first === undefined || !random.chance(0.3)) continue;
     const mark = { faulty: first.state !== 'faulty', reason: 'storm' };
-    await mayRefuse(run((tx) => markGpu(tx, cause, id, first.id, mark)));
+    await mayRefuse(run((tx) => setGpuFaulty(tx, cause, id, first.id, mark)));
   }
 }
 
@@ -201,7 +201,7 @@ it('renting, watching, switching, configuring, draining and maintenance at once:
   ]);
   const client = await world.database.connect();
   try {
-    expect(await fleetBreaks(client)).toEqual([]);
+    expect(await fleetInvariantViolations(client)).toEqual([]);
   } finally {
     await client.end();
   }

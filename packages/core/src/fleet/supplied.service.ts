@@ -1,24 +1,24 @@
 import type { Tx } from '@millrace/platform/db';
 import type { ClusterId, OrgId } from '@millrace/platform/ids';
-import { appendAudit, type Cause } from '../identity/index.ts';
-import { findProvider, listReaches } from './clusters.store.ts';
+import { appendAuditEntry, type AuditContext } from '../identity/index.ts';
+import { findProvider, listEngineEndpoints } from './clusters.store.ts';
 import { isSameEngine, problemWithEndpoint } from './endpoints.ts';
-import { insertSuppliedCluster, type NewCluster } from './fleet-admin.store.ts';
+import { insertSupplierCluster, type NewCluster } from './fleet-admin.store.ts';
 import { lockConfiguration } from './fleet-config.store.ts';
 
 /** A daemon that a supplier brings: a cluster of one node, of which the fleet needs to know nothing more. */
 
-export type SuppliedCluster = Pick<
+export type SupplierCluster = Pick<
   NewCluster,
   'name' | 'providerId' | 'region' | 'endpoint' | 'credentialRef' | 'settings'
 >;
 
 /** Why it cannot be one, in words for its supplier; otherwise whoever watches clusters finds it and reads what it has. */
-export async function registerSuppliedCluster(
+export async function registerSupplierCluster(
   tx: Tx,
-  cause: Cause,
+  cause: AuditContext,
   supplierOrgId: OrgId,
-  wish: SuppliedCluster,
+  wish: SupplierCluster,
 ): Promise<ClusterId | { readonly problem: string }> {
   const provider = await findProvider(tx, wish.providerId);
   if (provider === null || !provider.configured || provider.driver !== 'incus') {
@@ -37,11 +37,11 @@ export async function registerSuppliedCluster(
   if (problem !== null) return { problem: `Its endpoint ${problem}.` };
   await lockConfiguration(tx);
   // That no two suppliers bring the same daemon is told by its certificate, wherever it is reached.
-  const reached = await listReaches(tx, { withoutSupplied: true });
+  const reached = await listEngineEndpoints(tx, { withoutSupplied: true });
   const isKnown = reached.some((known) => isSameEngine(known, fields));
   if (isKnown) return { problem: 'Its daemon belongs to the fleet already.' };
-  const id = await insertSuppliedCluster(tx, supplierOrgId, fields);
-  await appendAudit(tx, supplierOrgId, cause, {
+  const id = await insertSupplierCluster(tx, supplierOrgId, fields);
+  await appendAuditEntry(tx, supplierOrgId, cause, {
     action: 'cluster.supplied',
     resource: { kind: 'cluster', id },
     after: { name: wish.name, region: wish.region, endpoint: wish.endpoint },

@@ -3,24 +3,24 @@ import { systemClock } from '@millrace/platform/clock';
 import { toUuid } from '@millrace/platform/ids';
 import { createNetGuard } from '@millrace/platform/net';
 import {
-  absurdWays,
+  impossibleHardware,
   makeCertificate,
   startHostileIncus,
-  unusableKinds,
-  unusableWays,
+  unusableResponseKinds,
+  unusableResponses,
   type HostileIncus,
-  type Lie,
+  type Misbehaviour,
   type TestCertificate,
 } from '@millrace/testing';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createFleetWorld, quiet, SECOND_MS, type FleetWorld } from './fleet.fixture.ts';
-import { createDriverPool, moveNode, place, type FleetSync } from './index.ts';
-import { wishFor } from './wish.fixture.ts';
+import { createFleetHarness, silentLogger, SECOND_MS, type FleetHarness } from './fleet.fixture.ts';
+import { createDriverPool, transitionNode, place, type FleetSync } from './index.ts';
+import { placementRequestFor } from './wish.fixture.ts';
 
 /** Daemons of suppliers, read by the real driver: one that is honest, and beside it a double of one that lies. */
 
 let own: TestCertificate;
-let world: FleetWorld;
+let world: FleetHarness;
 let sync: FleetSync;
 let daemons: Readonly<Record<'honest' | 'hostile', HostileIncus>>;
 
@@ -33,7 +33,7 @@ beforeAll(async () => {
 });
 
 beforeEach(async () => {
-  world = await createFleetWorld();
+  world = await createFleetHarness();
   daemons = {
     honest: await startHostileIncus({ name: 'honest' }),
     hostile: await startHostileIncus({ name: 'hostile' }),
@@ -43,14 +43,14 @@ beforeEach(async () => {
   const guard = createNetGuard({ allowedNetworks: ['127.0.0.0/8'] });
   const drivers = createDriverPool({
     db: world.db,
-    log: quiet,
+    log: silentLogger,
     connect: async ({ name }) => {
       const daemon = name === 'honest' ? daemons.honest : daemons.hostile;
       return createIncusDriver({
         ...daemon.settingsFor(own),
         guard,
         clock: systemClock,
-        log: quiet,
+        log: silentLogger,
       });
     },
   });
@@ -84,12 +84,14 @@ async function asOperator(nodeName: string, to: 'node_ready'): Promise<void> {
   if (node?.status !== 'node_quarantined') return;
   const actor = { kind: 'operator', id: 'usr_test' } as const;
   const options = { name: 'resume', isolation: 'read committed' } as const;
-  await world.db.transaction(options, (tx) => moveNode(tx, node.id, to, { reason: 'looked at', actor }));
+  await world.db.transaction(options, (tx) =>
+    transitionNode(tx, node.id, to, { reason: 'looked at', actor }),
+  );
 }
 
 async function place8(nodeName: string) {
   const { id: only } = await world.node(nodeName);
-  const wish = wishFor(await world.organisation(), 'eu', { gpusPerNode: 8 });
+  const wish = placementRequestFor(await world.organisation(), 'eu', { gpusPerNode: 8 });
   const options = { name: 'rent', isolation: 'read committed' } as const;
   return world.db.transaction(options, (tx) => place(tx, { ...wish, only }));
 }
@@ -106,9 +108,9 @@ it('honest doubles are read, so that what follows is about lies', async () => {
   expect(await world.statuses()).toEqual({ honest: 'node_ready', hostile: 'node_ready' });
 });
 
-const ways: readonly (readonly [string, Lie])[] = [
-  ...Object.entries<Lie>(unusableKinds),
-  ...Object.entries<Lie>(absurdWays),
+const ways: readonly (readonly [string, Misbehaviour])[] = [
+  ...Object.entries<Misbehaviour>(unusableResponseKinds),
+  ...Object.entries<Misbehaviour>(impossibleHardware),
 ];
 
 describe.each(ways)('a daemon that answers with %s', (_, lie) => {
@@ -141,7 +143,7 @@ describe.each(ways)('a daemon that answers with %s', (_, lie) => {
 
 it('a daemon that is honest again is sold again', async () => {
   await look('hostile');
-  daemons.hostile.lie = unusableWays['garbage instead of JSON'];
+  daemons.hostile.lie = unusableResponses['garbage instead of JSON'];
   await passSilence();
   daemons.hostile.lie = null;
   await look('hostile');
@@ -178,7 +180,7 @@ it('a daemon of a supplier stays one machine, whatever it calls itself and howev
   await look('hostile');
   for (const name of ['one', 'two', 'three']) {
     // After silence it is asked anew who it is.
-    daemons.hostile.lie = unusableWays['garbage instead of JSON'];
+    daemons.hostile.lie = unusableResponses['garbage instead of JSON'];
     await passSilence();
     daemons.hostile.lie = ({ path }) => (path === '/1.0' ? { do: 'answer', answer: called(name) } : null);
     await look('hostile');

@@ -1,23 +1,23 @@
 import type { InventoryNode } from '@millrace/compute';
 import { eventually } from '@millrace/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createFleetWorld, gpu, node, SECOND_MS, type FleetWorld } from './fleet.fixture.ts';
-import { moveNode, place, releaseAllocation, type FleetSync, type LookReport } from './index.ts';
-import { wishFor } from './wish.fixture.ts';
+import { createFleetHarness, gpu, node, SECOND_MS, type FleetHarness } from './fleet.fixture.ts';
+import { transitionNode, place, releaseAllocation, type FleetSync, type PollResult } from './index.ts';
+import { placementRequestFor } from './wish.fixture.ts';
 
 /** Engines that report what no other does, and machines that are not where they were. */
 
-let world: FleetWorld;
+let world: FleetHarness;
 let sync: FleetSync;
 
 beforeEach(async () => {
-  world = await createFleetWorld();
+  world = await createFleetHarness();
   sync = world.worker('one');
   await world.configure('a', 'b');
 });
 afterEach(() => world.drop());
 
-async function look(cluster = 'a'): Promise<LookReport> {
+async function look(cluster = 'a'): Promise<PollResult> {
   await sync.tick();
   return sync.look(await world.clusterId(cluster));
 }
@@ -37,7 +37,7 @@ async function later(ms: number): Promise<void> {
 /** Takes GPUs as a rental does, and answers how to give them back. */
 async function rent(gpusPerNode: number, externalId = '01980000-0000-7000-8000-000000000001') {
   const orgId = await world.organisation();
-  const wish = wishFor(orgId, 'eu', { gpusPerNode, externalId });
+  const wish = placementRequestFor(orgId, 'eu', { gpusPerNode, externalId });
   const options = { name: 'rent', isolation: 'read committed' } as const;
   const placement = await world.db.transaction(options, (tx) => place(tx, wish));
   return () => world.db.transaction(options, (tx) => releaseAllocation(tx, orgId, placement.allocationId));
@@ -47,7 +47,7 @@ async function resume(name: string): Promise<void> {
   const { id } = await world.node(name);
   const actor = { kind: 'operator', id: 'usr_test' } as const;
   await world.db.transaction({ name: 'resume', isolation: 'read committed' }, (tx) =>
-    moveNode(tx, id, 'node_ready', { reason: 'looked at', actor }),
+    transitionNode(tx, id, 'node_ready', { reason: 'looked at', actor }),
   );
 }
 

@@ -1,22 +1,22 @@
-import { createMockControls, createMockDriver, createProcessMemory } from '@millrace/compute/mock';
+import { createMockControls, createMockDriver, createInMemoryStore } from '@millrace/compute/mock';
 import { defaultFleet } from '@millrace/platform/config';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { createFleetWorld, quiet, SECOND_MS, type FleetWorld } from './fleet.fixture.ts';
+import { createFleetHarness, silentLogger, SECOND_MS, type FleetHarness } from './fleet.fixture.ts';
 import { applyFleetConfig, createDriverPool } from './index.ts';
 
-let world: FleetWorld;
+let world: FleetHarness;
 beforeEach(async () => {
-  world = await createFleetWorld();
+  world = await createFleetHarness();
 });
 afterEach(() => world.drop());
 
 it('the mock engine is watched like any other: its nodes go and come back, and so does it', async () => {
   const { clock } = world;
   const controls = createMockControls();
-  const memory = createProcessMemory();
+  const memory = createInMemoryStore();
   const drivers = createDriverPool({
     db: world.db,
-    log: quiet,
+    log: silentLogger,
     connect: async ({ name }) => createMockDriver({ cluster: name, clock, memory, controls, doors: null }),
   });
   const sync = world.worker('one', { drivers });

@@ -1,21 +1,21 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
-  createFleetWorld,
+  createFleetHarness,
   gpu,
   node,
   unreachable,
-  type FleetWorld,
+  type FleetHarness,
   MINUTE_MS,
   SECOND_MS,
 } from './fleet.fixture.ts';
-import { moveNode, place, type FleetSync } from './index.ts';
-import { wishFor } from './wish.fixture.ts';
+import { transitionNode, place, type FleetSync } from './index.ts';
+import { placementRequestFor } from './wish.fixture.ts';
 
-let world: FleetWorld;
+let world: FleetHarness;
 let sync: FleetSync;
 
 beforeEach(async () => {
-  world = await createFleetWorld();
+  world = await createFleetHarness();
   sync = world.worker('one');
   await world.configure('a');
 });
@@ -39,16 +39,16 @@ const later = async (ms: number): Promise<void> => {
 async function rent(gpusPerNode: number, externalId = '01980000-0000-7000-8000-000000000001') {
   const orgId = await world.organisation();
   return world.db.transaction({ name: 'rent', isolation: 'read committed' }, (tx) =>
-    place(tx, wishFor(orgId, 'eu', { gpusPerNode, externalId })),
+    place(tx, placementRequestFor(orgId, 'eu', { gpusPerNode, externalId })),
   );
 }
 
 const operator = { kind: 'operator', id: 'usr_test' } as const;
 
-async function move(name: string, to: Parameters<typeof moveNode>[2]) {
+async function move(name: string, to: Parameters<typeof transitionNode>[2]) {
   const { id } = await world.node(name);
   return world.db.transaction({ name: 'move', isolation: 'read committed' }, (tx) =>
-    moveNode(tx, id, to, { reason: 'asked for', actor: operator }),
+    transitionNode(tx, id, to, { reason: 'asked for', actor: operator }),
   );
 }
 

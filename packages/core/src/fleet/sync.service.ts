@@ -1,48 +1,48 @@
 import type { Inventory } from '@millrace/compute';
 import type { Db, Tx } from '@millrace/platform/db';
 import type { ClusterId, NodeId } from '@millrace/platform/ids';
-import { lockOpen, refreshOpen } from './clusters.store.ts';
+import { lockOpenFlags, refreshOpenFlags } from './clusters.store.ts';
 import type { ClusterRecord } from './clusters.ts';
-import { newestCudaOf } from './cuda-images.ts';
+import { newestCudaVersion } from './cuda-images.ts';
 import {
-  isTouched,
-  planNew,
+  isChangedBy,
+  planNewNode,
   planNode,
-  type KnownHardware,
-  type KnownNode,
+  type StoredNodeHardware,
+  type StoredNode,
   type NewNode,
   type NodePlan,
-  type Reading,
+  type InventoryContext,
 } from './inventory-plan.ts';
 import {
   ensureFabrics,
-  findElsewhere,
+  findDeviceLocations,
   insertNodes,
-  readKnown,
-  readKnownHardware,
+  readStoredNodes,
+  readStoredHardware,
   updateCapacity,
   updateNodes,
   writeGpus,
 } from './inventory.store.ts';
 import {
   checkInventory,
-  disbelieved,
-  withheld,
+  rejectedNode,
+  withheldNode,
   type CheckedInventory,
   type ClusterDefaults,
-  type SeenNode,
+  type ReportedNode,
 } from './inventory.ts';
-import { announceNew, lockCapacity, lockClusterCapacity, writeMoves } from './nodes.store.ts';
-import { boundedReason, syncActor, type BackTo, type NodeMove } from './nodes.ts';
+import { emitNewNodeEvents, lockCapacity, lockClusterCapacity, applyNodeTransitions } from './nodes.store.ts';
+import { boundedReason, syncActor, type ReturnStatus, type NewNodeTransition } from './nodes.ts';
 import {
-  boundPause,
-  lockWatched,
-  writeFinding,
-  type LeaseTerms,
-  type WatchedCluster,
+  setIdleInTransactionTimeout,
+  lockObservedCluster,
+  writePollOutcome,
+  type ObserverLeaseTerms,
+  type ObservedCluster,
 } from './observer.store.ts';
-import { judge } from './observer.ts';
-import { listWithheld } from './write-offs.store.ts';
+import { silenceStatus } from './observer.ts';
+import { listWithheldNodeNames } from './write-offs.store.ts';
 
 /**
  * What a look at a cluster leads to: a read becomes rows, or silence is judged. Every transaction begins by locking the
@@ -55,58 +55,61 @@ const isolation = 'read committed';
  * How many nodes one transaction writes. Placements, operators and other clusters wait for its locks, and no statement
  * may come near the time that PostgreSQL gives it.
  */
-const NODES_AT_ONCE = 1_000;
+const NODES_PER_TRANSACTION = 1_000;
 
-export interface ReadReport {
+export interface InventoryResult {
   readonly outcome: 'read';
   /** The cluster was not connected before. */
   readonly connected: boolean;
   readonly newNodes: number;
   readonly changedNodes: number;
-  readonly moves: readonly NodeMove[];
+  readonly moves: readonly NewNodeTransition[];
   /** Nodes that were left out because their names cannot be kept. */
   readonly unnamed: number;
 }
 
-export interface SilenceReport {
+export interface NoAnswerResult {
   /** `silent`: just now. `waiting`: not long enough yet, or known already. */
   readonly outcome: 'silent' | 'waiting';
   readonly problem: string;
 }
 
 /** Another observer holds the cluster now, or nobody does. */
-export interface LostReport {
+export interface LeaseLostResult {
   readonly outcome: 'lost';
 }
 
 /** What the engine reports becomes what is known. An inventory that cannot be believed counts as no answer. */
-export async function applyRead(
+export async function applyInventory(
   db: Db,
   cluster: ClusterRecord,
   inventory: Inventory,
-  look: LookTerms,
-): Promise<ReadReport | SilenceReport | LostReport> {
+  look: PollTerms,
+): Promise<InventoryResult | NoAnswerResult | LeaseLostResult> {
   // Outside the transaction: of a large cluster it takes a while.
   const checked = checkInventory(inventory, defaultsOf(cluster));
-  if (!checked.ok) return applySilence(db, cluster.id, checked.problem, look);
-  let report: ReadReport = { ...nothingRead, unnamed: checked.unnamed };
-  let rest: Rest | null = null;
+  if (!checked.ok) return applyNoAnswer(db, cluster.id, checked.problem, look);
+  let report: InventoryResult = { ...emptyInventoryResult, unnamed: checked.unnamed };
+  let rest: PendingChanges | null = null;
   do {
-    const before: Rest | null = rest;
-    const part: Part | null = await db.transaction({ name: 'apply inventory', isolation }, async (tx) => {
-      const terms = termsAt(tx, look);
-      await boundPause(tx, terms.leaseMs);
-      const watched = await lockWatched(tx, cluster.id, terms);
-      return watched === null ? null : writeRead(tx, watched, { checked, rest: before }, terms);
-    });
+    const before: PendingChanges | null = rest;
+    const part: AppliedBatch | null = await db.transaction(
+      { name: 'apply inventory', isolation },
+      async (tx) => {
+        const terms = termsAt(tx, look);
+        await setIdleInTransactionTimeout(tx, terms.leaseMs);
+        const watched = await lockObservedCluster(tx, cluster.id, terms);
+        return watched === null ? null : writeInventory(tx, watched, { checked, rest: before }, terms);
+      },
+    );
     if (part === null) return { outcome: 'lost' };
-    report = sum(report, part.report);
+    report = addResults(report, part.report);
     rest = part.rest;
   } while (rest.fresh.length > 0 || rest.touched.length > 0);
   return report;
 }
 
-const nothingRead: ReadReport = {
+const emptyInventoryResult: InventoryResult = {
   outcome: 'read',
   connected: false,
   newNodes: 0,
@@ -115,7 +118,10 @@ const nothingRead: ReadReport = {
   unnamed: 0,
 };
 
-function sum(one: ReadReport, other: Omit<ReadReport, 'outcome' | 'unnamed'>): ReadReport {
+function addResults(
+  one: InventoryResult,
+  other: Omit<InventoryResult, 'outcome' | 'unnamed'>,
+): InventoryResult {
   return {
     ...one,
     connected: one.connected || other.connected,
@@ -125,9 +131,9 @@ function sum(one: ReadReport, other: Omit<ReadReport, 'outcome' | 'unnamed'>): R
   };
 }
 
-export type LookTerms = Omit<LeaseTerms, 'now'> & { readonly silentMs: number };
+export type PollTerms = Omit<ObserverLeaseTerms, 'now'> & { readonly silentMs: number };
 
-function termsAt(tx: Tx, look: LookTerms): LookTerms & LeaseTerms {
+function termsAt(tx: Tx, look: PollTerms): PollTerms & ObserverLeaseTerms {
   return { ...look, now: tx.clock.now() };
 }
 
@@ -138,58 +144,58 @@ function defaultsOf({ settings, connectionType }: ClusterRecord): ClusterDefault
   return {
     connectionType,
     fabric: named ?? (connectionType === 'infiniband' ? 'default' : null),
-    cudaVersion: newestCudaOf(settings),
+    cudaVersion: newestCudaVersion(settings),
   };
 }
 
-type Believed = Extract<CheckedInventory, { ok: true }>;
+type ValidInventory = Extract<CheckedInventory, { ok: true }>;
 
 /** What of a read is still to be written. All of it is of one moment, however long the writing takes. */
-interface Rest {
+interface PendingChanges {
   readonly readAt: Date;
   /** When the engine answered before this read. */
   readonly seenBefore: Date | null;
-  readonly fresh: readonly FreshNode[];
+  readonly fresh: readonly NewNodeRef[];
   readonly touched: readonly NodeId[];
 }
 
-interface Part {
-  readonly report: Omit<ReadReport, 'outcome' | 'unnamed'>;
-  readonly rest: Rest;
+interface AppliedBatch {
+  readonly report: Omit<InventoryResult, 'outcome' | 'unnamed'>;
+  readonly rest: PendingChanges;
 }
 
-async function writeRead(
+async function writeInventory(
   tx: Tx,
-  watched: WatchedCluster,
-  read: { readonly checked: Believed; readonly rest: Rest | null },
-  terms: LeaseTerms,
-): Promise<Part> {
+  watched: ObservedCluster,
+  read: { readonly checked: ValidInventory; readonly rest: PendingChanges | null },
+  terms: ObserverLeaseTerms,
+): Promise<AppliedBatch> {
   const { cluster, watch } = watched;
   const { checked } = read;
   const connected = cluster.status !== 'connected';
   const seen = new Map(checked.nodes.map((node) => [node.name, node]));
-  const all = read.rest ?? (await findChanges(tx, watched, seen, terms.now));
-  const fresh = all.fresh.slice(0, NODES_AT_ONCE);
-  const touched = all.touched.slice(0, NODES_AT_ONCE - fresh.length);
-  const reading: Reading = {
+  const all = read.rest ?? (await findPendingChanges(tx, watched, seen, terms.now));
+  const fresh = all.fresh.slice(0, NODES_PER_TRANSACTION);
+  const touched = all.touched.slice(0, NODES_PER_TRANSACTION - fresh.length);
+  const reading: InventoryContext = {
     now: all.readAt,
     watchingSince: watch.watchingSince,
     offer: cluster.offer,
   };
 
   // In this order everywhere: the cluster, the switches, then nodes by id.
-  if (connected || fresh.length > 0) await lockOpen(tx);
+  if (connected || fresh.length > 0) await lockOpenFlags(tx);
   if (connected) await lockClusterCapacity(tx, cluster.id);
   else await lockCapacity(tx, touched);
 
   // Read again under the lock: an operator may have moved a node, or a placement sold a GPU, since.
-  const known = await readKnownHardware(tx, touched);
-  const believed = await believeDevices(tx, cluster, seen, { known, fresh });
+  const known = await readStoredHardware(tx, touched);
+  const believed = await rejectDuplicateDevices(tx, cluster, seen, { known, fresh });
   const plans = known.map((node) => planNode(node, believed(node.name), reading));
   const added = fresh.map(({ id, name }) => {
     const node = believed(name);
     if (node === undefined) throw new Error(`The node ${name} is new and was not reported.`);
-    return { ...planNew(node, reading), id };
+    return { ...planNewNode(node, reading), id };
   });
   await writePlans(tx, cluster, { plans, fresh: added, now: all.readAt, seenBefore: all.seenBefore });
   const finding = {
@@ -198,8 +204,8 @@ async function writeRead(
     seenAt: all.readAt,
     engine: checked.engine,
   } as const;
-  await writeFinding(tx, watched, finding, terms);
-  if (connected || fresh.length > 0) await refreshOpen(tx, { clusterId: cluster.id });
+  await writePollOutcome(tx, watched, finding, terms);
+  if (connected || fresh.length > 0) await refreshOpenFlags(tx, { clusterId: cluster.id });
   return {
     report: {
       connected,
@@ -215,13 +221,18 @@ async function writeRead(
   };
 }
 
-type Seen = ReadonlyMap<string, SeenNode>;
+type ReportedNodes = ReadonlyMap<string, ReportedNode>;
 
 /** What is new or has changed, as far as the rows tell without a lock. */
-async function findChanges(tx: Tx, { cluster, watch }: WatchedCluster, seen: Seen, now: Date): Promise<Rest> {
-  const known = await readKnown(tx, cluster.id);
+async function findPendingChanges(
+  tx: Tx,
+  { cluster, watch }: ObservedCluster,
+  seen: ReportedNodes,
+  now: Date,
+): Promise<PendingChanges> {
+  const known = await readStoredNodes(tx, cluster.id);
   const names = new Set(known.map((node) => node.name));
-  const reading: Reading = { now, watchingSince: watch.watchingSince, offer: cluster.offer };
+  const reading: InventoryContext = { now, watchingSince: watch.watchingSince, offer: cluster.offer };
   // A supplier's daemon is one host, and stays the one that joined: whatever else it calls itself is not written down.
   const room = cluster.supplierOrgId === null ? seen.size : Math.max(0, 1 - known.length);
   return {
@@ -231,11 +242,11 @@ async function findChanges(tx: Tx, { cluster, watch }: WatchedCluster, seen: See
       .filter((name) => !names.has(name))
       .slice(0, room)
       .map((name) => ({ name, id: tx.ids.next('nod') })),
-    touched: known.filter((node) => isTouched(node, seen.get(node.name), reading)).map((node) => node.id),
+    touched: known.filter((node) => isChangedBy(node, seen.get(node.name), reading)).map((node) => node.id),
   };
 }
 
-interface FreshNode {
+interface NewNodeRef {
   readonly id: NodeId;
   readonly name: string;
 }
@@ -244,12 +255,12 @@ interface FreshNode {
  * What was reported of nodes, except that a node is not believed which has a device that is in use under another name:
  * the same machine would be sold twice after it was renamed, or reached through two clusters.
  */
-async function believeDevices(
+async function rejectDuplicateDevices(
   tx: Tx,
   cluster: ClusterRecord,
-  seen: Seen,
-  nodes: { readonly known: readonly KnownHardware[]; readonly fresh: readonly FreshNode[] },
-): Promise<(name: string) => SeenNode | undefined> {
+  seen: ReportedNodes,
+  nodes: { readonly known: readonly StoredNodeHardware[]; readonly fresh: readonly NewNodeRef[] },
+): Promise<(name: string) => ReportedNode | undefined> {
   const present = new Map(
     nodes.known.map(({ name, gpus }) => [
       name,
@@ -261,7 +272,7 @@ async function believeDevices(
       deviceUuid === null || present.get(name)?.has(deviceUuid) === true ? [] : [{ name, deviceUuid }],
     ),
   );
-  const places = await findElsewhere(
+  const places = await findDeviceLocations(
     tx,
     claims.map(({ deviceUuid }) => deviceUuid),
   );
@@ -271,7 +282,7 @@ async function believeDevices(
       .filter(({ clusterId, nodeName }) => clusterId !== cluster.id || !seen.get(nodeName)?.hardware)
       .map((place) => [place.deviceUuid, place]),
   );
-  const gone = nodes.fresh.length === 0 ? new Set<string>() : await listWithheld(tx, cluster.id);
+  const gone = nodes.fresh.length === 0 ? new Set<string>() : await listWithheldNodeNames(tx, cluster.id);
   const refused = new Map(
     claims.flatMap(({ name, deviceUuid }) => {
       const place = taken.get(deviceUuid);
@@ -282,12 +293,12 @@ async function believeDevices(
           ? `in the node ${place.nodeName} of the cluster ${place.clusterName}`
           : 'in another machine';
       const problem = `the GPU ${deviceUuid} is ${where}`;
-      return [[name, disbelieved(name, problem)] as const];
+      return [[name, rejectedNode(name, problem)] as const];
     }),
   );
   for (const { name } of nodes.fresh) {
     if (gone.has(name))
-      refused.set(name, withheld(name, 'Machines of it were written off and may still run.'));
+      refused.set(name, withheldNode(name, 'Machines of it were written off and may still run.'));
   }
   return (name) => refused.get(name) ?? seen.get(name);
 }
@@ -308,7 +319,7 @@ async function writePlans(
   const fabrics = await ensureFabrics(tx, cluster.id, [...new Set(named)]);
   const cause = { actor: syncActor, at: now };
   await insertNodes(tx, cluster, fresh, { now, fabrics });
-  await announceNew(tx, cluster, fresh, cause);
+  await emitNewNodeEvents(tx, cluster, fresh, cause);
   await updateNodes(tx, plans, { now, seenBefore });
   await updateCapacity(tx, plans, fabrics);
   const added = fresh.map(({ id, hardware }) => ({
@@ -317,7 +328,7 @@ async function writePlans(
     newGpus: hardware?.gpus ?? [],
   }));
   await writeGpus(tx, [...plans, ...added], now);
-  await writeMoves(
+  await applyNodeTransitions(
     tx,
     plans.flatMap(({ move }) => (move === null ? [] : [move])),
     cause,
@@ -325,38 +336,38 @@ async function writePlans(
 }
 
 /** The engine did not answer. Whether that makes it silent depends on how long somebody has been asking. */
-export async function applySilence(
+export async function applyNoAnswer(
   db: Db,
   id: ClusterId,
   why: string,
-  look: LookTerms,
-): Promise<SilenceReport | LostReport> {
+  look: PollTerms,
+): Promise<NoAnswerResult | LeaseLostResult> {
   const problem = boundedReason(why);
   return db.transaction({ name: 'judge cluster', isolation }, async (tx) => {
     const terms = termsAt(tx, look);
-    await boundPause(tx, terms.leaseMs);
-    const watched = await lockWatched(tx, id, terms);
+    await setIdleInTransactionTimeout(tx, terms.leaseMs);
+    const watched = await lockObservedCluster(tx, id, terms);
     if (watched === null) return { outcome: 'lost' };
     const { cluster, watch } = watched;
-    const verdict = judge(watch, terms.now, look.silentMs);
+    const verdict = silenceStatus(watch, terms.now, look.silentMs);
     const silenced = verdict === 'silent' && cluster.status !== 'silent';
     const status = silenced ? 'silent' : cluster.status;
-    if (silenced) await lockOpen(tx);
-    await writeFinding(tx, watched, { status, statusReason: problem, seenAt: null, engine: null }, terms);
+    if (silenced) await lockOpenFlags(tx);
+    await writePollOutcome(tx, watched, { status, statusReason: problem, seenAt: null, engine: null }, terms);
     if (!silenced) return { outcome: 'waiting', problem };
     await lockClusterCapacity(tx, id);
-    await refreshOpen(tx, { clusterId: id });
-    const moves = (await readKnown(tx, id)).flatMap(silencedMove);
-    await writeMoves(tx, moves, { actor: syncActor, at: terms.now });
+    await refreshOpenFlags(tx, { clusterId: id });
+    const moves = (await readStoredNodes(tx, id)).flatMap(silenceTransition);
+    await applyNodeTransitions(tx, moves, { actor: syncActor, at: terms.now });
     return { outcome: 'silent', problem };
   });
 }
 
-function silencedMove(node: KnownNode): readonly NodeMove[] {
+function silenceTransition(node: StoredNode): readonly NewNodeTransition[] {
   const { id, status } = node;
   if (status !== 'node_registering' && status !== 'node_ready' && status !== 'node_draining') return [];
   const reason = 'The engine of its cluster is silent';
-  const backTo: BackTo = status;
+  const backTo: ReturnStatus = status;
   const drainDeadlineAt = status === 'node_draining' ? node.drainDeadlineAt : null;
   return [
     { nodeId: id, from: status, to: 'node_offline', reason, statusReason: reason, backTo, drainDeadlineAt },

@@ -4,26 +4,26 @@ import type { Db } from '@millrace/platform/db';
 import type { ClusterId } from '@millrace/platform/ids';
 import { startLoop, type Loop } from '@millrace/platform/lifecycle';
 import type { Logger } from '@millrace/platform/log';
-import { groupsOf, msToSeconds } from '@millrace/platform/money';
+import { floorDivide, msToSeconds } from '@millrace/platform/money';
 import { counter, histogram } from '@millrace/platform/telemetry';
 import { countClusters, findCluster } from './clusters.store.ts';
 import type { ClusterRecord } from './clusters.ts';
 import type { DriverPool } from './drivers.ts';
 import {
-  announceObserver,
-  beatAll,
+  registerObserver,
+  heartbeatAll,
   claimClusters,
   releaseClusters,
-  retireObserver,
+  unregisterObserver,
 } from './observer.store.ts';
-import { defaultTuning, type ObserverTuning } from './observer.ts';
+import { defaultObserverTuning, type ObserverTuning } from './observer.ts';
 import {
-  applyRead,
-  applySilence,
-  type LookTerms,
-  type LostReport,
-  type ReadReport,
-  type SilenceReport,
+  applyInventory,
+  applyNoAnswer,
+  type PollTerms,
+  type LeaseLostResult,
+  type InventoryResult,
+  type NoAnswerResult,
 } from './sync.service.ts';
 
 const reads = counter('millrace_fleet_reads_total', 'Looks at clusters by this process, by outcome');
@@ -38,7 +38,7 @@ const applySeconds = histogram('millrace_fleet_apply_seconds', 'How long a repor
   buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
 });
 
-export interface SyncParts {
+export interface FleetSyncDeps {
   readonly db: Db;
   readonly clock: Timer;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
@@ -50,18 +50,18 @@ export interface SyncParts {
   readonly tuning?: Partial<ObserverTuning>;
 }
 
-export type LookReport = ReadReport | SilenceReport | LostReport;
+export type PollResult = InventoryResult | NoAnswerResult | LeaseLostResult;
 
 /** Watches its share of the clusters, and writes down what their engines report. Any number of processes may. */
 export class FleetSync {
-  readonly #parts: SyncParts;
+  readonly #parts: FleetSyncDeps;
   readonly #tuning: ObserverTuning;
-  readonly #watchers = new Map<ClusterId, Watcher>();
+  readonly #watchers = new Map<ClusterId, ClusterPoller>();
   #beating: Loop | null = null;
 
-  constructor(parts: SyncParts) {
+  constructor(parts: FleetSyncDeps) {
     this.#parts = parts;
-    this.#tuning = { ...defaultTuning, ...parts.tuning };
+    this.#tuning = { ...defaultObserverTuning, ...parts.tuning };
   }
 
   /** Looks by itself from now on. Nothing is waited for: an engine that is away is asked again. */
@@ -84,7 +84,7 @@ export class FleetSync {
     this.#watchers.clear();
     const { db, holder } = this.#parts;
     await db.transaction({ name: 'retire observer', isolation: 'read committed' }, (tx) =>
-      retireObserver(tx, holder),
+      unregisterObserver(tx, holder),
     );
   }
 
@@ -96,9 +96,9 @@ export class FleetSync {
     const held = await db.transaction({ name: 'watch clusters', isolation: 'read committed' }, async (tx) => {
       const now = tx.clock.now();
       const terms = { holder, now, leaseMs, beatMs };
-      const observers = await announceObserver(tx, { holder, now, ttlMs: leaseMs });
-      const mine = await beatAll(tx, terms);
-      const share = groupsOf(await countClusters(tx), observers);
+      const observers = await registerObserver(tx, { holder, now, ttlMs: leaseMs });
+      const mine = await heartbeatAll(tx, terms);
+      const share = floorDivide(await countClusters(tx), observers);
       await releaseClusters(tx, holder, mine.slice(share));
       const claimed = await claimClusters(tx, terms, share - mine.length);
       return [...mine.slice(0, share), ...claimed];
@@ -108,7 +108,7 @@ export class FleetSync {
   }
 
   /** One look at a cluster that this observer holds. */
-  look(id: ClusterId): Promise<LookReport> {
+  look(id: ClusterId): Promise<PollResult> {
     return this.#watcherOf(id).look();
   }
 
@@ -136,19 +136,19 @@ export class FleetSync {
     }
   }
 
-  #watcherOf(id: ClusterId): Watcher {
+  #watcherOf(id: ClusterId): ClusterPoller {
     const known = this.#watchers.get(id);
     if (known !== undefined) return known;
-    const watcher = new Watcher(id, this.#parts, this.#tuning);
+    const watcher = new ClusterPoller(id, this.#parts, this.#tuning);
     this.#watchers.set(id, watcher);
     return watcher;
   }
 }
 
 /** Looks at one cluster: reads all of it from time to time, and at once after its engine hints at a change. */
-class Watcher {
+class ClusterPoller {
   readonly #id: ClusterId;
-  readonly #parts: SyncParts;
+  readonly #parts: FleetSyncDeps;
   readonly #tuning: ObserverTuning;
   #looking: Loop | null = null;
   #listening: Loop | null = null;
@@ -156,7 +156,7 @@ class Watcher {
   #lookingSinceMs: number | null = null;
   #cancelHint: (() => void) | null = null;
 
-  constructor(id: ClusterId, parts: SyncParts, tuning: ObserverTuning) {
+  constructor(id: ClusterId, parts: FleetSyncDeps, tuning: ObserverTuning) {
     this.#id = id;
     this.#parts = parts;
     this.#tuning = tuning;
@@ -188,7 +188,7 @@ class Watcher {
     return sinceMs !== null && this.#parts.clock.monotonicMs() - sinceMs > this.#tuning.lookTimeoutMs;
   }
 
-  async look(): Promise<LookReport> {
+  async look(): Promise<PollResult> {
     this.#lookingSinceMs = this.#parts.clock.monotonicMs();
     try {
       return await this.#look();
@@ -197,7 +197,7 @@ class Watcher {
     }
   }
 
-  async #look(): Promise<LookReport> {
+  async #look(): Promise<PollResult> {
     const { db, clock } = this.#parts;
     const cluster = await findCluster(db, this.#id);
     if (cluster === null || cluster.status === 'removed') return { outcome: 'lost' };
@@ -210,22 +210,22 @@ class Watcher {
     return report;
   }
 
-  async #readAndApply(cluster: ClusterRecord): Promise<LookReport> {
+  async #readAndApply(cluster: ClusterRecord): Promise<PollResult> {
     const { db, clock, log, holder, drivers } = this.#parts;
     const { leaseMs, beatMs, silentMs, readTimeoutMs } = this.#tuning;
-    const terms: LookTerms = { holder, leaseMs, beatMs, silentMs };
+    const terms: PollTerms = { holder, leaseMs, beatMs, silentMs };
     const startMs = clock.monotonicMs();
     const read = await withDeadline(clock, 'Reading the inventory', readTimeoutMs, async (signal) => {
       const driver = await drivers.of(cluster.id);
       return driver.readInventory(signal);
     }).catch((error: unknown) => ({ failed: error }));
-    if ('failed' in read) return applySilence(db, cluster.id, messageOf(read.failed), terms);
+    if ('failed' in read) return applyNoAnswer(db, cluster.id, messageOf(read.failed), terms);
     const readMs = clock.monotonicMs();
     readSeconds.record(msToSeconds(readMs - startMs), { driver: cluster.driver });
-    const report = await applyRead(db, cluster, read, terms).catch((error: unknown) => {
+    const report = await applyInventory(db, cluster, read, terms).catch((error: unknown) => {
       // Nothing more is known of it than if it had not answered. Where the database is what is wrong this fails too.
       log.error({ err: error, clusterId: cluster.id }, 'what an engine reported could not be written');
-      return applySilence(
+      return applyNoAnswer(
         db,
         cluster.id,
         `What it reported could not be written: ${messageOf(error)}`,
@@ -268,7 +268,7 @@ class Watcher {
     });
   }
 
-  #tell(cluster: ClusterRecord, report: LookReport): void {
+  #tell(cluster: ClusterRecord, report: PollResult): void {
     const { log } = this.#parts;
     reads.add(1, { outcome: report.outcome });
     const about = { clusterId: cluster.id, cluster: cluster.name };

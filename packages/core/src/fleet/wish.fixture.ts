@@ -1,9 +1,13 @@
 import type { OrgId } from '@millrace/platform/ids';
 import { testIds } from '@millrace/testing';
-import type { PlacementWish } from './placement.ts';
+import type { PlacementRequest } from './placement.ts';
 
 /** What a rental of one GPU asks of placement, but for what a test says otherwise. */
-export function wishFor(orgId: OrgId, region: string, fields: Partial<PlacementWish> = {}): PlacementWish {
+export function placementRequestFor(
+  orgId: OrgId,
+  region: string,
+  fields: Partial<PlacementRequest> = {},
+): PlacementRequest {
   return {
     orgId,
     externalId: testIds.nextUuid(),

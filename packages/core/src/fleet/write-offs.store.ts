@@ -13,7 +13,7 @@ export interface WrittenOffMachine {
   readonly externalId: string;
 }
 
-export async function noteWriteOff(tx: Tx, orgId: OrgId, machine: WrittenOffMachine): Promise<void> {
+export async function recordWriteOff(tx: Tx, orgId: OrgId, machine: WrittenOffMachine): Promise<void> {
   await sql`
     insert into written_off_machines (org_id, cluster_id, external_id, mode, node_id, written_off_at)
     values (${toUuid(orgId)}, ${toUuid(machine.clusterId)}, ${machine.externalId}, ${machine.mode},
@@ -48,7 +48,10 @@ export async function countWriteOffs(
 }
 
 /** The names of nodes at the cluster's engine whose written-off machines may still exist. */
-export async function listWithheld(reader: Reader, clusterId: ClusterId): Promise<ReadonlySet<string>> {
+export async function listWithheldNodeNames(
+  reader: Reader,
+  clusterId: ClusterId,
+): Promise<ReadonlySet<string>> {
   const { rows } = await sql<{ name: string }>`
     select distinct lost.name from ${openWriteOffs}
      where machine.absent_at is null and ${isSameEngine(clusterId)}

@@ -2,29 +2,29 @@ import { roleNames, roles, scopeNames, type ApiKeyLimits, type Scope } from '@mi
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  decideRights,
+  resolveKeyRights,
   effectiveScopes,
   mayChangeRole,
   patternCovers,
   platformRolesIn,
-  scopesToHandOn,
+  delegableScopes,
   type KeyRights,
 } from './access.ts';
-import { noLimits } from './api-keys.store.ts';
+import { unlimitedKeyLimits } from './api-keys.store.ts';
 
 const NOW_MS = Date.UTC(2026, 0, 1);
 const later = (seconds: number) => new Date(NOW_MS + seconds * 1000);
 const open: KeyRights = {
   mode: 'live',
   scopes: roles.owner,
-  limits: noLimits,
+  limits: unlimitedKeyLimits,
   allowedIps: [],
   expiresAt: null,
 };
 const wish: KeyRights = { ...open, scopes: ['rentals:read'] };
 
 function decide(creator: Partial<KeyRights>, asked: Partial<KeyRights>) {
-  return decideRights({ ...open, ...creator }, { ...wish, ...asked }, NOW_MS);
+  return resolveKeyRights({ ...open, ...creator }, { ...wish, ...asked }, NOW_MS);
 }
 function granted(creator: Partial<KeyRights>, asked: Partial<KeyRights>): KeyRights {
   const decision = decide(creator, asked);
@@ -35,7 +35,7 @@ function refused(creator: Partial<KeyRights>, asked: Partial<KeyRights>) {
   const decision = decide(creator, asked);
   return decision.ok ? 'granted' : `${decision.kind}: ${decision.issues.map((found) => found.code).join()}`;
 }
-const limits = (some: Partial<ApiKeyLimits>): ApiKeyLimits => ({ ...noLimits, ...some });
+const limits = (some: Partial<ApiKeyLimits>): ApiKeyLimits => ({ ...unlimitedKeyLimits, ...some });
 
 describe('a new key never gets more than its creator has', () => {
   it.each<[string, Partial<KeyRights>, Partial<KeyRights>, string]>([
@@ -117,7 +117,7 @@ describe('a new key never gets more than its creator has', () => {
     });
     fc.assert(
       fc.property(rights, rights, (creator, asked) => {
-        const decision = decideRights(creator, asked, NOW_MS);
+        const decision = resolveKeyRights(creator, asked, NOW_MS);
         if (!decision.ok) return;
         const { rights: got } = decision;
         expect(got.scopes.every((scope) => creator.scopes.includes(scope))).toBe(true);
@@ -242,7 +242,7 @@ describe('the role of a supplier', () => {
     expect(platformRolesIn(['supplier'], supplies)).toEqual(['supplier']);
   });
 
-  it.each<[string, Parameters<typeof scopesToHandOn>, boolean]>([
+  it.each<[string, Parameters<typeof delegableScopes>, boolean]>([
     ['a whole key of an owner', [{ scopes: roles.owner, mode: 'live' }, 'owner', ['supplier']], true],
     ['a whole key of an admin', [{ scopes: roles.admin, mode: 'live' }, 'admin', ['supplier']], true],
     [
@@ -258,7 +258,7 @@ describe('the role of a supplier', () => {
     ['a test key', [{ scopes: roles.owner, mode: 'test' }, 'owner', ['supplier']], false],
     ['a key where nobody supplies', [{ scopes: roles.owner, mode: 'live' }, 'owner', []], false],
   ])('is put on other keys by %s: %s', (_what, args, isHandedOn) => {
-    const scopes = scopesToHandOn(...args);
+    const scopes = delegableScopes(...args);
     expect(scopes.includes('supplier:write')).toBe(isHandedOn);
     expect(new Set(scopes).size).toBe(scopes.length);
     expect(scopes).toEqual(expect.arrayContaining([...effectiveScopes(...args)]));

@@ -10,7 +10,7 @@ import {
 } from '@millrace/contract';
 import type { FaultIssue } from '@millrace/platform/fault';
 import type { KeyMode } from './api-key.ts';
-import { covers, formatNetwork, parseNetwork, type Network } from './networks.ts';
+import { coversNetwork, formatNetwork, parseNetwork, type Network } from './networks.ts';
 
 /** What a key may be used for, whatever form it is in: asked for, stored, or at work. */
 export interface KeyRights {
@@ -87,7 +87,7 @@ export function effectiveScopes(
  * its user's role has. Keys are made by keys, and none that is older than the approval of a supplier has its scopes: a
  * key that stands for its person in everything may name them, one that was made for less may not.
  */
-export function scopesToHandOn(
+export function delegableScopes(
   key: { readonly scopes: readonly string[]; readonly mode: KeyMode },
   role: Role,
   platformRoles: readonly PlatformRole[],
@@ -100,7 +100,7 @@ export function scopesToHandOn(
 }
 
 /** Settles what a new key gets: never more than its creator has, in any respect. What is left open is inherited. */
-export function decideRights(creator: KeyRights, wish: KeyRights, nowMs: number): RightsDecision {
+export function resolveKeyRights(creator: KeyRights, wish: KeyRights, nowMs: number): RightsDecision {
   const invalid: FaultIssue[] = [];
   const escalation: FaultIssue[] = [];
   const scopes = decideScopes(creator, wish, invalid, escalation);
@@ -139,7 +139,7 @@ export function mayChangeRole(
 }
 
 /** Owners and admins look after every key of the organisation, others after their own. */
-export function mayManageKeysOfOthers(role: Role): boolean {
+export function mayManageAllKeys(role: Role): boolean {
   return role === 'owner' || role === 'admin';
 }
 
@@ -180,7 +180,7 @@ function decideNetworks(
     const parsed = parseNetwork(text);
     if (!parsed.ok) {
       invalid.push(issue(['allowedIps', index], 'invalid_network', parsed.why));
-    } else if (outer.length > 0 && !outer.some((network) => covers(network, parsed.network))) {
+    } else if (outer.length > 0 && !outer.some((network) => coversNetwork(network, parsed.network))) {
       escalation.push(
         issue(['allowedIps', index], 'network_escalation', 'lies outside the networks of the key you use'),
       );

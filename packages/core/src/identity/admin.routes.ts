@@ -2,25 +2,31 @@ import { Fault } from '@millrace/platform/fault';
 import { requirePrincipal } from '@millrace/platform/http';
 import { parseId, type OrgId } from '@millrace/platform/ids';
 import { addMember, createOrganisation, setOrganisationStatus } from './admin.service.ts';
-import { listAllAudit } from './audit.store.ts';
+import { listInstallationAuditLog } from './audit.store.ts';
 import { toWireAdminOrganisation, toWireAudit, toWireMember } from './identity.wire.ts';
 import { findOrganisation, listAllOrganisations, listMembers } from './organisations.store.ts';
-import { operatorCauseOf, pageOf, positionIn, readCommitted, type IdentityRoutes } from './route-kit.ts';
+import {
+  operatorAuditContext,
+  pageById,
+  positionFromCursor,
+  readCommitted,
+  type IdentityRoutes,
+} from './route-kit.ts';
 
 /** Operators: every organisation of the installation. */
 export function serveAdmin({ server, operations, db, announce, work, homeCell }: IdentityRoutes): void {
   server.serve(operations.adminListOrganisations, async ({ query }) => {
     const { limit, status = null, search = null } = query;
-    const after = positionIn('org', query.cursor);
+    const after = positionFromCursor('org', query.cursor);
     const rows = await listAllOrganisations(db, { limit, status, search, after });
-    return pageOf(rows, limit, toWireAdminOrganisation);
+    return pageById(rows, limit, toWireAdminOrganisation);
   });
 
   server.serve(operations.adminCreateOrganisation, ({ body, context, transact }) =>
     transact({ name: 'create organisation', isolation: readCommitted }, async (tx) => {
       const { name, slug, owner } = body;
       const wish = { name, homeCell, owner: personOf(owner), ...(slug === undefined ? {} : { slug }) };
-      const cause = { ...operatorCauseOf(context), reason: body.reason };
+      const cause = { ...operatorAuditContext(context), reason: body.reason };
       const { organisation } = await createOrganisation(tx, cause, wish);
       const resource = { kind: 'organisation', id: organisation.id };
       return { body: toWireAdminOrganisation(organisation), resource };
@@ -37,14 +43,14 @@ export function serveAdmin({ server, operations, db, announce, work, homeCell }:
     const orgId = requireOrgId(params.organisationId);
     if ((await findOrganisation(db, orgId)) === null) throw new Fault('ORGANISATION_NOT_FOUND');
     const { limit } = query;
-    const rows = await listMembers(db, orgId, { limit, after: positionIn('mem', query.cursor) });
-    return pageOf(rows, limit, toWireMember);
+    const rows = await listMembers(db, orgId, { limit, after: positionFromCursor('mem', query.cursor) });
+    return pageById(rows, limit, toWireMember);
   });
 
   server.serve(operations.adminAddMember, ({ params, body, context, transact }) =>
     transact({ name: 'add member', isolation: readCommitted }, async (tx) => {
       const wish = { ...personOf(body), role: body.role };
-      const cause = { ...operatorCauseOf(context), reason: body.reason };
+      const cause = { ...operatorAuditContext(context), reason: body.reason };
       const member = await addMember(tx, cause, requireOrgId(params.organisationId), wish);
       return { body: toWireMember(member), resource: { kind: 'member', id: member.id } };
     }),
@@ -63,7 +69,7 @@ export function serveAdmin({ server, operations, db, announce, work, homeCell }:
       const organisation = await setOrganisationStatus(
         tx,
         { announce, work },
-        operatorCauseOf(context),
+        operatorAuditContext(context),
         orgId,
         wish,
       );
@@ -78,7 +84,7 @@ export function serveAdmin({ server, operations, db, announce, work, homeCell }:
       const organisation = await setOrganisationStatus(
         tx,
         { announce, work },
-        operatorCauseOf(context),
+        operatorAuditContext(context),
         orgId,
         wish,
       );
@@ -90,8 +96,11 @@ export function serveAdmin({ server, operations, db, announce, work, homeCell }:
     const { limit, action = null, actorId = null, resourceId = null } = query;
     const orgId = query.organisationId === undefined ? null : requireOrgId(query.organisationId);
     const filter = { action, actorId, resourceId, orgId };
-    const rows = await listAllAudit(db, filter, { limit, after: positionIn('aud', query.cursor) });
-    return pageOf(rows, limit, (entry) => toWireAudit(entry, false));
+    const rows = await listInstallationAuditLog(db, filter, {
+      limit,
+      after: positionFromCursor('aud', query.cursor),
+    });
+    return pageById(rows, limit, (entry) => toWireAudit(entry, false));
   });
 }
 

@@ -5,10 +5,10 @@ import type { OrgId } from '@millrace/platform/ids';
 import { grantableScopes, platformRolesIn } from './access.ts';
 import type { KeyMode } from './api-key.ts';
 import { issueKey, type IssuedKey } from './api-keys.service.ts';
-import { noLimits } from './api-keys.store.ts';
-import { appendAudit } from './audit.store.ts';
-import type { Cause, Member, Organisation, User } from './identity.ts';
-import type { AnnounceKeyChange } from './key-changes.ts';
+import { unlimitedKeyLimits } from './api-keys.store.ts';
+import { appendAuditEntry } from './audit.store.ts';
+import type { AuditContext, Member, Organisation, User } from './identity.ts';
+import type { PublishKeyChange } from './key-changes.ts';
 import {
   ensureUser,
   findMembership,
@@ -23,7 +23,7 @@ import {
 
 /** What the operator of an installation does, by API or by the millrace-admin command. */
 
-export interface Person {
+export interface NewPerson {
   readonly email: string;
   readonly name?: string;
 }
@@ -33,20 +33,20 @@ export interface NewOrganisation {
   /** Left out: made from the name, and made different if it is taken. */
   readonly slug?: string;
   readonly homeCell: number;
-  readonly owner: Person;
+  readonly owner: NewPerson;
 }
 
 const SLUG_ATTEMPTS = 50;
 
 export async function createOrganisation(
   tx: Tx,
-  cause: Cause,
+  cause: AuditContext,
   wish: NewOrganisation,
 ): Promise<{ readonly organisation: Organisation; readonly owner: User }> {
   const organisation = await insertWithSlug(tx, wish);
   const owner = await ensureUser(tx, wish.owner);
   await insertMember(tx, organisation.id, { user: owner, role: 'owner' });
-  await appendAudit(tx, organisation.id, cause, {
+  await appendAuditEntry(tx, organisation.id, cause, {
     action: 'organisation.created',
     resource: { kind: 'organisation', id: organisation.id },
     after: { name: organisation.name, slug: organisation.slug, ownerId: owner.id, homeCell: wish.homeCell },
@@ -56,15 +56,15 @@ export async function createOrganisation(
 
 export async function addMember(
   tx: Tx,
-  cause: Cause,
+  cause: AuditContext,
   orgId: OrgId,
-  wish: Person & { readonly role: Role },
+  wish: NewPerson & { readonly role: Role },
 ): Promise<Member> {
   if ((await lockOrganisation(tx, orgId)) === null) throw new Fault('ORGANISATION_NOT_FOUND');
   const user = await ensureUser(tx, wish);
   const member = await insertMember(tx, orgId, { user, role: wish.role });
   if (member === null) throw new Fault('MEMBER_EXISTS');
-  await appendAudit(tx, orgId, cause, {
+  await appendAuditEntry(tx, orgId, cause, {
     action: 'member.added',
     resource: { kind: 'member', id: member.id },
     after: { userId: user.id, email: user.email, role: member.role },
@@ -73,7 +73,7 @@ export async function addMember(
 }
 
 /** What an organisation runs, for whoever suspends it together with that. */
-export interface RunningWork {
+export interface RunningWorkloads {
   /** Asks for the end of all of it. Answers how much of it was not asked for before. */
   end(tx: Tx, orgId: OrgId): Promise<number>;
   /** What was asked for and nobody has begun is not to end: a later suspension may be one that keeps it. */
@@ -86,8 +86,8 @@ export interface RunningWork {
  */
 export async function setOrganisationStatus(
   tx: Tx,
-  deps: { readonly announce: AnnounceKeyChange; readonly work: RunningWork },
-  cause: Cause,
+  deps: { readonly announce: PublishKeyChange; readonly work: RunningWorkloads },
+  cause: AuditContext,
   orgId: OrgId,
   wish: {
     readonly status: Organisation['status'];
@@ -103,7 +103,7 @@ export async function setOrganisationStatus(
   if (isRepeat && ended === 0) return before;
   const suspension = wish.status === 'suspended' ? wish.reason : null;
   const after = isRepeat ? before : await setSuspension(tx, orgId, suspension);
-  await appendAudit(tx, orgId, cause, {
+  await appendAuditEntry(tx, orgId, cause, {
     action: wish.status === 'suspended' ? 'organisation.suspended' : 'organisation.resumed',
     resource: { kind: 'organisation', id: orgId },
     before: { status: before.status },
@@ -118,9 +118,9 @@ export async function setOrganisationStatus(
 }
 
 /** A key with every right its user may hand out in that mode. For the command line, where the operator stands by. */
-export async function issueFullKey(
+export async function issueUnrestrictedKey(
   tx: Tx,
-  cause: Cause,
+  cause: AuditContext,
   wish: { readonly orgId: OrgId; readonly user: User; readonly mode: KeyMode; readonly name: string },
 ): Promise<IssuedKey> {
   const membership = await findMembership(tx, wish.orgId, wish.user.id);
@@ -129,7 +129,7 @@ export async function issueFullKey(
   const supplies = membership.organisation.supplierSince !== null;
   const platformRoles = platformRolesIn(await listPlatformRoles(tx, wish.user.id), { role, supplies });
   const scopes = grantableScopes(role, platformRoles, wish.mode);
-  const rights = { mode: wish.mode, scopes, limits: noLimits, allowedIps: [], expiresAt: null };
+  const rights = { mode: wish.mode, scopes, limits: unlimitedKeyLimits, allowedIps: [], expiresAt: null };
   return issueKey(tx, cause, { orgId: wish.orgId, userId: wish.user.id, name: wish.name, rights });
 }
 
@@ -139,18 +139,18 @@ export async function issueFullKey(
  */
 export async function bootstrapInstallation(
   tx: Tx,
-  cause: Cause,
+  cause: AuditContext,
   wish: NewOrganisation,
 ): Promise<{ readonly organisation: Organisation; readonly owner: User; readonly issued: IssuedKey } | null> {
   if (await hasOperator(tx)) return null;
   const { organisation, owner } = await createOrganisation(tx, cause, wish);
   await grantPlatformRole(tx, owner.id, 'operator');
-  await appendAudit(tx, null, cause, {
+  await appendAuditEntry(tx, null, cause, {
     action: 'platform_role.granted',
     resource: { kind: 'user', id: owner.id },
     after: { role: 'operator' },
   });
-  const issued = await issueFullKey(tx, cause, {
+  const issued = await issueUnrestrictedKey(tx, cause, {
     orgId: organisation.id,
     user: owner,
     mode: 'live',

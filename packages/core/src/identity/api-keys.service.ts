@@ -6,10 +6,10 @@ import type { Logger } from '@millrace/platform/log';
 import { createItemRunner } from '@millrace/platform/loops';
 import { appendOutbox } from '@millrace/platform/outbox';
 import {
-  decideRights,
+  resolveKeyRights,
   effectiveScopes,
-  mayManageKeysOfOthers,
-  scopesToHandOn,
+  mayManageAllKeys,
+  delegableScopes,
   type KeyRights,
 } from './access.ts';
 import { keyPrefix, mintKey, type KeyMode } from './api-key.ts';
@@ -22,11 +22,11 @@ import {
   markRevoked,
   setExpiry,
 } from './api-keys.store.ts';
-import { appendAudit } from './audit.store.ts';
-import { enterAs, type EnteredCaller, type KeyCall } from './caller.service.ts';
-import { systemCause, type ApiKey, type Cause, type RevocationReason } from './identity.ts';
-import type { AnnounceKeyChange } from './key-changes.ts';
-import { closeKeys } from './loops.ts';
+import { appendAuditEntry } from './audit.store.ts';
+import { authorizeCaller, type AuthorizedCaller, type CallContext } from './caller.service.ts';
+import { systemAuditContext, type ApiKey, type AuditContext, type RevocationReason } from './identity.ts';
+import type { PublishKeyChange } from './key-changes.ts';
+import { keyExpiryLoop } from './loops.ts';
 
 /** The use-cases of API keys. Each runs in the one transaction it is handed, audit line and events included. */
 
@@ -42,29 +42,29 @@ export interface IssuedKey {
 }
 
 /** What became of an attempt to note a key's end. */
-export type Closing =
+export type KeyExpiryResult =
   | { readonly state: 'closed' }
   /** It is closed already, or there is no such key, or it does not expire. */
   | { readonly state: 'nothing to do' }
   | { readonly state: 'early'; readonly dueInMs: number };
 
 export interface ApiKeyService {
-  create(tx: Tx, call: KeyCall, wish: KeyRights & { readonly name: string }): Promise<IssuedKey>;
+  create(tx: Tx, call: CallContext, wish: KeyRights & { readonly name: string }): Promise<IssuedKey>;
   rotate(
     tx: Tx,
-    call: KeyCall,
+    call: CallContext,
     keyId: KeyId,
     overlapMs: number,
   ): Promise<IssuedKey & { readonly previous: { readonly id: KeyId; readonly expiresAt: Date } }>;
-  revoke(tx: Tx, call: KeyCall, keyId: KeyId): Promise<ApiKey>;
+  revoke(tx: Tx, call: CallContext, keyId: KeyId): Promise<ApiKey>;
   /** Notes the end of a key whose time has come. Run it as often as you like: it is noted once. */
-  close(tx: Tx, orgId: OrgId, keyId: KeyId): Promise<Closing>;
+  close(tx: Tx, orgId: OrgId, keyId: KeyId): Promise<KeyExpiryResult>;
   /** Announces keys that were revoked by the caller's own hand, such as with their user's membership. */
-  recordRevoked(tx: Tx, cause: Cause, keys: readonly ApiKey[]): Promise<void>;
+  recordRevoked(tx: Tx, cause: AuditContext, keys: readonly ApiKey[]): Promise<void>;
 }
 
 export interface ApiKeyServiceDeps {
-  readonly announce: AnnounceKeyChange;
+  readonly announce: PublishKeyChange;
   /**
    * Whatever must exist as soon as the key does, in the same transaction: the account behind its budget. It is told of
    * new keys and of replacements, whose `rotatedFrom` names what they replace.
@@ -73,7 +73,7 @@ export interface ApiKeyServiceDeps {
 }
 
 export function createApiKeyService(deps: ApiKeyServiceDeps): ApiKeyService {
-  async function recordRevoked(tx: Tx, cause: Cause, keys: readonly ApiKey[]): Promise<void> {
+  async function recordRevoked(tx: Tx, cause: AuditContext, keys: readonly ApiKey[]): Promise<void> {
     for (const key of keys) await recordRevocation(tx, cause, key);
     if (keys.length === 0) return;
     tx.afterCommit(() => deps.announce({ kind: 'keys', publicIds: keys.map((key) => key.publicId) }));
@@ -81,7 +81,7 @@ export function createApiKeyService(deps: ApiKeyServiceDeps): ApiKeyService {
 
   async function end(
     tx: Tx,
-    cause: Cause,
+    cause: AuditContext,
     key: ApiKey,
     how: { readonly at: Date; readonly reason: RevocationReason },
   ): Promise<ApiKey> {
@@ -91,20 +91,20 @@ export function createApiKeyService(deps: ApiKeyServiceDeps): ApiKeyService {
     return revoked;
   }
 
-  async function close(tx: Tx, orgId: OrgId, keyId: KeyId): Promise<Closing> {
+  async function close(tx: Tx, orgId: OrgId, keyId: KeyId): Promise<KeyExpiryResult> {
     const key = await lockKey(tx, orgId, keyId);
     if (key === null || key.revokedAt !== null || key.expiresAt === null) return { state: 'nothing to do' };
     const dueInMs = key.expiresAt.getTime() - tx.clock.nowMs();
     if (dueInMs > 0) return { state: 'early', dueInMs };
     const reason = (await hasSuccessor(tx, orgId, keyId)) ? 'rotated' : 'expired';
-    await end(tx, systemCause('api-key-lifecycle', key.mode), key, { at: key.expiresAt, reason });
+    await end(tx, systemAuditContext('api-key-lifecycle', key.mode), key, { at: key.expiresAt, reason });
     return { state: 'closed' };
   }
 
   return {
     async create(tx, call, wish) {
-      const caller = await enterAs(tx, call, 'api-keys:write');
-      const rights = requireRights(caller, wish, tx.clock.nowMs());
+      const caller = await authorizeCaller(tx, call, 'api-keys:write');
+      const rights = requireGrantableRights(caller, wish, tx.clock.nowMs());
       const { name } = wish;
       const fields = { orgId: call.orgId, userId: caller.key.userId, name, rights, needsRoom: true };
       const issued = await issueKey(tx, call.cause, fields);
@@ -113,8 +113,8 @@ export function createApiKeyService(deps: ApiKeyServiceDeps): ApiKeyService {
     },
 
     async rotate(tx, call, keyId, overlapMs) {
-      const caller = await enterAs(tx, call, 'api-keys:write');
-      const old = visibleKey(caller, await lockKey(tx, call.orgId, keyId));
+      const caller = await authorizeCaller(tx, call, 'api-keys:write');
+      const old = requireVisibleKey(caller, await lockKey(tx, call.orgId, keyId));
       requireReplaceable(old, await hasSuccessor(tx, call.orgId, keyId), tx.clock.now());
       requireOwnKey(caller, old);
       const rights = requireSameRights(caller, old, tx.clock.nowMs());
@@ -126,7 +126,7 @@ export function createApiKeyService(deps: ApiKeyServiceDeps): ApiKeyService {
         await end(tx, call.cause, old, { at: expiresAt, reason: 'rotated' });
       } else {
         await setExpiry(tx, orgId, old.id, expiresAt);
-        await commandExpiry(tx, call.cause, old, expiresAt);
+        await scheduleKeyExpiry(tx, call.cause, old, expiresAt);
         tx.afterCommit(() => deps.announce({ kind: 'keys', publicIds: [old.publicId] }));
       }
       await deps.onKeyCreated?.(tx, issued.key);
@@ -134,9 +134,9 @@ export function createApiKeyService(deps: ApiKeyServiceDeps): ApiKeyService {
     },
 
     async revoke(tx, call, keyId) {
-      const caller = await enterAs(tx, call, 'api-keys:write');
-      const key = visibleKey(caller, await lockKey(tx, call.orgId, keyId));
-      if (key.userId !== caller.key.userId && !mayManageKeysOfOthers(caller.role)) {
+      const caller = await authorizeCaller(tx, call, 'api-keys:write');
+      const key = requireVisibleKey(caller, await lockKey(tx, call.orgId, keyId));
+      if (key.userId !== caller.key.userId && !mayManageAllKeys(caller.role)) {
         throw new Fault('SCOPE_ESCALATION', {
           message: 'Only its own user, an admin or an owner may revoke this key.',
           suggestion: 'Ask the person who made the key, or an admin or owner of the organisation.',
@@ -164,7 +164,7 @@ export async function sweepDueKeys(
 ): Promise<number> {
   let closed = 0;
   const due = await listDueKeys(db, { at: db.clock.now(), limit: options.limit });
-  await createItemRunner(closeKeys, { db, log: options.log }).run(due, {
+  await createItemRunner(keyExpiryLoop, { db, log: options.log }).run(due, {
     key: ({ keyId }) => toUuid(keyId),
     work: async ({ orgId, keyId }) => {
       const { state } = await db.transaction(
@@ -180,7 +180,7 @@ export async function sweepDueKeys(
 /** Makes the key, its audit line, its event and, if it will expire, the command that notes it. Checks no rights. */
 export async function issueKey(
   tx: Tx,
-  cause: Cause,
+  cause: AuditContext,
   fields: {
     readonly orgId: OrgId;
     readonly userId: UserId;
@@ -200,10 +200,10 @@ export async function issueKey(
   if (fields.needsRoom === true && unrevokedBefore >= UNREVOKED_KEYS_MAX) {
     throw new Fault('API_KEY_LIMIT_REACHED');
   }
-  await appendAudit(tx, key.orgId, cause, {
+  await appendAuditEntry(tx, key.orgId, cause, {
     action: 'key.created',
     resource: { kind: 'api-key', id: key.id },
-    after: describe(key),
+    after: auditedKey(key),
   });
   const data: EventData<'key.created'> = {
     ...eventBase(key),
@@ -213,14 +213,14 @@ export async function issueKey(
     rotatedFrom: key.rotatedFrom,
   };
   await appendKeyEvent(tx, cause, key, 'key.created', data, key.createdAt);
-  if (key.expiresAt !== null) await commandExpiry(tx, cause, key, key.expiresAt);
+  if (key.expiresAt !== null) await scheduleKeyExpiry(tx, cause, key, key.expiresAt);
   return { key, text: minted.text };
 }
 
-function requireRights(caller: EnteredCaller, wish: KeyRights, nowMs: number): KeyRights {
+function requireGrantableRights(caller: AuthorizedCaller, wish: KeyRights, nowMs: number): KeyRights {
   const { key, role, platformRoles } = caller;
-  const scopes = scopesToHandOn(key, role, platformRoles);
-  const decision = decideRights({ ...key, scopes }, wish, nowMs);
+  const scopes = delegableScopes(key, role, platformRoles);
+  const decision = resolveKeyRights({ ...key, scopes }, wish, nowMs);
   if (decision.ok) return decision.rights;
   throw new Fault(decision.kind === 'invalid' ? 'VALIDATION_FAILED' : 'SCOPE_ESCALATION', {
     issues: decision.issues,
@@ -228,9 +228,9 @@ function requireRights(caller: EnteredCaller, wish: KeyRights, nowMs: number): K
 }
 
 /** A replacement has exactly the rights of what it replaces, as far as its user still holds them. */
-function requireSameRights(caller: EnteredCaller, old: ApiKey, nowMs: number): KeyRights {
+function requireSameRights(caller: AuthorizedCaller, old: ApiKey, nowMs: number): KeyRights {
   const scopes = [...effectiveScopes(old, caller.role, caller.platformRoles)];
-  const rights = requireRights(caller, { ...old, scopes }, nowMs);
+  const rights = requireGrantableRights(caller, { ...old, scopes }, nowMs);
   const same = JSON.stringify([rights.limits, rights.allowedIps, rights.expiresAt]);
   if (same !== JSON.stringify([old.limits, old.allowedIps, old.expiresAt])) {
     throw new Fault('SCOPE_ESCALATION', {
@@ -242,7 +242,7 @@ function requireSameRights(caller: EnteredCaller, old: ApiKey, nowMs: number): K
 }
 
 /** The new secret acts in its user's name, so nobody else may have it. */
-function requireOwnKey(caller: EnteredCaller, key: ApiKey): void {
+function requireOwnKey(caller: AuthorizedCaller, key: ApiKey): void {
   if (key.userId === caller.key.userId) return;
   throw new Fault('SCOPE_ESCALATION', {
     message: 'Only its own user may rotate a key: the new one would act in that person\u2019s name.',
@@ -259,7 +259,7 @@ function requireReplaceable(key: ApiKey, replaced: boolean, now: Date): void {
 }
 
 /** Absent, another organisation's, and a live key asked for by a test key: all the same. */
-function visibleKey(caller: EnteredCaller, key: ApiKey | null): ApiKey {
+function requireVisibleKey(caller: AuthorizedCaller, key: ApiKey | null): ApiKey {
   if (key === null || !isVisible(caller.key.mode, key)) throw new Fault('API_KEY_NOT_FOUND');
   return key;
 }
@@ -278,10 +278,10 @@ function endOfOverlap(old: ApiKey, atMs: number): Date {
   return old.expiresAt !== null && old.expiresAt.getTime() < atMs ? old.expiresAt : new Date(atMs);
 }
 
-async function recordRevocation(tx: Tx, cause: Cause, key: ApiKey): Promise<void> {
+async function recordRevocation(tx: Tx, cause: AuditContext, key: ApiKey): Promise<void> {
   const { revokedAt, revokedReason } = key;
   if (revokedAt === null || revokedReason === null) throw new TypeError(`Key ${key.id} is not revoked.`);
-  await appendAudit(tx, key.orgId, cause, {
+  await appendAuditEntry(tx, key.orgId, cause, {
     action: 'key.revoked',
     resource: { kind: 'api-key', id: key.id },
     before: { revokedAt: null },
@@ -297,7 +297,7 @@ async function recordRevocation(tx: Tx, cause: Cause, key: ApiKey): Promise<void
 
 async function appendKeyEvent<Type extends 'key.created' | 'key.revoked'>(
   tx: Tx,
-  cause: Cause,
+  cause: AuditContext,
   key: ApiKey,
   type: Type,
   data: EventData<Type>,
@@ -320,7 +320,7 @@ async function appendKeyEvent<Type extends 'key.created' | 'key.revoked'>(
 /** Beyond this an expiry is left to the sweep alone: a call that sleeps for years is state that nobody backs up. */
 const COMMAND_AHEAD_MAX_MS = 8 * 24 * 3_600_000;
 
-async function commandExpiry(tx: Tx, cause: Cause, key: ApiKey, expiresAt: Date): Promise<void> {
+async function scheduleKeyExpiry(tx: Tx, cause: AuditContext, key: ApiKey, expiresAt: Date): Promise<void> {
   const delayMs = Math.max(0, expiresAt.getTime() - tx.clock.nowMs());
   if (delayMs > COMMAND_AHEAD_MAX_MS) return;
   await appendOutbox(tx, {
@@ -340,7 +340,7 @@ function eventBase(key: ApiKey) {
 }
 
 /** What the audit log keeps of a new key: what it may do, and the part of it that is public. */
-function describe(key: ApiKey): Readonly<Record<string, unknown>> {
+function auditedKey(key: ApiKey): Readonly<Record<string, unknown>> {
   return {
     prefix: keyPrefix(key.mode, key.publicId),
     name: key.name,

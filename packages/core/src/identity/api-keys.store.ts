@@ -1,16 +1,16 @@
 import { isScope, scopeNames, type ApiKeyLimits, type PlatformRole, type Role } from '@millrace/contract';
 import type { Reader, Tables, Tx } from '@millrace/platform/db';
 import { fromUuid, toUuid, type KeyId, type OrgId, type UserId } from '@millrace/platform/ids';
-import { isItemFree } from '@millrace/platform/loops';
+import { isItemAvailable } from '@millrace/platform/loops';
 import { sql, type Selectable } from 'kysely';
 import type { KeyMode, MintedKey } from './api-key.ts';
 import { platformRolesIn, type KeyRights } from './access.ts';
 import type { ApiKey, Caller, PageRequest, RevocationReason } from './identity.ts';
-import { closeKeys } from './loops.ts';
+import { keyExpiryLoop } from './loops.ts';
 
 /** All SQL about API keys. No function here ever sees a secret: only its hash. */
 
-export const noLimits: ApiKeyLimits = {
+export const unlimitedKeyLimits: ApiKeyLimits = {
   maxUsdPerHour: null,
   maxLiveRentals: null,
   maxRentalSeconds: null,
@@ -46,7 +46,7 @@ function toKey(row: Omit<Selectable<Tables['api_keys']>, 'secret_sha256'>): ApiK
 
 /** The column was written from a validated value; limits added to the contract since then are absent, hence none. */
 function toLimits(json: Selectable<Tables['api_keys']>['limits']): ApiKeyLimits {
-  return { ...noLimits, ...(json as Partial<ApiKeyLimits>) };
+  return { ...unlimitedKeyLimits, ...(json as Partial<ApiKeyLimits>) };
 }
 
 const keyColumns = [
@@ -317,7 +317,7 @@ export async function listDueKeys(
     .selectFrom('api_keys')
     .select(['org_id', 'id'])
     .where('next_action_at', '<=', due.at)
-    .where(isItemFree(closeKeys, sql<string>`api_keys.id::text`, due.at))
+    .where(isItemAvailable(keyExpiryLoop, sql<string>`api_keys.id::text`, due.at))
     .orderBy('next_action_at')
     .limit(due.limit)
     .execute();
@@ -328,7 +328,7 @@ export async function listDueKeys(
  * Notes when keys were last used. Rows someone else is changing are left out rather than waited for: the figure is
  * kept to about a minute, and the next flush brings it.
  */
-export async function touchKeys(tx: Tx, uses: ReadonlyMap<KeyId, Date>): Promise<void> {
+export async function updateKeysLastUsed(tx: Tx, uses: ReadonlyMap<KeyId, Date>): Promise<void> {
   const ids = [...uses.keys()].map((id) => toUuid(id));
   const times = [...uses.values()];
   await sql`

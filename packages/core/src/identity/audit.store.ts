@@ -2,7 +2,7 @@ import type { Reader, Tables, Tx } from '@millrace/platform/db';
 import { fromUuid, parseId, toUuid, type AuditId, type OrgId } from '@millrace/platform/ids';
 import type { Selectable, SelectQueryBuilder } from 'kysely';
 import type { KeyMode } from './api-key.ts';
-import type { AuditEntry, Cause, PageRequest } from './identity.ts';
+import type { AuditEntry, AuditContext, PageRequest } from './identity.ts';
 
 /** What happened to what, as one line of the audit log. Nothing in it may be secret. */
 export interface AuditedChange {
@@ -14,10 +14,10 @@ export interface AuditedChange {
 }
 
 /** Writes the line in the transaction of the change itself: neither exists without the other. */
-export async function appendAudit(
+export async function appendAuditEntry(
   tx: Tx,
   orgId: OrgId | null,
-  cause: Cause,
+  cause: AuditContext,
   change: AuditedChange,
 ): Promise<void> {
   await tx.kysely
@@ -41,17 +41,17 @@ export async function appendAudit(
     .execute();
 }
 
-export interface AuditFilter {
+export interface AuditLogFilter {
   readonly action: string | null;
   readonly actorId: string | null;
   readonly resourceId: string | null;
 }
 
 /** One organisation's log, newest first. `mode` null means both. */
-export async function listAudit(
+export async function listOrganisationAuditLog(
   reader: Reader,
   orgId: OrgId,
-  filter: AuditFilter & { readonly mode: KeyMode | null },
+  filter: AuditLogFilter & { readonly mode: KeyMode | null },
   page: PageRequest<AuditId>,
 ): Promise<readonly AuditEntry[]> {
   let query = reader.kysely.selectFrom('audit_log').selectAll().where('org_id', '=', toUuid(orgId));
@@ -60,9 +60,9 @@ export async function listAudit(
 }
 
 /** The log of the whole installation, newest first. For operators. */
-export async function listAllAudit(
+export async function listInstallationAuditLog(
   reader: Reader,
-  filter: AuditFilter & { readonly orgId: OrgId | null },
+  filter: AuditLogFilter & { readonly orgId: OrgId | null },
   page: PageRequest<AuditId>,
 ): Promise<readonly AuditEntry[]> {
   let query = reader.kysely.selectFrom('audit_log').selectAll();
@@ -90,7 +90,7 @@ export async function findAuditReasons(
 
 async function readPage(
   query: SelectQueryBuilder<Tables, 'audit_log', Selectable<Tables['audit_log']>>,
-  filter: AuditFilter,
+  filter: AuditLogFilter,
   page: PageRequest<AuditId>,
 ): Promise<readonly AuditEntry[]> {
   let filtered = query;

@@ -4,18 +4,18 @@ import { Fault } from '@millrace/platform/fault';
 import type { KeyId, OrgId } from '@millrace/platform/ids';
 import { effectiveScopes } from './access.ts';
 import { lockCaller } from './api-keys.store.ts';
-import type { Caller, Cause, Organisation } from './identity.ts';
+import type { Caller, AuditContext, Organisation } from './identity.ts';
 import { findOrganisation, lockOrganisation } from './organisations.store.ts';
 
 /** The calling key, or the seat of the person who calls, and what of the request is worth recording. */
-export interface KeyCall {
+export interface CallContext {
   readonly orgId: OrgId;
   readonly keyId: KeyId;
-  readonly cause: Cause;
+  readonly cause: AuditContext;
 }
 
 /** The caller as it stands inside the transaction, with what it may do now. */
-export interface EnteredCaller extends Caller {
+export interface AuthorizedCaller extends Caller {
   readonly scopes: ReadonlySet<Scope>;
   readonly organisation: Organisation;
 }
@@ -25,24 +25,28 @@ export interface EnteredCaller extends Caller {
  * something only on what is true now. So a key that was revoked or has expired, a person who left or was demoted, and
  * an organisation that was suspended in between change nothing more.
  */
-export async function enterAs(tx: Tx, call: KeyCall, scope: Scope): Promise<EnteredCaller> {
-  return enterIn(tx, call, scope, await lockOrganisation(tx, call.orgId));
+export async function authorizeCaller(tx: Tx, call: CallContext, scope: Scope): Promise<AuthorizedCaller> {
+  return authorizeIn(tx, call, scope, await lockOrganisation(tx, call.orgId));
 }
 
 /**
  * The same for terminations. Does not lock the organisation, because creations can hold that lock for seconds. Safe, because a
  * termination increases no counted quota.
  */
-export async function enterToEnd(tx: Tx, call: KeyCall, scope: Scope): Promise<EnteredCaller> {
-  return enterIn(tx, call, scope, await findOrganisation(tx, call.orgId));
+export async function authorizeTermination(
+  tx: Tx,
+  call: CallContext,
+  scope: Scope,
+): Promise<AuthorizedCaller> {
+  return authorizeIn(tx, call, scope, await findOrganisation(tx, call.orgId));
 }
 
-async function enterIn(
+async function authorizeIn(
   tx: Tx,
-  call: KeyCall,
+  call: CallContext,
   scope: Scope,
   organisation: Organisation | null,
-): Promise<EnteredCaller> {
+): Promise<AuthorizedCaller> {
   const caller = await lockCaller(tx, call.orgId, call.keyId);
   if (organisation?.status === 'suspended') throw new Fault('ORGANISATION_SUSPENDED');
   if (organisation === null || caller === null || caller.key.revokedAt !== null) {

@@ -3,7 +3,7 @@ import { fromUuid, type UserId } from '@millrace/platform/ids';
 
 /** All SQL about removing the personal data of a person. */
 
-export type Forgotten =
+export type ErasureOutcome =
   | { readonly kind: 'forgotten'; readonly userId: UserId }
   | { readonly kind: 'absent' }
   /** The person must first leave these organisations: their keys and rentals there need an owner's decision. */
@@ -15,7 +15,7 @@ export type Forgotten =
  * because rentals, payouts and the audit log name it. Guarded by the locked row: a membership that is added at the same time waits,
  * and finds a person without a mailbox.
  */
-export async function forgetPerson(tx: Tx, email: string): Promise<Forgotten> {
+export async function erasePersonalData(tx: Tx, email: string): Promise<ErasureOutcome> {
   const user = await tx.kysely
     .selectFrom('users')
     .select('id')

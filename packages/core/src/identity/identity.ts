@@ -87,7 +87,7 @@ export interface AuditEntry {
 }
 
 /** Who caused a change, and through what. Every use-case takes one: there is no change without an author. */
-export interface Cause {
+export interface AuditContext {
   readonly actor: Actor;
   readonly mode: KeyMode;
   readonly requestId: RequestId | null;
@@ -97,7 +97,7 @@ export interface Cause {
 }
 
 /** A part of the platform acting by itself, such as a sweep. */
-export function systemCause(name: string, mode: KeyMode): Cause {
+export function systemAuditContext(name: string, mode: KeyMode): AuditContext {
   return { actor: { kind: 'system', id: name }, mode, requestId: null, ip: null };
 }
 

@@ -1,4 +1,4 @@
-import type { Answer, Contract } from '@millrace/contract';
+import type { ResponseBody, Contract } from '@millrace/contract';
 import type { Principal, StoredOperation } from '@millrace/platform/http';
 import { keyPrefix } from './api-key.ts';
 import type { ApiKey, AuditEntry, Member, Organisation, SshKeyRecord } from './identity.ts';
@@ -9,14 +9,14 @@ import type { SshAlgorithm } from './ssh-public-key.ts';
 type Operations = Contract['operations'];
 type ItemOf<Page> = Page extends { items: (infer Item)[] } ? Item : never;
 
-export type WireKey = Answer<Operations['getApiKey']>;
-export type WireOrganisation = Answer<Operations['getOrganisation']>;
-export type WireAdminOrganisation = ItemOf<Answer<Operations['adminListOrganisations']>>;
-export type WireMember = Answer<Operations['updateMember']>;
-export type WireSshKey = Answer<Operations['createSshPublicKey']>;
-export type WireAuditEntry = ItemOf<Answer<Operations['listAuditLog']>>;
-export type WireOperation = Answer<Operations['getOperation']>;
-export type WireMe = Answer<Operations['getMe']>;
+export type WireKey = ResponseBody<Operations['getApiKey']>;
+export type WireOrganisation = ResponseBody<Operations['getOrganisation']>;
+export type WireAdminOrganisation = ItemOf<ResponseBody<Operations['adminListOrganisations']>>;
+export type WireMember = ResponseBody<Operations['updateMember']>;
+export type WireSshKey = ResponseBody<Operations['createSshPublicKey']>;
+export type WireAuditEntry = ItemOf<ResponseBody<Operations['listAuditLog']>>;
+export type WireOperation = ResponseBody<Operations['getOperation']>;
+export type WireMe = ResponseBody<Operations['getMe']>;
 
 export function toWireKey(key: ApiKey): WireKey {
   return {

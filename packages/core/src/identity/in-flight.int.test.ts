@@ -3,11 +3,11 @@ import type { Tx } from '@millrace/platform/db';
 import type { OrgId, UserId } from '@millrace/platform/ids';
 import { createTenant, createTestDatabase, uniqueId, type TestDatabase } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { addMember, issueFullKey, setOrganisationStatus } from './admin.service.ts';
+import { addMember, issueUnrestrictedKey, setOrganisationStatus } from './admin.service.ts';
 import { createApiKeyService, issueKey, UNREVOKED_KEYS_MAX } from './api-keys.service.ts';
-import { noLimits } from './api-keys.store.ts';
-import type { KeyCall } from './caller.service.ts';
-import { systemCause, type ApiKey } from './identity.ts';
+import { unlimitedKeyLimits } from './api-keys.store.ts';
+import type { CallContext } from './caller.service.ts';
+import { systemAuditContext, type ApiKey } from './identity.ts';
 import { createMemberService } from './members.service.ts';
 import { ensureUser, setRole } from './organisations.store.ts';
 import { addSshKey, removeSshKey, requireSshPublicKey } from './ssh-keys.service.ts';
@@ -18,7 +18,7 @@ import { listSshKeys } from './ssh-keys.store.ts';
  * transaction begins. Each change must go by what is true then.
  */
 
-const cause = systemCause('test', 'live');
+const cause = systemAuditContext('test', 'live');
 const keys = createApiKeyService({ announce: () => undefined });
 const members = createMemberService({ announce: () => undefined, keys });
 const sshLine =
@@ -36,19 +36,21 @@ function inTransaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
 }
 
 /** A person of that role with a key for everything they may do, in an organisation of their own. */
-async function callerOf(role: Role): Promise<KeyCall & { readonly key: ApiKey; readonly userId: UserId }> {
+async function callerOf(
+  role: Role,
+): Promise<CallContext & { readonly key: ApiKey; readonly userId: UserId }> {
   ({ orgId } = await createTenant(database.db));
   const email = `${role}-${uniqueId()}@example.com`;
   const { key } = await inTransaction(async (tx) => {
     await addMember(tx, cause, orgId, { email, role });
     const user = await ensureUser(tx, { email });
-    return issueFullKey(tx, cause, { orgId, user, mode: 'live', name: 'in flight' });
+    return issueUnrestrictedKey(tx, cause, { orgId, user, mode: 'live', name: 'in flight' });
   });
   return { orgId, keyId: key.id, cause, key, userId: key.userId };
 }
 
 const rights = (scopes: readonly Scope[]) =>
-  ({ mode: 'live', scopes, limits: noLimits, allowedIps: [], expiresAt: null }) as const;
+  ({ mode: 'live', scopes, limits: unlimitedKeyLimits, allowedIps: [], expiresAt: null }) as const;
 
 type Caller = Awaited<ReturnType<typeof callerOf>>;
 const changes: Readonly<Record<string, (tx: Tx, caller: Caller) => Promise<unknown>>> = {

@@ -14,10 +14,10 @@ export {
   addMember,
   bootstrapInstallation,
   createOrganisation,
-  issueFullKey,
+  issueUnrestrictedKey,
   type NewOrganisation,
-  type Person,
-  type RunningWork,
+  type NewPerson,
+  type RunningWorkloads,
 } from './admin.service.ts';
 export {
   createKeyAuthenticator,
@@ -31,31 +31,42 @@ export {
   type SessionAuthenticatorOptions,
 } from './session-authenticator.ts';
 export { serveSessions } from './sessions.routes.ts';
-export { forgetPerson, type Forgotten } from './forget-person.store.ts';
+export { erasePersonalData, type ErasureOutcome } from './forget-person.store.ts';
 export { KeyUsage } from './key-usage.ts';
-export { appendAudit, findAuditReasons, type AuditedChange } from './audit.store.ts';
-export { enterAs, enterToEnd, type EnteredCaller, type KeyCall } from './caller.service.ts';
-export { countUnrevokedKeys, findKey, noLimits } from './api-keys.store.ts';
+export { appendAuditEntry, findAuditReasons, type AuditedChange } from './audit.store.ts';
 export {
-  causeOf,
-  keyCallOf,
-  operatorCauseOf,
-  ownOrgId,
-  pageOf,
-  personCauseOf,
-  positionIn,
+  authorizeCaller,
+  authorizeTermination,
+  type AuthorizedCaller,
+  type CallContext,
+} from './caller.service.ts';
+export { countUnrevokedKeys, findKey, unlimitedKeyLimits } from './api-keys.store.ts';
+export {
+  auditContextOf,
+  callContextOf,
+  operatorAuditContext,
+  requireOwnOrgId,
+  pageById,
+  personAuditContext,
+  positionFromCursor,
   readCommitted,
 } from './route-kit.ts';
 export { toWireOrganisation } from './identity.wire.ts';
 export {
-  createKeyChangeAnnouncer,
+  createKeyChangePublisher,
   keyChangeSubject,
-  listenToKeyChanges,
-  listenToRevocations,
-  type AnnounceKeyChange,
+  subscribeToKeyChanges,
+  subscribeToRevocations,
+  type PublishKeyChange,
   type KeyChange,
 } from './key-changes.ts';
-export { systemCause, type ApiKey, type Cause, type Organisation, type User } from './identity.ts';
+export {
+  systemAuditContext,
+  type ApiKey,
+  type AuditContext,
+  type Organisation,
+  type User,
+} from './identity.ts';
 export {
   ensureUser,
   findMembership,

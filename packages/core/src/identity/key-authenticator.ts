@@ -9,7 +9,7 @@ import { parseKey, secretMatches } from './api-key.ts';
 import { findCredentials, type KeyCredentials } from './api-keys.store.ts';
 import { KeyCache } from './key-cache.ts';
 import type { KeyChange } from './key-changes.ts';
-import { isInside, parseNetwork, type Network } from './networks.ts';
+import { isInNetworks, parseNetwork, type Network } from './networks.ts';
 
 /**
  * How long a process may go by what it has read of a key. Together with the time of one request this keeps the
@@ -36,7 +36,7 @@ export interface KeyAuthenticator {
   readonly forget: (change: KeyChange) => void;
 }
 
-interface Known {
+interface CachedKey {
   readonly credentials: KeyCredentials;
   readonly networks: readonly Network[];
   readonly principal: Principal;
@@ -46,7 +46,7 @@ const lookups = counter('millrace_key_lookups_total', 'Look-ups of API keys in t
 const refusals = counter('millrace_key_refusals_total', 'API keys refused, by reason.');
 
 export function createKeyAuthenticator(options: KeyAuthenticatorOptions): KeyAuthenticator {
-  const cache = new KeyCache<Known>({
+  const cache = new KeyCache<CachedKey>({
     clock: options.clock,
     maxAgeMs: options.maxAgeMs ?? KEY_MAX_AGE_MS,
     maxEntries: options.maxEntries ?? 20_000,
@@ -56,11 +56,11 @@ export function createKeyAuthenticator(options: KeyAuthenticatorOptions): KeyAut
       lookups.add(1, { result: credentials === null ? 'absent' : 'found' });
       if (credentials === null) return null;
       const { organisationRpm, fundedRpm = organisationRpm } = options;
-      return toKnown(credentials, credentials.orgFunded ? fundedRpm : organisationRpm);
+      return toCachedKey(credentials, credentials.orgFunded ? fundedRpm : organisationRpm);
     },
   });
 
-  async function lookUp(publicId: string): Promise<Known | null> {
+  async function lookUp(publicId: string): Promise<CachedKey | null> {
     try {
       return await cache.get(publicId);
     } catch (error) {
@@ -84,7 +84,7 @@ export function createKeyAuthenticator(options: KeyAuthenticatorOptions): KeyAut
         secretMatches(parsed.secret, known.credentials.secretSha256) &&
         known.principal.mode === parsed.mode;
       if (!genuine) throw refuse('INVALID_API_KEY');
-      const fault = judge(known, clientIp, options.db.clock.nowMs());
+      const fault = refusalReasonOf(known, clientIp, options.db.clock.nowMs());
       if (fault !== null) throw refuse(fault);
       options.onUse?.(known.principal.keyId);
       return known.principal;
@@ -111,7 +111,7 @@ function refuse(reason: Refusal): Fault {
 }
 
 /** Why a key whose secret is right may still not be used, or null. */
-function judge(known: Known, clientIp: string, nowMs: number): Refusal | null {
+function refusalReasonOf(known: CachedKey, clientIp: string, nowMs: number): Refusal | null {
   const { key, role, orgStatus } = known.credentials;
   const expired =
     key.revokedReason === 'expired' || (key.expiresAt !== null && key.expiresAt.getTime() <= nowMs);
@@ -119,11 +119,11 @@ function judge(known: Known, clientIp: string, nowMs: number): Refusal | null {
   if (expired) return 'API_KEY_EXPIRED';
   if (role === null) return 'API_KEY_REVOKED';
   if (orgStatus === 'suspended') return 'ORGANISATION_SUSPENDED';
-  if (known.networks.length > 0 && !isInside(clientIp, known.networks)) return 'IP_NOT_ALLOWED';
+  if (known.networks.length > 0 && !isInNetworks(clientIp, known.networks)) return 'IP_NOT_ALLOWED';
   return null;
 }
 
-function toKnown(credentials: KeyCredentials, organisationRpm: number): Known {
+function toCachedKey(credentials: KeyCredentials, organisationRpm: number): CachedKey {
   const { key, role, platformRoles, orgStatus, orgFunded } = credentials;
   const networks = key.allowedIps.map((text) => {
     const parsed = parseNetwork(text);

@@ -11,16 +11,16 @@ import {
 } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createApiKeyService, issueKey } from './api-keys.service.ts';
-import { noLimits } from './api-keys.store.ts';
+import { unlimitedKeyLimits } from './api-keys.store.ts';
 import { setOrganisationStatus } from './admin.service.ts';
-import { systemCause } from './identity.ts';
+import { systemAuditContext } from './identity.ts';
 import { createKeyAuthenticator } from './key-authenticator.ts';
 import {
-  createKeyChangeAnnouncer,
+  createKeyChangePublisher,
   keyChangeSubject,
-  listenToKeyChanges,
-  listenToRevocations,
-  type AnnounceKeyChange,
+  subscribeToKeyChanges,
+  subscribeToRevocations,
+  type PublishKeyChange,
 } from './key-changes.ts';
 
 /**
@@ -28,14 +28,14 @@ import {
  * message lost, these tests would wait in vain.
  */
 const hourMs = 3_600_000;
-const cause = systemCause('test', 'live');
+const cause = systemAuditContext('test', 'live');
 const envelope: Envelope = { cell: 1, mode: 'live', actor: cause.actor, schemaVersion: 1, traceparent: null };
 const prefix = testNames().natsPrefix;
 const revocations = `${prefix}.revocations`;
 
 let database: TestDatabase;
 let nats: { readonly here: NatsClient; readonly there: NatsClient };
-let announce: AnnounceKeyChange;
+let announce: PublishKeyChange;
 let authenticate: (key: string) => Promise<unknown>;
 
 beforeAll(async () => {
@@ -43,15 +43,15 @@ beforeAll(async () => {
   const [here, there] = await Promise.all([connectTestNats(), connectTestNats()]);
   nats = { here, there };
   const subject = keyChangeSubject(prefix);
-  announce = createKeyChangeAnnouncer(here, { subject, envelope });
+  announce = createKeyChangePublisher(here, { subject, envelope });
   const elsewhere = createKeyAuthenticator({
     db: database.db,
     clock: systemClock,
     organisationRpm: 60,
     maxAgeMs: hourMs,
   });
-  listenToKeyChanges(there, subject, elsewhere.forget);
-  listenToRevocations(there, revocations, elsewhere.forget);
+  subscribeToKeyChanges(there, subject, elsewhere.forget);
+  subscribeToRevocations(there, revocations, elsewhere.forget);
   await there.ping();
   authenticate = (key) => elsewhere.authenticate({ key, clientIp: '127.0.0.1' });
 });
@@ -63,7 +63,13 @@ afterAll(async () => {
 async function issueAndUse() {
   const { orgId, ownerId: userId } = await createTenant(database.db);
   const scopes = ['api-keys:write' as const];
-  const rights = { mode: 'live' as const, scopes, limits: noLimits, allowedIps: [], expiresAt: null };
+  const rights = {
+    mode: 'live' as const,
+    scopes,
+    limits: unlimitedKeyLimits,
+    allowedIps: [],
+    expiresAt: null,
+  };
   const issued = await inTransaction((tx) => issueKey(tx, cause, { orgId, userId, name: 'told', rights }));
   await authenticate(issued.text);
   return issued;

@@ -11,7 +11,7 @@ export type KeyChange =
   | { readonly kind: 'organisation'; readonly orgId: OrgId };
 
 /** Called after the commit; the caller's answer waits for it, so it takes little time and fails for nobody. */
-export type AnnounceKeyChange = (change: KeyChange) => void | Promise<void>;
+export type PublishKeyChange = (change: KeyChange) => void | Promise<void>;
 
 /** The subject is the same in every process of an installation; a prefix keeps tests apart. */
 export function keyChangeSubject(prefix = ''): string {
@@ -19,20 +19,20 @@ export function keyChangeSubject(prefix = ''): string {
 }
 
 /** Tells every process at once. Nothing is stored: whoever is not listening finds out by forgetting. */
-export function createKeyChangeAnnouncer(
+export function createKeyChangePublisher(
   nats: Pick<NatsClient, 'notify'>,
   options: { readonly subject: string; readonly envelope: Envelope },
-): AnnounceKeyChange {
+): PublishKeyChange {
   return (change) => nats.notify(options.subject, change, options.envelope);
 }
 
-export function listenToKeyChanges(
+export function subscribeToKeyChanges(
   nats: Pick<NatsClient, 'subscribe'>,
   subject: string,
-  onChange: AnnounceKeyChange,
+  onChange: PublishKeyChange,
 ): NatsSubscription {
   return nats.subscribe(subject, {}, async (message) => {
-    const change = readKeyChange(message.json());
+    const change = parseKeyChange(message.json());
     if (change !== null) await onChange(change);
   });
 }
@@ -41,10 +41,10 @@ export function listenToKeyChanges(
  * Listens to the `key.revoked` events on their way through the stream as well. They come later than the direct call,
  * but they come from the outbox, so also when the process that revoked the key died right after its commit.
  */
-export function listenToRevocations(
+export function subscribeToRevocations(
   nats: Pick<NatsClient, 'subscribe'>,
   subject: string,
-  onChange: AnnounceKeyChange,
+  onChange: PublishKeyChange,
 ): NatsSubscription {
   return nats.subscribe(subject, {}, async (message) => {
     const publicId = publicIdOf(message.json());
@@ -60,7 +60,7 @@ function publicIdOf(event: unknown): string | null {
 }
 
 /** Null for anything that is not such a message: a stranger on the bus can at most make us look a key up again. */
-export function readKeyChange(payload: unknown): KeyChange | null {
+export function parseKeyChange(payload: unknown): KeyChange | null {
   if (typeof payload !== 'object' || payload === null || !('kind' in payload)) return null;
   if (payload.kind === 'keys' && 'publicIds' in payload && Array.isArray(payload.publicIds)) {
     return { kind: 'keys', publicIds: payload.publicIds.filter((id) => typeof id === 'string') };

@@ -11,9 +11,9 @@ import {
 import {
   createTenant,
   createTestDatabase,
-  databaseAt,
+  databaseWithClock,
   eventually,
-  forgetDeployment,
+  unregisterDeployment,
   testClock,
   testEndpoints,
   testLog,
@@ -27,14 +27,14 @@ import {
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createApiKeyLifecycle } from './api-key.workflow.ts';
 import { createApiKeyService, issueKey, sweepDueKeys, type IssuedKey } from './api-keys.service.ts';
-import { noLimits } from './api-keys.store.ts';
-import { systemCause } from './identity.ts';
+import { unlimitedKeyLimits } from './api-keys.store.ts';
+import { systemAuditContext } from './identity.ts';
 import { createKeyAuthenticator } from './key-authenticator.ts';
 import type { KeyChange } from './key-changes.ts';
 import { KeyUsage } from './key-usage.ts';
 
 const readCommitted = 'read committed' as const;
-const cause = systemCause('test', 'live');
+const cause = systemAuditContext('test', 'live');
 let database: TestDatabase;
 let tenant: { orgId: OrgId; ownerId: UserId };
 
@@ -50,7 +50,7 @@ function issue(db: Db, expiresAt: Date | null, rotatedFrom?: KeyId): Promise<Iss
   const rights = {
     mode: 'live' as const,
     scopes: ['rentals:read' as const],
-    limits: noLimits,
+    limits: unlimitedKeyLimits,
     allowedIps: [],
     expiresAt,
   };
@@ -198,7 +198,7 @@ describe('the workflow', () => {
     deploymentId = (await registerDeployment(restate.adminUrl, endpoint.url)).deploymentId;
   });
   afterAll(async () => {
-    await forgetDeployment(deploymentId);
+    await unregisterDeployment(deploymentId);
     await endpoint.close();
   });
 
@@ -285,7 +285,7 @@ describe('the key authenticator', () => {
 describe('the time of last use', () => {
   it('is written behind the requests, at most once a minute for a key', async () => {
     const clock = testClock();
-    const usage = new KeyUsage({ db: databaseAt(database.db, clock), clock, log: testLog() });
+    const usage = new KeyUsage({ db: databaseWithClock(database.db, clock), clock, log: testLog() });
     const { key } = await issue(database.db, null);
     const read = async () => {
       const [row] = await rows('select last_used_at from api_keys where public_id = $1', [key.publicId]);
@@ -309,7 +309,7 @@ describe('the time of last use', () => {
   it('is also written at shutdown, for a key that was used during the last flush', async () => {
     const [clock, stopping] = [testClock(), new AbortController()];
     const [begun, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    const db = databaseAt(database.db, clock);
+    const db = databaseWithClock(database.db, clock);
     const slow: Db = {
       ...database.db,
       clock: db.clock,

@@ -2,7 +2,7 @@ import type { Timer } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import type { KeyId } from '@millrace/platform/ids';
 import type { Logger } from '@millrace/platform/log';
-import { touchKeys } from './api-keys.store.ts';
+import { updateKeysLastUsed } from './api-keys.store.ts';
 
 export interface KeyUsageOptions {
   readonly db: Db;
@@ -49,7 +49,7 @@ export class KeyUsage {
     this.#waiting.clear();
     try {
       await this.#options.db.transaction({ name: 'note key use', isolation: 'read committed' }, (tx) =>
-        touchKeys(tx, uses),
+        updateKeysLastUsed(tx, uses),
       );
       if (this.#written.size + uses.size > this.#maxKeys) this.#written.clear();
       for (const [keyId, at] of uses) this.#written.set(keyId, at.getTime());

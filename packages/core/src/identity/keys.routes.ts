@@ -9,7 +9,13 @@ import { parseId } from '@millrace/platform/ids';
 import { isVisible, readKey } from './api-keys.service.ts';
 import { listKeys } from './api-keys.store.ts';
 import { toWireKey, toWireOperation, toWireSshKey, type WireOperation } from './identity.wire.ts';
-import { keyCallOf, pageOf, positionIn, readCommitted, type IdentityRoutes } from './route-kit.ts';
+import {
+  callContextOf,
+  pageById,
+  positionFromCursor,
+  readCommitted,
+  type IdentityRoutes,
+} from './route-kit.ts';
 import { addSshKey, removeSshKey, requireSshPublicKey } from './ssh-keys.service.ts';
 import { listSshKeys } from './ssh-keys.store.ts';
 
@@ -20,7 +26,7 @@ export function serveApiKeys({ server, operations, db, keys }: IdentityRoutes): 
   server.serve(operations.createApiKey, ({ body, context, transact }) =>
     transact({ name: 'create api key', isolation: readCommitted }, async (tx) => {
       const expiresAt = body.expiresAt === null ? null : new Date(body.expiresAt);
-      const { key, text } = await keys.create(tx, keyCallOf(context), { ...body, expiresAt });
+      const { key, text } = await keys.create(tx, callContextOf(context), { ...body, expiresAt });
       return { body: { ...toWireKey(key), key: text }, resource: { kind: 'api-key', id: key.id } };
     }),
   );
@@ -28,9 +34,9 @@ export function serveApiKeys({ server, operations, db, keys }: IdentityRoutes): 
   server.serve(operations.listApiKeys, async ({ query, context }) => {
     const { orgId, mode } = requirePrincipal(context);
     const { limit } = query;
-    const after = positionIn('key', query.cursor);
+    const after = positionFromCursor('key', query.cursor);
     const rows = await listKeys(db, orgId, { limit, after, mode: mode === 'test' ? 'test' : null });
-    return pageOf(rows, limit, toWireKey);
+    return pageById(rows, limit, toWireKey);
   });
 
   server.serve(operations.getApiKey, async ({ params, context }) => {
@@ -40,7 +46,7 @@ export function serveApiKeys({ server, operations, db, keys }: IdentityRoutes): 
 
   server.serve(operations.revokeApiKey, ({ params, context, transact }) =>
     transact({ name: 'revoke api key', isolation: readCommitted }, async (tx) => {
-      const key = await keys.revoke(tx, keyCallOf(context), requireKeyId(params.keyId));
+      const key = await keys.revoke(tx, callContextOf(context), requireKeyId(params.keyId));
       return { body: toWireKey(key) };
     }),
   );
@@ -48,7 +54,7 @@ export function serveApiKeys({ server, operations, db, keys }: IdentityRoutes): 
   server.serve(operations.rotateApiKey, ({ params, body, context, transact }) =>
     transact({ name: 'rotate api key', isolation: readCommitted }, async (tx) => {
       const overlapMs = body.overlapSeconds * MS_PER_SECOND;
-      const rotated = await keys.rotate(tx, keyCallOf(context), requireKeyId(params.keyId), overlapMs);
+      const rotated = await keys.rotate(tx, callContextOf(context), requireKeyId(params.keyId), overlapMs);
       const { id, expiresAt } = rotated.previous;
       const previous = { id, expiresAt: expiresAt.toISOString() };
       return {
@@ -64,7 +70,7 @@ export function serveSshKeys({ server, operations, db }: IdentityRoutes): void {
   server.serve(operations.createSshPublicKey, ({ body, context, transact }) => {
     const fields = { name: body.name, key: requireSshPublicKey(body.publicKey) };
     return transact({ name: 'add ssh key', isolation: readCommitted }, async (tx) => {
-      const added = await addSshKey(tx, keyCallOf(context), fields);
+      const added = await addSshKey(tx, callContextOf(context), fields);
       return { body: toWireSshKey(added), resource: { kind: 'ssh-public-key', id: added.id } };
     });
   });
@@ -72,15 +78,15 @@ export function serveSshKeys({ server, operations, db }: IdentityRoutes): void {
   server.serve(operations.listSshPublicKeys, async ({ query, context }) => {
     const { orgId, userId, mode } = requirePrincipal(context);
     const { limit } = query;
-    const after = positionIn('ssh', query.cursor);
-    return pageOf(await listSshKeys(db, orgId, { userId, mode }, { limit, after }), limit, toWireSshKey);
+    const after = positionFromCursor('ssh', query.cursor);
+    return pageById(await listSshKeys(db, orgId, { userId, mode }, { limit, after }), limit, toWireSshKey);
   });
 
   server.serve(operations.deleteSshPublicKey, ({ params, context, transact }) => {
     const id = parseId('ssh', params.sshKeyId);
     if (id === null) throw new Fault('SSH_KEY_NOT_FOUND');
     return transact({ name: 'remove ssh key', isolation: readCommitted }, async (tx) => {
-      await removeSshKey(tx, keyCallOf(context), id);
+      await removeSshKey(tx, callContextOf(context), id);
       return { body: undefined };
     });
   });

@@ -1,3 +1,3 @@
 import { defineLoop } from '@millrace/platform/loops';
 
-export const closeKeys = defineLoop({ name: 'close due api keys', over: 'organisations' });
+export const keyExpiryLoop = defineLoop({ name: 'close due api keys', over: 'organisations' });

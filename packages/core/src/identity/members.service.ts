@@ -5,30 +5,30 @@ import type { OrgId, UserId } from '@millrace/platform/ids';
 import { mayChangeRole } from './access.ts';
 import type { ApiKeyService } from './api-keys.service.ts';
 import { markRevokedOfUser } from './api-keys.store.ts';
-import { appendAudit } from './audit.store.ts';
-import { enterAs, type KeyCall } from './caller.service.ts';
+import { appendAuditEntry } from './audit.store.ts';
+import { authorizeCaller, type CallContext } from './caller.service.ts';
 import type { Member, Organisation } from './identity.ts';
-import type { AnnounceKeyChange } from './key-changes.ts';
+import type { PublishKeyChange } from './key-changes.ts';
 import { countOwners, deleteMember, findMember, renameOrganisation, setRole } from './organisations.store.ts';
 
 /** The use-cases of an organisation and its members, as its own people carry them out. */
 export interface MemberService {
-  rename(tx: Tx, call: KeyCall, name: string | undefined): Promise<Organisation>;
-  changeRole(tx: Tx, call: KeyCall, userId: UserId, role: Role): Promise<Member>;
+  rename(tx: Tx, call: CallContext, name: string | undefined): Promise<Organisation>;
+  changeRole(tx: Tx, call: CallContext, userId: UserId, role: Role): Promise<Member>;
   /** The person's keys in this organisation end with the membership. */
-  remove(tx: Tx, call: KeyCall, userId: UserId): Promise<void>;
+  remove(tx: Tx, call: CallContext, userId: UserId): Promise<void>;
 }
 
 export function createMemberService(deps: {
-  readonly announce: AnnounceKeyChange;
+  readonly announce: PublishKeyChange;
   readonly keys: Pick<ApiKeyService, 'recordRevoked'>;
 }): MemberService {
   return {
     async rename(tx, call, name) {
-      const { organisation: before } = await enterAs(tx, call, 'organisation:write');
+      const { organisation: before } = await authorizeCaller(tx, call, 'organisation:write');
       if (name === undefined || name === before.name) return before;
       const after = await renameOrganisation(tx, call.orgId, name);
-      await appendAudit(tx, call.orgId, call.cause, {
+      await appendAuditEntry(tx, call.orgId, call.cause, {
         action: 'organisation.updated',
         resource: { kind: 'organisation', id: call.orgId },
         before: { name: before.name },
@@ -38,11 +38,11 @@ export function createMemberService(deps: {
     },
 
     async changeRole(tx, call, userId, role) {
-      const member = await enter(tx, call, userId, role);
+      const member = await lockMemberToChange(tx, call, userId, role);
       if (member.role === role) return member;
       if (member.role === 'owner') await requireAnotherOwner(tx, call.orgId);
       await setRole(tx, call.orgId, userId, role);
-      await appendAudit(tx, call.orgId, call.cause, {
+      await appendAuditEntry(tx, call.orgId, call.cause, {
         action: 'member.updated',
         resource: { kind: 'member', id: member.id },
         before: { role: member.role },
@@ -54,12 +54,12 @@ export function createMemberService(deps: {
     },
 
     async remove(tx, call, userId) {
-      const member = await enter(tx, call, userId, null);
+      const member = await lockMemberToChange(tx, call, userId, null);
       if (member.role === 'owner') await requireAnotherOwner(tx, call.orgId);
       await deleteMember(tx, call.orgId, userId);
       const how = { at: tx.clock.now(), reason: 'member_removed' } as const;
       const revoked = await markRevokedOfUser(tx, call.orgId, userId, how);
-      await appendAudit(tx, call.orgId, call.cause, {
+      await appendAuditEntry(tx, call.orgId, call.cause, {
         action: 'member.removed',
         resource: { kind: 'member', id: member.id },
         before: { userId, role: member.role, email: member.user.email },
@@ -75,8 +75,13 @@ export function createMemberService(deps: {
  * Takes its turn in the organisation: two people who demote each other at the same instant come here one after the
  * other, and the second finds what the first has done.
  */
-async function enter(tx: Tx, call: KeyCall, userId: UserId, to: Role | null): Promise<Member> {
-  const caller = await enterAs(tx, call, 'members:write');
+async function lockMemberToChange(
+  tx: Tx,
+  call: CallContext,
+  userId: UserId,
+  to: Role | null,
+): Promise<Member> {
+  const caller = await authorizeCaller(tx, call, 'members:write');
   const member = await findMember(tx, call.orgId, userId);
   if (member === null) throw new Fault('MEMBER_NOT_FOUND');
   if (!mayChangeRole(caller, member.role, to)) {

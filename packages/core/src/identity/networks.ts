@@ -60,13 +60,13 @@ export function formatNetwork(network: Network): string {
 }
 
 /** True when the address is inside at least one of the networks. An address that cannot be read is inside none. */
-export function isInside(addressText: string, networks: readonly Network[]): boolean {
+export function isInNetworks(addressText: string, networks: readonly Network[]): boolean {
   const address = readAddress(addressText);
   return address !== null && networks.some((network) => contains(network, address, widthOf(address)));
 }
 
 /** True when every address of `inner` is an address of `outer`. */
-export function covers(outer: Network, inner: Network): boolean {
+export function coversNetwork(outer: Network, inner: Network): boolean {
   return contains(outer, inner.base, inner.prefixLength);
 }
 

@@ -2,11 +2,18 @@ import { Fault } from '@millrace/platform/fault';
 import { requirePrincipal } from '@millrace/platform/http';
 import { parseId, type OrgId, type UserId } from '@millrace/platform/ids';
 import { findKey } from './api-keys.store.ts';
-import { listAudit } from './audit.store.ts';
+import { listOrganisationAuditLog } from './audit.store.ts';
 import type { Organisation } from './identity.ts';
 import { toWireAudit, toWireMe, toWireMember, toWireOrganisation } from './identity.wire.ts';
 import { findMembership, findOrganisation, listMembers } from './organisations.store.ts';
-import { keyCallOf, ownOrgId, pageOf, positionIn, readCommitted, type IdentityRoutes } from './route-kit.ts';
+import {
+  callContextOf,
+  requireOwnOrgId,
+  pageById,
+  positionFromCursor,
+  readCommitted,
+  type IdentityRoutes,
+} from './route-kit.ts';
 
 /** Who is calling, their organisation and the people in it. */
 export function serveOrganisations({ server, operations, db, members }: IdentityRoutes): void {
@@ -27,42 +34,42 @@ export function serveOrganisations({ server, operations, db, members }: Identity
   server.serve(operations.listOrganisations, async ({ query, context }) => {
     // A caller acts for exactly one organisation, so this list has one entry; the page after it is empty.
     const own = await requireOwnOrganisation(db, requirePrincipal(context).orgId);
-    const rows = positionIn('org', query.cursor) === null ? [own] : [];
-    return pageOf(rows, query.limit, toWireOrganisation);
+    const rows = positionFromCursor('org', query.cursor) === null ? [own] : [];
+    return pageById(rows, query.limit, toWireOrganisation);
   });
 
   server.serve(operations.getOrganisation, async ({ params, context }) => {
-    const orgId = ownOrgId(context, params.organisationId, 'ORGANISATION_NOT_FOUND');
+    const orgId = requireOwnOrgId(context, params.organisationId, 'ORGANISATION_NOT_FOUND');
     return toWireOrganisation(await requireOwnOrganisation(db, orgId));
   });
 
   server.serve(operations.updateOrganisation, ({ params, body, context, transact }) => {
-    ownOrgId(context, params.organisationId, 'ORGANISATION_NOT_FOUND');
+    requireOwnOrgId(context, params.organisationId, 'ORGANISATION_NOT_FOUND');
     return transact({ name: 'update organisation', isolation: readCommitted }, async (tx) => ({
-      body: toWireOrganisation(await members.rename(tx, keyCallOf(context), body.name)),
+      body: toWireOrganisation(await members.rename(tx, callContextOf(context), body.name)),
     }));
   });
 
   server.serve(operations.listMembers, async ({ params, query, context }) => {
-    const orgId = ownOrgId(context, params.organisationId, 'ORGANISATION_NOT_FOUND');
+    const orgId = requireOwnOrgId(context, params.organisationId, 'ORGANISATION_NOT_FOUND');
     const { limit } = query;
-    const rows = await listMembers(db, orgId, { limit, after: positionIn('mem', query.cursor) });
-    return pageOf(rows, limit, toWireMember);
+    const rows = await listMembers(db, orgId, { limit, after: positionFromCursor('mem', query.cursor) });
+    return pageById(rows, limit, toWireMember);
   });
 
   server.serve(operations.updateMember, ({ params, body, context, transact }) => {
-    ownOrgId(context, params.organisationId, 'MEMBER_NOT_FOUND');
+    requireOwnOrgId(context, params.organisationId, 'MEMBER_NOT_FOUND');
     const userId = requireUserId(params.userId);
     return transact({ name: 'change role', isolation: readCommitted }, async (tx) => ({
-      body: toWireMember(await members.changeRole(tx, keyCallOf(context), userId, body.role)),
+      body: toWireMember(await members.changeRole(tx, callContextOf(context), userId, body.role)),
     }));
   });
 
   server.serve(operations.removeMember, ({ params, context, transact }) => {
-    ownOrgId(context, params.organisationId, 'MEMBER_NOT_FOUND');
+    requireOwnOrgId(context, params.organisationId, 'MEMBER_NOT_FOUND');
     const userId = requireUserId(params.userId);
     return transact({ name: 'remove member', isolation: readCommitted }, async (tx) => {
-      await members.remove(tx, keyCallOf(context), userId);
+      await members.remove(tx, callContextOf(context), userId);
       return { body: undefined };
     });
   });
@@ -74,8 +81,11 @@ export function serveAuditLog({ server, operations, db }: IdentityRoutes): void 
     const { orgId, mode } = requirePrincipal(context);
     const { limit, action = null, actorId = null, resourceId = null } = query;
     const filter = { action, actorId, resourceId, mode: mode === 'test' ? mode : null };
-    const rows = await listAudit(db, orgId, filter, { limit, after: positionIn('aud', query.cursor) });
-    return pageOf(rows, limit, (entry) => toWireAudit(entry, true));
+    const rows = await listOrganisationAuditLog(db, orgId, filter, {
+      limit,
+      after: positionFromCursor('aud', query.cursor),
+    });
+    return pageById(rows, limit, (entry) => toWireAudit(entry, true));
   });
 }
 

@@ -5,7 +5,7 @@ import { Fault } from '@millrace/platform/fault';
 import {
   actorOf,
   decodeCursor,
-  requirePerson,
+  requireSessionUser,
   requirePrincipal,
   toPage,
   type HttpServer,
@@ -15,10 +15,10 @@ import {
 import { idKinds, parseId, type IdKind, type IdOf, type OrgId } from '@millrace/platform/ids';
 import { z } from 'zod';
 import type { ApiKeyService } from './api-keys.service.ts';
-import type { KeyCall } from './caller.service.ts';
-import type { Cause } from './identity.ts';
-import type { RunningWork } from './admin.service.ts';
-import type { AnnounceKeyChange } from './key-changes.ts';
+import type { CallContext } from './caller.service.ts';
+import type { AuditContext } from './identity.ts';
+import type { RunningWorkloads } from './admin.service.ts';
+import type { PublishKeyChange } from './key-changes.ts';
 import type { MemberService } from './members.service.ts';
 
 /** What the routes of this feature share. */
@@ -28,21 +28,21 @@ export interface IdentityRoutes {
   readonly db: Db;
   readonly keys: ApiKeyService;
   readonly members: MemberService;
-  readonly announce: AnnounceKeyChange;
-  readonly work: RunningWork;
+  readonly announce: PublishKeyChange;
+  readonly work: RunningWorkloads;
   /** The cell new organisations are at home in. */
   readonly homeCell: number;
 }
 
 export const readCommitted = 'read committed' as const;
 
-export function causeOf(context: RequestContext): Cause {
+export function auditContextOf(context: RequestContext): AuditContext {
   const principal = requirePrincipal(context);
   return { actor: actorOf(principal), mode: principal.mode, requestId: context.requestId, ip: ipOf(context) };
 }
 
 /** An operator acts as a person of the installation, not as a key of one of its organisations. */
-export function operatorCauseOf(context: RequestContext): Cause {
+export function operatorAuditContext(context: RequestContext): AuditContext {
   const { userId } = requirePrincipal(context);
   return {
     actor: { kind: 'operator', id: userId },
@@ -52,14 +52,14 @@ export function operatorCauseOf(context: RequestContext): Cause {
   };
 }
 
-export function keyCallOf(context: RequestContext): KeyCall {
+export function callContextOf(context: RequestContext): CallContext {
   const { orgId, keyId } = requirePrincipal(context);
-  return { orgId, keyId, cause: causeOf(context) };
+  return { orgId, keyId, cause: auditContextOf(context) };
 }
 
 /** A person acts by themselves, before or beside any organisation. */
-export function personCauseOf(context: RequestContext): Cause {
-  const { userId } = requirePerson(context);
+export function personAuditContext(context: RequestContext): AuditContext {
+  const { userId } = requireSessionUser(context);
   return {
     actor: { kind: 'user', id: userId },
     mode: 'live',
@@ -69,7 +69,7 @@ export function personCauseOf(context: RequestContext): Cause {
 }
 
 /** The organisation in the path must be the caller's own; any other is as absent as one that never was. */
-export function ownOrgId(context: RequestContext, organisationId: string, reason: Reason): OrgId {
+export function requireOwnOrgId(context: RequestContext, organisationId: string, reason: Reason): OrgId {
   const { orgId } = requirePrincipal(context);
   if (organisationId !== orgId) throw new Fault(reason);
   return orgId;
@@ -87,14 +87,14 @@ function cursorShapeOf(kind: IdKind) {
 const cursorShapes = new Map(idKinds.map((kind) => [kind, cursorShapeOf(kind)] as const));
 
 /** Where a page starts: after the id that its cursor holds. A cursor of another list is refused. */
-export function positionIn<K extends IdKind>(kind: K, cursor: string | undefined): IdOf<K> | null {
+export function positionFromCursor<K extends IdKind>(kind: K, cursor: string | undefined): IdOf<K> | null {
   if (cursor === undefined) return null;
   const { id } = decodeCursor(cursor, cursorShapes.get(kind) ?? cursorShapeOf(kind));
   return parseId(kind, id);
 }
 
 /** A page of things that are listed by their id. */
-export function pageOf<Row extends { readonly id: string }, Item>(
+export function pageById<Row extends { readonly id: string }, Item>(
   rows: readonly Row[],
   limit: number,
   toItem: (row: Row) => Item,

@@ -1,6 +1,6 @@
 import type { PlatformRole, Role } from '@millrace/contract';
 import type { Reader, Tx } from '@millrace/platform/db';
-import type { Person } from '@millrace/platform/http';
+import type { SessionUser } from '@millrace/platform/http';
 import {
   fromUuid,
   toUuid,
@@ -26,7 +26,7 @@ export interface SessionRecord {
 
 /** Somebody's session, as long as it lasts by the clock of whoever asks. */
 export interface LiveSession {
-  readonly person: Person;
+  readonly person: SessionUser;
   readonly expiresAt: Date;
 }
 
@@ -51,7 +51,7 @@ const personColumns = [
   'users.name',
 ] as const;
 
-function toPerson(row: { session_id: string; user_id: string; email: string; name: string }): Person {
+function toPerson(row: { session_id: string; user_id: string; email: string; name: string }): SessionUser {
   return {
     userId: fromUuid('usr', row.user_id),
     sessionId: fromUuid('ses', row.session_id),
@@ -125,7 +125,7 @@ export async function findSessionCredentials(
  * The seat of a member, made if there is none. Null when the person is no member: whoever removes one waits for the same
  * lock on the organisation, which the caller holds, so no seat is left behind.
  */
-export async function takeSeat(
+export async function ensureMemberKey(
   tx: Tx,
   orgId: OrgId,
   who: { readonly userId: UserId; readonly mode: KeyMode },

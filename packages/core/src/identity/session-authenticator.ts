@@ -3,7 +3,7 @@ import { scopeNames } from '@millrace/contract';
 import type { Timer } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { Fault } from '@millrace/platform/fault';
-import type { Person, Principal, Sessions } from '@millrace/platform/http';
+import type { SessionUser, Principal, Sessions } from '@millrace/platform/http';
 import { parseId, type KeyId, type OrgId } from '@millrace/platform/ids';
 import { counter } from '@millrace/platform/telemetry';
 import { effectiveScopes } from './access.ts';
@@ -15,7 +15,7 @@ import { lockOrganisation } from './organisations.store.ts';
 import {
   findSession,
   findSessionCredentials,
-  takeSeat,
+  ensureMemberKey,
   type LiveSession,
   type SessionCredentials,
 } from './seats.store.ts';
@@ -38,7 +38,7 @@ export interface SessionAuthenticator {
   readonly forgetPerson: (userId: string) => void;
 }
 
-interface KnownMember extends SessionCredentials {
+interface CachedMembership extends SessionCredentials {
   readonly orgId: OrgId;
   readonly principal: Principal | null;
 }
@@ -55,10 +55,10 @@ export function createSessionAuthenticator(options: SessionAuthenticatorOptions)
   const { db, clock } = options;
   const shared = { clock, maxAgeMs: KEY_MAX_AGE_MS, maxEntries: MAX_ENTRIES, maxAbsent: MAX_ABSENT };
   const people = new KeyCache<LiveSession>({ ...shared, load: (hash) => findSession(db, hash) });
-  const members = new KeyCache<KnownMember>({
+  const members = new KeyCache<CachedMembership>({
     ...shared,
     load: async (name) => {
-      const { hash, orgId, mode } = readName(name);
+      const { hash, orgId, mode } = parseCacheKey(name);
       const credentials = await findSessionCredentials(db, orgId, { tokenSha256: hash, mode });
       return credentials === null ? null : withPrincipal(options, credentials, orgId, mode);
     },
@@ -69,7 +69,7 @@ export function createSessionAuthenticator(options: SessionAuthenticatorOptions)
     return known;
   };
 
-  async function person(token: string): Promise<Person> {
+  async function person(token: string): Promise<SessionUser> {
     return requireLive(await lookUp(people, hashToken(token))).person;
   }
 
@@ -84,7 +84,7 @@ export function createSessionAuthenticator(options: SessionAuthenticatorOptions)
           await person(token);
           throw refuse('ORGANISATION_REQUIRED');
         }
-        const known = requireLive(await lookUp(members, nameOf(hashToken(token), orgId, mode)));
+        const known = requireLive(await lookUp(members, cacheKeyOf(hashToken(token), orgId, mode)));
         // Only its members learn that an organisation is suspended.
         if (known.membership?.orgStatus === 'suspended') throw refuse('ORGANISATION_SUSPENDED');
         if (known.principal === null) throw refuse('NOT_A_MEMBER');
@@ -125,11 +125,11 @@ function hashToken(token: string): string {
   return createHash('sha256').update(token, 'utf8').digest('hex');
 }
 
-function nameOf(hash: string, orgId: OrgId, mode: KeyMode): string {
+function cacheKeyOf(hash: string, orgId: OrgId, mode: KeyMode): string {
   return `${hash} ${orgId} ${mode}`;
 }
 
-function readName(name: string): { hash: string; orgId: OrgId; mode: KeyMode } {
+function parseCacheKey(name: string): { hash: string; orgId: OrgId; mode: KeyMode } {
   const [hash = '', org = '', mode = ''] = name.split(' ');
   const orgId = parseId('org', org);
   if (orgId === null) throw new TypeError('A session was looked up for what is no organisation.');
@@ -146,11 +146,11 @@ async function withPrincipal(
   credentials: SessionCredentials,
   orgId: OrgId,
   mode: KeyMode,
-): Promise<KnownMember> {
+): Promise<CachedMembership> {
   const { membership, person } = credentials;
   const known = { ...credentials, orgId, principal: null };
   if (membership === null || membership.orgStatus === 'suspended') return known;
-  const keyId = membership.seatId ?? (await makeSeat(options.db, orgId, person, mode));
+  const keyId = membership.seatId ?? (await createMemberKey(options.db, orgId, person, mode));
   // The person was removed in between.
   if (keyId === null) return { ...known, membership: null };
   const { role, platformRoles, orgStatus, orgFunded } = membership;
@@ -172,10 +172,15 @@ async function withPrincipal(
   return { ...known, principal };
 }
 
-function makeSeat(db: Db, orgId: OrgId, { userId }: Person, mode: KeyMode): Promise<KeyId | null> {
+function createMemberKey(
+  db: Db,
+  orgId: OrgId,
+  { userId }: SessionUser,
+  mode: KeyMode,
+): Promise<KeyId | null> {
   return db.transaction({ name: 'take seat', isolation: 'read committed' }, async (tx) => {
     // Members come and go under this lock, and two requests of one member take turns.
     if ((await lockOrganisation(tx, orgId)) === null) return null;
-    return takeSeat(tx, orgId, { userId, mode });
+    return ensureMemberKey(tx, orgId, { userId, mode });
   });
 }

@@ -1,13 +1,13 @@
-import type { Answer, Contract } from '@millrace/contract';
+import type { ResponseBody, Contract } from '@millrace/contract';
 import type { Timer } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { Fault } from '@millrace/platform/fault';
-import { requirePerson, type HttpServer } from '@millrace/platform/http';
+import { requireSessionUser, type HttpServer } from '@millrace/platform/http';
 import { parseId, type SessionId } from '@millrace/platform/ids';
 import { readCommitted } from './route-kit.ts';
 import { endSession, listSessions, type SessionRecord } from './seats.store.ts';
 
-type WireSession = Answer<Contract['operations']['listMySessions']>['items'][number];
+type WireSession = ResponseBody<Contract['operations']['listMySessions']>['items'][number];
 
 /** Where a person is signed in. A token is never answered: whoever has it does not need it, and nobody else may. */
 export function serveSessions(routes: {
@@ -21,13 +21,13 @@ export function serveSessions(routes: {
   const { server, operations, db } = routes;
 
   server.serve(operations.listMySessions, async ({ context }) => {
-    const { userId, sessionId } = requirePerson(context);
+    const { userId, sessionId } = requireSessionUser(context);
     const sessions = await listSessions(db, userId, db.clock.now());
     return { items: sessions.map((session) => toWireSession(session, sessionId)) };
   });
 
   server.serve(operations.endMySession, ({ params, context, transact }) => {
-    const { userId } = requirePerson(context);
+    const { userId } = requireSessionUser(context);
     const id = parseId('ses', params.sessionId);
     if (id === null) throw new Fault('SESSION_NOT_FOUND');
     return transact({ name: 'end session', isolation: readCommitted }, async (tx) => {

@@ -9,7 +9,7 @@ export interface SshKeyRefusal {
 }
 
 /** What a pasted text turned out to be, before the key inside it is judged. */
-export type Envelope =
+export type ParsedKeyText =
   | { readonly kind: 'blob'; readonly algorithm: string; readonly blob: Buffer }
   | { readonly kind: 'pem'; readonly pem: string }
   | { readonly kind: 'private'; readonly publicBlob: Buffer | null }
@@ -17,14 +17,14 @@ export type Envelope =
 
 const TEXT_LENGTH_MAX = 16_384;
 /** Every private form in use: PEM of all kinds, OpenSSH's own, ssh.com's, and OpenSSH's magic without its frame. */
-const PRIVATE_MARKS = [
+const PRIVATE_KEY_MARKERS = [
   /BEGIN[A-Z0-9 ]{0,64} PRIVATE KEY/,
   /b3BlbnNzaC1rZXktdjE/,
   /^[^\S\n\r\u2028\u2029]*Private-key-format:/m,
 ];
 const ALGORITHM = /^(ssh-|ecdsa-|sk-)[A-Za-z0-9@.-]{1,60}$/;
 
-export function openEnvelope(text: string): Envelope {
+export function parseKeyText(text: string): ParsedKeyText {
   if (text.length > TEXT_LENGTH_MAX) {
     return refuse(
       'too_long',
@@ -38,18 +38,18 @@ export function openEnvelope(text: string): Envelope {
     .filter((line) => line !== '');
   const first = lines[0];
   if (first === undefined) return refuse('empty', 'the text is empty');
-  if (PRIVATE_MARKS.some((mark) => mark.test(text))) return { kind: 'private', publicBlob: null };
+  if (PRIVATE_KEY_MARKERS.some((mark) => mark.test(text))) return { kind: 'private', publicBlob: null };
   // A byte that is not text is never part of a key, and could hide one line inside another.
   if (/[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/.test(text))
     return refuse('damaged', 'the text holds control characters');
-  if (/^PuTTY-User-Key-File-/i.test(first)) return openPutty(lines);
-  if (/^---- BEGIN SSH2 PUBLIC KEY ----$/.test(first)) return openRfc4716(lines);
-  if (first.startsWith('-----BEGIN')) return openPem(lines);
-  return openLine(lines);
+  if (/^PuTTY-User-Key-File-/i.test(first)) return parsePuttyFile(lines);
+  if (/^---- BEGIN SSH2 PUBLIC KEY ----$/.test(first)) return parseRfc4716(lines);
+  if (first.startsWith('-----BEGIN')) return parsePem(lines);
+  return parseOpensshLine(lines);
 }
 
 /** One line of an authorized_keys file, without the options that may precede the key there. */
-function openLine(lines: readonly string[]): Envelope {
+function parseOpensshLine(lines: readonly string[]): ParsedKeyText {
   const [line = ''] = lines;
   if (lines.length > 1) return refuse('several_keys', 'the text has several lines; send one key at a time');
   const [algorithm = '', base64 = ''] = line.split(/[ \t]+/);
@@ -65,7 +65,7 @@ function openLine(lines: readonly string[]): Envelope {
 }
 
 /** PuTTY's file, versions 2 and 3: named headers, the public part in base64, and normally the private part. */
-function openPutty(lines: readonly string[]): Envelope {
+function parsePuttyFile(lines: readonly string[]): ParsedKeyText {
   const version = /^PuTTY-User-Key-File-([0-9]+): *(\S+)$/i.exec(lines[0] ?? '');
   const algorithm = version?.[2];
   const countLine = lines.findIndex((line) => /^Public-Lines: *[0-9]{1,4}$/i.test(line));
@@ -89,7 +89,7 @@ function openPutty(lines: readonly string[]): Envelope {
 }
 
 /** RFC 4716: headers `Name: value`, a trailing backslash continues a line, then base64. */
-function openRfc4716(lines: readonly string[]): Envelope {
+function parseRfc4716(lines: readonly string[]): ParsedKeyText {
   const end = lines.indexOf('---- END SSH2 PUBLIC KEY ----');
   if (end < 0) return refuse('damaged', 'the last line, ---- END SSH2 PUBLIC KEY ----, is missing');
   if (end !== lines.length - 1)
@@ -108,7 +108,7 @@ function openRfc4716(lines: readonly string[]): Envelope {
   return { kind: 'blob', algorithm: blob.subarray(4, 4 + blob.readUInt32BE(0)).toString('latin1'), blob };
 }
 
-function openPem(lines: readonly string[]): Envelope {
+function parsePem(lines: readonly string[]): ParsedKeyText {
   const label = /^-----BEGIN ([A-Z0-9 ]+)-----$/.exec(lines[0] ?? '')?.[1];
   if (label !== 'PUBLIC KEY' && label !== 'RSA PUBLIC KEY') {
     return refuse('unsupported', 'of PEM texts, only PUBLIC KEY and RSA PUBLIC KEY are read');
@@ -123,13 +123,13 @@ function openPem(lines: readonly string[]): Envelope {
   return { kind: 'pem', pem: `${lines.join('\n')}\n` };
 }
 
-function blobOf(algorithm: string, base64: string): Envelope {
+function blobOf(algorithm: string, base64: string): ParsedKeyText {
   const blob = decodeBase64(base64);
   return blob === null
     ? refuse('damaged', 'the base64 text of the key is damaged or cut short')
     : { kind: 'blob', algorithm, blob };
 }
 
-function refuse(code: string, why: string, suggestion?: string): Envelope {
+function refuse(code: string, why: string, suggestion?: string): ParsedKeyText {
   return { kind: 'refused', refusal: { code, why, ...(suggestion === undefined ? {} : { suggestion }) } };
 }

@@ -1,8 +1,8 @@
 import type { Tx } from '@millrace/platform/db';
 import { Fault } from '@millrace/platform/fault';
 import type { SshKeyId } from '@millrace/platform/ids';
-import { appendAudit } from './audit.store.ts';
-import { enterAs, type KeyCall } from './caller.service.ts';
+import { appendAuditEntry } from './audit.store.ts';
+import { authorizeCaller, type CallContext } from './caller.service.ts';
 import type { SshKeyRecord } from './identity.ts';
 import { readSshPublicKey, type SshPublicKey } from './ssh-public-key.ts';
 import { countSshKeys, deleteSshKey, insertSshKey } from './ssh-keys.store.ts';
@@ -25,15 +25,15 @@ export function requireSshPublicKey(text: string): SshPublicKey {
 
 export async function addSshKey(
   tx: Tx,
-  call: KeyCall,
+  call: CallContext,
   fields: { readonly name: string; readonly key: SshPublicKey },
 ): Promise<SshKeyRecord> {
   const { orgId, cause } = call;
-  const { key: owner } = await enterAs(tx, call, 'ssh-keys:write');
+  const { key: owner } = await authorizeCaller(tx, call, 'ssh-keys:write');
   if ((await countSshKeys(tx, orgId, owner)) >= SSH_KEYS_MAX) throw new Fault('SSH_KEY_LIMIT_REACHED');
   const added = await insertSshKey(tx, orgId, owner, fields);
   if (added === null) throw new Fault('SSH_KEY_DUPLICATE');
-  await appendAudit(tx, orgId, cause, {
+  await appendAuditEntry(tx, orgId, cause, {
     action: 'ssh_key.created',
     resource: { kind: 'ssh-public-key', id: added.id },
     after: { name: added.name, algorithm: added.algorithm, fingerprint: added.fingerprint },
@@ -41,12 +41,12 @@ export async function addSshKey(
   return added;
 }
 
-export async function removeSshKey(tx: Tx, call: KeyCall, id: SshKeyId): Promise<void> {
+export async function removeSshKey(tx: Tx, call: CallContext, id: SshKeyId): Promise<void> {
   const { orgId, cause } = call;
-  const { key: owner } = await enterAs(tx, call, 'ssh-keys:write');
+  const { key: owner } = await authorizeCaller(tx, call, 'ssh-keys:write');
   const removed = await deleteSshKey(tx, orgId, owner, id);
   if (removed === null) throw new Fault('SSH_KEY_NOT_FOUND');
-  await appendAudit(tx, orgId, cause, {
+  await appendAuditEntry(tx, orgId, cause, {
     action: 'ssh_key.deleted',
     resource: { kind: 'ssh-public-key', id: removed.id },
     before: { name: removed.name, algorithm: removed.algorithm, fingerprint: removed.fingerprint },

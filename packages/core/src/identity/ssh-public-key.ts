@@ -1,7 +1,7 @@
 import { createHash, createPublicKey } from 'node:crypto';
 import { sshAlgorithms } from '@millrace/contract';
 import sshpk from 'sshpk';
-import { openEnvelope, type Envelope, type SshKeyRefusal } from './ssh-envelope.ts';
+import { parseKeyText, type ParsedKeyText, type SshKeyRefusal } from './ssh-envelope.ts';
 import { SshWireReader } from './ssh-wire.ts';
 
 export type SshAlgorithm = (typeof sshAlgorithms)[number];
@@ -16,7 +16,7 @@ export interface SshPublicKey {
   readonly fingerprint: string;
 }
 
-export type SshKeyReading =
+export type SshKeyResult =
   | { readonly ok: true; readonly key: SshPublicKey }
   | { readonly ok: false; readonly refusal: SshKeyRefusal };
 
@@ -27,22 +27,23 @@ const RSA_BITS_MAX = 16_384;
  * Reads an OpenSSH line, a PEM public key, an RFC 4716 file or the public part of a PuTTY file, and brings it to one
  * form. Whatever could not be installed safely is refused with the reason.
  */
-export function readSshPublicKey(text: string): SshKeyReading {
-  const envelope = openEnvelope(text);
-  if (envelope.kind === 'private') return refused(privateKeyRefusal(envelope));
-  if (envelope.kind === 'refused') return refused(envelope.refusal);
+export function readSshPublicKey(text: string): SshKeyResult {
+  const envelope = parseKeyText(text);
+  if (envelope.kind === 'private') return refusedKey(privateKeyRefusal(envelope));
+  if (envelope.kind === 'refused') return refusedKey(envelope.refusal);
   const blob = envelope.kind === 'pem' ? blobOfPem(envelope.pem) : envelope.blob;
-  if (blob === null) return refused(damaged('the PEM text does not hold a public key that can be read'));
+  if (blob === null)
+    return refusedKey(damagedKeyRefusal('the PEM text does not hold a public key that can be read'));
   const reading = readBlob(blob);
   if (reading.ok && envelope.kind === 'blob' && envelope.algorithm !== reading.key.algorithm) {
-    return refused(
-      damaged(`the text says ${envelope.algorithm}, the key itself says ${reading.key.algorithm}`),
+    return refusedKey(
+      damagedKeyRefusal(`the text says ${envelope.algorithm}, the key itself says ${reading.key.algorithm}`),
     );
   }
   return reading;
 }
 
-function privateKeyRefusal(envelope: Extract<Envelope, { kind: 'private' }>): SshKeyRefusal {
+function privateKeyRefusal(envelope: Extract<ParsedKeyText, { kind: 'private' }>): SshKeyRefusal {
   // The public half of a PuTTY file is readable without its passphrase, so the person can go on at once.
   const publicHalf = envelope.publicBlob === null ? null : readBlob(envelope.publicBlob);
   return {
@@ -55,50 +56,54 @@ function privateKeyRefusal(envelope: Extract<Envelope, { kind: 'private' }>): Ss
   };
 }
 
-function readBlob(blob: Buffer): SshKeyReading {
+function readBlob(blob: Buffer): SshKeyResult {
   const name = new SshWireReader(blob).next()?.toString('latin1');
-  if (name === undefined) return refused(damaged('the key data is cut short'));
+  if (name === undefined) return refusedKey(damagedKeyRefusal('the key data is cut short'));
   if (name === 'ssh-dss') {
-    return refused({
+    return refusedKey({
       code: 'weak',
       why: 'DSA keys are too weak and current SSH servers refuse them',
       ...useEd25519,
     });
   }
   if (/-cert-v[0-9]{2}@openssh\.com$/.test(name)) {
-    return refused({
+    return refusedKey({
       code: 'certificate',
       why: 'this is a certificate; send the public key it was made for',
     });
   }
   const algorithm = sshAlgorithms.find((known) => known === name);
   if (algorithm === undefined) {
-    return refused({ code: 'unsupported', why: 'the key is of a kind that is not supported', ...useEd25519 });
+    return refusedKey({
+      code: 'unsupported',
+      why: 'the key is of a kind that is not supported',
+      ...useEd25519,
+    });
   }
   return algorithm.startsWith('sk-') ? readHardwareKey(algorithm, blob) : readPlainKey(algorithm, blob);
 }
 
-function readPlainKey(algorithm: SshAlgorithm, blob: Buffer): SshKeyReading {
+function readPlainKey(algorithm: SshAlgorithm, blob: Buffer): SshKeyResult {
   let bits: number;
   try {
     const key = sshpk.parseKey(blob, 'rfc4253');
     // Parsing is lenient about padding and trailing bytes; a key has one true encoding, and only that one is taken.
     if (!key.toBuffer('rfc4253', {}).equals(blob))
-      return refused(damaged('the key is not in its canonical encoding'));
+      return refusedKey(damagedKeyRefusal('the key is not in its canonical encoding'));
     // OpenSSL checks what the encoding cannot say: that a point is on its curve, that numbers make sense.
     createPublicKey(key.toString('pkcs8'));
     bits = key.size;
   } catch {
-    return refused(damaged('the key data is damaged or cut short'));
+    return refusedKey(damagedKeyRefusal('the key data is damaged or cut short'));
   }
   if (algorithm === 'ssh-rsa') {
-    const refusal = judgeRsa(blob, bits);
-    if (refusal !== null) return refused(refusal);
+    const refusal = checkRsa(blob, bits);
+    if (refusal !== null) return refusedKey(refusal);
   }
-  return accepted(algorithm, bits, blob);
+  return acceptedKey(algorithm, bits, blob);
 }
 
-function judgeRsa(blob: Buffer, bits: number): SshKeyRefusal | null {
+function checkRsa(blob: Buffer, bits: number): SshKeyRefusal | null {
   if (bits < RSA_BITS_MIN) {
     return {
       code: 'weak',
@@ -120,11 +125,11 @@ function judgeRsa(blob: Buffer, bits: number): SshKeyRefusal | null {
   const isOne = exponent?.length === 1 && exponent[0] === 1;
   return isOdd(exponent) && isOdd(modulus) && !isOne
     ? null
-    : damaged('the RSA numbers cannot be those of a real key');
+    : damagedKeyRefusal('the RSA numbers cannot be those of a real key');
 }
 
 /** FIDO keys: a normal public key followed by the application it was made for (OpenSSH PROTOCOL.u2f). */
-function readHardwareKey(algorithm: SshAlgorithm, blob: Buffer): SshKeyReading {
+function readHardwareKey(algorithm: SshAlgorithm, blob: Buffer): SshKeyResult {
   const reader = new SshWireReader(blob);
   reader.next();
   const isEcdsa = algorithm.startsWith('sk-ecdsa');
@@ -135,9 +140,9 @@ function readHardwareKey(algorithm: SshAlgorithm, blob: Buffer): SshKeyReading {
   const applicationFits =
     application !== null && /^ssh:[\x20-\x7e]{0,250}$/.test(application.toString('latin1'));
   if (!curveFits || !pointFits || !applicationFits || !reader.atEnd) {
-    return refused(damaged('the key data is damaged or cut short'));
+    return refusedKey(damagedKeyRefusal('the key data is damaged or cut short'));
   }
-  return accepted(algorithm, 256, blob);
+  return acceptedKey(algorithm, 256, blob);
 }
 
 function blobOfPem(pem: string): Buffer | null {
@@ -148,7 +153,7 @@ function blobOfPem(pem: string): Buffer | null {
   }
 }
 
-function accepted(algorithm: SshAlgorithm, bits: number, blob: Buffer): SshKeyReading {
+function acceptedKey(algorithm: SshAlgorithm, bits: number, blob: Buffer): SshKeyResult {
   const digest = createHash('sha256')
     .update(blob)
     .digest('base64')
@@ -159,7 +164,7 @@ function accepted(algorithm: SshAlgorithm, bits: number, blob: Buffer): SshKeyRe
 
 const useEd25519 = { suggestion: 'Make a new pair with ssh-keygen -t ed25519 and send the .pub file.' };
 
-function damaged(why: string): SshKeyRefusal {
+function damagedKeyRefusal(why: string): SshKeyRefusal {
   return {
     code: 'damaged',
     why,
@@ -167,6 +172,6 @@ function damaged(why: string): SshKeyRefusal {
   };
 }
 
-function refused(refusal: SshKeyRefusal): SshKeyReading {
+function refusedKey(refusal: SshKeyRefusal): SshKeyResult {
   return { ok: false, refusal };
 }

@@ -4,13 +4,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { listTransfers, type TransferRecord } from '../ledger/index.ts';
 import { findBatch, listBatch } from './requests.store.ts';
 import type { RequestRecord } from './requests.ts';
-import { sinkMessages, type SinkMessage } from './sink.service.ts';
-import { createUsageWorld, type Lent, type UsageWorld } from './usage.fixture.ts';
+import { processMessages, type SinkMessage } from './sink.service.ts';
+import { createUsageHarness, type TestLease, type UsageHarness } from './usage.fixture.ts';
 import type { UsageEvent } from './usage-event.ts';
 
-let world: UsageWorld;
+let world: UsageHarness;
 beforeAll(async () => {
-  world = await createUsageWorld();
+  world = await createUsageHarness();
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
@@ -20,7 +20,7 @@ const message = (sequence: number, events: readonly UsageEvent[]): SinkMessage =
   text: () => JSON.stringify({ events }),
 });
 
-const priced = (lent: Lent, amount: number, over: Partial<UsageEvent> = {}): UsageEvent =>
+const priced = (lent: TestLease, amount: number, over: Partial<UsageEvent> = {}): UsageEvent =>
   world.event(lent, {
     keyId: lent.orgId.replace('org_', 'key_'),
     reservedNanoUsd: String(amount),
@@ -52,8 +52,8 @@ describe('a ledger line of inference', () => {
     const lent = await world.lend();
     const events = [61_900, 1, 77_777, 5, 83_333].map((amount) => priced(lent, amount));
     const others = [3, 4].map((amount) => priced(lent, amount, { model: 'model-two' }));
-    await sinkMessages(world.db, 'LINES', [message(1, [...events, ...others])]);
-    await sinkMessages(world.db, 'LINES', [message(2, [priced(lent, 9)])]);
+    await processMessages(world.db, 'LINES', [message(1, [...events, ...others])]);
+    await processMessages(world.db, 'LINES', [message(2, [priced(lent, 9)])]);
     const lines = await linesOf(lent.orgId);
     expect(lines).toHaveLength(3);
     const opened = await Promise.all(lines.map((line) => openLine(lent.orgId, line)));
@@ -73,7 +73,7 @@ describe('a ledger line of inference', () => {
       `select granted_nano_usd::text as granted from pot_leases where id = '${toUuid(lent.leaseId)}'`,
     );
     const amount = Number(granted) - 100_000;
-    await sinkMessages(world.db, 'HOSTILE', [
+    await processMessages(world.db, 'HOSTILE', [
       message(
         1,
         [1, 2, 3].map(() => priced(lent, amount)),
@@ -90,7 +90,7 @@ describe('a ledger line of inference', () => {
     const lent = await world.lend();
     const other = await world.lend();
     const events = [priced(lent, 10), priced(lent, 20)];
-    await sinkMessages(world.db, 'FOREIGN', [message(1, events)]);
+    await processMessages(world.db, 'FOREIGN', [message(1, events)]);
     const [first, second] = events.map(({ requestId }) => parseId('req', requestId) ?? expect.fail());
     if (first === undefined || second === undefined) throw new Error('No ids.');
     expect(await findBatch(world.db, lent.orgId, 'live', first)).not.toBeNull();

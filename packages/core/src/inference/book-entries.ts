@@ -8,10 +8,10 @@ import type { Deployment, Model } from './catalog.ts';
 /** What the gateway book says of a row. Pure, and in one order of fields: equal facts are equal text. */
 
 /** A key that was revoked this long ago is not told apart from one that never was. */
-const keepRevokedMs = 30 * 86_400_000;
+const revokedRetentionMs = 30 * 86_400_000;
 
 /** A key with all that decides what it may do. */
-export interface KeyFacts {
+export interface KeyRecord {
   readonly keyId: KeyId;
   readonly publicId: string;
   readonly orgId: OrgId;
@@ -30,8 +30,8 @@ export interface KeyFacts {
   readonly budgetIds: readonly BudgetId[];
 }
 
-export function keyEntryOf(key: KeyFacts, nowMs: number): KeyEntry | null {
-  if (key.revokedAt !== null && nowMs - key.revokedAt.getTime() > keepRevokedMs) return null;
+export function keyEntryOf(key: KeyRecord, nowMs: number): KeyEntry | null {
+  if (key.revokedAt !== null && nowMs - key.revokedAt.getTime() > revokedRetentionMs) return null;
   const { rpm = null, tpm = null, models = null } = key.limits;
   return {
     version: 1,
@@ -40,7 +40,7 @@ export function keyEntryOf(key: KeyFacts, nowMs: number): KeyEntry | null {
     mode: key.mode,
     secretSha256: key.secretSha256.toString('hex'),
     scopes: key.role === null ? [] : [...effectiveScopes(key, key.role, key.platformRoles)],
-    refusedFor: refusalOf(key),
+    refusedFor: refusedForOf(key),
     expiresAtMs: key.expiresAt?.getTime() ?? null,
     allowedIps: key.allowedIps,
     requestsPerMinute: rpm,
@@ -51,12 +51,12 @@ export function keyEntryOf(key: KeyFacts, nowMs: number): KeyEntry | null {
 }
 
 /** An end that is only a matter of time is judged by the clock of whoever is asked. */
-function refusalOf(key: KeyFacts): KeyEntry['refusedFor'] {
+function refusedForOf(key: KeyRecord): KeyEntry['refusedFor'] {
   if (key.revokedReason === 'expired') return 'API_KEY_EXPIRED';
   return key.revokedAt === null && key.role !== null ? null : 'API_KEY_REVOKED';
 }
 
-export interface OrganisationFacts {
+export interface OrganisationRecord {
   readonly orgId: OrgId;
   readonly isSuspended: boolean;
   /** Its first deposits have lifted its rate limit. */
@@ -69,7 +69,7 @@ export interface RateSettings {
   readonly fundedRpm: number;
 }
 
-export function organisationEntryOf(facts: OrganisationFacts, rates: RateSettings): OrganisationEntry {
+export function organisationEntryOf(facts: OrganisationRecord, rates: RateSettings): OrganisationEntry {
   return {
     version: 1,
     orgId: facts.orgId,
@@ -79,7 +79,7 @@ export function organisationEntryOf(facts: OrganisationFacts, rates: RateSetting
   };
 }
 
-export interface ModelFacts {
+export interface ModelRecord {
   readonly model: Model;
   /** Those that are switched on, with their engines' keys. */
   readonly deployments: readonly { readonly deployment: Deployment; readonly apiKey: string | null }[];
@@ -87,7 +87,7 @@ export interface ModelFacts {
 }
 
 /** Null for a model that is switched off: it does not exist. */
-export function modelEntryOf({ model, deployments, prices }: ModelFacts): ModelEntry | null {
+export function modelEntryOf({ model, deployments, prices }: ModelRecord): ModelEntry | null {
   if (!model.enabled) return null;
   return {
     version: 1,

@@ -1,7 +1,7 @@
 import { testIds } from '@millrace/testing';
 import { describe, expect, it } from 'vitest';
-import { bookKeys, contractPartEntry, modelEntry, type ModelEntry } from './book.ts';
-import { modelTexts } from './book-parts.ts';
+import { keyFeedKeys, contractPartEntry, modelEntry, type ModelEntry } from './book.ts';
+import { modelPayloads } from './book-parts.ts';
 
 const price = {
   version: 1,
@@ -41,15 +41,15 @@ function placesOf(parts: ReadonlyMap<string, string>): ReadonlyMap<string, strin
 describe('the texts of a model', () => {
   it('are one entry with the contract prices while it is small, as gateways of earlier releases read it', () => {
     const model = modelOf(orgIds.slice(0, 1_000));
-    expect(modelTexts(model)).toEqual({ text: JSON.stringify(model), parts: new Map() });
+    expect(modelPayloads(model)).toEqual({ text: JSON.stringify(model), parts: new Map() });
   });
 
   it('hold each contract in exactly one part, in entries far below 1 MiB', () => {
-    const { text, parts } = modelTexts(modelOf(orgIds));
+    const { text, parts } = modelPayloads(modelOf(orgIds));
     const entry = modelEntry.parse(JSON.parse(text ?? ''));
     expect([entry.contractPrices, entry.contractParts]).toEqual([{}, parts.size]);
     const expected = Array.from({ length: parts.size }, (_, part) =>
-      bookKeys.contractPart('maker/chat', parts.size, part),
+      keyFeedKeys.contractPart('maker/chat', parts.size, part),
     );
     expect([...parts.keys()]).toEqual(expected);
     const held = [...parts.values()].flatMap((part) =>
@@ -60,8 +60,8 @@ describe('the texts of a model', () => {
   });
 
   it('keep an organisation in its part when contracts of others are removed', () => {
-    const before = modelTexts(modelOf(orgIds)).parts;
-    const after = modelTexts(modelOf(orgIds.slice(100))).parts;
+    const before = modelPayloads(modelOf(orgIds)).parts;
+    const after = modelPayloads(modelOf(orgIds.slice(100))).parts;
     expect(after.size).toBe(before.size);
     const places = placesOf(before);
     for (const [orgId, key] of placesOf(after)) expect(places.get(orgId)).toBe(key);

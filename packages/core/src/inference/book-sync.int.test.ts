@@ -16,27 +16,32 @@ import {
   testNames,
   type TestDatabase,
   startStopwatch,
-  stretchedMs,
+  scaledLimitMs,
   poisonedCall,
   poisonedLoop,
   type ItemPoison,
 } from '@millrace/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { createBudget } from '../ledger/index.ts';
-import { issueFullKey, systemCause, type ApiKey } from '../identity/index.ts';
+import { issueUnrestrictedKey, systemAuditContext, type ApiKey } from '../identity/index.ts';
 import {
-  BOOK_FILLED,
-  bookBucket,
-  bookKeys,
+  KEY_FEED_FILL_STATE,
+  keyFeedBucket,
+  keyFeedKeys,
   keyEntry,
   modelEntry,
   organisationEntry,
-  parseFilled,
+  parseFillState,
 } from './book.ts';
-import { createBookSync, keepBook, type BookKeeperOptions, type BookSync } from './book-sync.ts';
+import {
+  createKeyFeedSync,
+  maintainKeyFeed,
+  type KeyFeedMaintenanceOptions,
+  type KeyFeedSync,
+} from './book-sync.ts';
 import { createDeployment, createModel, updateModel } from './catalog.service.ts';
 
-const cause = systemCause('test', 'live');
+const cause = systemAuditContext('test', 'live');
 const sealer = createSealer({ keys: [{ id: 'test', key: new Uint8Array(32).fill(7) }], activeId: 'test' });
 const log = createLogger({ name: 'test', level: 'silent' });
 const rates = { organisationRpm: 60, fundedRpm: 600 };
@@ -45,7 +50,7 @@ let database: TestDatabase;
 let nats: NatsClient;
 let prefix: string;
 let bucket: Bucket;
-let sync: BookSync;
+let sync: KeyFeedSync;
 let tenant: { orgId: OrgId; ownerId: UserId };
 
 beforeAll(async () => {
@@ -58,15 +63,15 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   prefix = testNames().natsPrefix;
-  const name = bookBucket(prefix);
+  const name = keyFeedBucket(prefix);
   await nats.ensureBucket({ name, replicas: 1, maxBytes: 8_388_608 });
   onTestFinished(() => dropBucket(name));
   bucket = nats.bucket(name);
-  sync = createBookSync(options());
+  sync = createKeyFeedSync(options());
   tenant = await createTenant(database.db);
 });
 
-function options(): BookKeeperOptions {
+function options(): KeyFeedMaintenanceOptions {
   const { db } = database;
   const bucketSize = { replicas: 1, maxBytes: 8_388_608 };
   return { db, nats, prefix, sealer, clock: systemClock, log, rates, flushWithinMs: 20_000, ...bucketSize };
@@ -89,25 +94,25 @@ async function statement(text: string, values: readonly unknown[] = []): Promise
 async function newKey(): Promise<ApiKey> {
   const user = { id: tenant.ownerId, name: 'Owner', email: 'o@example.com', image: null };
   const { key } = await inTransaction((tx) =>
-    issueFullKey(tx, cause, { orgId: tenant.orgId, user, mode: 'live', name: 'book' }),
+    issueUnrestrictedKey(tx, cause, { orgId: tenant.orgId, user, mode: 'live', name: 'book' }),
   );
   return key;
 }
 
 const readKey = async (key: ApiKey) => {
-  const entry = await bucket.read(bookKeys.key(key.publicId));
+  const entry = await bucket.read(keyFeedKeys.key(key.publicId));
   return entry?.value == null ? null : keyEntry.parse(JSON.parse(entry.value));
 };
 const readModel = async (name: string) => {
-  const entry = await bucket.read(bookKeys.model(name));
+  const entry = await bucket.read(keyFeedKeys.model(name));
   return entry?.value == null ? null : modelEntry.parse(JSON.parse(entry.value));
 };
 const readOrganisation = async () => {
-  const entry = await bucket.read(bookKeys.organisation(tenant.orgId));
+  const entry = await bucket.read(keyFeedKeys.organisation(tenant.orgId));
   return entry?.value == null ? null : organisationEntry.parse(JSON.parse(entry.value));
 };
 
-const isFilled = async () => parseFilled((await bucket.read(BOOK_FILLED))?.value) === 'all';
+const isFilled = async () => parseFillState((await bucket.read(KEY_FEED_FILL_STATE))?.value) === 'all';
 
 function run(loop: Loop): void {
   onTestFinished(() => loop.stop());
@@ -220,7 +225,7 @@ describe('a key in the gateway book', () => {
     );
     const stopwatch = startStopwatch();
     await eventually({ what: 'the refusal' }, async () => (await readKey(key))?.refusedFor !== null);
-    expect(await stopwatch.elapsedMs()).toBeLessThan(stretchedMs(1_000));
+    expect(await stopwatch.elapsedMs()).toBeLessThan(scaledLimitMs(1_000));
   });
 });
 
@@ -282,9 +287,9 @@ describe('a model in the gateway book', () => {
     const name = `maker/off-${tenant.orgId}`;
     await inTransaction((tx) => createModel(tx, cause, { ...chat, name }));
     await sync.flush();
-    const before = await bucket.read(bookKeys.model(name));
+    const before = await bucket.read(keyFeedKeys.model(name));
     await sync.flush();
-    expect(await bucket.read(bookKeys.model(name))).toEqual(before);
+    expect(await bucket.read(keyFeedKeys.model(name))).toEqual(before);
     await inTransaction((tx) => updateModel(tx, cause, name, { enabled: false, reason: 'broken' }));
     await sync.flush();
     expect(await readModel(name)).toBeNull();
@@ -345,10 +350,10 @@ describe('a row that cannot be read', () => {
         const name = `maker/unwritten-${tenant.orgId}`;
         const hanging = Promise.withResolvers<never>();
         const write: Bucket['write'] = (key, value, revision) => {
-          if (key !== bookKeys.model(name)) return bucket.write(key, value, revision);
+          if (key !== keyFeedKeys.model(name)) return bucket.write(key, value, revision);
           return how === 'hangs' ? hanging.promise : poisonedCall('throws');
         };
-        const poisoned = createBookSync({ ...options(), nats: { bucket: () => ({ ...bucket, write }) } });
+        const poisoned = createKeyFeedSync({ ...options(), nats: { bucket: () => ({ ...bucket, write }) } });
         await inTransaction((tx) => createModel(tx, cause, { ...chat, name }));
         const key = await newKey();
         const flushed = poisoned.flush();
@@ -372,7 +377,7 @@ describe('a row that cannot be read', () => {
       await sync.flush();
       expect(await readModel(name)).toBeNull();
       expect(await readKey(key)).toMatchObject({ refusedFor: null });
-      run(keepBook(options()));
+      run(maintainKeyFeed(options()));
       await eventually({ what: 'a filled book' }, isFilled);
     });
   });
@@ -382,7 +387,7 @@ describe('many writers at once', () => {
   it('never leave an old row behind a newer one', async () => {
     const name = `maker/raced-${tenant.orgId}`;
     await inTransaction((tx) => createModel(tx, cause, { ...chat, name }));
-    const writers = Array.from({ length: 4 }, () => createBookSync(options()));
+    const writers = Array.from({ length: 4 }, () => createKeyFeedSync(options()));
     let lastSeen = 0;
     for (let round = 1; round <= 40; round += 1) {
       await inTransaction((tx) => updateModel(tx, cause, name, { maxOutputTokens: round, reason: 'race' }));
@@ -400,8 +405,8 @@ describe('many writers at once', () => {
 describe('the keeper', () => {
   it('makes the bucket, fills it from the database, and says so only then', async () => {
     const key = await newKey();
-    await dropBucket(bookBucket(prefix));
-    run(keepBook(options()));
+    await dropBucket(keyFeedBucket(prefix));
+    run(maintainKeyFeed(options()));
     await eventually({ what: 'a filled book' }, isFilled);
     expect(await readKey(key)).toMatchObject({ refusedFor: null });
     expect(await readOrganisation()).not.toBeNull();
@@ -409,9 +414,9 @@ describe('the keeper', () => {
 
   it('fills it again when the broker has lost it', async () => {
     const key = await newKey();
-    run(keepBook(options()));
+    run(maintainKeyFeed(options()));
     await eventually({ what: 'a filled book' }, isFilled);
-    await dropBucket(bookBucket(prefix));
+    await dropBucket(keyFeedBucket(prefix));
     await eventually({ what: 'a book filled again' }, isFilled);
     expect(await readKey(key)).toMatchObject({ refusedFor: null });
   });
@@ -419,10 +424,10 @@ describe('the keeper', () => {
   it.each(['{"version":0,"filledAt":"long ago"}', 'rubbish'])(
     'fills it again where what it says of itself is %s, as another release may have left it',
     async (text) => {
-      const standing = await bucket.read(BOOK_FILLED);
-      await bucket.write(BOOK_FILLED, text, standing?.revision ?? 0);
+      const standing = await bucket.read(KEY_FEED_FILL_STATE);
+      await bucket.write(KEY_FEED_FILL_STATE, text, standing?.revision ?? 0);
       expect(await isFilled()).toBe(false);
-      run(keepBook(options()));
+      run(maintainKeyFeed(options()));
       await eventually({ what: 'a book filled again' }, isFilled);
     },
   );
@@ -430,13 +435,13 @@ describe('the keeper', () => {
   it('mends what differs and takes out models of another database', async () => {
     const key = await newKey();
     await sync.flush();
-    const standing = (await bucket.read(bookKeys.key(key.publicId))) ?? expect.fail('not there');
-    await bucket.write(bookKeys.key(key.publicId), '{"version":1}', standing.revision);
-    await bucket.write(bookKeys.model('stranger'), '{}', 0);
-    run(keepBook(options()));
+    const standing = (await bucket.read(keyFeedKeys.key(key.publicId))) ?? expect.fail('not there');
+    await bucket.write(keyFeedKeys.key(key.publicId), '{"version":1}', standing.revision);
+    await bucket.write(keyFeedKeys.model('stranger'), '{}', 0);
+    run(maintainKeyFeed(options()));
     await eventually({ what: 'a filled book' }, isFilled);
     expect(await readKey(key)).toMatchObject({ refusedFor: null });
-    expect((await bucket.read(bookKeys.model('stranger')))?.value).toBeNull();
+    expect((await bucket.read(keyFeedKeys.model('stranger')))?.value).toBeNull();
   });
 
   it('seals the keys of engines anew when the sealing key was changed', async () => {
@@ -449,10 +454,10 @@ describe('the keeper', () => {
       { id: 'test', key: new Uint8Array(32).fill(7) },
       { id: 'next', key: new Uint8Array(32).fill(8) },
     ];
-    run(keepBook({ ...options(), sealer: createSealer({ keys, activeId: 'next' }) }));
+    run(maintainKeyFeed({ ...options(), sealer: createSealer({ keys, activeId: 'next' }) }));
     await eventually({ what: 'a filled book' }, isFilled);
     const onlyNext = createSealer({ keys: keys.slice(1), activeId: 'next' });
-    await createBookSync({ ...options(), sealer: onlyNext }).flush();
+    await createKeyFeedSync({ ...options(), sealer: onlyNext }).flush();
     expect((await readModel(name))?.deployments[0]?.apiKey).toBe('sk-old');
   });
 });

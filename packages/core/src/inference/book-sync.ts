@@ -4,50 +4,50 @@ import type { Db } from '@millrace/platform/db';
 import { startLoop, type Loop } from '@millrace/platform/lifecycle';
 import type { Logger } from '@millrace/platform/log';
 import { createItemRunner } from '@millrace/platform/loops';
-import type { BucketSpec, EarlyNatsClient } from '@millrace/platform/nats';
+import type { BucketSpec, BackgroundNatsClient } from '@millrace/platform/nats';
 import type { Sealer } from '@millrace/platform/secrets';
 import { counter } from '@millrace/platform/telemetry';
 import {
-  BOOK_FILLED,
-  BOOK_ID,
-  bookBucket,
-  bookKeys,
-  filledText,
-  parseFilled,
-  type BookFilled,
+  KEY_FEED_FILL_STATE,
+  KEY_FEED_ID,
+  keyFeedBucket,
+  keyFeedKeys,
+  fillStateText,
+  parseFillState,
+  type KeyFeedFillState,
 } from './book.ts';
 import type { RateSettings } from './book-entries.ts';
 import {
-  deleteBookChanges,
-  pageOfRefs,
-  readBookChanges,
-  type BookChange,
-  type BookKind,
+  deleteKeyFeedChanges,
+  listRefs,
+  listKeyFeedChanges,
+  type KeyFeedChange,
+  type KeyFeedEntryKind,
 } from './book.store.ts';
-import { createBookWriter, type BookWriter } from './book-writer.ts';
+import { createKeyFeedWriter, type KeyFeedWriter } from './book-writer.ts';
 import { resealDeployments } from './catalog.service.ts';
 import { findModels } from './catalog.store.ts';
-import { writeBook } from './loops.ts';
+import { writeKeyFeed } from './loops.ts';
 
 /** How often every process that can write looks for changes that nobody has written yet. */
-const lookEveryMs = 250;
+const pollIntervalMs = 250;
 /** Whoever made a change writes it at once; only after this do others do it for them. */
-const leaveToOthersMs = 200;
-const changesAtOnce = 500;
+const takeoverDelayMs = 200;
+const changesPerBatch = 500;
 const kinds = ['key', 'organisation', 'model'] as const;
-const defaultFlushWithinMs = 500;
-const keepEveryMs = 1_000;
+const defaultFlushTimeoutMs = 500;
+const maintenanceIntervalMs = 1_000;
 const pageSize = 500;
-const defaultCompareEveryMs = 900_000;
+const defaultCompareIntervalMs = 900_000;
 
 const written = counter(
   'millrace_gateway_book_writes_total',
   'Entries of the gateway book, by what became of them.',
 );
 
-export interface BookSyncOptions {
+export interface KeyFeedSyncOptions {
   readonly db: Db;
-  readonly nats: Pick<EarlyNatsClient, 'bucket'>;
+  readonly nats: Pick<BackgroundNatsClient, 'bucket'>;
   readonly prefix: string;
   readonly sealer: Sealer;
   readonly clock: Timer;
@@ -57,35 +57,35 @@ export interface BookSyncOptions {
   readonly flushWithinMs?: number;
 }
 
-export interface BookSync {
+export interface KeyFeedSync {
   /** Writes all that has changed up to now, as far as the broker answers in time. Never fails: the loop goes on. */
   readonly flush: () => Promise<void>;
   /** Begins to write what nobody else has. */
   start(): Loop;
 }
 
-function writerOf(options: BookSyncOptions): BookWriter {
+function createWriter(options: KeyFeedSyncOptions): KeyFeedWriter {
   const { db, nats, prefix, sealer, clock, log, rates } = options;
-  return createBookWriter({ db, bucket: nats.bucket(bookBucket(prefix)), sealer, clock, log, rates });
+  return createKeyFeedWriter({ db, bucket: nats.bucket(keyFeedBucket(prefix)), sealer, clock, log, rates });
 }
 
 /**
  * Keeps the book behind the database. Runs in every api and worker: each writes its own changes right after their commit
  * and, a moment later, those of processes that died before they could.
  */
-export function createBookSync(options: BookSyncOptions): BookSync {
-  const { db, clock, log, flushWithinMs = defaultFlushWithinMs } = options;
-  const writer = writerOf(options);
-  const bucket = options.nats.bucket(bookBucket(options.prefix));
-  const runner = createItemRunner(writeBook, { db, clock, log });
-  const keyOf = ({ kind, ref }: Pick<BookChange, 'kind' | 'ref'>): string => `${kind} ${ref}`;
+export function createKeyFeedSync(options: KeyFeedSyncOptions): KeyFeedSync {
+  const { db, clock, log, flushWithinMs = defaultFlushTimeoutMs } = options;
+  const writer = createWriter(options);
+  const bucket = options.nats.bucket(keyFeedBucket(options.prefix));
+  const runner = createItemRunner(writeKeyFeed, { db, clock, log });
+  const keyOf = ({ kind, ref }: Pick<KeyFeedChange, 'kind' | 'ref'>): string => `${kind} ${ref}`;
 
   /** Returns how many changes are done. A change that fails waits for its next attempt and delays no other. */
   async function drain(waitedMs: number): Promise<number> {
-    const changes = await readBookChanges(db, { limit: changesAtOnce, waitedMs, now: db.clock.now() });
+    const changes = await listKeyFeedChanges(db, { limit: changesPerBatch, waitedMs, now: db.clock.now() });
     if (changes.length === 0) return 0;
     // If the broker is away, no entry has failed: none is postponed.
-    await bucket.read(BOOK_ID);
+    await bucket.read(KEY_FEED_ID);
     const reached = new Set<string>();
     const distinct = new Map(changes.map((change) => [keyOf(change), change]));
     // Keys and organisations first: a gateway refuses a revoked key as soon as it has the new entry.
@@ -101,12 +101,12 @@ export function createBookSync(options: BookSyncOptions): BookSync {
     written.add(failed, { result: 'failed' });
     const done = changes.filter((change) => reached.has(keyOf(change)));
     // A full batch with failures may hide others behind them. Those that failed are postponed, so this ends.
-    const isFull = failed > 0 && changes.length >= changesAtOnce;
+    const isFull = failed > 0 && changes.length >= changesPerBatch;
     if (done.length === 0 && !isFull)
       throw new Error(`None of ${changes.length} changes reached the gateway book.`);
     if (done.length === 0) return drain(waitedMs);
     await db.transaction({ name: 'note the gateway book', isolation: 'read committed' }, (tx) =>
-      deleteBookChanges(
+      deleteKeyFeedChanges(
         tx,
         done.map(({ id }) => id),
       ),
@@ -115,7 +115,7 @@ export function createBookSync(options: BookSyncOptions): BookSync {
   }
 
   return {
-    flush: shared(() =>
+    flush: coalesceCalls(() =>
       withDeadline(clock, 'Writing the gateway book', flushWithinMs, () => drain(0)).then(
         () => undefined,
         // The loop meets the same trouble and tells of it.
@@ -123,14 +123,14 @@ export function createBookSync(options: BookSyncOptions): BookSync {
       ),
     ),
     start: () =>
-      startLoop({ name: 'write the gateway book', clock, log, idleMs: lookEveryMs }, async () =>
-        (await drain(leaveToOthersMs)) >= changesAtOnce ? 'busy' : 'idle',
+      startLoop({ name: 'write the gateway book', clock, log, idleMs: pollIntervalMs }, async () =>
+        (await drain(takeoverDelayMs)) >= changesPerBatch ? 'busy' : 'idle',
       ),
   };
 }
 
 /** Those who come while it runs share the next run: theirs must begin after they came. */
-function shared(run: () => Promise<void>): () => Promise<void> {
+function coalesceCalls(run: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | null = null;
   let next: Promise<void> | null = null;
   const start = (): Promise<void> => {
@@ -150,8 +150,8 @@ function shared(run: () => Promise<void>): () => Promise<void> {
   };
 }
 
-export interface BookKeeperOptions extends Omit<BookSyncOptions, 'nats'> {
-  readonly nats: Pick<EarlyNatsClient, 'bucket' | 'ensureBucket'>;
+export interface KeyFeedMaintenanceOptions extends Omit<KeyFeedSyncOptions, 'nats'> {
+  readonly nats: Pick<BackgroundNatsClient, 'bucket' | 'ensureBucket'>;
   readonly replicas: number;
   readonly maxBytes: number;
   readonly compareEveryMs?: number;
@@ -161,29 +161,29 @@ export interface BookKeeperOptions extends Omit<BookSyncOptions, 'nats'> {
  * Makes the bucket, fills it, and compares all of it with the database again and again: the last resort, and the whole of
  * the repair when the broker has lost it. Runs in workers.
  */
-export function keepBook(options: BookKeeperOptions): Loop {
-  const { nats, clock, log, prefix, compareEveryMs = defaultCompareEveryMs } = options;
-  const name = bookBucket(prefix);
+export function maintainKeyFeed(options: KeyFeedMaintenanceOptions): Loop {
+  const { nats, clock, log, prefix, compareEveryMs = defaultCompareIntervalMs } = options;
+  const name = keyFeedBucket(prefix);
   const spec: BucketSpec = { name, replicas: options.replicas, maxBytes: options.maxBytes };
   const bucket = nats.bucket(name);
-  const writer = writerOf(options);
+  const writer = createWriter(options);
   let comparedAtMs: number | null = null;
 
   /** A bucket that took another's place has another id, or none. */
-  async function idOfBucket(): Promise<string> {
-    const standing = await bucket.read(BOOK_ID);
+  async function readOrCreateBucketId(): Promise<string> {
+    const standing = await bucket.read(KEY_FEED_ID);
     if (standing?.value != null) return standing.value;
     const id = randomUUID();
-    if ((await bucket.write(BOOK_ID, id, standing?.revision ?? 0)) !== null) return id;
-    return idOfBucket();
+    if ((await bucket.write(KEY_FEED_ID, id, standing?.revision ?? 0)) !== null) return id;
+    return readOrCreateBucketId();
   }
 
   /** The catalog first: gateways can serve those who are in the book already while others are still being written. */
   async function compareAll(signal: AbortSignal): Promise<void> {
     await resealDeployments(options.db, options.sealer, log);
-    const id = await idOfBucket();
+    const id = await readOrCreateBucketId();
     const models = await compareKind('model', signal);
-    const strangers = await removeStrangers();
+    const strangers = await removeUnknownModels();
     await markFilled('catalog', id);
     const others = [await compareKind('organisation', signal), await compareKind('key', signal)];
     const changed = [models, ...others].reduce((sum, { written: each }) => sum + each, strangers);
@@ -197,21 +197,21 @@ export function keepBook(options: BookKeeperOptions): Loop {
   }
 
   /** Unless it is so already, or another bucket has taken the place of the one that was filled. */
-  async function markFilled(filled: BookFilled, id: string): Promise<boolean> {
-    const standing = await bucket.read(BOOK_FILLED);
-    const now = parseFilled(standing?.value);
-    if (now === 'all' || now === filled || (await idOfBucket()) !== id) return false;
-    return (await bucket.write(BOOK_FILLED, filledText(filled), standing?.revision ?? 0)) !== null;
+  async function markFilled(filled: KeyFeedFillState, id: string): Promise<boolean> {
+    const standing = await bucket.read(KEY_FEED_FILL_STATE);
+    const now = parseFillState(standing?.value);
+    if (now === 'all' || now === filled || (await readOrCreateBucketId()) !== id) return false;
+    return (await bucket.write(KEY_FEED_FILL_STATE, fillStateText(filled), standing?.revision ?? 0)) !== null;
   }
 
   async function compareKind(
-    kind: BookKind,
+    kind: KeyFeedEntryKind,
     signal: AbortSignal,
   ): Promise<{ written: number; failed: number }> {
     const total = { written: 0, failed: 0 };
     for (let after: string | null = null; ;) {
       signal.throwIfAborted();
-      const refs: readonly string[] = await pageOfRefs(options.db, kind, { after, limit: pageSize });
+      const refs: readonly string[] = await listRefs(options.db, kind, { after, limit: pageSize });
       const result = await writer.compare(kind, refs);
       total.written += result.written;
       total.failed += result.failed;
@@ -224,29 +224,32 @@ export function keepBook(options: BookKeeperOptions): Loop {
    * Models are never deleted, so one that the database does not know is from another database. Of models with parts all are
    * looked at: parts that their entry does not name are removed.
    */
-  async function removeStrangers(): Promise<number> {
-    const models = await modelsUnder(bookKeys.allModels);
+  async function removeUnknownModels(): Promise<number> {
+    const models = await listModelsUnder(keyFeedKeys.allModels);
     const known = new Set((await findModels(options.db, models)).map(({ name: model }) => model));
     const strangers = models.filter((model) => !known.has(model));
-    const divided = await modelsUnder(bookKeys.allContractParts);
+    const divided = await listModelsUnder(keyFeedKeys.allContractParts);
     return (await writer.write('model', [...new Set([...strangers, ...divided])])).written;
   }
 
-  async function modelsUnder(pattern: string): Promise<readonly string[]> {
+  async function listModelsUnder(pattern: string): Promise<readonly string[]> {
     const models = new Set<string>();
     for await (const entry of bucket.list(pattern)) {
-      if (entry.value !== null) models.add(bookKeys.nameOfModel(entry.key));
+      if (entry.value !== null) models.add(keyFeedKeys.nameOfModel(entry.key));
     }
     return [...models];
   }
 
-  return startLoop({ name: 'keep the gateway book', clock, log, idleMs: keepEveryMs }, async (signal) => {
-    const standing = await bucket.read(BOOK_FILLED).catch(async () => {
-      await nats.ensureBucket(spec);
-      return bucket.read(BOOK_FILLED);
-    });
-    const isDue = comparedAtMs === null || clock.monotonicMs() - comparedAtMs >= compareEveryMs;
-    if (isDue || parseFilled(standing?.value) !== 'all') await compareAll(signal);
-    return 'idle';
-  });
+  return startLoop(
+    { name: 'keep the gateway book', clock, log, idleMs: maintenanceIntervalMs },
+    async (signal) => {
+      const standing = await bucket.read(KEY_FEED_FILL_STATE).catch(async () => {
+        await nats.ensureBucket(spec);
+        return bucket.read(KEY_FEED_FILL_STATE);
+      });
+      const isDue = comparedAtMs === null || clock.monotonicMs() - comparedAtMs >= compareEveryMs;
+      if (isDue || parseFillState(standing?.value) !== 'all') await compareAll(signal);
+      return 'idle';
+    },
+  );
 }

@@ -1,42 +1,42 @@
 import type { ApiKeyLimits, PlatformRole, Role } from '@millrace/contract';
 import type { Reader, Tx } from '@millrace/platform/db';
 import { fromUuid } from '@millrace/platform/ids';
-import { isItemFree } from '@millrace/platform/loops';
+import { isItemAvailable } from '@millrace/platform/loops';
 import { sql } from 'kysely';
-import type { KeyFacts, OrganisationFacts } from './book-entries.ts';
-import { writeBook } from './loops.ts';
+import type { KeyRecord, OrganisationRecord } from './book-entries.ts';
+import { writeKeyFeed } from './loops.ts';
 
 /**
  * All SQL behind the gateway book. It is a projection, so it reads what other features own, whole installations at a
  * time: the reads here are of no one organisation.
  */
 
-export type BookKind = 'key' | 'organisation' | 'model';
+export type KeyFeedEntryKind = 'key' | 'organisation' | 'model';
 
-export interface BookChange {
+export interface KeyFeedChange {
   readonly id: bigint;
-  readonly kind: BookKind;
+  readonly kind: KeyFeedEntryKind;
   readonly ref: string;
 }
 
 /** The oldest that have waited so long. */
-export async function readBookChanges(
+export async function listKeyFeedChanges(
   reader: Reader,
   wish: { readonly limit: number; readonly waitedMs: number; readonly now: Date },
-): Promise<readonly BookChange[]> {
+): Promise<readonly KeyFeedChange[]> {
   const item = sql<string>`book_changes.kind || ' ' || book_changes.ref`;
   const rows = await reader.kysely
     .selectFrom('book_changes')
     .select(['id', 'kind', 'ref'])
     .where('changed_at', '<=', sql<Date>`clock_timestamp() - make_interval(secs => ${wish.waitedMs} * 0.001)`)
-    .where(isItemFree(writeBook, item, wish.now))
+    .where(isItemAvailable(writeKeyFeed, item, wish.now))
     .orderBy('id')
     .limit(wish.limit)
     .execute();
   return rows;
 }
 
-export async function deleteBookChanges(tx: Tx, ids: readonly bigint[]): Promise<void> {
+export async function deleteKeyFeedChanges(tx: Tx, ids: readonly bigint[]): Promise<void> {
   await tx.kysely
     .deleteFrom('book_changes')
     .where('id', 'in', [...ids])
@@ -64,10 +64,10 @@ interface KeyRow {
  * A budget that only tells is none of a gateway's business: it counts when the charge is posted. Nor is one of the whole
  * organisation: what is lent to its pot is held against that already, so counting it again would halve it.
  */
-export async function readKeyFacts(
+export async function readKeyRecords(
   reader: Reader,
   publicIds: readonly string[],
-): Promise<readonly KeyFacts[]> {
+): Promise<readonly KeyRecord[]> {
   const { rows } = await sql<KeyRow>`
     select key.id, key.public_id, key.org_id, key.mode, key.secret_sha256, key.scopes, key.limits,
            key.allowed_ips::text[] as allowed_ips, key.expires_at, key.revoked_at, key.revoked_reason, member.role,
@@ -100,10 +100,10 @@ export async function readKeyFacts(
   }));
 }
 
-export async function readOrganisationFacts(
+export async function readOrganisationRecords(
   reader: Reader,
   refs: readonly string[],
-): Promise<readonly (OrganisationFacts & { readonly ref: string })[]> {
+): Promise<readonly (OrganisationRecord & { readonly ref: string })[]> {
   const rows = await reader.kysely
     .selectFrom('organisations')
     .select(['id', 'status', 'funded_at'])
@@ -118,9 +118,9 @@ export async function readOrganisationFacts(
 }
 
 /** All of a kind, page by page, as `ref` of their changes; of keys only those that gateways may still need to know. */
-export async function pageOfRefs(
+export async function listRefs(
   reader: Reader,
-  kind: BookKind,
+  kind: KeyFeedEntryKind,
   page: { readonly after: string | null; readonly limit: number },
 ): Promise<readonly string[]> {
   switch (kind) {

@@ -8,7 +8,7 @@ import { frozenModelPrice } from '../prices/index.ts';
  */
 
 /** One for an installation; a prefix keeps tests apart. */
-export function bookBucket(prefix: string): string {
+export function keyFeedBucket(prefix: string): string {
   return `${prefix === '' ? '' : `${prefix.replaceAll('.', '_').toUpperCase()}_`}GATEWAY_BOOK`;
 }
 
@@ -16,28 +16,28 @@ export function bookBucket(prefix: string): string {
  * Says how much of the database was written to this bucket: first the catalog, then all. What is missing before that may
  * exist all the same.
  */
-export const BOOK_FILLED = 'book.filled';
-const bookFilled = z.strictObject({ version: z.literal(1), filled: z.enum(['catalog', 'all']) });
-export type BookFilled = z.infer<typeof bookFilled>['filled'];
+export const KEY_FEED_FILL_STATE = 'book.filled';
+const fillStateEntry = z.strictObject({ version: z.literal(1), filled: z.enum(['catalog', 'all']) });
+export type KeyFeedFillState = z.infer<typeof fillStateEntry>['filled'];
 
 /** Null also for what another release, or nobody of ours, wrote there: then it is filled anew, and said so again. */
-export function parseFilled(text: string | null | undefined): BookFilled | null {
+export function parseFillState(text: string | null | undefined): KeyFeedFillState | null {
   try {
-    return text == null ? null : bookFilled.parse(JSON.parse(text)).filled;
+    return text == null ? null : fillStateEntry.parse(JSON.parse(text)).filled;
   } catch {
     return null;
   }
 }
 
-export function filledText(filled: BookFilled): string {
-  return JSON.stringify({ version: 1, filled } satisfies z.infer<typeof bookFilled>);
+export function fillStateText(filled: KeyFeedFillState): string {
+  return JSON.stringify({ version: 1, filled } satisfies z.infer<typeof fillStateEntry>);
 }
 
 /** Tells one bucket from another that took its place. */
-export const BOOK_ID = 'book.id';
+export const KEY_FEED_ID = 'book.id';
 
 const orgId = z.string();
-const names = z.array(z.string()).readonly();
+const stringList = z.array(z.string()).readonly();
 
 /** A key as a gateway judges it. Found by its public id. Scopes are the effective ones: cut with what its user may do. */
 export const keyEntry = z.strictObject({
@@ -47,17 +47,17 @@ export const keyEntry = z.strictObject({
   mode: z.enum(['live', 'test']),
   /** Hex. */
   secretSha256: z.string(),
-  scopes: names,
+  scopes: stringList,
   /** Null: it is good. Otherwise it is refused for this, once its secret fits. */
   refusedFor: z.enum(['API_KEY_REVOKED', 'API_KEY_EXPIRED']).nullable(),
   expiresAtMs: z.int().nullable(),
-  allowedIps: names,
+  allowedIps: stringList,
   requestsPerMinute: z.int().nullable(),
   tokensPerMinute: z.int().nullable(),
   /** Patterns with `*`; null is all. */
-  models: names.nullable(),
+  models: stringList.nullable(),
   /** The budgets of its own that its requests count against. The organisation's are held against by its pot. */
-  budgetIds: names,
+  budgetIds: stringList,
 });
 
 export const organisationEntry = z.strictObject({
@@ -107,7 +107,7 @@ export const modelEntry = z.strictObject({
   version: z.literal(1),
   name: z.string(),
   /** Other names that mean it. */
-  aliases: names,
+  aliases: stringList,
   modality: z.enum(['chat', 'completion', 'image', 'audio']),
   inputModalities: z.array(z.enum(['text', 'image', 'audio'])).readonly(),
   contextLength: z.int().nullable(),
@@ -116,9 +116,9 @@ export const modelEntry = z.strictObject({
   createdAtMs: z.int(),
   mode: z.enum(['live', 'test']),
   /** Null: everyone. Others do not see that it exists. */
-  visibleTo: names.nullable(),
+  visibleTo: stringList.nullable(),
   /** Models to take instead, in this order, when no deployment of it can. */
-  fallbacks: names,
+  fallbacks: stringList,
   requestsPerMinute: z.int().nullable(),
   /** What everyone pays, and what organisations with a contract pay. */
   prices: z.array(timedPrice).readonly(),
@@ -142,7 +142,7 @@ export type DeploymentEntry = Readonly<z.infer<typeof deploymentEntry>>;
 export type EngineKind = DeploymentEntry['engine'];
 
 /** Names in the bucket. A model's name may hold what a subject may not, so its hex stands for it. */
-export const bookKeys = {
+export const keyFeedKeys = {
   key: (publicId: string): string => `key.${publicId}`,
   organisation: (id: string): string => `org.${id}`,
   model: (name: string): string => `model.${hexOf(name)}`,

@@ -5,7 +5,7 @@ import { decodeCursor, toPage, type HttpServer } from '@millrace/platform/http';
 import { parseId, type DeploymentId, type OrgId } from '@millrace/platform/ids';
 import type { Sealer } from '@millrace/platform/secrets';
 import { z } from 'zod';
-import { operatorCauseOf, pageOf, positionIn, readCommitted } from '../identity/index.ts';
+import { operatorAuditContext, pageById, positionFromCursor, readCommitted } from '../identity/index.ts';
 import {
   createDeployment,
   createModel,
@@ -44,7 +44,7 @@ function serveModels({ server, operations, db, flushBook }: CatalogRoutes): void
     transact({ name: 'create model', isolation: readCommitted }, async (tx) => {
       const { reason, ...fields } = body;
       const wish = { ...fields, visibleTo: orgIdsOf(body.visibleTo) };
-      const model = await createModel(tx, { ...operatorCauseOf(context), reason }, wish);
+      const model = await createModel(tx, { ...operatorAuditContext(context), reason }, wish);
       tx.afterCommit(flushBook);
       return { body: toWireModel(model), resource: { kind: 'model', id: model.name } };
     }),
@@ -54,10 +54,10 @@ function serveModels({ server, operations, db, flushBook }: CatalogRoutes): void
     transact({ name: 'change model', isolation: readCommitted }, async (tx) => {
       const { visibleTo, ...rest } = body;
       const change = {
-        ...present(rest),
+        ...definedFields(rest),
         ...(visibleTo === undefined ? {} : { visibleTo: orgIdsOf(visibleTo) }),
       };
-      const model = await updateModel(tx, operatorCauseOf(context), params.name, {
+      const model = await updateModel(tx, operatorAuditContext(context), params.name, {
         ...change,
         reason: body.reason,
       });
@@ -69,14 +69,14 @@ function serveModels({ server, operations, db, flushBook }: CatalogRoutes): void
 
 function serveDeployments({ server, operations, db, sealer, flushBook }: CatalogRoutes): void {
   server.serve(operations.adminListDeployments, async ({ query: { limit, cursor, model = null } }) => {
-    const rows = await listDeployments(db, { model }, { limit, after: positionIn('dep', cursor) });
-    return pageOf(rows, limit, toWireDeployment);
+    const rows = await listDeployments(db, { model }, { limit, after: positionFromCursor('dep', cursor) });
+    return pageById(rows, limit, toWireDeployment);
   });
 
   server.serve(operations.adminCreateDeployment, ({ body, context, transact }) =>
     transact({ name: 'create deployment', isolation: readCommitted }, async (tx) => {
       const { reason, ...wish } = body;
-      const cause = { ...operatorCauseOf(context), reason };
+      const cause = { ...operatorAuditContext(context), reason };
       const deployment = await createDeployment(tx, cause, sealer, wish);
       tx.afterCommit(flushBook);
       return { body: toWireDeployment(deployment), resource: { kind: 'deployment', id: deployment.id } };
@@ -87,8 +87,8 @@ function serveDeployments({ server, operations, db, sealer, flushBook }: Catalog
     transact({ name: 'change deployment', isolation: readCommitted }, async (tx) => {
       const id = requireDeploymentId(params.deploymentId);
       const { reason, ...change } = body;
-      const cause = { ...operatorCauseOf(context), reason };
-      const deployment = await updateDeployment(tx, cause, sealer, id, present(change));
+      const cause = { ...operatorAuditContext(context), reason };
+      const deployment = await updateDeployment(tx, cause, sealer, id, definedFields(change));
       tx.afterCommit(flushBook);
       return { body: toWireDeployment(deployment), resource: { kind: 'deployment', id } };
     }),
@@ -96,7 +96,7 @@ function serveDeployments({ server, operations, db, sealer, flushBook }: Catalog
 
   server.serve(operations.adminDeleteDeployment, ({ params, query, context, transact }) =>
     transact({ name: 'delete deployment', isolation: readCommitted }, async (tx: Tx) => {
-      const cause = { ...operatorCauseOf(context), reason: query.reason };
+      const cause = { ...operatorAuditContext(context), reason: query.reason };
       await deleteDeployment(tx, cause, requireDeploymentId(params.deploymentId));
       tx.afterCommit(flushBook);
       return { body: undefined };
@@ -105,7 +105,7 @@ function serveDeployments({ server, operations, db, sealer, flushBook }: Catalog
 }
 
 /** What was left out of a change is left as it is. */
-function present<T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+function definedFields<T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   const said = Object.entries(fields).filter(([, value]) => value !== undefined);
   return Object.fromEntries(said) as { [K in keyof T]: Exclude<T[K], undefined> };
 }

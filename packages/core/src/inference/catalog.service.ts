@@ -3,10 +3,10 @@ import { Fault, invalidField } from '@millrace/platform/fault';
 import type { DeploymentId } from '@millrace/platform/ids';
 import type { Logger } from '@millrace/platform/log';
 import type { Sealer } from '@millrace/platform/secrets';
-import { appendAudit, type Cause } from '../identity/index.ts';
+import { appendAuditEntry, type AuditContext } from '../identity/index.ts';
 import {
   baseAddress,
-  sealPlaceOf,
+  sealContextOf,
   type Deployment,
   type DeploymentSettings,
   type Model,
@@ -22,8 +22,8 @@ import {
   lockDeployment,
   lockModel,
   replaceSealedKey,
-  setNames,
-  unknownOrganisations,
+  setModelNames,
+  findUnknownOrganisations,
   updateDeploymentRow,
   updateModelRow,
 } from './catalog.store.ts';
@@ -35,13 +35,13 @@ export interface NewModel extends ModelSettings {
   readonly mode: Model['mode'];
 }
 
-export async function createModel(tx: Tx, cause: Cause, wish: NewModel): Promise<Model> {
+export async function createModel(tx: Tx, cause: AuditContext, wish: NewModel): Promise<Model> {
   const { name, mode, ...settings } = wish;
-  await requireSense(tx, name, settings);
-  if (!(await insertModel(tx, name, mode, settings))) throw taken([name]);
-  await claimNames(tx, name, settings.aliases);
+  await validateModelSettings(tx, name, settings);
+  if (!(await insertModel(tx, name, mode, settings))) throw nameTakenFault([name]);
+  await replaceModelNames(tx, name, settings.aliases);
   const model = await requireModel(tx, name);
-  await appendAudit(tx, null, cause, {
+  await appendAuditEntry(tx, null, cause, {
     action: 'model.created',
     resource: { kind: 'model', id: name },
     after: { mode, ...settings },
@@ -51,7 +51,7 @@ export async function createModel(tx: Tx, cause: Cause, wish: NewModel): Promise
 
 export async function updateModel(
   tx: Tx,
-  cause: Cause,
+  cause: AuditContext,
   name: string,
   change: Partial<ModelSettings> & { readonly reason: string },
 ): Promise<Model> {
@@ -59,11 +59,11 @@ export async function updateModel(
   const before = await lockModel(tx, name);
   if (before === null) throw new Fault('MODEL_NOT_FOUND');
   const settings = { ...settingsOf(before), ...wish };
-  await requireSense(tx, name, settings);
+  await validateModelSettings(tx, name, settings);
   await updateModelRow(tx, name, settings);
-  if (wish.aliases !== undefined) await claimNames(tx, name, wish.aliases);
+  if (wish.aliases !== undefined) await replaceModelNames(tx, name, wish.aliases);
   const after = await requireModel(tx, name);
-  await appendAudit(tx, null, cause, {
+  await appendAuditEntry(tx, null, cause, {
     action: 'model.changed',
     resource: { kind: 'model', id: name },
     before: { ...settingsOf(before) },
@@ -86,19 +86,19 @@ async function requireModel(tx: Tx, name: string): Promise<Model> {
   return model;
 }
 
-async function claimNames(tx: Tx, name: string, aliases: readonly string[]): Promise<void> {
-  const others = await setNames(tx, name, aliases);
-  if (others.length > 0) throw taken(others);
+async function replaceModelNames(tx: Tx, name: string, aliases: readonly string[]): Promise<void> {
+  const others = await setModelNames(tx, name, aliases);
+  if (others.length > 0) throw nameTakenFault(others);
 }
 
-function taken(names: readonly string[]): Fault {
+function nameTakenFault(names: readonly string[]): Fault {
   return new Fault('MODEL_NAME_TAKEN', {
     message: `Another model has this name already: ${names.join(', ')}.`,
   });
 }
 
 /** What the shapes of the fields cannot say. */
-async function requireSense(tx: Tx, name: string, settings: ModelSettings): Promise<void> {
+async function validateModelSettings(tx: Tx, name: string, settings: ModelSettings): Promise<void> {
   const { aliases, fallbacks, visibleTo, modality } = settings;
   if (new Set(aliases).size !== aliases.length) throw invalidField('aliases', 'must not name one twice');
   if (aliases.includes(name)) throw invalidField('aliases', 'must be other names than its own');
@@ -114,7 +114,7 @@ async function requireSense(tx: Tx, name: string, settings: ModelSettings): Prom
       throw invalidField(['fallbacks', index], `must be of the same modality, ${modality}`);
     }
   });
-  const [stranger] = await unknownOrganisations(tx, visibleTo ?? []);
+  const [stranger] = await findUnknownOrganisations(tx, visibleTo ?? []);
   if (stranger !== undefined) throw invalidField('visibleTo', `names ${stranger}, which is no organisation`);
 }
 
@@ -128,7 +128,7 @@ export interface NewDeployment extends Omit<DeploymentSettings, 'upstreamModel'>
 
 export async function createDeployment(
   tx: Tx,
-  cause: Cause,
+  cause: AuditContext,
   sealer: Sealer,
   wish: NewDeployment,
 ): Promise<Deployment> {
@@ -141,10 +141,10 @@ export async function createDeployment(
     upstreamModel: wish.upstreamModel ?? wish.model,
     sealedApiKey: sealKey(sealer, id, apiKey),
   });
-  await appendAudit(tx, null, cause, {
+  await appendAuditEntry(tx, null, cause, {
     action: 'deployment.created',
     resource: { kind: 'deployment', id },
-    after: shownOf(deployment),
+    after: auditFieldsOf(deployment),
   });
   return deployment;
 }
@@ -156,7 +156,7 @@ export interface DeploymentChange extends Partial<DeploymentSettings> {
 
 export async function updateDeployment(
   tx: Tx,
-  cause: Cause,
+  cause: AuditContext,
   sealer: Sealer,
   id: DeploymentId,
   change: DeploymentChange,
@@ -170,31 +170,31 @@ export async function updateDeployment(
     ...(wish.address === undefined ? {} : { address: requireAddress(wish.address) }),
     ...(apiKey === undefined ? {} : { sealedApiKey: sealKey(sealer, id, apiKey) }),
   });
-  await appendAudit(tx, null, cause, {
+  await appendAuditEntry(tx, null, cause, {
     action: 'deployment.changed',
     resource: { kind: 'deployment', id },
-    before: shownOf(before),
-    after: { ...shownOf(after), ...(apiKey === undefined ? {} : { apiKeyReplaced: true }) },
+    before: auditFieldsOf(before),
+    after: { ...auditFieldsOf(after), ...(apiKey === undefined ? {} : { apiKeyReplaced: true }) },
   });
   return after;
 }
 
 /** Gateways send nothing new there within a second; what runs there finishes. */
-export async function deleteDeployment(tx: Tx, cause: Cause, id: DeploymentId): Promise<void> {
+export async function deleteDeployment(tx: Tx, cause: AuditContext, id: DeploymentId): Promise<void> {
   const before = await lockDeployment(tx, id);
   if (before === null) throw new Fault('DEPLOYMENT_NOT_FOUND');
   await deleteDeploymentRow(tx, id);
-  await appendAudit(tx, null, cause, {
+  await appendAuditEntry(tx, null, cause, {
     action: 'deployment.deleted',
     resource: { kind: 'deployment', id },
-    before: shownOf(before),
+    before: auditFieldsOf(before),
   });
 }
 
 /** Seals engines' keys anew that were sealed with a key that is no longer the active one. */
 export async function resealDeployments(db: Db, sealer: Sealer, log: Pick<Logger, 'error'>): Promise<void> {
   for (const { id, sealedApiKey } of await listSealedKeys(db)) {
-    const anew = resealed(sealer, id, sealedApiKey, log);
+    const anew = resealKey(sealer, id, sealedApiKey, log);
     if (anew === null) continue;
     await db.transaction({ name: 'reseal engine key', isolation: 'read committed' }, (tx) =>
       replaceSealedKey(tx, id, sealedApiKey, anew),
@@ -203,14 +203,14 @@ export async function resealDeployments(db: Db, sealer: Sealer, log: Pick<Logger
 }
 
 /** Null when there is nothing to do, or nothing that can be done. */
-function resealed(
+function resealKey(
   sealer: Sealer,
   id: DeploymentId,
   sealed: string,
   log: Pick<Logger, 'error'>,
 ): string | null {
   try {
-    return sealer.needsRotation(sealed) ? sealer.reseal(sealed, sealPlaceOf(id)) : null;
+    return sealer.needsRotation(sealed) ? sealer.reseal(sealed, sealContextOf(id)) : null;
   } catch (error) {
     log.error({ err: error, deployment: id }, 'the key of an engine cannot be opened; enter it again');
     return null;
@@ -224,11 +224,11 @@ function requireAddress(text: string): string {
 }
 
 function sealKey(sealer: Sealer, id: DeploymentId, apiKey: string | null): string | null {
-  return apiKey === null ? null : sealer.seal(apiKey, sealPlaceOf(id));
+  return apiKey === null ? null : sealer.seal(apiKey, sealContextOf(id));
 }
 
 /** For the audit log: everything but the key. */
-function shownOf(deployment: Deployment): Readonly<Record<string, unknown>> {
+function auditFieldsOf(deployment: Deployment): Readonly<Record<string, unknown>> {
   const { model, engine, address, upstreamModel, region, weight, maxConcurrency, enabled } = deployment;
   const hasApiKey = deployment.sealedApiKey !== null;
   return { model, engine, address, upstreamModel, region, weight, maxConcurrency, enabled, hasApiKey };

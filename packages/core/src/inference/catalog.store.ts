@@ -89,7 +89,7 @@ export async function listModels(reader: Reader, page: PageRequest<string>): Pro
 }
 
 /** Those that everybody may call, by name. */
-export async function listOpenModels(reader: Reader): Promise<readonly Model[]> {
+export async function listPublicModels(reader: Reader): Promise<readonly Model[]> {
   const rows = await modelsQuery(reader)
     .where('model.mode', '=', 'live')
     .where('model.enabled', '=', true)
@@ -125,7 +125,7 @@ export async function updateModelRow(tx: Tx, name: string, settings: ModelSettin
 }
 
 /** The model's own name and its aliases, from now on. Answers those that mean another model already. */
-export async function setNames(
+export async function setModelNames(
   tx: Tx,
   model: string,
   aliases: readonly string[],
@@ -153,7 +153,10 @@ export async function setNames(
 }
 
 /** Those of the ids that are no organisation's. */
-export async function unknownOrganisations(reader: Reader, ids: readonly OrgId[]): Promise<readonly OrgId[]> {
+export async function findUnknownOrganisations(
+  reader: Reader,
+  ids: readonly OrgId[],
+): Promise<readonly OrgId[]> {
   if (ids.length === 0) return [];
   const rows = await reader.kysely
     .selectFrom('organisations')
@@ -214,7 +217,7 @@ export async function listDeployments(
 }
 
 /** Those that gateways may route to. */
-export async function findOpenDeployments(
+export async function findEnabledDeployments(
   reader: Reader,
   models: readonly string[],
 ): Promise<readonly Deployment[]> {

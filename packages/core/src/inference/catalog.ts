@@ -61,6 +61,6 @@ export function baseAddress(text: string): string | null {
 }
 
 /** Where a deployment's key is sealed for. */
-export function sealPlaceOf(id: DeploymentId) {
+export function sealContextOf(id: DeploymentId) {
   return { table: 'inference_deployments', column: 'sealed_api_key', rowId: id } as const;
 }

@@ -1,11 +1,11 @@
-import type { Answer, Contract } from '@millrace/contract';
+import type { ResponseBody, Contract } from '@millrace/contract';
 import type { Deployment, Model } from './catalog.ts';
 
 /** Values of the catalog as answers of the API. */
 
 type Operations = Contract['operations'];
 
-export function toWireModel(model: Model): Answer<Operations['adminCreateModel']> {
+export function toWireModel(model: Model): ResponseBody<Operations['adminCreateModel']> {
   return {
     name: model.name,
     mode: model.mode,
@@ -24,7 +24,7 @@ export function toWireModel(model: Model): Answer<Operations['adminCreateModel']
   };
 }
 
-export function toWireDeployment(deployment: Deployment): Answer<Operations['adminCreateDeployment']> {
+export function toWireDeployment(deployment: Deployment): ResponseBody<Operations['adminCreateDeployment']> {
   return {
     id: deployment.id,
     model: deployment.model,

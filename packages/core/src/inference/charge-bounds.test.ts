@@ -1,10 +1,10 @@
 import { contract } from '@millrace/contract';
 import { describe, expect, it } from 'vitest';
-import { interfaceLimits, largestRequest } from './charge-bounds.ts';
+import { publicApiLimits, maxRequestSize } from './charge-bounds.ts';
 
 const { generateImage, createImages, generateAudio, createSpeech, createCompletion } = contract.operations;
 const none = { promptTokens: 0n, completionTokens: 0n, imagePixelSteps: 0n, characters: 0n };
-const { choices, imageSide, imageSteps, images, characters } = interfaceLimits;
+const { choices, imageSide, imageSteps, images, characters } = publicApiLimits;
 
 describe('the limits of the interface that bound charges', () => {
   const image = { model_name: 'm', prompt: 'p', width: imageSide, height: imageSide, steps: imageSteps };
@@ -51,7 +51,7 @@ describe('the largest request of a model', () => {
   ] as const)(
     'for %s with context %s and answers of %s',
     (modality, contextLength, maxOutputTokens, size) => {
-      expect(largestRequest({ modality, contextLength, maxOutputTokens })).toEqual({ ...none, ...size });
+      expect(maxRequestSize({ modality, contextLength, maxOutputTokens })).toEqual({ ...none, ...size });
     },
   );
 });

@@ -1,6 +1,6 @@
 import type { Tx } from '@millrace/platform/db';
 import type { OrgId } from '@millrace/platform/ids';
-import { highestRecentCost, readPricesOfModels, recentSince, type RequestSize } from '../prices/index.ts';
+import { maxRecentCost, readPricesOfModels, costBoundStart, type RequestSize } from '../prices/index.ts';
 import { findModels } from './catalog.store.ts';
 import type { Model } from './catalog.ts';
 
@@ -10,7 +10,7 @@ import type { Model } from './catalog.ts';
  */
 
 /** The limits of the public interface. Its tests compare them with the contract. */
-export const interfaceLimits = {
+export const publicApiLimits = {
   /** The number of prompts times n. */
   choices: 128,
   imageSide: 2_496,
@@ -19,40 +19,47 @@ export const interfaceLimits = {
   characters: 20_000,
 } as const;
 /** The largest body that a gateway can be set to read, in bytes: a prompt has at most as many tokens. */
-const largestPrompt = 2n ** 28n;
+const maxPromptTokens = 2n ** 28n;
 /** Gateways ask engines for no longer answer. */
-const longestAnswer = 2n ** 24n;
+const maxAnswerTokens = 2n ** 24n;
 /** Engines may count more than was asked of them; what they count beyond the reservation is the operator's cost. */
-const spare = 2n;
+const toleranceFactor = 2n;
 
-type Sized = Pick<Model, 'modality' | 'contextLength' | 'maxOutputTokens'>;
+type ModelSizeLimits = Pick<Model, 'modality' | 'contextLength' | 'maxOutputTokens'>;
 
-const nothing: RequestSize = { promptTokens: 0n, completionTokens: 0n, imagePixelSteps: 0n, characters: 0n };
+const emptyRequest: RequestSize = {
+  promptTokens: 0n,
+  completionTokens: 0n,
+  imagePixelSteps: 0n,
+  characters: 0n,
+};
 
 /** The largest request that the interface and the model admit. */
-export function largestRequest({ modality, contextLength, maxOutputTokens }: Sized): RequestSize {
-  const { choices, imageSide, imageSteps, images, characters } = interfaceLimits;
+export function maxRequestSize({ modality, contextLength, maxOutputTokens }: ModelSizeLimits): RequestSize {
+  const { choices, imageSide, imageSteps, images, characters } = publicApiLimits;
   switch (modality) {
     case 'chat':
     case 'completion': {
       const context = contextLength === null ? null : BigInt(contextLength);
-      const answers = [context, maxOutputTokens, longestAnswer].flatMap((length) => length ?? []).map(BigInt);
+      const answers = [context, maxOutputTokens, maxAnswerTokens]
+        .flatMap((length) => length ?? [])
+        .map(BigInt);
       const answer = answers.reduce((least, length) => (length < least ? length : least));
       return {
-        ...nothing,
+        ...emptyRequest,
         // Each of several prompts may fill the context. Without one, all of them share the bytes of the body.
-        promptTokens: context === null ? largestPrompt : context * BigInt(choices),
+        promptTokens: context === null ? maxPromptTokens : context * BigInt(choices),
         completionTokens: answer * BigInt(choices),
       };
     }
     case 'image':
-      return { ...nothing, imagePixelSteps: BigInt(imageSide * imageSide * imageSteps * images) };
+      return { ...emptyRequest, imagePixelSteps: BigInt(imageSide * imageSide * imageSteps * images) };
     case 'audio':
-      return { ...nothing, characters: BigInt(characters) };
+      return { ...emptyRequest, characters: BigInt(characters) };
   }
 }
 
-interface ChargedUse {
+interface ChargeSubject {
   readonly orgId: OrgId;
   readonly model: string;
 }
@@ -61,16 +68,16 @@ interface ChargedUse {
  * The bound of each charge, by two reads for a whole batch. There is none for models without recent prices: a restored database may
  * lack them, and usage may have been deferred for longer. The lease then bounds the charge.
  */
-export async function readChargeBounds(
+export async function readMaxCosts(
   tx: Tx,
-  uses: readonly ChargedUse[],
-): Promise<(use: ChargedUse) => bigint | undefined> {
+  uses: readonly ChargeSubject[],
+): Promise<(use: ChargeSubject) => bigint | undefined> {
   const now = tx.clock.now();
   const names = [...new Set(uses.map(({ model }) => model))];
   if (names.length === 0) return () => undefined;
   const orgIds = [...new Set(uses.map(({ orgId }) => orgId))];
   const models = new Map((await findModels(tx, names)).map((model) => [model.name, model]));
-  const prices = await readPricesOfModels(tx, names, { since: recentSince(now), orgIds });
+  const prices = await readPricesOfModels(tx, names, { since: costBoundStart(now), orgIds });
   const books = Map.groupBy(prices, ({ subject }) => subject.model);
   const known = new Map<string, bigint>();
   return ({ orgId, model: name }) => {
@@ -80,7 +87,7 @@ export async function readChargeBounds(
     const model = models.get(name);
     const book = books.get(name);
     if (model === undefined || book === undefined) return undefined;
-    const bound = spare * highestRecentCost(book, { orgId, model: name, now }, largestRequest(model));
+    const bound = toleranceFactor * maxRecentCost(book, { orgId, model: name, now }, maxRequestSize(model));
     known.set(key, bound);
     return bound;
   };

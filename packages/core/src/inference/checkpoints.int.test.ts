@@ -1,12 +1,12 @@
 import { toUuid, type OrgId, type RequestId } from '@millrace/platform/ids';
 import { eventually, testIds } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createUsageWorld, type Lent, type UsageWorld } from './usage.fixture.ts';
+import { createUsageHarness, type TestLease, type UsageHarness } from './usage.fixture.ts';
 import type { UsageEvent } from './usage-event.ts';
 
-let world: UsageWorld;
+let world: UsageHarness;
 beforeAll(async () => {
-  world = await createUsageWorld();
+  world = await createUsageHarness();
   world.startSink();
 });
 afterAll(() => world[Symbol.asyncDispose]());
@@ -22,7 +22,7 @@ async function sunk(): Promise<void> {
   });
 }
 
-const checkpoint = (lent: Lent, amount: number, over: Partial<UsageEvent> = {}): UsageEvent =>
+const checkpoint = (lent: TestLease, amount: number, over: Partial<UsageEvent> = {}): UsageEvent =>
   world.event(lent, {
     kind: 'checkpoint',
     amountNanoUsd: String(amount),
@@ -43,7 +43,7 @@ async function callIn(): Promise<void> {
   await world.sweeps.callIn();
 }
 
-async function checkpointsOf({ orgId }: Lent): Promise<number> {
+async function checkpointsOf({ orgId }: TestLease): Promise<number> {
   const rows = await world.query(`select from inference_checkpoints where org_id = '${toUuid(orgId)}'`);
   return rows.length;
 }
@@ -51,7 +51,7 @@ async function checkpointsOf({ orgId }: Lent): Promise<number> {
 const ask = { mode: 'live', budgets: [], limits: [], tokens: 0 } as const;
 
 /** A request that a gateway of its own has set money aside for. */
-async function reserve(orgId: OrgId, amount: bigint): Promise<Lent & { readonly requestId: RequestId }> {
+async function reserve(orgId: OrgId, amount: bigint): Promise<TestLease & { readonly requestId: RequestId }> {
   const requestId = testIds.next('req');
   const got = await world.gateway().reserve({ ...ask, orgId, requestId, amount });
   if ('refused' in got || got.leaseId === null) expect.fail('not admitted');

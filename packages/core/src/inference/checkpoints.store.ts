@@ -1,12 +1,12 @@
 import type { Reader, Tx } from '@millrace/platform/db';
 import { toUuid, type LeaseId, type RequestId } from '@millrace/platform/ids';
 import { sql } from 'kysely';
-import type { ReadUsage } from './usage-reading.ts';
+import type { ParsedUsage } from './usage-reading.ts';
 
 /** How far running requests have come, as their gateways said last. */
 
 /** Who reported a request first is believed: only it goes on reporting it. */
-function isSameOwner(one: ReadUsage, other: ReadUsage): boolean {
+function isSameOwner(one: ParsedUsage, other: ParsedUsage): boolean {
   return (
     one.orgId === other.orgId &&
     one.leaseId === other.leaseId &&
@@ -15,8 +15,8 @@ function isSameOwner(one: ReadUsage, other: ReadUsage): boolean {
 }
 
 /** Keeps the furthest of each request, unless the request is recorded already: its final event may have come first. */
-export async function keepCheckpoints(tx: Tx, checkpoints: readonly ReadUsage[]): Promise<void> {
-  const furthest = new Map<RequestId, ReadUsage>();
+export async function upsertCheckpoints(tx: Tx, checkpoints: readonly ParsedUsage[]): Promise<void> {
+  const furthest = new Map<RequestId, ParsedUsage>();
   for (const one of checkpoints) {
     if (one.leaseId === null) continue;
     const known = furthest.get(one.requestId);
@@ -63,7 +63,7 @@ export async function listCheckpoints(
   return rows.map(({ event }) => event);
 }
 
-export async function dropCheckpoints(tx: Tx, requestIds: readonly RequestId[]): Promise<void> {
+export async function deleteCheckpoints(tx: Tx, requestIds: readonly RequestId[]): Promise<void> {
   if (requestIds.length === 0) return;
   await sql`
     delete from inference_checkpoints where request_id = any(${requestIds.map(toUuid)}::uuid[])
@@ -71,7 +71,7 @@ export async function dropCheckpoints(tx: Tx, requestIds: readonly RequestId[]):
 }
 
 /** What came after its lease was closed stays for nobody. */
-export async function forgetCheckpoints(tx: Tx, before: Date, limit: number): Promise<number> {
+export async function deleteOldCheckpoints(tx: Tx, before: Date, limit: number): Promise<number> {
   const { rows } = await sql<{ request_id: string }>`
     delete from inference_checkpoints where request_id in (
       select request_id from inference_checkpoints where recorded_at < ${before} order by recorded_at limit ${limit})

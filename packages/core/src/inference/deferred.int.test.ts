@@ -1,20 +1,20 @@
 import { systemClock } from '@millrace/platform/clock';
 import { toUuid } from '@millrace/platform/ids';
 import { createLogger } from '@millrace/platform/log';
-import { databaseAt, poisonedLoop, poisonRows, uniqueId, type Poison } from '@millrace/testing';
+import { databaseWithClock, poisonedLoop, poisonRows, uniqueId, type Poison } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createDeferredCharges } from './deferred.service.ts';
-import { SharedTimeout, sinkMessages, type SinkMessage } from './sink.service.ts';
-import { createKey, createUsageWorld, type Lent, type UsageWorld } from './usage.fixture.ts';
+import { createDeferredUsageCharger } from './deferred.service.ts';
+import { SharedTimeout, processMessages, type SinkMessage } from './sink.service.ts';
+import { createKey, createUsageHarness, type TestLease, type UsageHarness } from './usage.fixture.ts';
 import type { UsageEvent } from './usage-event.ts';
 
-let world: UsageWorld;
+let world: UsageHarness;
 beforeAll(async () => {
-  world = await createUsageWorld();
+  world = await createUsageHarness();
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-const many = (lent: Lent, count: number): UsageEvent[] =>
+const many = (lent: TestLease, count: number): UsageEvent[] =>
   Array.from({ length: count }, () => world.event(lent));
 
 const message = (sequence: number, ...events: readonly unknown[]): SinkMessage => ({
@@ -29,14 +29,14 @@ const sum = (events: readonly UsageEvent[]): bigint =>
 const deferredOf = (stream: string) =>
   world.query(`select seq, position from usage_deferred where stream = '${stream}' order by seq, position`);
 
-const closeHold = (lent: Lent) =>
+const closeHold = (lent: TestLease) =>
   world.query(
     `update ledger_holds set held_nano_usd = 0, closed_at = now()
       where id = (select hold_id from pot_leases where id = '${toUuid(lent.leaseId)}')`,
   );
 
 /** A further lease of the same organisation: its first one is being closed. */
-async function lendAgain({ orgId }: Lent): Promise<Lent> {
+async function lendAgain({ orgId }: TestLease): Promise<TestLease> {
   await world.query(
     `update pot_leases set state = 'closing', closing_at = now() where org_id = '${toUuid(orgId)}' and state = 'open'`,
   );
@@ -50,8 +50,8 @@ async function lendAgain({ orgId }: Lent): Promise<Lent> {
 
 /** At a later time, so that no organisation waits for its next attempt. */
 async function chargeDeferred(): Promise<void> {
-  const db = databaseAt(world.db, { nowMs: () => systemClock.nowMs() + 3_600_000 });
-  await createDeferredCharges({ db, log: createLogger({ name: 'test', level: 'silent' }) }).step();
+  const db = databaseWithClock(world.db, { nowMs: () => systemClock.nowMs() + 3_600_000 });
+  await createDeferredUsageCharger({ db, log: createLogger({ name: 'test', level: 'silent' }) }).step();
 }
 
 describe(poisonedLoop('work through usage'), () => {
@@ -61,7 +61,7 @@ describe(poisonedLoop('work through usage'), () => {
     const lost = many(bad, 1);
     await closeHold(bad);
     const messages = [message(1, good[0], lost[0]), message(2, good[1])];
-    const sunk = await sinkMessages(world.db, 'NO_HOLD', messages);
+    const sunk = await processMessages(world.db, 'NO_HOLD', messages);
     expect(sunk).toMatchObject({ passed: 2n, recorded: 2, unreadable: 0, deferred: 1 });
     expect([await world.charged(lent.orgId), await world.charged(bad.orgId)]).toEqual([sum(good), 0n]);
     expect(await deferredOf('NO_HOLD')).toEqual([{ seq: '1', position: 1 }]);
@@ -77,10 +77,10 @@ describe(poisonedLoop('work through usage'), () => {
     });
     try {
       const [first, second] = many(bad, 2);
-      const sunk = await sinkMessages(world.db, 'LATE', [message(1, good[0], first), message(2, good[1])]);
+      const sunk = await processMessages(world.db, 'LATE', [message(1, good[0], first), message(2, good[1])]);
       expect(sunk).toMatchObject({ passed: 2n, recorded: 2, charged: sum(good.slice(0, 2)), deferred: 1 });
       // The next batch does not try the organisation again: its usage goes behind what is deferred already.
-      const next = await sinkMessages(world.db, 'LATE', [message(3, second, good[2])]);
+      const next = await processMessages(world.db, 'LATE', [message(3, second, good[2])]);
       expect(next).toMatchObject({ passed: 3n, recorded: 1, deferred: 1 });
     } finally {
       await heal();
@@ -101,7 +101,7 @@ describe(poisonedLoop('work through usage'), () => {
       const heal = await poisonRows(world.database, { table: 'usage_charges', when, how });
       try {
         const messages = [message(1, good[0], ...many(bad, 1)), message(2, good[1])];
-        const sunk = await sinkMessages(world.db, `WRITE-${uniqueId()}`, messages);
+        const sunk = await processMessages(world.db, `WRITE-${uniqueId()}`, messages);
         expect(sunk).toMatchObject({ passed: 2n, recorded: 2, charged: sum(good) });
       } finally {
         await heal();
@@ -127,7 +127,7 @@ describe(poisonedLoop('work through usage'), () => {
     });
     const ending = { sequence: 1, subject: 'usage.1.end', text: () => JSON.stringify(end) };
     try {
-      const sunk = await sinkMessages(world.db, 'END', [ending, message(2, good)]);
+      const sunk = await processMessages(world.db, 'END', [ending, message(2, good)]);
       expect(sunk).toMatchObject({ passed: 2n, recorded: 1, deferred: 1 });
     } finally {
       await heal();
@@ -143,19 +143,19 @@ describe(poisonedLoop('work through usage'), () => {
   it('throws when the row of the stream itself is locked, and defers nothing', async () => {
     const lent = await world.lend();
     const event = world.event(lent);
-    await sinkMessages(world.db, 'LOCKED', [message(1, world.event(lent))]);
+    await processMessages(world.db, 'LOCKED', [message(1, world.event(lent))]);
     const heal = await poisonRows(world.database, {
       table: 'usage_watermarks',
       when: `new.stream = 'LOCKED'`,
       how: 'times out',
     });
     try {
-      await expect(sinkMessages(world.db, 'LOCKED', [message(2, event)])).rejects.toThrow('timeout');
+      await expect(processMessages(world.db, 'LOCKED', [message(2, event)])).rejects.toThrow('timeout');
     } finally {
       await heal();
     }
     expect(await deferredOf('LOCKED')).toEqual([]);
-    await sinkMessages(world.db, 'LOCKED', [message(2, event)]);
+    await processMessages(world.db, 'LOCKED', [message(2, event)]);
     expect(await world.request(event.requestId)).toMatchObject({ outcome: 'charged' });
   });
 
@@ -170,13 +170,13 @@ describe(poisonedLoop('work through usage'), () => {
       how: 'times out',
     });
     try {
-      const sinking = sinkMessages(world.db, 'LOCKED-ONCE', [message(1, event)]);
+      const sinking = processMessages(world.db, 'LOCKED-ONCE', [message(1, event)]);
       await expect(sinking).rejects.toThrow(SharedTimeout);
     } finally {
       await heal();
     }
     expect(await deferredOf('LOCKED-ONCE')).toEqual([]);
-    const sunk = await sinkMessages(world.db, 'LOCKED-ONCE', [message(1, event)]);
+    const sunk = await processMessages(world.db, 'LOCKED-ONCE', [message(1, event)]);
     expect(sunk).toMatchObject({ recorded: 1, deferred: 0 });
   });
 
@@ -186,10 +186,12 @@ describe(poisonedLoop('work through usage'), () => {
     const when = `new.org_id in (${ids.join()})`;
     const heal = await poisonRows(world.database, { table: 'usage_charges', when, how: 'times out' });
     try {
-      const sinking = sinkMessages(world.db, 'ALL', [message(1, ...events)]);
+      const sinking = processMessages(world.db, 'ALL', [message(1, ...events)]);
       await expect(sinking).rejects.toThrow('all 2 organisations that were tried timed out');
       expect(await deferredOf('ALL')).toEqual([]);
-      const sunk = await sinkMessages(world.db, 'ALL', [message(1, ...events)], { whenAllTimeOut: 'defer' });
+      const sunk = await processMessages(world.db, 'ALL', [message(1, ...events)], {
+        whenAllTimeOut: 'defer',
+      });
       expect(sunk).toMatchObject({ passed: 1n, deferred: 2 });
     } finally {
       await heal();
@@ -205,7 +207,7 @@ describe(poisonedLoop('work through usage'), () => {
       how: 'times out',
     });
     try {
-      const sunk = await sinkMessages(world.db, 'KEY-LOCKED', [message(1, world.event(lent, { keyId }))]);
+      const sunk = await processMessages(world.db, 'KEY-LOCKED', [message(1, world.event(lent, { keyId }))]);
       expect(sunk).toMatchObject({ recorded: 1, deferred: 0 });
     } finally {
       await heal();
@@ -220,8 +222,8 @@ describe(poisonedLoop('charge deferred usage'), () => {
     const when = `new.org_id in ('${toUuid(lent.orgId)}', '${toUuid(bad.orgId)}')`;
     const heal = await poisonRows(world.database, { table: 'usage_charges', when, how: 'times out' });
     try {
-      await sinkMessages(world.db, 'DEFERRED', [message(1, ...late, late[0])]);
-      await sinkMessages(world.db, 'DEFERRED', [message(2, ...many(bad, 2))]);
+      await processMessages(world.db, 'DEFERRED', [message(1, ...late, late[0])]);
+      await processMessages(world.db, 'DEFERRED', [message(2, ...many(bad, 2))]);
     } finally {
       await heal();
     }
@@ -248,7 +250,7 @@ describe(poisonedLoop('charge deferred usage'), () => {
         when: ofBoth,
         how: 'times out',
       });
-      await sinkMessages(world.db, stream, [message(1, ...late, ...stuck)], { whenAllTimeOut: 'defer' });
+      await processMessages(world.db, stream, [message(1, ...late, ...stuck)], { whenAllTimeOut: 'defer' });
       await heal();
       const when = `new.org_id = '${toUuid(bad.orgId)}'`;
       const healBad = await poisonRows(world.database, { table: 'usage_charges', when, how });
@@ -272,7 +274,7 @@ describe(poisonedLoop('charge deferred usage'), () => {
     const poison = (when: string) =>
       poisonRows(world.database, { table: 'usage_charges', when, how: 'times out' });
     const heal = await poison(`new.org_id = '${toUuid(lent.orgId)}'`);
-    await sinkMessages(world.db, 'STUCK', [message(1, ...events)]);
+    await processMessages(world.db, 'STUCK', [message(1, ...events)]);
     await heal();
     const healStuck = await poison(`new.request_id in (${stuck.join()})`);
     try {
@@ -300,7 +302,7 @@ describe(poisonedLoop('charge deferred usage'), () => {
     const late = world.event(good);
     try {
       // More failing rows than one visit tries, all before the row of the other lease.
-      await sinkMessages(world.db, 'LEASES', [message(1, ...many(bad, 5)), message(2, late)]);
+      await processMessages(world.db, 'LEASES', [message(1, ...many(bad, 5)), message(2, late)]);
     } finally {
       await heal();
     }
@@ -309,14 +311,14 @@ describe(poisonedLoop('charge deferred usage'), () => {
     expect(await world.request(late.requestId)).toMatchObject({ outcome: 'charged' });
     // The other lease has no deferred usage any more, so the sink charges it at once.
     const next = world.event(good);
-    const sunk = await sinkMessages(world.db, 'LEASES', [message(3, next)]);
+    const sunk = await processMessages(world.db, 'LEASES', [message(3, next)]);
     expect(sunk).toMatchObject({ recorded: 1, deferred: 0 });
     expect(await world.charged(bad.orgId)).toBe(sum([late, next]));
     expect(await deferredOf('LEASES')).toHaveLength(5);
   });
 
   it('keeps its lease open until it is charged', async () => {
-    await using late = await createUsageWorld();
+    await using late = await createUsageHarness();
     const lent = await late.lend();
     const event = late.event(lent);
     const heal = await poisonRows(late.database, {
@@ -326,14 +328,14 @@ describe(poisonedLoop('charge deferred usage'), () => {
     });
     const end = { ...lent, mode: 'live', cell: 1, throughEpoch: '1000' };
     const ending = { sequence: 2, subject: 'usage.1.end', text: () => JSON.stringify(end) };
-    await sinkMessages(late.db, 'OPEN', [message(1, event), ending]);
+    await processMessages(late.db, 'OPEN', [message(1, event), ending]);
     await heal();
     await late.query(`update pot_leases set state = 'closing', closing_at = now()`);
     // Also when the end itself has been worked in before the usage.
     await late.query(`update pot_lease_gateways set ended_stream = 'OPEN', ended_at_seq = 2`);
     expect(await late.sweeps.closePassed()).toBe(0);
-    const db = databaseAt(late.db, { nowMs: () => systemClock.nowMs() + 3_600_000 });
-    await createDeferredCharges({ db, log: createLogger({ name: 'test', level: 'silent' }) }).step();
+    const db = databaseWithClock(late.db, { nowMs: () => systemClock.nowMs() + 3_600_000 });
+    await createDeferredUsageCharger({ db, log: createLogger({ name: 'test', level: 'silent' }) }).step();
     expect(await late.charged(lent.orgId)).toBe(sum([event]));
     expect(await late.sweeps.closePassed()).toBe(1);
   });

@@ -1,10 +1,10 @@
 import { isDataError, type Db, type Tx } from '@millrace/platform/db';
 import type { Logger } from '@millrace/platform/log';
 import { createItemRunner } from '@millrace/platform/loops';
-import { epochEndSchema, noteEpochEnd } from '../pots/index.ts';
+import { epochEndSchema, recordEpochEnd } from '../pots/index.ts';
 import {
   countDeferredAttempt,
-  dropDeferred,
+  deleteDeferred,
   laneKeyOf,
   listDeferred,
   listDueLanes,
@@ -14,19 +14,19 @@ import {
 } from './deferred.store.ts';
 import { chargeDeferredUsage } from './loops.ts';
 import { writeUsage } from './sink.service.ts';
-import { putAside } from './sink.store.ts';
+import { quarantineUsage } from './sink.store.ts';
 import { countCharged, countUnreadable } from './usage-metrics.ts';
-import { NotReadable, readUsage, unreadableMessage, type ReadUsage } from './usage-reading.ts';
-import type { RecordedUsage } from './usage.service.ts';
+import { UnreadableUsageError, parseUsage, unreadableMessage, type ParsedUsage } from './usage-reading.ts';
+import type { UsageSummary } from './usage.service.ts';
 
 /** Events in one transaction. */
 const batch = 100;
 /** In one visit of a lane: each may take a time-out of the database. Rows that failed come behind the others. */
-const mostFailures = 3;
+const maxFailures = 3;
 const isolation = 'read committed';
 
 /** Charges deferred usage, one lane at a time. Any number of workers may run it. */
-export function createDeferredCharges(options: {
+export function createDeferredUsageCharger(options: {
   readonly db: Db;
   readonly log: Pick<Logger, 'warn' | 'error'>;
 }): { step(signal?: AbortSignal): Promise<'busy' | 'idle'> } {
@@ -46,19 +46,19 @@ export function createDeferredCharges(options: {
   };
 }
 
-interface Charging {
+interface ChargeDeps {
   readonly db: Db;
   readonly log: Pick<Logger, 'error'>;
 }
 
-const placeOf = ({ stream, seq, position }: DeferredRow): string => `${stream} ${seq} ${position}`;
+const positionKey = ({ stream, seq, position }: DeferredRow): string => `${stream} ${seq} ${position}`;
 
 /** Charges rows until three have failed, then throws the first failure. */
-async function chargeLane(charging: Charging, lane: Lane, stop: AbortSignal): Promise<void> {
+async function chargeLane(charging: ChargeDeps, lane: Lane, stop: AbortSignal): Promise<void> {
   const failed = new Map<string, unknown>();
-  while (!stop.aborted && failed.size < mostFailures) {
+  while (!stop.aborted && failed.size < maxFailures) {
     const listed = await listDeferred(charging.db, lane, batch);
-    const found = listed.filter((row) => !failed.has(placeOf(row)));
+    const found = listed.filter((row) => !failed.has(positionKey(row)));
     if (found.length === 0) break;
     try {
       await chargeRows(charging, found);
@@ -70,21 +70,21 @@ async function chargeLane(charging: Charging, lane: Lane, stop: AbortSignal): Pr
 }
 
 async function chargeOneByOne(
-  { db, log }: Charging,
+  { db, log }: ChargeDeps,
   { found, failed }: { readonly found: readonly DeferredRow[]; readonly failed: Map<string, unknown> },
   stop: AbortSignal,
 ): Promise<void> {
   for (const row of found) {
-    if (stop.aborted || failed.size >= mostFailures) return;
+    if (stop.aborted || failed.size >= maxFailures) return;
     try {
       await chargeRows({ db, log }, [row]);
     } catch (error) {
-      if (isDataError(error) || error instanceof RangeError || error instanceof NotReadable) {
+      if (isDataError(error) || error instanceof RangeError || error instanceof UnreadableUsageError) {
         log.error({ err: error, stream: row.stream, seq: String(row.seq) }, 'deferred usage was put aside');
-        await putRowAside(db, row, error);
+        await quarantineRow(db, row, error);
         continue;
       }
-      failed.set(placeOf(row), error);
+      failed.set(positionKey(row), error);
       await db.transaction({ name: 'count attempt', isolation }, (tx) => countDeferredAttempt(tx, row));
     }
   }
@@ -98,7 +98,7 @@ async function chargeRows(
   const recorded = await db.transaction({ name: 'charge deferred usage', isolation }, async (tx) => {
     const rows = await lockDeferred(tx, found);
     const charged = await writeRows(tx, rows);
-    await dropDeferred(tx, rows);
+    await deleteDeferred(tx, rows);
     return charged;
   });
   countCharged(recorded);
@@ -110,25 +110,25 @@ async function chargeRows(
   }
 }
 
-async function writeRows(tx: Tx, rows: readonly DeferredRow[]): Promise<RecordedUsage> {
-  const usage: ReadUsage[] = [];
-  for (const row of rows) if (row.kind === 'usage') usage.push(readUsage(row.payload));
+async function writeRows(tx: Tx, rows: readonly DeferredRow[]): Promise<UsageSummary> {
+  const usage: ParsedUsage[] = [];
+  for (const row of rows) if (row.kind === 'usage') usage.push(parseUsage(row.payload));
   const recorded = await writeUsage(tx, usage);
   for (const { kind, payload, stream, seq } of rows) {
-    if (kind === 'end') await noteEpochEnd(tx, epochEndSchema.parse(payload), { stream, seq });
+    if (kind === 'end') await recordEpochEnd(tx, epochEndSchema.parse(payload), { stream, seq });
   }
   return recorded;
 }
 
-async function putRowAside(db: Db, row: DeferredRow, error: unknown): Promise<void> {
+async function quarantineRow(db: Db, row: DeferredRow, error: unknown): Promise<void> {
   const { unreadable } = unreadableMessage(JSON.stringify(row.payload), error);
   await db.transaction({ name: 'put deferred usage aside', isolation }, async (tx) => {
-    await putAside(
+    await quarantineUsage(
       tx,
       row.stream,
       unreadable.map((one) => ({ ...one, seq: row.seq, position: row.position })),
     );
-    await dropDeferred(tx, [row]);
+    await deleteDeferred(tx, [row]);
   });
   countUnreadable(unreadable.length);
 }

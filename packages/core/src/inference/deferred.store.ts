@@ -1,8 +1,8 @@
 import type { Reader, Tx } from '@millrace/platform/db';
 import { fromUuid, toUuid, type LeaseId, type OrgId } from '@millrace/platform/ids';
-import { isItemFree } from '@millrace/platform/loops';
+import { isItemAvailable } from '@millrace/platform/loops';
 import { sql, type RawBuilder } from 'kysely';
-import { toMessage, type EpochEnd } from '../pots/index.ts';
+import { toJsonMessage, type EpochEnd } from '../pots/index.ts';
 import { chargeDeferredUsage } from './loops.ts';
 import type { UsageEvent } from './usage-event.ts';
 
@@ -16,12 +16,12 @@ export interface Lane {
   readonly leaseId: LeaseId | null;
 }
 
-interface DeferredPlace {
+interface StreamPosition {
   readonly seq: bigint;
   readonly position: number;
 }
 
-export interface DeferredUsage extends DeferredPlace {
+export interface DeferredUsage extends StreamPosition {
   readonly orgId: OrgId;
   readonly leaseId: LeaseId | null;
   readonly event?: UsageEvent;
@@ -29,7 +29,7 @@ export interface DeferredUsage extends DeferredPlace {
 }
 
 /** A deferred event as it stands in the table: its payload has to be read again. */
-export interface DeferredRow extends DeferredPlace {
+export interface DeferredRow extends StreamPosition {
   readonly stream: string;
   readonly kind: 'usage' | 'end';
   readonly payload: unknown;
@@ -43,7 +43,7 @@ export function laneKeyOf({ orgId, leaseId }: Lane): string {
 const laneKey = sql<string>`(lanes.org_id::text || ' ' || lanes.lane::text)`;
 
 /** The keys of those lanes that have deferred usage. */
-export async function filterDeferredLanes(
+export async function listDeferredLaneKeys(
   reader: Reader,
   named: readonly Lane[],
 ): Promise<ReadonlySet<string>> {
@@ -67,7 +67,7 @@ export async function deferUsage(tx: Tx, stream: string, found: readonly Deferre
     org_id: toUuid(orgId),
     lease_id: leaseId === null ? null : toUuid(leaseId),
     kind: end === undefined ? 'usage' : 'end',
-    payload: end === undefined ? event : toMessage(end),
+    payload: end === undefined ? event : toJsonMessage(end),
   }));
   const { numAffectedRows } = await sql`
     insert into usage_deferred (stream, seq, position, org_id, lease_id, kind, payload, recorded_at)
@@ -93,7 +93,7 @@ export async function listDueLanes(reader: Reader, now: Date, limit: number): Pr
          where (later.org_id, later.lane) > (lanes.org_id, lanes.lane)
          order by later.org_id, later.lane limit 1) as next
     )
-    select org_id, lane from lanes where ${isItemFree(chargeDeferredUsage, laneKey, now)} limit ${limit}
+    select org_id, lane from lanes where ${isItemAvailable(chargeDeferredUsage, laneKey, now)} limit ${limit}
   `.execute(reader.kysely);
   return rows.map((row) => ({
     orgId: fromUuid('org', row.org_id),
@@ -119,26 +119,26 @@ export async function listDeferred(
 export async function lockDeferred(tx: Tx, listed: readonly DeferredRow[]): Promise<DeferredRow[]> {
   const { rows } = await sql<DeferredRow>`
     select stream, seq, position, kind, payload from usage_deferred
-     where (stream, seq, position) in (select * from ${placesOf(listed)})
+     where (stream, seq, position) in (select * from ${positionsOf(listed)})
      order by stream, seq, position for update
   `.execute(tx.kysely);
   return rows;
 }
 
-function placesOf(rows: readonly DeferredRow[]): RawBuilder<unknown> {
+function positionsOf(rows: readonly DeferredRow[]): RawBuilder<unknown> {
   return sql`unnest(${rows.map(({ stream }) => stream)}::text[], ${rows.map(({ seq }) => seq.toString())}::bigint[],
                     ${rows.map(({ position }) => position)}::integer[])`;
 }
 
-export async function dropDeferred(tx: Tx, rows: readonly DeferredRow[]): Promise<void> {
+export async function deleteDeferred(tx: Tx, rows: readonly DeferredRow[]): Promise<void> {
   await sql`
-    delete from usage_deferred where (stream, seq, position) in (select * from ${placesOf(rows)})
+    delete from usage_deferred where (stream, seq, position) in (select * from ${positionsOf(rows)})
   `.execute(tx.kysely);
 }
 
 export async function countDeferredAttempt(tx: Tx, row: DeferredRow): Promise<void> {
   await sql`
     update usage_deferred set attempts = attempts + 1
-     where (stream, seq, position) in (select * from ${placesOf([row])})
+     where (stream, seq, position) in (select * from ${positionsOf([row])})
   `.execute(tx.kysely);
 }

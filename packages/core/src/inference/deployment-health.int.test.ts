@@ -10,13 +10,13 @@ import {
   type TestDatabase,
 } from '@millrace/testing';
 import { afterAll, beforeAll, expect, it, onTestFinished, describe } from 'vitest';
-import { systemCause } from '../identity/index.ts';
+import { systemAuditContext } from '../identity/index.ts';
 import type { Deployment } from './catalog.ts';
 import { createDeployment, createModel } from './catalog.service.ts';
 import { listDeployments } from './catalog.store.ts';
-import { watchDeployments, type ProbedEngine } from './deployment-health.ts';
+import { monitorDeployments, type ProbedEngine } from './deployment-health.ts';
 
-const cause = systemCause('test', 'live');
+const cause = systemAuditContext('test', 'live');
 const sealer = createSealer({ keys: [{ id: 'test', key: new Uint8Array(32).fill(7) }], activeId: 'test' });
 
 let database: TestDatabase;
@@ -54,7 +54,7 @@ describe(poisonedLoop('watch deployments'), () => {
     const asked: ProbedEngine[] = [];
     let answer: Deployment['health'] = 'healthy';
     const clock = new SimulatedClock();
-    const loop = watchDeployments({
+    const loop = monitorDeployments({
       ...{ db: database.db, sealer, clock, log: testLog() },
       probe: async (engine) => {
         asked.push(engine);
@@ -93,7 +93,7 @@ describe(poisonedLoop('watch deployments'), () => {
       const well = await plant(`http://${how}-well.example`);
       let answer: Deployment['health'] = 'healthy';
       const clock = new SimulatedClock();
-      const loop = watchDeployments({
+      const loop = monitorDeployments({
         ...{ db: database.db, sealer, clock, log: testLog() },
         probe: async ({ address }) =>
           address.includes(`${how}-bad`) ? poisonedCall(how === 'hangs' ? 'hangs' : 'throws') : answer,

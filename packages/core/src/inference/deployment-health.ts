@@ -4,7 +4,7 @@ import { startLoop, type Loop } from '@millrace/platform/lifecycle';
 import type { Logger } from '@millrace/platform/log';
 import { createItemRunner } from '@millrace/platform/loops';
 import type { Sealer } from '@millrace/platform/secrets';
-import { sealPlaceOf, type Deployment } from './catalog.ts';
+import { sealContextOf, type Deployment } from './catalog.ts';
 import { listDeployments, setHealth } from './catalog.store.ts';
 import { probeDeployments } from './loops.ts';
 
@@ -13,7 +13,7 @@ import { probeDeployments } from './loops.ts';
  * this.
  */
 
-const probeEveryMs = 10_000;
+const probeIntervalMs = 10_000;
 const pageSize = 200;
 
 export interface ProbedEngine extends Pick<Deployment, 'engine' | 'address'> {
@@ -23,7 +23,7 @@ export interface ProbedEngine extends Pick<Deployment, 'engine' | 'address'> {
 /** Asks an engine how it is, in bounded time. A rejection is `down`. */
 export type ProbeEngine = (engine: ProbedEngine) => Promise<Deployment['health']>;
 
-export interface HealthWatchOptions {
+export interface DeploymentHealthOptions {
   readonly db: Db;
   readonly sealer: Sealer;
   readonly clock: Timer;
@@ -32,10 +32,10 @@ export interface HealthWatchOptions {
 }
 
 /** Several workers may watch at once: a health is written only where it changes. */
-export function watchDeployments(options: HealthWatchOptions): Loop {
+export function monitorDeployments(options: DeploymentHealthOptions): Loop {
   const { db, clock, log } = options;
 
-  async function look(deployment: Deployment): Promise<void> {
+  async function probeDeployment(deployment: Deployment): Promise<void> {
     const health = await healthOf(options, deployment);
     if (health === deployment.health) return;
     const isChanged = await db.transaction(
@@ -48,7 +48,7 @@ export function watchDeployments(options: HealthWatchOptions): Loop {
 
   const runner = createItemRunner(probeDeployments, { clock, log });
   return startLoop(
-    { name: 'watch deployments', clock, log, idleMs: probeEveryMs, maxBackoffMs: probeEveryMs },
+    { name: 'watch deployments', clock, log, idleMs: probeIntervalMs, maxBackoffMs: probeIntervalMs },
     async (signal) => {
       for (let after: Deployment['id'] | null = null; !signal.aborted;) {
         const found: readonly Deployment[] = await listDeployments(
@@ -57,7 +57,7 @@ export function watchDeployments(options: HealthWatchOptions): Loop {
           { limit: pageSize, after },
         );
         const enabled = found.slice(0, pageSize).filter((deployment) => deployment.enabled);
-        await runner.run(enabled, { key: ({ id }) => id, work: look, signal });
+        await runner.run(enabled, { key: ({ id }) => id, work: probeDeployment, signal });
         if (found.length <= pageSize) return 'idle';
         after = found[pageSize - 1]?.id ?? null;
       }
@@ -67,11 +67,11 @@ export function watchDeployments(options: HealthWatchOptions): Loop {
 }
 
 async function healthOf(
-  { sealer, probe }: HealthWatchOptions,
+  { sealer, probe }: DeploymentHealthOptions,
   { id, engine, address, sealedApiKey }: Deployment,
 ): Promise<Deployment['health']> {
   try {
-    const apiKey = sealedApiKey === null ? null : sealer.open(sealedApiKey, sealPlaceOf(id));
+    const apiKey = sealedApiKey === null ? null : sealer.open(sealedApiKey, sealContextOf(id));
     return await probe({ engine, address, apiKey });
   } catch {
     return 'down';

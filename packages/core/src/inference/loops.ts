@@ -1,7 +1,7 @@
 import { defineLoop } from '@millrace/platform/loops';
 
 /** A key, an organisation or a model whose entry changed. Keys that were revoked must not wait behind what fails. */
-export const writeBook = defineLoop({
+export const writeKeyFeed = defineLoop({
   name: 'write the gateway book',
   over: 'organisations',
   timeoutMs: 30_000,

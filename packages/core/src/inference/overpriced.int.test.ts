@@ -2,14 +2,14 @@ import { systemClock } from '@millrace/platform/clock';
 import { toUuid } from '@millrace/platform/ids';
 import { countStatements } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { sinkMessages, type SinkMessage } from './sink.service.ts';
+import { processMessages, type SinkMessage } from './sink.service.ts';
 import { chargeCheckpoints } from './usage.service.ts';
 import type { UsageEvent } from './usage-event.ts';
-import { createUsageWorld, setTokenPrice, type Lent, type UsageWorld } from './usage.fixture.ts';
+import { createUsageHarness, setTokenPrice, type TestLease, type UsageHarness } from './usage.fixture.ts';
 
-let world: UsageWorld;
+let world: UsageHarness;
 beforeAll(async () => {
-  world = await createUsageWorld();
+  world = await createUsageHarness();
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
@@ -22,7 +22,7 @@ const message = (...events: readonly UsageEvent[]): SinkMessage => ({
 /** The largest request of `model-one`: 128 prompts of 100 000 tokens and as many answers, 1 000 nano-USD each, twice. */
 const bound = 2n * 128n * 200_000n * 1_000n;
 
-function costing(lent: Lent, cost: bigint, over: Partial<UsageEvent> = {}): UsageEvent {
+function costing(lent: TestLease, cost: bigint, over: Partial<UsageEvent> = {}): UsageEvent {
   const text = String(cost);
   return world.event(lent, { reservedNanoUsd: text, amountNanoUsd: text, pricedNanoUsd: text, ...over });
 }
@@ -34,7 +34,7 @@ describe('usage that costs more than the largest request of its model', () => {
   it('is recorded and charged to neither the organisation nor the operator', async () => {
     const lent = await world.lend(10n * bound);
     const events = [costing(lent, bound), costing(lent, bound + 1n)];
-    const sunk = await sinkMessages(world.db, 'OVERPRICED', [message(...events)]);
+    const sunk = await processMessages(world.db, 'OVERPRICED', [message(...events)]);
     expect(sunk).toMatchObject({ recorded: 2, charged: bound, shortfall: 0n, uncharged: 1, overpriced: 1 });
     expect(await outcomes(events)).toEqual(['charged', 'overpriced']);
     expect(await world.charged(lent.orgId)).toBe(bound);
@@ -48,7 +48,7 @@ describe('usage that costs more than the largest request of its model', () => {
   it('is charged up to its reservation if an engine counted too much', async () => {
     const lent = await world.lend(10n * bound);
     const event = costing(lent, 1_200n, { pricedNanoUsd: String(1_000n * bound) });
-    const sunk = await sinkMessages(world.db, 'MISCOUNTED', [message(event)]);
+    const sunk = await processMessages(world.db, 'MISCOUNTED', [message(event)]);
     expect(sunk).toMatchObject({ charged: 1_200n, overpriced: 0 });
     const [row] = await world.query<{ outcome: string; borne: string }>(
       `select outcome, borne_nano_usd::text as borne from usage_charges where org_id = '${toUuid(lent.orgId)}'`,
@@ -59,8 +59,10 @@ describe('usage that costs more than the largest request of its model', () => {
   it('stays uncharged when it arrives again at a cost that would be believed', async () => {
     const lent = await world.lend(10n * bound);
     const event = costing(lent, bound + 1n);
-    await sinkMessages(world.db, 'FIRST', [message(event)]);
-    await sinkMessages(world.db, 'SECOND', [message({ ...costing(lent, 5n), requestId: event.requestId })]);
+    await processMessages(world.db, 'FIRST', [message(event)]);
+    await processMessages(world.db, 'SECOND', [
+      message({ ...costing(lent, 5n), requestId: event.requestId }),
+    ]);
     expect(await world.request(event.requestId)).toMatchObject({ cost: '0', outcome: 'overpriced' });
     expect(await world.charged(lent.orgId)).toBe(0n);
   });
@@ -68,7 +70,7 @@ describe('usage that costs more than the largest request of its model', () => {
   it('does not include usage of models without recent prices, which a restored database may lack', async () => {
     const lent = await world.lend();
     const event = costing(lent, 5n, { model: 'made-up' });
-    const sunk = await sinkMessages(world.db, 'MADE-UP', [message(event)]);
+    const sunk = await processMessages(world.db, 'MADE-UP', [message(event)]);
     expect(sunk).toMatchObject({ recorded: 1, charged: 5n, overpriced: 0 });
   });
 
@@ -88,14 +90,14 @@ describe('usage that costs more than the largest request of its model', () => {
       costing(other, bound, { model }),
       costing(other, 2n * bound, { model }),
     ];
-    await sinkMessages(world.db, 'CONTRACT', [message(...events)]);
+    await processMessages(world.db, 'CONTRACT', [message(...events)]);
     expect(await outcomes(events)).toEqual(['charged', 'overpriced', 'charged', 'overpriced']);
   });
 
   it('is not charged by a checkpoint either', async () => {
     const lent = await world.lend(10n * bound);
     const event = costing(lent, bound + 1n, { kind: 'checkpoint' });
-    await sinkMessages(world.db, 'CHECKPOINT', [message(event)]);
+    await processMessages(world.db, 'CHECKPOINT', [message(event)]);
     await world.db.transaction({ name: 'charge checkpoints', isolation: 'read committed' }, (tx) =>
       chargeCheckpoints(tx, { leaseId: lent.leaseId, gatewayId: null }),
     );
@@ -110,7 +112,7 @@ describe('usage that costs more than the largest request of its model', () => {
     const lent = await world.lend();
     const statements = (stream: string, models: readonly string[]): Promise<number> => {
       const events = models.map((model) => costing(lent, 5n, { model }));
-      return countStatements(() => sinkMessages(world.db, stream, [message(...events)]));
+      return countStatements(() => processMessages(world.db, stream, [message(...events)]));
     };
     const few = await statements('ONE-MODEL', ['model-one']);
     const many = await statements('THREE-MODELS', ['model-one', 'model-two', 'model-dear']);

@@ -4,7 +4,7 @@ import { Fault } from '@millrace/platform/fault';
 import { requirePrincipal, type HttpServer } from '@millrace/platform/http';
 import { parseId } from '@millrace/platform/ids';
 import { firstRequestOf } from '../billing/index.ts';
-import { pageOf, positionIn } from '../identity/index.ts';
+import { pageById, positionFromCursor } from '../identity/index.ts';
 import { findBatch, findCosts, findRequest, listBatch } from './requests.store.ts';
 import type { RequestRecord } from './requests.ts';
 
@@ -41,8 +41,8 @@ export function serveRequestUsage({ server, operations, db }: RequestRoutes): vo
     const batch = id === null ? null : await findBatch(db, orgId, mode, firstRequestOf(id));
     if (batch === null) throw new Fault('BATCH_NOT_FOUND');
     const { limit, cursor } = query;
-    const rows = await listBatch(db, orgId, batch, { limit, after: positionIn('req', cursor) });
-    return pageOf(rows, limit, toWireRequest);
+    const rows = await listBatch(db, orgId, batch, { limit, after: positionFromCursor('req', cursor) });
+    return pageById(rows, limit, toWireRequest);
   });
 }
 

@@ -9,12 +9,12 @@ import {
   type TransferId,
 } from '@millrace/platform/ids';
 import { sql } from 'kysely';
-import { firstIdAfter, firstIdOf, monthAfter, monthOf } from '../ledger/index.ts';
-import { costOf, type RecordedRequest, type RequestRecord } from './requests.ts';
+import { firstIdAfter, firstIdFrom, monthAfter, monthOf } from '../ledger/index.ts';
+import { costOf, type NewRequestRecord, type RequestRecord } from './requests.ts';
 import type { UsageAttempt } from './usage-event.ts';
-import type { ReadUsage } from './usage-reading.ts';
+import type { ParsedUsage } from './usage-reading.ts';
 
-function toRow({ used, source, outcome, transferId }: RecordedRequest) {
+function toRow({ used, source, outcome, transferId }: NewRequestRecord) {
   const { event } = used;
   return {
     id: toUuid(used.requestId),
@@ -49,7 +49,7 @@ function toRow({ used, source, outcome, transferId }: RecordedRequest) {
 }
 
 /** Writes each request once: who was first is kept. Of many organisations at once, as they come out of the stream. */
-export async function insertRequests(tx: Tx, requests: readonly RecordedRequest[]): Promise<void> {
+export async function insertRequests(tx: Tx, requests: readonly NewRequestRecord[]): Promise<void> {
   if (requests.length === 0) return;
   // One parameter for the batch: the columns are many and the rows hundreds.
   await sql`
@@ -73,7 +73,7 @@ export async function insertRequests(tx: Tx, requests: readonly RecordedRequest[
 }
 
 /** A final event of a request whose checkpoint was charged already: kept beside it. The first one counts. */
-export async function noteLate(tx: Tx, finals: readonly ReadUsage[]): Promise<number> {
+export async function recordLateFinals(tx: Tx, finals: readonly ParsedUsage[]): Promise<number> {
   if (finals.length === 0) return 0;
   const { rows } = await sql<{ id: string }>`
     update inference_requests request set late_nano_usd = late.amount, late_at = ${tx.clock.now()}
@@ -122,7 +122,7 @@ interface RequestRow {
 
 const orNull = (count: bigint | null): number | null => (count === null ? null : Number(count));
 
-function fromRow(row: RequestRow): RequestRecord {
+function toRequestRecord(row: RequestRow): RequestRecord {
   return {
     id: fromUuid('req', row.id),
     orgId: fromUuid('org', row.org_id),
@@ -163,7 +163,7 @@ export async function findRequest(
      where id = ${toUuid(id)} and org_id = ${toUuid(orgId)} and mode = ${mode}
   `.execute(reader.kysely);
   const [row] = rows;
-  return row === undefined ? null : fromRow(row);
+  return row === undefined ? null : toRequestRecord(row);
 }
 
 /** The requests that were charged by one transfer. */
@@ -203,9 +203,9 @@ export async function listBatch(
     select ${requestColumns}
       from inference_requests
      where transfer_id = ${toUuid(transferId)} and org_id = ${toUuid(orgId)}
-       and id >= ${firstIdOf(month)} and id < ${firstIdAfter(monthAfter(month))} and ${after}
+       and id >= ${firstIdFrom(month)} and id < ${firstIdAfter(monthAfter(month))} and ${after}
      order by id
      limit ${page.limit + 1}
   `.execute(reader.kysely);
-  return rows.map(fromRow);
+  return rows.map(toRequestRecord);
 }

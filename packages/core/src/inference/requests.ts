@@ -1,17 +1,17 @@
 import type { Mode } from '@millrace/platform/envelope';
 import type { OrgId, RequestId, TransferId } from '@millrace/platform/ids';
-import type { UsageVerdict } from '../pots/index.ts';
-import type { ReadUsage } from './usage-reading.ts';
+import type { UsagePostOutcome } from '../pots/index.ts';
+import type { ParsedUsage } from './usage-reading.ts';
 
 /** What is kept of an inference request. Pure. */
 
-export type RequestOutcome = Exclude<UsageVerdict, 'duplicate'> | 'free';
+export type RequestOutcome = Exclude<UsagePostOutcome, 'duplicate'> | 'free';
 /** `checkpoint`: the gateway died, and what it had said last was taken for the whole. */
 export type RequestSource = 'final' | 'checkpoint';
 
 /** A request as it is written, once. */
-export interface RecordedRequest {
-  readonly used: ReadUsage;
+export interface NewRequestRecord {
+  readonly used: ParsedUsage;
   readonly source: RequestSource;
   readonly outcome: RequestOutcome;
   readonly transferId: TransferId | null;
@@ -47,12 +47,12 @@ export interface RequestRecord {
 }
 
 /** What the organisation pays: nothing for what came too late or for a lease that is not its own. */
-export function costOf({ used, outcome }: Pick<RecordedRequest, 'used' | 'outcome'>): bigint {
+export function costOf({ used, outcome }: Pick<NewRequestRecord, 'used' | 'outcome'>): bigint {
   return outcome === 'charged' ? used.amount : 0n;
 }
 
 /** The words of usage reports; what was not used is left out. */
-export function quantitiesOf({ event }: ReadUsage): Readonly<Record<string, number>> {
+export function quantitiesOf({ event }: ParsedUsage): Readonly<Record<string, number>> {
   const all = {
     promptTokens: event.tokensPrompt,
     cachedPromptTokens: event.tokensCached,

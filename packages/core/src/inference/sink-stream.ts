@@ -1,13 +1,13 @@
 import type { Timer } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import type { Logger } from '@millrace/platform/log';
-import { share } from '@millrace/platform/money';
+import { ratio } from '@millrace/platform/money';
 import type { NatsClient, StoredMessage, StreamState } from '@millrace/platform/nats';
 import { gauge } from '@millrace/platform/telemetry';
-import { passUsage, readPlaces } from '../pots/index.ts';
+import { advanceUsageWatermark, readUsageWatermarks } from '../pots/index.ts';
 
 /** The usage stream as one sink follows it, from where the book says that all is worked in. */
-export interface OpenStream {
+export interface UsageStreamReader {
   /**
    * The stream's name, when it was made, and how often it was set back since: one whose places mean other messages than
    * they did has them kept under another name.
@@ -22,7 +22,7 @@ export interface OpenStream {
   close(): Promise<void>;
 }
 
-export interface OpenStreamOptions {
+export interface UsageStreamReaderOptions {
   readonly db: Db;
   readonly nats: Pick<NatsClient, 'follow' | 'streamState' | 'forgetMessages'>;
   readonly clock: Timer;
@@ -45,12 +45,12 @@ const behind = gauge('millrace_usage_sink_behind', 'Messages of the usage stream
  * another name, which changes nothing about what is known. The name is written down at once: later, with more in the
  * stream, nothing would tell.
  */
-async function findPlace(
-  { db, nats, stream, log }: Pick<OpenStreamOptions, 'db' | 'nats' | 'stream' | 'log'>,
+async function findStartPosition(
+  { db, nats, stream, log }: Pick<UsageStreamReaderOptions, 'db' | 'nats' | 'stream' | 'log'>,
   createdAt: string,
 ): Promise<{ readonly name: string; readonly passed: bigint }> {
   const made = `${stream}@${createdAt}`;
-  const places = await readPlaces(db, made);
+  const places = await readUsageWatermarks(db, made);
   const nameOf = (turn: number): string => (turn === 0 ? made : `${made}#${turn}`);
   let turn = 0;
   while (places.has(nameOf(turn + 1))) turn += 1;
@@ -61,7 +61,7 @@ async function findPlace(
   log.error({ stream, passed: String(passed), last }, 'a usage stream has lost its end, and is read anew');
   const name = nameOf(turn + 1);
   await db.transaction({ name: 'read usage anew', isolation: 'read committed' }, (tx) =>
-    passUsage(tx, name, 0n),
+    advanceUsageWatermark(tx, name, 0n),
   );
   return { name, passed: 0n };
 }
@@ -70,7 +70,7 @@ async function findPlace(
  * Usage streams have no holes: what follows a message has the next number. Whoever went on behind a hole would purge what is
  * in it, so the stream is opened anew at its start. What is then still not there is gone, as by an operator's purge.
  */
-function gapFinder(
+function createGapCheck(
   log: Pick<Logger, 'error'>,
   stream: string,
   fromSequence: number,
@@ -91,17 +91,17 @@ function gapFinder(
 }
 
 /** Null when there is no such stream yet. */
-export async function openStream(options: OpenStreamOptions): Promise<OpenStream | null> {
+export async function openUsageStream(options: UsageStreamReaderOptions): Promise<UsageStreamReader | null> {
   const { nats, clock, log, stream, batch, gatherMs, tendMs } = options;
   const found = await nats.streamState(stream);
   if (found === null) return null;
-  const place = await findPlace(options, found.createdAt);
+  const place = await findStartPosition(options, found.createdAt);
   const { name } = place;
   let { passed } = place;
   const fromSequence = Number(passed) + 1;
   const follower = await nats.follow({ stream, fromSequence, maxBuffered: 2 * batch });
   log.info({ stream: name, fromSequence }, 'usage is being worked through');
-  const lookForGaps = gapFinder(log, stream, fromSequence);
+  const lookForGaps = createGapCheck(log, stream, fromSequence);
   let forgotten = 0n;
   let heardAtMs = clock.monotonicMs();
   let tendedAtMs = Number.NEGATIVE_INFINITY;
@@ -109,16 +109,16 @@ export async function openStream(options: OpenStreamOptions): Promise<OpenStream
 
   const isPast = (atMs: number, ms: number): boolean => clock.monotonicMs() - atMs >= ms;
 
-  async function makeRoom(): Promise<void> {
+  async function purgeProcessed(): Promise<void> {
     if (passed <= forgotten) return;
     const through = passed;
     await nats.forgetMessages(stream, Number(through));
     forgotten = through;
   }
 
-  function look({ bytes, maxBytes, lastSequence }: StreamState): void {
+  function recordStreamState({ bytes, maxBytes, lastSequence }: StreamState): void {
     behind.record(Math.max(0, lastSequence - Number(passed)));
-    filled.record(share(bytes, maxBytes));
+    filled.record(ratio(bytes, maxBytes));
     const isHalfFull = maxBytes > 0 && 2 * bytes >= maxBytes;
     if (isHalfFull && !wasHalfFull) log.error({ stream, bytes, maxBytes }, 'the usage stream is half full');
     wasHalfFull = isHalfFull;
@@ -144,8 +144,8 @@ export async function openStream(options: OpenStreamOptions): Promise<OpenStream
       tendedAtMs = clock.monotonicMs();
       const state = await nats.streamState(stream);
       if (state?.createdAt !== found.createdAt || BigInt(state.lastSequence) < passed) return false;
-      await makeRoom();
-      look(state);
+      await purgeProcessed();
+      recordStreamState(state);
       // Something is there, and nothing comes: whatever the client believes, it does not follow any more.
       return BigInt(state.lastSequence) <= passed || !isPast(heardAtMs, 3 * tendMs);
     },

@@ -3,12 +3,12 @@ import { createIdSource, toUuid } from '@millrace/platform/ids';
 import {
   createOrganisation,
   createTestDatabase,
-  databaseAt,
-  plantRequest,
+  databaseWithClock,
+  insertRequest,
   type TestDatabase,
 } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { keepUsageTables } from './sink-upkeep.ts';
+import { maintainUsageTables } from './sink-upkeep.ts';
 
 const dayMs = 86_400_000;
 const nowMs = Date.now();
@@ -44,7 +44,7 @@ describe('the days of usage', () => {
       await other.query(`begin; select pg_advisory_xact_lock(hashtextextended('make_usage_partitions', 0))`);
       // Far from the days of the other tests.
       const clock = new SimulatedClock(nowMs + 100 * dayMs);
-      await keepUsageTables(databaseAt(database.db, clock));
+      await maintainUsageTables(databaseWithClock(database.db, clock));
       const [made] = await query(`select to_regclass('usage_charges_${dayOf(clock.nowMs())}')::text as name`);
       expect(made).toEqual({ name: null });
     } finally {
@@ -55,13 +55,13 @@ describe('the days of usage', () => {
   it('are made ahead, once, by several workers at once, and take in what came before them', async () => {
     const orgId = await createOrganisation(database.db);
     const [early, next] = [idAt(nowMs), idAt(nowMs + dayMs)];
-    await plantRequest(database.db, { orgId, id: early });
+    await insertRequest(database.db, { orgId, id: early });
     expect(await partitionOf(early)).toBe('inference_requests_rest');
 
     const clock = new SimulatedClock(nowMs);
-    await Promise.all([1, 2, 3].map(() => keepUsageTables(databaseAt(database.db, clock))));
+    await Promise.all([1, 2, 3].map(() => maintainUsageTables(databaseWithClock(database.db, clock))));
     expect(await partitionOf(early)).toBe(`inference_requests_${dayOf(nowMs)}`);
-    await plantRequest(database.db, { orgId, id: next });
+    await insertRequest(database.db, { orgId, id: next });
     expect(await partitionOf(next)).toBe(`inference_requests_${dayOf(nowMs + dayMs)}`);
 
     const days = await query<{ name: string }>(`
@@ -69,7 +69,7 @@ describe('the days of usage', () => {
        where inhparent in ('usage_charges'::regclass, 'inference_requests'::regclass) order by 1`);
     expect(days.length).toBe(2 * (9 + 1));
     await clock.advance(dayMs);
-    await keepUsageTables(databaseAt(database.db, clock));
+    await maintainUsageTables(databaseWithClock(database.db, clock));
     expect((await query(`select from pg_inherits where inhparent = 'usage_charges'::regclass`)).length).toBe(
       11,
     );
@@ -80,7 +80,7 @@ describe('the days of usage', () => {
     const midnightMs = Math.floor(nowMs / dayMs) * dayMs;
     for (const ms of [midnightMs - 1, midnightMs, midnightMs + dayMs - 1, midnightMs + dayMs]) {
       const id = idAt(ms);
-      await plantRequest(database.db, { orgId, id });
+      await insertRequest(database.db, { orgId, id });
       expect(await partitionOf(id)).toBe(`inference_requests_${dayOf(ms)}`);
     }
   });
@@ -89,7 +89,7 @@ describe('the days of usage', () => {
     const orgId = await createOrganisation(database.db);
     for (const ms of [0, nowMs + 4_000 * dayMs]) {
       const id = idAt(ms);
-      await plantRequest(database.db, { orgId, id });
+      await insertRequest(database.db, { orgId, id });
       expect(await partitionOf(id)).toBe('inference_requests_rest');
     }
   });

@@ -1,5 +1,5 @@
 import type { Db } from '@millrace/platform/db';
-import { forgetCheckpoints } from './checkpoints.store.ts';
+import { deleteOldCheckpoints } from './checkpoints.store.ts';
 import { makePartitions } from './sink.store.ts';
 
 const dayMs = 86_400_000;
@@ -10,10 +10,10 @@ const checkpointDays = 30;
 const batch = 1_000;
 
 /** Makes the partitions of the coming days and forgets what no request needs. Any number of workers may try at once; one makes the partitions. */
-export async function keepUsageTables(db: Db): Promise<'busy' | 'idle'> {
+export async function maintainUsageTables(db: Db): Promise<'busy' | 'idle'> {
   await makePartitions(db, new Date(db.clock.nowMs() - dayMs), daysAhead);
   const forgotten = await db.transaction({ name: 'forget checkpoints', isolation: 'read committed' }, (tx) =>
-    forgetCheckpoints(tx, new Date(tx.clock.nowMs() - checkpointDays * dayMs), batch),
+    deleteOldCheckpoints(tx, new Date(tx.clock.nowMs() - checkpointDays * dayMs), batch),
   );
   return forgotten >= batch ? 'busy' : 'idle';
 }

@@ -1,18 +1,18 @@
 import { isDataError, isStatementTimeout, type Db, type Tx } from '@millrace/platform/db';
 import type { KeyId, LeaseId, OrgId } from '@millrace/platform/ids';
 import { LedgerRefusal } from '../ledger/index.ts';
-import { lockUsage, noteEpochEnd, passUsage } from '../pots/index.ts';
-import { keepCheckpoints } from './checkpoints.store.ts';
-import { deferUsage, filterDeferredLanes, laneKeyOf, type DeferredUsage } from './deferred.store.ts';
-import { putAside } from './sink.store.ts';
-import { recordUsage, type RecordedUsage } from './usage.service.ts';
+import { lockUsageWatermark, recordEpochEnd, advanceUsageWatermark } from '../pots/index.ts';
+import { upsertCheckpoints } from './checkpoints.store.ts';
+import { deferUsage, listDeferredLaneKeys, laneKeyOf, type DeferredUsage } from './deferred.store.ts';
+import { quarantineUsage } from './sink.store.ts';
+import { recordUsage, type UsageSummary } from './usage.service.ts';
 import {
-  readMessage,
-  refusedUsage,
+  parseMessage,
+  rejectedUsage,
   unreadableMessage,
-  type PlacedUsage,
-  type ReadMessage,
-  type ReadUsage,
+  type PositionedUsage,
+  type ParsedMessage,
+  type ParsedUsage,
 } from './usage-reading.ts';
 
 export interface SinkMessage {
@@ -21,7 +21,7 @@ export interface SinkMessage {
   text(): string;
 }
 
-export interface SunkUsage extends RecordedUsage {
+export interface SinkResult extends UsageSummary {
   readonly unreadable: number;
   /** Events that could not be charged now. They are kept, and charged later. */
   readonly deferred: number;
@@ -42,7 +42,7 @@ export class SharedTimeout extends Error {
   }
 }
 
-export interface SinkOptions {
+export interface SinkBatchOptions {
   /** When the usage of every organisation of a batch times out: `repeat` throws a SharedTimeout, `defer` defers it. */
   readonly whenAllTimeOut?: 'repeat' | 'defer';
   /** Called for each event after its transaction, and again for events that are read again. */
@@ -51,22 +51,22 @@ export interface SinkOptions {
   readonly random?: () => number;
 }
 
-interface Placed extends ReadMessage {
+interface PositionedMessage extends ParsedMessage {
   readonly seq: bigint;
 }
 
-const nothing: RecordedUsage = { recorded: 0, charged: 0n, shortfall: 0n, uncharged: 0, overpriced: 0 };
+const emptySummary: UsageSummary = { recorded: 0, charged: 0n, shortfall: 0n, uncharged: 0, overpriced: 0 };
 
 /** After so many time-outs the rest of a batch is deferred untried: each time-out holds the whole stream. */
-const mostTimeouts = 3;
+const maxTimeouts = 3;
 
 /** The organisations of a batch whose usage is deferred instead of charged. */
-class HeldBack {
+class DeferredOrganisations {
   readonly #orgs = new Set<OrgId>();
   #timeouts = 0;
 
   has(orgId: OrgId): boolean {
-    return this.#timeouts >= mostTimeouts || this.#orgs.has(orgId);
+    return this.#timeouts >= maxTimeouts || this.#orgs.has(orgId);
   }
 
   get timeouts(): number {
@@ -84,33 +84,33 @@ class HeldBack {
  * says what has been passed, so messages that come again, and a second sink, change nothing. One organisation whose usage cannot
  * be charged does not stop the others: its usage is deferred.
  */
-export function sinkMessages(
+export function processMessages(
   db: Db,
   stream: string,
   messages: readonly SinkMessage[],
-  options: SinkOptions = {},
-): Promise<SunkUsage> {
-  return sink({ db, stream, held: new HeldBack(), options }, messages);
+  options: SinkBatchOptions = {},
+): Promise<SinkResult> {
+  return processBatch({ db, stream, held: new DeferredOrganisations(), options }, messages);
 }
 
-interface Sinking {
+interface SinkBatch {
   readonly db: Db;
   readonly stream: string;
-  readonly held: HeldBack;
-  readonly options: SinkOptions;
+  readonly held: DeferredOrganisations;
+  readonly options: SinkBatchOptions;
 }
 
-async function sink(to: Sinking, messages: readonly SinkMessage[]): Promise<SunkUsage> {
-  const read = messages.map((message) => ({ ...readMessage(message), seq: BigInt(message.sequence) }));
+async function processBatch(to: SinkBatch, messages: readonly SinkMessage[]): Promise<SinkResult> {
+  const read = messages.map((message) => ({ ...parseMessage(message), seq: BigInt(message.sequence) }));
   try {
     return await write(to, read);
   } catch (error) {
-    if (isHeldBack(error)) {
-      const sum = await holdBack(to, read, error);
-      return plus(sum, await sink(to, messages));
+    if (isDeferrable(error)) {
+      const sum = await deferFailingOrganisations(to, read, error);
+      return addResults(sum, await processBatch(to, messages));
     }
-    if (!isRefusal(error)) throw error;
-    return separately(to, messages, error);
+    if (!isPermanentFailure(error)) throw error;
+    return processSeparately(to, messages, error);
   }
 }
 
@@ -118,12 +118,12 @@ async function sink(to: Sinking, messages: readonly SinkMessage[]): Promise<Sunk
  * The ledger refuses the charge (the hold of its lease is closed or missing), or it ran out of time. A later attempt may
  * succeed, and only that organisation's usage waits for it.
  */
-function isHeldBack(error: unknown): boolean {
+function isDeferrable(error: unknown): boolean {
   return error instanceof LedgerRefusal || isStatementTimeout(error);
 }
 
 /** A retry would change nothing: the database refuses the usage, or its amount is larger than can be counted. */
-function isRefusal(error: unknown): boolean {
+function isPermanentFailure(error: unknown): boolean {
   return isDataError(error) || error instanceof RangeError;
 }
 
@@ -132,11 +132,11 @@ function isRefusal(error: unknown): boolean {
  * have a common cause, such as a locked table or account of the operator, and no organisation is held back for it. The first one is
  * chosen at random, so that a repetition compares other organisations.
  */
-async function holdBack(
-  to: Sinking,
-  messages: readonly Placed[],
+async function deferFailingOrganisations(
+  to: SinkBatch,
+  messages: readonly PositionedMessage[],
   failure: unknown,
-): Promise<SunkUsage | null> {
+): Promise<SinkResult | null> {
   const orgs = organisationsOf(messages);
   const open = [...orgs].filter((orgId) => !to.held.has(orgId));
   const [only] = open;
@@ -145,19 +145,19 @@ async function holdBack(
     to.held.add(only, failure);
     return null;
   }
-  let sum: SunkUsage | null = null;
+  let sum: SinkResult | null = null;
   let isWritten = false;
   const failed = new Map<OrgId, unknown>();
   for (const orgId of rotated(open, to.options.random)) {
-    if (to.held.timeouts + countTimeouts(failed) >= mostTimeouts) break;
+    if (to.held.timeouts + countTimeouts(failed) >= maxTimeouts) break;
     try {
-      const part = messages.map((message) => partOf(message, orgId));
-      sum = plus(sum, await write(to, part, 'stay'));
+      const part = messages.map((message) => usageOfOrganisation(message, orgId));
+      sum = addResults(sum, await write(to, part, 'stay'));
       isWritten = true;
     } catch (error) {
       // A refusal of the database is found again, and put aside, when the rest of the batch is written.
-      if (isRefusal(error)) isWritten = true;
-      else if (isHeldBack(error)) failed.set(orgId, error);
+      if (isPermanentFailure(error)) isWritten = true;
+      else if (isDeferrable(error)) failed.set(orgId, error);
       else throw error;
     }
   }
@@ -182,11 +182,11 @@ function countTimeouts(failed: ReadonlyMap<OrgId, unknown>): number {
   return [...failed.values()].filter(isStatementTimeout).length;
 }
 
-function organisationsOf(messages: readonly Placed[]): ReadonlySet<OrgId> {
+function organisationsOf(messages: readonly PositionedMessage[]): ReadonlySet<OrgId> {
   return new Set(messages.flatMap(({ usage, ends }) => [...usage, ...ends].map(({ orgId }) => orgId)));
 }
 
-function partOf({ usage, ends, seq }: Placed, orgId: OrgId): Placed {
+function usageOfOrganisation({ usage, ends, seq }: PositionedMessage, orgId: OrgId): PositionedMessage {
   return {
     usage: usage.filter((used) => used.orgId === orgId),
     ends: ends.filter((end) => end.orgId === orgId),
@@ -199,15 +199,15 @@ function partOf({ usage, ends, seq }: Placed, orgId: OrgId): Placed {
  * Something in these messages is refused. One that is refused by itself is put aside: what a single gateway writes must not
  * stop the charging of all others.
  */
-async function separately(
-  to: Sinking,
+async function processSeparately(
+  to: SinkBatch,
   messages: readonly SinkMessage[],
   refusal: unknown,
-): Promise<SunkUsage> {
+): Promise<SinkResult> {
   const [only] = messages;
-  if (only !== undefined && messages.length === 1) return oneByOne(to, only, refusal);
-  let sum: SunkUsage | null = null;
-  for (const message of messages) sum = plus(sum, await sink(to, [message]));
+  if (only !== undefined && messages.length === 1) return processOneByOne(to, only, refusal);
+  let sum: SinkResult | null = null;
+  for (const message of messages) sum = addResults(sum, await processBatch(to, [message]));
   if (sum === null) throw refusal;
   return sum;
 }
@@ -216,16 +216,16 @@ async function separately(
  * The requests of a refused message each by itself, for most of them have nothing to do with it; then its place is passed.
  * Dying in between is harmless: what was written is known when it is read again.
  */
-async function oneByOne(to: Sinking, message: SinkMessage, refusal: unknown): Promise<SunkUsage> {
+async function processOneByOne(to: SinkBatch, message: SinkMessage, refusal: unknown): Promise<SinkResult> {
   const seq = BigInt(message.sequence);
-  const read = readMessage(message);
+  const read = parseMessage(message);
   // What comes to more than all money there is was not written by a gateway of ours: no part of it is believed.
   if (read.usage.length < 2 || !isDataError(refusal)) {
     return write(to, [{ ...unreadableMessage(message.text(), refusal), seq }]);
   }
   const unreadable = [...read.unreadable];
-  const waiting: PlacedUsage[] = [];
-  let sum: SunkUsage | null = null;
+  const waiting: PositionedUsage[] = [];
+  let sum: SinkResult | null = null;
   for (const used of read.usage) {
     if (to.held.has(used.orgId)) {
       waiting.push(used);
@@ -233,19 +233,19 @@ async function oneByOne(to: Sinking, message: SinkMessage, refusal: unknown): Pr
     }
     try {
       const alone = { usage: [used], ends: [], unreadable: [], seq };
-      sum = plus(sum, await write(to, [alone], 'stay'));
+      sum = addResults(sum, await write(to, [alone], 'stay'));
     } catch (error) {
-      if (isHeldBack(error)) {
+      if (isDeferrable(error)) {
         to.held.add(used.orgId, error);
         waiting.push(used);
-      } else if (isRefusal(error)) unreadable.push(refusedUsage(used, error));
+      } else if (isPermanentFailure(error)) unreadable.push(rejectedUsage(used, error));
       else throw error;
     }
   }
-  return plus(sum, await write(to, [{ usage: waiting, ends: read.ends, unreadable, seq }]));
+  return addResults(sum, await write(to, [{ usage: waiting, ends: read.ends, unreadable, seq }]));
 }
 
-function plus(before: SunkUsage | null, next: SunkUsage): SunkUsage {
+function addResults(before: SinkResult | null, next: SinkResult): SinkResult {
   if (before === null) return next;
   return {
     recorded: before.recorded + next.recorded,
@@ -260,29 +260,29 @@ function plus(before: SunkUsage | null, next: SunkUsage): SunkUsage {
 }
 
 async function write(
-  { db, stream, held, options }: Sinking,
-  messages: readonly Placed[],
+  { db, stream, held, options }: SinkBatch,
+  messages: readonly PositionedMessage[],
   afterwards: 'pass' | 'stay' = 'pass',
-): Promise<SunkUsage> {
+): Promise<SinkResult> {
   const written = await db.transaction({ name: 'sink usage', isolation: 'read committed' }, async (tx) => {
-    const passed = await ofStream('the row of the stream is locked', lockUsage(tx, stream));
+    const passed = await asSharedTimeout('the row of the stream is locked', lockUsageWatermark(tx, stream));
     const fresh = messages.filter(({ seq }) => seq > passed);
     const last = fresh.at(-1);
-    if (last === undefined) return { ...nothing, unreadable: 0, deferred: 0, passed };
-    const { now, later } = await divide(tx, fresh, held);
+    if (last === undefined) return { ...emptySummary, unreadable: 0, deferred: 0, passed };
+    const { now, later } = await splitDeferred(tx, fresh, held);
     const recorded = await writeUsage(
       tx,
       now.flatMap(({ usage }) => usage),
     );
     for (const { ends, seq } of now) {
-      for (const end of ends) await noteEpochEnd(tx, end, { stream, seq });
+      for (const end of ends) await recordEpochEnd(tx, end, { stream, seq });
     }
-    const deferred = await ofStream('deferring usage', deferUsage(tx, stream, later));
+    const deferred = await asSharedTimeout('deferring usage', deferUsage(tx, stream, later));
     const unreadable = fresh.flatMap(({ unreadable: found, seq }) => found.map((one) => ({ ...one, seq })));
-    await ofStream('putting usage aside', putAside(tx, stream, unreadable));
+    await asSharedTimeout('putting usage aside', quarantineUsage(tx, stream, unreadable));
     const sunk = { ...recorded, unreadable: unreadable.length, deferred };
     if (afterwards === 'stay') return { ...sunk, passed };
-    await ofStream('writing the position in the stream', passUsage(tx, stream, last.seq));
+    await asSharedTimeout('writing the position in the stream', advanceUsageWatermark(tx, stream, last.seq));
     return { ...sunk, passed: last.seq };
   });
   for (const { usage } of messages) {
@@ -292,7 +292,7 @@ async function write(
 }
 
 /** A time-out of this work is caused by the stream, not by an organisation. */
-async function ofStream<T>(where: string, work: Promise<T>): Promise<T> {
+async function asSharedTimeout<T>(where: string, work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
@@ -302,16 +302,16 @@ async function ofStream<T>(where: string, work: Promise<T>): Promise<T> {
 }
 
 /** Usage of a lease whose earlier usage waits is not tried here: the worker that charges deferred usage does. */
-async function divide(
+async function splitDeferred(
   tx: Tx,
-  messages: readonly Placed[],
-  held: HeldBack,
-): Promise<{ readonly now: readonly Placed[]; readonly later: readonly DeferredUsage[] }> {
+  messages: readonly PositionedMessage[],
+  held: DeferredOrganisations,
+): Promise<{ readonly now: readonly PositionedMessage[]; readonly later: readonly DeferredUsage[] }> {
   const lanes = messages.flatMap(({ usage, ends }) => [
     ...usage.map(({ orgId, leaseId }) => ({ orgId, leaseId })),
     ...ends.map(({ orgId }) => ({ orgId, leaseId: null })),
   ]);
-  const waiting = await ofStream('reading what is deferred', filterDeferredLanes(tx, lanes));
+  const waiting = await asSharedTimeout('reading what is deferred', listDeferredLaneKeys(tx, lanes));
   const isLater = (orgId: OrgId, leaseId: LeaseId | null): boolean =>
     held.has(orgId) || waiting.has(laneKeyOf({ orgId, leaseId }));
   const now = messages.map((message) => ({
@@ -331,10 +331,10 @@ async function divide(
 }
 
 /** Final events first: a checkpoint of the same request is then known to be needless. */
-export async function writeUsage(tx: Tx, usage: readonly ReadUsage[]): Promise<RecordedUsage> {
+export async function writeUsage(tx: Tx, usage: readonly ParsedUsage[]): Promise<UsageSummary> {
   const finals = usage.filter(({ event }) => event.kind === 'final');
-  const recorded = finals.length === 0 ? nothing : await recordUsage(tx, finals, 'final');
-  await keepCheckpoints(
+  const recorded = finals.length === 0 ? emptySummary : await recordUsage(tx, finals, 'final');
+  await upsertCheckpoints(
     tx,
     usage.filter(({ event }) => event.kind === 'checkpoint'),
   );

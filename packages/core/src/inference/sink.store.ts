@@ -1,6 +1,6 @@
 import type { Db, Tx } from '@millrace/platform/db';
 import { sql } from 'kysely';
-import type { Unreadable } from './usage-reading.ts';
+import type { UnreadableEvent } from './usage-reading.ts';
 
 /** Takes the stream, or keeps it. False while another holds it. Held for so long by the clock of the database. */
 export async function claimStream(
@@ -25,10 +25,10 @@ export async function releaseStream(db: Db, stream: string, holder: string): Pro
 }
 
 /** Keeps for a person what could not be read. */
-export async function putAside(
+export async function quarantineUsage(
   tx: Tx,
   stream: string,
-  found: readonly (Unreadable & { readonly seq: bigint })[],
+  found: readonly (UnreadableEvent & { readonly seq: bigint })[],
 ): Promise<void> {
   if (found.length === 0) return;
   await sql`

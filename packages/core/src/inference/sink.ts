@@ -4,14 +4,14 @@ import { startLoop } from '@millrace/platform/lifecycle';
 import type { Logger } from '@millrace/platform/log';
 import type { NatsClient } from '@millrace/platform/nats';
 import { KeyUsage } from '../identity/index.ts';
-import { sinkMessages, SharedTimeout, type SinkMessage, type SunkUsage } from './sink.service.ts';
+import { processMessages, SharedTimeout, type SinkMessage, type SinkResult } from './sink.service.ts';
 import { claimStream, releaseStream } from './sink.store.ts';
-import { openStream, type OpenStream, type OpenStreamOptions } from './sink-stream.ts';
+import { openUsageStream, type UsageStreamReader, type UsageStreamReaderOptions } from './sink-stream.ts';
 import { countCharged, countDeferred, countUnreadable } from './usage-metrics.ts';
 
-export interface UsageSinkOptions extends Pick<OpenStreamOptions, 'stream'> {
+export interface UsageSinkOptions extends Pick<UsageStreamReaderOptions, 'stream'> {
   readonly db: Db;
-  readonly nats: OpenStreamOptions['nats'] & Pick<NatsClient, 'connected'>;
+  readonly nats: UsageStreamReaderOptions['nats'] & Pick<NatsClient, 'connected'>;
   readonly clock: Timer;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
   /** Names this process among those that may do it. */
@@ -19,14 +19,14 @@ export interface UsageSinkOptions extends Pick<OpenStreamOptions, 'stream'> {
   readonly tuning?: Partial<SinkTuning>;
 }
 
-export interface SinkTuning extends Pick<OpenStreamOptions, 'batch' | 'gatherMs' | 'tendMs'> {
+export interface SinkTuning extends Pick<UsageStreamReaderOptions, 'batch' | 'gatherMs' | 'tendMs'> {
   /** A sink that is silent for this long is replaced. */
   readonly leaseMs: number;
 }
 
 const defaults: SinkTuning = { leaseMs: 3_000, gatherMs: 50, batch: 40, tendMs: 1_000 };
 /** Of the time it is good for: one missed turn does not lose it. */
-const renewShare = 0.3;
+const renewFraction = 0.3;
 /** After so many failed attempts, a batch whose organisations all time out is deferred, because later usage waits behind it. */
 const maxFailedAttempts = 3;
 
@@ -37,8 +37,8 @@ const maxFailedAttempts = 3;
 export function startUsageSink(options: UsageSinkOptions): { stop(): Promise<void> } {
   const { db, nats, clock, log, stream, holder } = options;
   const tuning: SinkTuning = { ...defaults, ...options.tuning };
-  const renewMs = Math.trunc(tuning.leaseMs * renewShare);
-  let open: OpenStream | null = null;
+  const renewMs = Math.trunc(tuning.leaseMs * renewFraction);
+  let open: UsageStreamReader | null = null;
   let claimedAtMs = Number.NEGATIVE_INFINITY;
   let repetitions = 0;
   // After the charges, in separate transactions: rows of keys are never locked together with those of the ledger.
@@ -46,7 +46,7 @@ export function startUsageSink(options: UsageSinkOptions): { stop(): Promise<voi
   const stopping = new AbortController();
   const notingUse = keyUsage.run(stopping.signal);
 
-  async function isHeld(): Promise<boolean> {
+  async function holdsClaim(): Promise<boolean> {
     const atMs = clock.monotonicMs();
     if (atMs - claimedAtMs < renewMs) return true;
     const held = await claimStream(db, { stream, holder, ttlMs: tuning.leaseMs });
@@ -54,15 +54,15 @@ export function startUsageSink(options: UsageSinkOptions): { stop(): Promise<voi
     return held;
   }
 
-  async function letGo(): Promise<void> {
+  async function closeStream(): Promise<void> {
     const closing = open;
     open = null;
     await closing?.close();
   }
 
-  async function write(name: string, messages: readonly SinkMessage[]): Promise<SunkUsage> {
+  async function write(name: string, messages: readonly SinkMessage[]): Promise<SinkResult> {
     try {
-      const sunk = await sinkMessages(db, name, messages, {
+      const sunk = await processMessages(db, name, messages, {
         whenAllTimeOut: repetitions < maxFailedAttempts ? 'repeat' : 'defer',
         noteUse: (keyId, usedAtMs) => keyUsage.note(keyId, usedAtMs),
       });
@@ -76,19 +76,19 @@ export function startUsageSink(options: UsageSinkOptions): { stop(): Promise<voi
 
   async function step(signal: AbortSignal): Promise<'busy' | 'idle'> {
     // Without a connection another should have the stream.
-    if (!nats.connected() || !(await isHeld())) {
-      await letGo();
+    if (!nats.connected() || !(await holdsClaim())) {
+      await closeStream();
       return 'idle';
     }
-    open ??= await openStream({ ...options, ...tuning });
+    open ??= await openUsageStream({ ...options, ...tuning });
     if (open === null) return 'idle';
     const messages = await open.gather(signal);
     if (messages.length > 0) {
       const sunk = await write(open.name, messages);
       open.passedTo(sunk.passed);
-      note(log, sunk);
+      logResult(log, sunk);
     }
-    if (!(await open.tend())) await letGo();
+    if (!(await open.tend())) await closeStream();
     return 'busy';
   }
 
@@ -97,14 +97,14 @@ export function startUsageSink(options: UsageSinkOptions): { stop(): Promise<voi
       return await step(signal);
     } catch (error) {
       // What was taken and not written is read again, from the place that the book knows.
-      await letGo().catch(() => undefined);
+      await closeStream().catch(() => undefined);
       throw error;
     }
   });
   return {
     async stop() {
       await loop.stop();
-      await letGo().catch(() => undefined);
+      await closeStream().catch(() => undefined);
       stopping.abort();
       await notingUse;
       await releaseStream(db, stream, holder).catch(() => undefined);
@@ -112,7 +112,7 @@ export function startUsageSink(options: UsageSinkOptions): { stop(): Promise<voi
   };
 }
 
-function note(log: UsageSinkOptions['log'], sunk: SunkUsage): void {
+function logResult(log: UsageSinkOptions['log'], sunk: SinkResult): void {
   countCharged(sunk);
   countDeferred(sunk.deferred);
   countUnreadable(sunk.unreadable);

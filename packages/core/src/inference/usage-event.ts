@@ -57,11 +57,11 @@ export type UsageAttempt = Readonly<z.infer<typeof usageAttempt>>;
 /** Many in one message: publishing costs by the message. */
 export const usageBatch = z.strictObject({ events: z.array(usageEvent).min(1).max(200) });
 
-const word = (prefix: string): string => (prefix === '' ? '' : `${prefix}.`);
+const subjectPrefix = (prefix: string): string => (prefix === '' ? '' : `${prefix}.`);
 
 /** Beside the end-of-epoch markers in one stream per cell, so that a marker stands behind the usage it ends. */
 export const usageSubjects = (prefix: string, cell: number) => ({
   stream: `${prefix === '' ? '' : `${prefix.replaceAll('.', '_').toUpperCase()}_`}USAGE_${cell}`,
-  all: `${word(prefix)}usage.${cell}.>`,
-  batch: `${word(prefix)}usage.${cell}.batch`,
+  all: `${subjectPrefix(prefix)}usage.${cell}.>`,
+  batch: `${subjectPrefix(prefix)}usage.${cell}.batch`,
 });

@@ -1,5 +1,5 @@
 import { counter } from '@millrace/platform/telemetry';
-import type { RecordedUsage } from './usage.service.ts';
+import type { UsageSummary } from './usage.service.ts';
 
 /** Counted by the sink and by the loop that charges deferred usage. */
 
@@ -25,7 +25,7 @@ const deferred = counter(
   'Usage events that could not be charged when they were read, and were kept to be charged later.',
 );
 
-export function countCharged(usage: RecordedUsage): void {
+export function countCharged(usage: UsageSummary): void {
   charged.add(Number(usage.charged));
   recorded.add(usage.recorded - usage.uncharged, { outcome: 'charged' });
   recorded.add(usage.uncharged, { outcome: 'not charged' });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { usageEventOf } from './usage.fixture.ts';
-import { readMessage } from './usage-reading.ts';
+import { parseMessage } from './usage-reading.ts';
 
 const batchOf = (...events: readonly unknown[]) => ({
   subject: 'usage.1.batch',
@@ -14,20 +14,20 @@ describe('a message of the usage stream', () => {
       amountNanoUsd: '17',
       pricedNanoUsd: '18',
     });
-    const { usage, ends, unreadable } = readMessage(batchOf(event));
+    const { usage, ends, unreadable } = parseMessage(batchOf(event));
     expect([ends, unreadable]).toEqual([[], []]);
     expect(usage).toMatchObject([{ event, amount: 17n, priced: 18n, reserved: 9_007_199_254_740_991n }]);
   });
 
   it('never charges above what was reserved, whatever a gateway says', () => {
-    const { usage } = readMessage(batchOf(usageEventOf({ reservedNanoUsd: '10', amountNanoUsd: '11' })));
+    const { usage } = parseMessage(batchOf(usageEventOf({ reservedNanoUsd: '10', amountNanoUsd: '11' })));
     expect(usage[0]?.amount).toBe(10n);
   });
 
   it('may be the end of epochs', () => {
     const { orgId } = usageEventOf({});
     const end = { orgId, mode: 'live', cell: 1, gatewayId: 'gw-1.1', throughEpoch: '3' };
-    const read = readMessage({ subject: `usage.1.${orgId}.end`, text: () => JSON.stringify(end) });
+    const read = parseMessage({ subject: `usage.1.${orgId}.end`, text: () => JSON.stringify(end) });
     expect(read).toEqual({ usage: [], unreadable: [], ends: [{ ...end, throughEpoch: 3n }] });
   });
 
@@ -49,13 +49,13 @@ describe('a message of the usage stream', () => {
   ])('puts %s aside and reads the others', (_, wrong) => {
     const good = usageEventOf({});
     const bad = { ...usageEventOf({}), ...wrong };
-    const { usage, unreadable } = readMessage(batchOf(bad, good));
+    const { usage, unreadable } = parseMessage(batchOf(bad, good));
     expect(usage.map(({ requestId }) => requestId)).toEqual([good.requestId]);
     expect(unreadable).toMatchObject([{ position: 0, problem: expect.stringMatching(/./) }]);
   });
 
   it('keeps words of engines that PostgreSQL would refuse, without what it would refuse of them', () => {
-    const { usage } = readMessage(batchOf(usageEventOf({ finishReason: 'st\u0000op\ud800' })));
+    const { usage } = parseMessage(batchOf(usageEventOf({ finishReason: 'st\u0000op\ud800' })));
     expect(usage[0]?.event.finishReason).toBe('stop\ufffd');
   });
 
@@ -66,7 +66,7 @@ describe('a message of the usage stream', () => {
     ['no end', 'usage.1.org.end', '{}'],
     ['something unheard of', 'usage.1.else', '{}'],
   ])('that is %s is put aside whole', (_, subject, text) => {
-    const read = readMessage({ subject, text: () => text });
+    const read = parseMessage({ subject, text: () => text });
     expect(read).toMatchObject({ usage: [], ends: [], unreadable: [{ position: 0, payload: text }] });
   });
 });

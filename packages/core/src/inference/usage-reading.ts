@@ -15,7 +15,7 @@ import { usageEvent, type UsageEvent } from './usage-event.ts';
 /** What stands in a message of the usage stream. Pure: what cannot be read is said, never thrown. */
 
 /** An event whose every part fits the columns it goes to. */
-export interface ReadUsage {
+export interface ParsedUsage {
   readonly event: UsageEvent;
   readonly requestId: RequestId;
   readonly orgId: OrgId;
@@ -31,47 +31,47 @@ export interface ReadUsage {
 }
 
 /** Usage with its place in a message of the stream. */
-export interface PlacedUsage extends ReadUsage {
+export interface PositionedUsage extends ParsedUsage {
   /** Which event of the message. */
   readonly position: number;
 }
 
-export interface Unreadable {
+export interface UnreadableEvent {
   /** Which event of the message. */
   readonly position: number;
   readonly problem: string;
   readonly payload: string;
 }
 
-export interface ReadMessage {
-  readonly usage: readonly PlacedUsage[];
+export interface ParsedMessage {
+  readonly usage: readonly PositionedUsage[];
   readonly ends: readonly EpochEnd[];
-  readonly unreadable: readonly Unreadable[];
+  readonly unreadable: readonly UnreadableEvent[];
 }
 
 /** A dollar amount that a JSON number can hold, which is also what a pot can count. */
-const largestAmount = BigInt(Number.MAX_SAFE_INTEGER);
-const latestMs = Date.UTC(2200, 0, 1);
-const longestProblem = 1_000;
+const maxAmount = BigInt(Number.MAX_SAFE_INTEGER);
+const maxTimeMs = Date.UTC(2200, 0, 1);
+const maxProblemLength = 1_000;
 
-export class NotReadable extends Error {
+export class UnreadableUsageError extends Error {
   override readonly name = 'NotReadable';
 }
 
-function idOf<K extends IdKind>(kind: K, text: string): IdOf<K> {
+function parseIdOf<K extends IdKind>(kind: K, text: string): IdOf<K> {
   const id = parseId(kind, text);
-  if (id === null) throw new NotReadable(`not an id of the kind ${kind}: ${text.slice(0, 100)}`);
+  if (id === null) throw new UnreadableUsageError(`not an id of the kind ${kind}: ${text.slice(0, 100)}`);
   return id;
 }
 
-function amountOf(text: string): bigint {
+function parseAmount(text: string): bigint {
   const amount = BigInt(text);
-  if (amount > largestAmount) throw new NotReadable(`more than a request can cost: ${text}`);
+  if (amount > maxAmount) throw new UnreadableUsageError(`more than a request can cost: ${text}`);
   return amount;
 }
 
 function requireTime(ms: number): void {
-  if (ms < 0 || ms > latestMs) throw new NotReadable(`not a time: ${ms}`);
+  if (ms < 0 || ms > maxTimeMs) throw new UnreadableUsageError(`not a time: ${ms}`);
 }
 
 /** PostgreSQL keeps neither NUL nor half a surrogate pair, and words of engines may hold either. */
@@ -79,7 +79,7 @@ function storable(text: string): string {
   return text.toWellFormed().replaceAll('\u0000', '');
 }
 
-function withStorableTexts(event: UsageEvent): UsageEvent {
+function withStorableStrings(event: UsageEvent): UsageEvent {
   const orNull = (text: string | null): string | null => (text === null ? null : storable(text));
   return {
     ...event,
@@ -94,49 +94,51 @@ function withStorableTexts(event: UsageEvent): UsageEvent {
   };
 }
 
-export function readUsage(value: unknown): ReadUsage {
-  const event = withStorableTexts(usageEvent.parse(value));
+export function parseUsage(value: unknown): ParsedUsage {
+  const event = withStorableStrings(usageEvent.parse(value));
   requireTime(event.createdAtMs);
   for (const { startedAtMs } of event.attempts) requireTime(startedAtMs);
-  if (!/^[A-Za-z0-9._-]{1,100}$/.test(event.gatewayId)) throw new NotReadable('not the id of a gateway');
-  if (event.model === '' || event.model.length > 200) throw new NotReadable('not the name of a model');
+  if (!/^[A-Za-z0-9._-]{1,100}$/.test(event.gatewayId))
+    throw new UnreadableUsageError('not the id of a gateway');
+  if (event.model === '' || event.model.length > 200)
+    throw new UnreadableUsageError('not the name of a model');
   if ((event.leaseId === null) !== (event.mode === 'test')) {
-    throw new NotReadable('live usage has a lease, and test usage none');
+    throw new UnreadableUsageError('live usage has a lease, and test usage none');
   }
-  const reserved = amountOf(event.reservedNanoUsd);
-  const amount = amountOf(event.amountNanoUsd);
+  const reserved = parseAmount(event.reservedNanoUsd);
+  const amount = parseAmount(event.amountNanoUsd);
   return {
     event,
-    requestId: idOf('req', event.requestId),
-    orgId: idOf('org', event.orgId),
-    keyId: idOf('key', event.keyId),
-    leaseId: event.leaseId === null ? null : idOf('lse', event.leaseId),
-    budgets: event.budgetIds.map((id) => idOf('bdg', id)),
-    priceIds: event.priceIds.map((id) => idOf('prc', id)),
+    requestId: parseIdOf('req', event.requestId),
+    orgId: parseIdOf('org', event.orgId),
+    keyId: parseIdOf('key', event.keyId),
+    leaseId: event.leaseId === null ? null : parseIdOf('lse', event.leaseId),
+    budgets: event.budgetIds.map((id) => parseIdOf('bdg', id)),
+    priceIds: event.priceIds.map((id) => parseIdOf('prc', id)),
     reserved,
     amount: amount > reserved ? reserved : amount,
-    priced: amountOf(event.pricedNanoUsd),
+    priced: parseAmount(event.pricedNanoUsd),
   };
 }
 
 function problemOf(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
-  return storable(text).slice(0, longestProblem) || 'unknown';
+  return storable(text).slice(0, maxProblemLength) || 'unknown';
 }
 
 function eventsOf(value: unknown): readonly unknown[] {
   const { events } = value as { events?: unknown };
-  if (!Array.isArray(events)) throw new NotReadable('a batch without events');
+  if (!Array.isArray(events)) throw new UnreadableUsageError('a batch without events');
   return events as unknown[];
 }
 
 /** One event that is wrong does not take the others of its message with it. */
-function readBatch(text: string): ReadMessage {
-  const usage: PlacedUsage[] = [];
-  const unreadable: Unreadable[] = [];
+function parseBatch(text: string): ParsedMessage {
+  const usage: PositionedUsage[] = [];
+  const unreadable: UnreadableEvent[] = [];
   for (const [position, value] of eventsOf(JSON.parse(text)).entries()) {
     try {
-      usage.push({ ...readUsage(value), position });
+      usage.push({ ...parseUsage(value), position });
     } catch (error) {
       unreadable.push({ position, problem: problemOf(error), payload: storable(JSON.stringify(value)) });
     }
@@ -145,11 +147,12 @@ function readBatch(text: string): ReadMessage {
 }
 
 /** By the last word of its subject: a batch of usage, or the end of a gateway's epochs. */
-export function readMessage(message: { readonly subject: string; text(): string }): ReadMessage {
+export function parseMessage(message: { readonly subject: string; text(): string }): ParsedMessage {
   const text = message.text();
   try {
-    if (message.subject.endsWith('.batch')) return readBatch(text);
-    if (!message.subject.endsWith('.end')) throw new NotReadable(`nothing is known of ${message.subject}`);
+    if (message.subject.endsWith('.batch')) return parseBatch(text);
+    if (!message.subject.endsWith('.end'))
+      throw new UnreadableUsageError(`nothing is known of ${message.subject}`);
     return { usage: [], ends: [epochEndSchema.parse(JSON.parse(text))], unreadable: [] };
   } catch (error) {
     return unreadableMessage(text, error);
@@ -157,12 +160,12 @@ export function readMessage(message: { readonly subject: string; text(): string 
 }
 
 /** One request of a message put aside. */
-export function refusedUsage({ event, position }: PlacedUsage, error: unknown): Unreadable {
+export function rejectedUsage({ event, position }: PositionedUsage, error: unknown): UnreadableEvent {
   return { position, problem: problemOf(error), payload: storable(JSON.stringify(event)) };
 }
 
 /** All of a message put aside. */
-export function unreadableMessage(text: string, error: unknown): ReadMessage {
+export function unreadableMessage(text: string, error: unknown): ParsedMessage {
   return {
     usage: [],
     ends: [],

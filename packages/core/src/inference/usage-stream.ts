@@ -1,6 +1,6 @@
 import type { Reader } from '@millrace/platform/db';
 import type { NatsClient } from '@millrace/platform/nats';
-import { readFurthest } from '../pots/index.ts';
+import { readHighestWatermark } from '../pots/index.ts';
 import { usageSubjects } from './usage-event.ts';
 
 export interface UsageStreamOptions {
@@ -13,7 +13,7 @@ export interface UsageStreamOptions {
 }
 
 /** More than a sink can have read ahead of what it has passed. */
-const gap = 1_000_000n;
+const sequenceGap = 1_000_000n;
 
 /**
  * Where a stream that was lost goes on counting: behind everything that was ever passed, and all that was read of it and is
@@ -21,8 +21,8 @@ const gap = 1_000_000n;
  * nothing is.
  */
 async function nextSequence(reader: Reader, stream: string): Promise<number> {
-  const furthest = await readFurthest(reader, `${stream}@`);
-  return furthest === 0n ? 1 : Number(furthest + gap);
+  const furthest = await readHighestWatermark(reader, `${stream}@`);
+  return furthest === 0n ? 1 : Number(furthest + sequenceGap);
 }
 
 /** Longer than a gateway takes to publish again after a lost answer; what comes even later, the sink knows. */

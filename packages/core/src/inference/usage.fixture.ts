@@ -6,31 +6,31 @@ import { createLogger } from '@millrace/platform/log';
 import { nanoUsd } from '@millrace/platform/money';
 import type { NatsClient } from '@millrace/platform/nats';
 import {
-  clockAhead,
+  offsetClock,
   connectTestNats,
   createOrganisation,
   createTestDatabase,
   createUser,
-  databaseAt,
+  databaseWithClock,
   dropStream,
   startValkeyServer,
   testIds,
   testNames,
   uniqueId,
-  type ClockAhead,
+  type OffsetClock,
   type TestDatabase,
   type TestValkey,
 } from '@millrace/testing';
-import { applyLedger, readBalance, requireDone } from '../ledger/index.ts';
+import { applyLedger, readBalance, requireLedgerSuccess } from '../ledger/index.ts';
 import {
-  createPotClient,
-  createPotService,
-  createPotSweeps,
-  publishEpochEnd,
+  createCreditLeaseClient,
+  createCreditLeaseService,
+  createCreditLeaseSweeps,
+  createEpochEndPublisher,
   type LeaseRules,
-  type PotClient,
-  type PotService,
-  type PotSweeps,
+  type CreditLeaseClient,
+  type CreditLeaseService,
+  type CreditLeaseSweeps,
 } from '../pots/index.ts';
 import { insertModel } from './catalog.store.ts';
 import { startUsageSink, type SinkTuning } from './sink.ts';
@@ -58,7 +58,7 @@ const envelope: Envelope = {
 };
 
 /** An organisation with a lease that a gateway was told of. */
-export interface Lent {
+export interface TestLease {
   readonly orgId: OrgId;
   readonly leaseId: LeaseId;
   readonly gatewayId: string;
@@ -73,22 +73,22 @@ export interface RequestRow {
   readonly transfer_id: string | null;
 }
 
-export interface UsageWorld {
+export interface UsageHarness {
   readonly database: TestDatabase;
   readonly db: Db;
   readonly valkey: TestValkey;
   readonly nats: NatsClient;
   readonly stream: string;
   /** Runs on, and can be set ahead; sweeps go by it. */
-  readonly clock: ClockAhead;
-  readonly service: PotService;
-  readonly sweeps: PotSweeps;
+  readonly clock: OffsetClock;
+  readonly service: CreditLeaseService;
+  readonly sweeps: CreditLeaseSweeps;
   /** Ten times as much is in the balance; what is lent is at least this. */
-  lend(amount?: bigint): Promise<Lent>;
+  lend(amount?: bigint): Promise<TestLease>;
   /** A gateway that sets money aside in Valkey. */
-  gateway(): PotClient;
+  gateway(): CreditLeaseClient;
   credit(amount: bigint): Promise<OrgId>;
-  event(lent: Lent, over?: Partial<UsageEvent>): UsageEvent;
+  event(lent: TestLease, over?: Partial<UsageEvent>): UsageEvent;
   /** One message; the same id is the same message to the stream. */
   publish(events: readonly unknown[], messageId?: string): Promise<number>;
   publishText(subject: string, payload: unknown): Promise<number>;
@@ -104,14 +104,14 @@ export interface UsageWorld {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-export async function createUsageWorld(options: { maxBytes?: number } = {}): Promise<UsageWorld> {
+export async function createUsageHarness(options: { maxBytes?: number } = {}): Promise<UsageHarness> {
   const database = await createTestDatabase();
   const valkey = await startValkeyServer();
   const nats = await connectTestNats();
   const names = testNames();
   const { db } = database;
   const log = createLogger({ name: 'usage', level: 'silent' });
-  const clock = clockAhead();
+  const clock = offsetClock();
   const { stream, batch } = usageSubjects(names.natsPrefix, 1);
   const makeStream = () =>
     ensureUsageStream(db, nats, {
@@ -122,10 +122,17 @@ export async function createUsageWorld(options: { maxBytes?: number } = {}): Pro
     });
   await makeStream();
   await createModels(database);
-  const service = createPotService({ db, valkey: valkey.client, cell: 1, clock: systemClock, log, rules });
-  const publishEnd = publishEpochEnd(nats, { prefix: names.natsPrefix, envelope });
-  const sweeps = createPotSweeps({
-    db: databaseAt(db, clock),
+  const service = createCreditLeaseService({
+    db,
+    valkey: valkey.client,
+    cell: 1,
+    clock: systemClock,
+    log,
+    rules,
+  });
+  const publishEnd = createEpochEndPublisher(nats, { prefix: names.natsPrefix, envelope });
+  const sweeps = createCreditLeaseSweeps({
+    db: databaseWithClock(db, clock),
     log,
     cell: 1,
     service,
@@ -167,12 +174,12 @@ export async function createUsageWorld(options: { maxBytes?: number } = {}): Pro
           description: 'Top-up',
         },
       ]);
-      requireDone(result);
+      requireLedgerSuccess(result);
     });
     return orgId;
   }
 
-  async function lend(amount = 1_000_000n): Promise<Lent> {
+  async function lend(amount = 1_000_000n): Promise<TestLease> {
     const orgId = await credit(10n * amount);
     const gatewayId = `gw-${uniqueId()}.1`;
     const reply = await service.lease({
@@ -204,7 +211,7 @@ export async function createUsageWorld(options: { maxBytes?: number } = {}): Pro
     lend,
     credit,
     gateway: () =>
-      createPotClient({
+      createCreditLeaseClient({
         valkey: valkey.client,
         requestLease: service.lease,
         publishEnd,
@@ -321,7 +328,7 @@ async function createModels(database: TestDatabase): Promise<void> {
 }
 
 /** A key of this organisation, which no request can be made with. */
-export async function createKey(world: UsageWorld, orgId: OrgId): Promise<KeyId> {
+export async function createKey(world: UsageHarness, orgId: OrgId): Promise<KeyId> {
   const keyId = testIds.next('key');
   const userId = await createUser(world.db, { name: 'Ada', email: `${keyId.toLowerCase()}@example.com` });
   await world.query(

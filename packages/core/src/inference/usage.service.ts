@@ -1,14 +1,14 @@
 import type { Tx } from '@millrace/platform/db';
 import type { LeaseId, RequestId } from '@millrace/platform/ids';
 import { postUsage, type UsageItem } from '../pots/index.ts';
-import { readChargeBounds } from './charge-bounds.ts';
-import { dropCheckpoints, listCheckpoints } from './checkpoints.store.ts';
-import { insertRequests, noteLate } from './requests.store.ts';
-import { quantitiesOf, type RecordedRequest, type RequestSource } from './requests.ts';
-import { readUsage, type ReadUsage } from './usage-reading.ts';
+import { readMaxCosts } from './charge-bounds.ts';
+import { deleteCheckpoints, listCheckpoints } from './checkpoints.store.ts';
+import { insertRequests, recordLateFinals } from './requests.store.ts';
+import { quantitiesOf, type NewRequestRecord, type RequestSource } from './requests.ts';
+import { parseUsage, type ParsedUsage } from './usage-reading.ts';
 
 /** What was made of a batch, for metrics and alerts. */
-export interface RecordedUsage {
+export interface UsageSummary {
   /** Of live requests, those that were not known already. */
   readonly recorded: number;
   readonly charged: bigint;
@@ -20,7 +20,7 @@ export interface RecordedUsage {
   readonly overpriced: number;
 }
 
-function toItem(used: ReadUsage, leaseId: LeaseId, mostCost: bigint | undefined): UsageItem {
+function toUsageItem(used: ParsedUsage, leaseId: LeaseId, mostCost: bigint | undefined): UsageItem {
   const { requestId, orgId, keyId, budgets, event, amount, reserved, priced } = used;
   return {
     requestId,
@@ -46,23 +46,23 @@ function toItem(used: ReadUsage, leaseId: LeaseId, mostCost: bigint | undefined)
  */
 export async function recordUsage(
   tx: Tx,
-  requests: readonly ReadUsage[],
+  requests: readonly ParsedUsage[],
   source: RequestSource,
-): Promise<RecordedUsage> {
-  const distinct = new Map<RequestId, ReadUsage>();
+): Promise<UsageSummary> {
+  const distinct = new Map<RequestId, ParsedUsage>();
   for (const used of requests) if (!distinct.has(used.requestId)) distinct.set(used.requestId, used);
   const live = [...distinct.values()].filter(({ leaseId }) => leaseId !== null);
-  const useOf = ({ orgId, event }: ReadUsage) => ({ orgId, model: event.model });
-  const boundOf = await readChargeBounds(tx, live.map(useOf));
+  const useOf = ({ orgId, event }: ParsedUsage) => ({ orgId, model: event.model });
+  const boundOf = await readMaxCosts(tx, live.map(useOf));
   const leased = live.flatMap((used) =>
-    used.leaseId === null ? [] : [{ used, item: toItem(used, used.leaseId, boundOf(useOf(used))) }],
+    used.leaseId === null ? [] : [{ used, item: toUsageItem(used, used.leaseId, boundOf(useOf(used))) }],
   );
   const posted = await postUsage(
     tx,
     leased.map(({ item }) => item),
   );
-  const fresh: RecordedRequest[] = [];
-  const known: ReadUsage[] = [];
+  const fresh: NewRequestRecord[] = [];
+  const known: ParsedUsage[] = [];
   for (const [index, { verdict, amount, transferId }] of posted.entries()) {
     const used = leased[index]?.used;
     if (used === undefined) throw new Error('Usage was posted that nobody asked for.');
@@ -74,14 +74,14 @@ export async function recordUsage(
     ...fresh,
     ...free.map((used) => ({ used, source, outcome: 'free', transferId: null }) as const),
   ]);
-  const late = source === 'final' ? await noteLate(tx, known) : 0;
-  await dropCheckpoints(tx, [...distinct.keys()]);
-  return summary(fresh, late);
+  const late = source === 'final' ? await recordLateFinals(tx, known) : 0;
+  await deleteCheckpoints(tx, [...distinct.keys()]);
+  return summariseUsage(fresh, late);
 }
 
-function summary(fresh: readonly RecordedRequest[], late: number): RecordedUsage {
+function summariseUsage(fresh: readonly NewRequestRecord[], late: number): UsageSummary {
   const charged = fresh.filter(({ outcome }) => outcome === 'charged');
-  const sum = (amount: (used: ReadUsage) => bigint): bigint =>
+  const sum = (amount: (used: ParsedUsage) => bigint): bigint =>
     charged.reduce((total, { used }) => total + amount(used), 0n);
   return {
     recorded: fresh.length + late,
@@ -102,5 +102,5 @@ export async function chargeCheckpoints(
   left: { readonly leaseId: LeaseId; readonly gatewayId: string | null },
 ): Promise<void> {
   const events = await listCheckpoints(tx, left.leaseId, left.gatewayId);
-  if (events.length > 0) await recordUsage(tx, events.map(readUsage), 'checkpoint');
+  if (events.length > 0) await recordUsage(tx, events.map(parseUsage), 'checkpoint');
 }

@@ -3,15 +3,15 @@ import { TEST_START_MS, uniqueId } from '@millrace/testing';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { TransferId } from '@millrace/platform/ids';
-import { MONTH_IS_CLOSED_AFTER_MS, monthAfter, type LedgerCommand } from '../ledger/index.ts';
+import { MONTH_CLOSED_AFTER_MS, monthAfter, type LedgerCommand } from '../ledger/index.ts';
 import { parseCsv } from './csv.fixture.ts';
-import { createInvoiceWorld, HOUR_MS, type InvoiceWorld } from './world.fixture.ts';
+import { createInvoiceHarness, HOUR_MS, type InvoiceHarness } from './world.fixture.ts';
 
 /** Whatever an organisation did in some months: invoices, lines, the cost export and the ledger agree to the nano-USD. */
 
-let world: InvoiceWorld;
+let world: InvoiceHarness;
 beforeAll(async () => {
-  world = await createInvoiceWorld();
+  world = await createInvoiceHarness();
 });
 afterAll(async () => {
   await world[Symbol.asyncDispose]();
@@ -51,11 +51,11 @@ const toNano = (text: string): bigint => {
 };
 
 async function live(
-  orgId: Awaited<ReturnType<InvoiceWorld['organisation']>>,
+  orgId: Awaited<ReturnType<InvoiceHarness['organisation']>>,
   life: readonly Act[],
 ): Promise<void> {
   const charges: TransferId[] = [];
-  const meters: Awaited<ReturnType<InvoiceWorld['rent']>>[] = [];
+  const meters: Awaited<ReturnType<InvoiceHarness['rent']>>[] = [];
   const base = (kind: string) =>
     ({ orgId, mode: 'live', cause: { kind, id: uniqueId() }, step: 'act', description: 'Act' }) as const;
   for (const { do: what, amount: size, pick, hours } of life) {
@@ -108,7 +108,7 @@ it('invoices, their lines, the cost export and the ledger agree to the nano-USD,
       const end = monthAfter(
         new Date(Date.UTC(world.clock.now().getUTCFullYear(), world.clock.now().getUTCMonth())),
       );
-      await world.goTo(new Date(end.getTime() + MONTH_IS_CLOSED_AFTER_MS));
+      await world.goTo(new Date(end.getTime() + MONTH_CLOSED_AFTER_MS));
       await world.sweep();
       const invoices = await world.invoicesOf(orgId);
       for (const { periodStart, periodEnd, total, lines } of invoices) {

@@ -1,36 +1,37 @@
 import type { Reader } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
 import type { OrgId } from '@millrace/platform/ids';
-import { readThings, sumCosts } from './costs.store.ts';
-import { daysOf, type Stretch } from './days.ts';
-import { csvLine, csvOf, focusColumns, focusRow } from './focus.ts';
-import { readNumbers } from './invoices.store.ts';
+import { readResources, sumCosts } from './costs.store.ts';
+import { daysOf, type TimeRange } from './days.ts';
+import { csvLine, focusCsvLine, focusColumns, focusRow } from './focus.ts';
+import { readInvoiceNumbers } from './invoices.store.ts';
 
 export interface CostExport {
   readonly orgId: OrgId;
   readonly orgName: string;
   readonly mode: Mode;
   readonly issuer: string;
-  readonly period: Stretch;
+  readonly period: TimeRange;
 }
 
 /** The CSV in pieces, a day each: memory holds one, and a client that is slow makes nobody wait. */
 export async function* exportCosts(reader: Reader, wanted: CostExport): AsyncGenerator<string> {
   const { orgId, orgName, mode, issuer, period } = wanted;
   yield csvLine(focusColumns);
-  const numbers = mode === 'live' ? await readNumbers(reader, orgId, period) : new Map<number, bigint>();
+  const numbers =
+    mode === 'live' ? await readInvoiceNumbers(reader, orgId, period) : new Map<number, bigint>();
   const basis = { orgId, orgName, issuer, numbers };
   for (const day of daysOf(period)) {
     const costs = await sumCosts(reader, orgId, { ...day, mode });
     if (costs.length === 0) continue;
-    const things = await readThings(
+    const things = await readResources(
       reader,
       orgId,
       costs.map(({ thing }) => thing),
     );
     yield costs
       .map((cost) => focusRow(cost, day, things.get(`${cost.thing.kind}/${cost.thing.id}`), basis))
-      .map(csvOf)
+      .map(focusCsvLine)
       .join('');
   }
 }

@@ -3,7 +3,7 @@ import type { Mode } from '@millrace/platform/envelope';
 import { fromUuid, toUuid, type OrgId } from '@millrace/platform/ids';
 import { nanoUsd } from '@millrace/platform/money';
 import { sql } from 'kysely';
-import { firstIdAfter, firstIdOf } from '../ledger/index.ts';
+import { firstIdAfter, firstIdFrom } from '../ledger/index.ts';
 import type { CostKind, CostSum, CostUnit } from './costs.ts';
 
 /** Sums over the ledger's transfers: what was charged and given back. */
@@ -19,7 +19,7 @@ interface SumRow {
   is_correction: boolean;
 }
 
-export interface CostPeriod {
+export interface TimeRange {
   readonly from: Date;
   /** Before this instant. */
   readonly until: Date;
@@ -33,7 +33,7 @@ export interface CostPeriod {
 export async function sumCosts(
   reader: Reader,
   orgId: OrgId,
-  { mode, from, until }: CostPeriod & { readonly mode: Mode },
+  { mode, from, until }: TimeRange & { readonly mode: Mode },
 ): Promise<readonly CostSum[]> {
   const { rows } = await sql<SumRow>`
     with moved as (
@@ -46,7 +46,7 @@ export async function sumCosts(
         from ledger_transfers t
         left join ledger_transfers source on source.id = t.reverses
        where t.mode = ${mode} and t.org_id = ${toUuid(orgId)}
-         and t.id >= ${firstIdOf(from)} and t.id < ${firstIdAfter(until)}
+         and t.id >= ${firstIdFrom(from)} and t.id < ${firstIdAfter(until)}
          and t.occurred_at >= ${from} and t.occurred_at < ${until}
          and (t.kind in ('charge', 'credit')
               or t.kind in ('refund', 'reversal') and source.kind in ('charge', 'credit'))
@@ -92,17 +92,17 @@ export async function sumCosts(
   }));
 }
 
-export interface ThingFacts {
+export interface ResourceInfo {
   readonly name: string | null;
   readonly region: string;
 }
 
 /** How people call these rentals, instances and volumes, and where they are; by kind and id. */
-export async function readThings(
+export async function readResources(
   reader: Reader,
   orgId: OrgId,
   things: readonly CostSum['thing'][],
-): Promise<ReadonlyMap<string, ThingFacts>> {
+): Promise<ReadonlyMap<string, ResourceInfo>> {
   const idsOf = (...kinds: readonly string[]): readonly number[] => [
     ...new Set(
       things.flatMap(({ kind, id }) =>

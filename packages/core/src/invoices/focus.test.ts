@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import type { CostKind, CostSum, CostUnit } from './costs.ts';
 import { parseCsv } from './csv.fixture.ts';
 import { dayOf, daysOf } from './days.ts';
-import { csvLine, csvOf, focusColumns, focusRow, type FocusColumn } from './focus.ts';
+import { csvLine, focusCsvLine, focusColumns, focusRow, type FocusColumn } from './focus.ts';
 
 /**
  * What FOCUS 1.2 says of each column: whether it must be there, may be null, and what it may hold. Written from the
@@ -144,7 +144,7 @@ describe('the cost export', () => {
         expect((row.ChargePeriodStart ?? '') < (row.ChargePeriodEnd ?? '')).toBe(true);
         expect((row.ChargePeriodEnd ?? '') <= (row.BillingPeriodEnd ?? '')).toBe(true);
         expect((row.BillingPeriodStart ?? '') <= (row.ChargePeriodStart ?? '')).toBe(true);
-        const [read] = parseCsv(csvLine(focusColumns) + csvOf(row));
+        const [read] = parseCsv(csvLine(focusColumns) + focusCsvLine(row));
         expect(read?.['BilledCost']).toBe(row.BilledCost);
         expect(read?.['BillingAccountName']).toBe('Acme, "Inc"');
         const isDecimal = /^-?[0-9]+(\.[0-9]+)?$/.test(row.ResourceId ?? '');

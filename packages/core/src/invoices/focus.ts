@@ -2,9 +2,9 @@ import type { OrgId } from '@millrace/platform/ids';
 import { formatUsd } from '@millrace/platform/money';
 import { monthAfter, monthOf } from '../ledger/index.ts';
 import { countedQuantity, pricedQuantity, type CostSum, type CostUnit } from './costs.ts';
-import type { ThingFacts } from './costs.store.ts';
+import type { ResourceInfo } from './costs.store.ts';
 import { numberText } from './invoice.ts';
-import type { Stretch } from './days.ts';
+import type { TimeRange } from './days.ts';
 
 /**
  * Costs in the columns of FOCUS 1.2 (FinOps Open Cost and Usage Specification): its names, its order of the alphabet, its
@@ -98,7 +98,7 @@ const units: Readonly<Record<Exclude<CostUnit, 'none'>, Units>> = {
 };
 
 /** What rows share: who is billed, by whom, and which invoices there are. */
-export interface FocusBasis {
+export interface FocusContext {
   readonly orgId: OrgId;
   readonly orgName: string;
   /** The first line of whoever issues invoices. */
@@ -110,9 +110,9 @@ export interface FocusBasis {
 /** One cost of a day, or of the part of a day that was asked for: two exports of the two halves of a day have different rows. */
 export function focusRow(
   cost: CostSum,
-  period: Stretch,
-  facts: ThingFacts | undefined,
-  basis: FocusBasis,
+  period: TimeRange,
+  facts: ResourceInfo | undefined,
+  basis: FocusContext,
 ): FocusRow {
   const { thing } = cost;
   const month = monthOf(period.from);
@@ -128,7 +128,7 @@ export function focusRow(
     BillingPeriodEnd: instant(monthAfter(month)),
     BillingPeriodStart: instant(month),
     ...chargeOf(cost),
-    ChargeDescription: describe(cost, service),
+    ChargeDescription: chargeDescription(cost, service),
     ChargePeriodEnd: instant(period.until),
     ChargePeriodStart: instant(period.from),
     ...quantitiesOf(cost),
@@ -189,7 +189,7 @@ function quantitiesOf({ kind, unit, quantity }: CostSum): QuantityColumns {
   };
 }
 
-function describe({ kind, thing, unit }: CostSum, service: Service): string {
+function chargeDescription({ kind, thing, unit }: CostSum, service: Service): string {
   const what = {
     use: unit === 'none' ? 'use' : units[unit].pricing,
     fee: 'rest of a term',
@@ -213,6 +213,6 @@ function csvField(value: string | null): string {
   return /[",\r\n]/.test(text) || text === '' ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-export function csvOf(row: FocusRow): string {
+export function focusCsvLine(row: FocusRow): string {
   return csvLine(focusColumns.map((column) => row[column]));
 }

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { countedQuantity, decimalText, pricedQuantity, type CostKind, type CostUnit } from './costs.ts';
 import { daysOf } from './days.ts';
-import { linesOf, numberText, totalOf } from './invoice.ts';
+import { invoiceLinesOf, numberText, totalOf } from './invoice.ts';
 
 const costs = fc.array(
   fc.record({
@@ -23,7 +23,7 @@ describe('the lines of an invoice', () => {
   it('come to what the costs come to, each thing and unit once, however few may be shown', () => {
     fc.assert(
       fc.property(costs, fc.integer({ min: 1, max: 200 }), (all, most) => {
-        const lines = linesOf(all, most);
+        const lines = invoiceLinesOf(all, most);
         expect(totalOf(lines)).toBe(all.reduce((sum, { cost }) => sum + cost, 0n));
         expect(new Set(lines.map(({ description, unit }) => `${description} ${unit}`)).size).toBe(
           lines.length,
@@ -43,7 +43,7 @@ describe('the lines of an invoice', () => {
       quantity: 3_600_000n,
       cost: nanoUsd(cost),
     });
-    const lines = linesOf([one(1, 5n), one(2, -900n), one(3, 7n), one(4, 100n)], 2);
+    const lines = invoiceLinesOf([one(1, 5n), one(2, -900n), one(3, 7n), one(4, 100n)], 2);
     expect(lines.map(({ description, quantity, amount }) => [description, quantity, amount])).toEqual([
       ['Rental 2: GPU time', '1', -900n],
       ['Rental 4: GPU time', '1', 100n],
@@ -52,7 +52,7 @@ describe('the lines of an invoice', () => {
   });
 
   it('are none of nothing', () => {
-    expect(linesOf([])).toEqual([]);
+    expect(invoiceLinesOf([])).toEqual([]);
   });
 });
 

@@ -49,26 +49,28 @@ const unitNames: Readonly<Record<CostUnit, string>> = {
   none: 'items',
 };
 
-const thingNames: Readonly<Record<string, readonly [one: string, many: string]>> = {
+const resourceNames: Readonly<Record<string, readonly [one: string, many: string]>> = {
   rental: ['Rental', 'rentals'],
   instance: ['Instance', 'instances'],
   volume: ['Volume', 'volumes'],
   model: ['Model', 'models'],
 };
 
-type Sums = Pick<CostSum, 'kind' | 'thing' | 'unit' | 'quantity' | 'cost'>;
+type CostGroup = Pick<CostSum, 'kind' | 'thing' | 'unit' | 'quantity' | 'cost'>;
 
 /** All costs as lines: one for each thing, unit and kind of cost. Their amounts come to what the costs come to. */
-export function linesOf(costs: readonly Sums[], most = LINES_MAX): readonly InvoiceLine[] {
-  const counted = costs.map((sum): Sums => (sum.kind === 'use' ? sum : { ...sum, unit: 'none' }));
-  const sums = [...merge(counted, ({ thing }) => `${thing.kind} ${thing.id}`).values()].map(([sum]) => sum);
+export function invoiceLinesOf(costs: readonly CostGroup[], most = LINES_MAX): readonly InvoiceLine[] {
+  const counted = costs.map((sum): CostGroup => (sum.kind === 'use' ? sum : { ...sum, unit: 'none' }));
+  const sums = [...mergeCosts(counted, ({ thing }) => `${thing.kind} ${thing.id}`).values()].map(
+    ([sum]) => sum,
+  );
   if (sums.length <= most) return sums.map(toLine);
-  const bySize = sums.toSorted((left, right) => compare(sizeOf(right.cost), sizeOf(left.cost)));
+  const bySize = sums.toSorted((left, right) => compare(absoluteCost(right.cost), absoluteCost(left.cost)));
   const kept = new Set(bySize.slice(0, most));
-  const rest = merge(bySize.slice(most), ({ thing }) => thing.kind);
+  const rest = mergeCosts(bySize.slice(most), ({ thing }) => thing.kind);
   return [
     ...sums.filter((sum) => kept.has(sum)).map(toLine),
-    ...[...rest.values()].map(([sum, count]) => toRest(sum, count)),
+    ...[...rest.values()].map(([sum, count]) => toRemainderLine(sum, count)),
   ];
 }
 
@@ -76,15 +78,15 @@ export function totalOf(lines: readonly Pick<InvoiceLine, 'amount'>[]): NanoUsd 
   return addUsd(zeroUsd, ...lines.map(({ amount }) => amount));
 }
 
-const sizeOf = (cost: bigint): bigint => (cost < 0n ? -cost : cost);
+const absoluteCost = (cost: bigint): bigint => (cost < 0n ? -cost : cost);
 const compare = (left: bigint, right: bigint): number => (left < right ? -1 : left > right ? 1 : 0);
 
 /** Sums up what has the same name, kind and unit, with how many there were, in the order in which they first appear. */
-function merge(
-  costs: readonly Sums[],
-  nameOf: (sum: Sums) => string,
-): ReadonlyMap<string, readonly [sum: Sums, count: number]> {
-  const merged = new Map<string, readonly [Sums, number]>();
+function mergeCosts(
+  costs: readonly CostGroup[],
+  nameOf: (sum: CostGroup) => string,
+): ReadonlyMap<string, readonly [sum: CostGroup, count: number]> {
+  const merged = new Map<string, readonly [CostGroup, number]>();
   for (const next of costs) {
     const name = `${next.kind} ${next.unit} ${nameOf(next)}`;
     const [sum, count] = merged.get(name) ?? [null, 0];
@@ -98,7 +100,7 @@ function merge(
   return merged;
 }
 
-function whatFor(kind: CostKind, unit: CostUnit): string {
+function costLabel(kind: CostKind, unit: CostUnit): string {
   if (kind === 'refund') return 'given back';
   if (kind === 'fee') return 'rest of a term';
   switch (unit) {
@@ -114,20 +116,20 @@ function whatFor(kind: CostKind, unit: CostUnit): string {
   }
 }
 
-function toLine({ kind, thing, unit, quantity, cost }: Sums): InvoiceLine {
-  const name = thingNames[thing.kind]?.[0] ?? thing.kind;
+function toLine({ kind, thing, unit, quantity, cost }: CostGroup): InvoiceLine {
+  const name = resourceNames[thing.kind]?.[0] ?? thing.kind;
   return {
-    description: `${name} ${thing.id}: ${whatFor(kind, unit)}`,
+    description: `${name} ${thing.id}: ${costLabel(kind, unit)}`,
     cause: thing.id.length > CAUSE_ID_MAX ? null : thing,
     ...quantityOf(kind, unit, quantity),
     amount: cost,
   };
 }
 
-function toRest({ kind, thing, unit, quantity, cost }: Sums, count: number): InvoiceLine {
-  const name = thingNames[thing.kind]?.[1] ?? thing.kind;
+function toRemainderLine({ kind, thing, unit, quantity, cost }: CostGroup, count: number): InvoiceLine {
+  const name = resourceNames[thing.kind]?.[1] ?? thing.kind;
   return {
-    description: `${count} further ${name}: ${whatFor(kind, unit)}`,
+    description: `${count} further ${name}: ${costLabel(kind, unit)}`,
     cause: null,
     ...quantityOf(kind, unit, quantity),
     amount: cost,

@@ -6,8 +6,8 @@ import {
   createTenant,
   hybridClock,
   longDbTimeouts,
-  plantFleet,
-  plantRentals,
+  insertFleet,
+  insertRentals,
   TEST_START_MS,
   uniqueId,
   poisonedLoop,
@@ -15,20 +15,20 @@ import {
   type Poison,
 } from '@millrace/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { MONTH_IS_CLOSED_AFTER_MS, monthAfter } from '../ledger/index.ts';
+import { MONTH_CLOSED_AFTER_MS, monthAfter } from '../ledger/index.ts';
 import { parseCsv } from './csv.fixture.ts';
-import { createInvoiceWorld, HOUR_MS, issuer, usd, type InvoiceWorld } from './world.fixture.ts';
+import { createInvoiceHarness, HOUR_MS, issuer, usd, type InvoiceHarness } from './world.fixture.ts';
 
-let world: InvoiceWorld;
+let world: InvoiceHarness;
 const january = new Date(TEST_START_MS);
 const february = monthAfter(january);
 const march = monthAfter(february);
 const april = monthAfter(march);
-const closing = (end: Date): Date => new Date(end.getTime() + MONTH_IS_CLOSED_AFTER_MS);
+const closing = (end: Date): Date => new Date(end.getTime() + MONTH_CLOSED_AFTER_MS);
 const after = (at: Date, ms: number): Date => new Date(at.getTime() + ms);
 
 beforeEach(async () => {
-  world = await createInvoiceWorld();
+  world = await createInvoiceHarness();
 });
 afterEach(async () => {
   await world[Symbol.asyncDispose]();
@@ -254,8 +254,8 @@ describe(poisonedLoop('make invoices'), () => {
 
 it('the cost export calls things by their names and says where they are', async () => {
   const { orgId, ownerId: userId } = await createTenant(world.db);
-  const { clusterId, nodeIds } = await plantFleet(world.db, { nodes: 1 });
-  const [rental] = await plantRentals(world.db, {
+  const { clusterId, nodeIds } = await insertFleet(world.db, { nodes: 1 });
+  const [rental] = await insertRentals(world.db, {
     orgId,
     userId,
     clusterId,

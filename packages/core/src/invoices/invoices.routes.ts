@@ -1,16 +1,16 @@
 import { Readable } from 'node:stream';
-import type { Answer, Contract } from '@millrace/contract';
+import type { ResponseBody, Contract } from '@millrace/contract';
 import type { Db } from '@millrace/platform/db';
 import { Fault, invalidField } from '@millrace/platform/fault';
 import { bytesReply, requirePrincipal, type HttpServer, type Principal } from '@millrace/platform/http';
 import { parseId } from '@millrace/platform/ids';
-import { findOrganisation, pageOf, positionIn } from '../identity/index.ts';
+import { findOrganisation, pageById, positionFromCursor } from '../identity/index.ts';
 import { monthOf } from '../ledger/index.ts';
 import { exportCosts } from './cost-export.service.ts';
-import type { Stretch } from './days.ts';
+import type { TimeRange } from './days.ts';
 import { numberText, type Invoice, type InvoiceLine, type InvoiceSummary } from './invoice.ts';
 import { findInvoice, listInvoices } from './invoices.store.ts';
-import { PdfShelf } from './pdf-shelf.ts';
+import { PdfCache } from './pdf-shelf.ts';
 import { firstLine, renderPdf } from './pdf.ts';
 
 export interface InvoiceRoutes {
@@ -25,13 +25,13 @@ export interface InvoiceRoutes {
 /** Invoices and the cost export of the caller's organisation. */
 export function serveInvoices(routes: InvoiceRoutes): void {
   const { server, operations, db } = routes;
-  const shelf = new PdfShelf(renderPdf);
+  const shelf = new PdfCache(renderPdf);
   server.serve(operations.listInvoices, async ({ query: { limit, cursor }, context }) => {
     const { orgId, mode } = requirePrincipal(context);
-    const after = positionIn('ivc', cursor);
+    const after = positionFromCursor('ivc', cursor);
     // Test mode is free, and has no invoices.
     const rows = mode === 'live' ? await listInvoices(db, orgId, { limit, after }) : [];
-    return pageOf(rows, limit, toWireSummary);
+    return pageById(rows, limit, toWireSummary);
   });
 
   server.serve(operations.getInvoice, async ({ params, context }) =>
@@ -80,7 +80,7 @@ const dayMs = 86_400_000;
 function requirePeriod(
   query: { readonly from?: string | undefined; readonly until?: string | undefined },
   now: Date,
-): Stretch {
+): TimeRange {
   const until = query.until === undefined ? now : new Date(query.until);
   const from = query.from === undefined ? monthOf(until) : new Date(query.from);
   if (from > until) throw invalidField(['from'], 'must not be after until');
@@ -92,7 +92,7 @@ function requirePeriod(
 
 type Operations = Contract['operations'];
 
-function toWireSummary(invoice: InvoiceSummary): Answer<Operations['listInvoices']>['items'][number] {
+function toWireSummary(invoice: InvoiceSummary): ResponseBody<Operations['listInvoices']>['items'][number] {
   return {
     id: invoice.id,
     number: numberText(invoice.number),
@@ -104,7 +104,7 @@ function toWireSummary(invoice: InvoiceSummary): Answer<Operations['listInvoices
   };
 }
 
-function toWireInvoice(invoice: Invoice): Answer<Operations['getInvoice']> {
+function toWireInvoice(invoice: Invoice): ResponseBody<Operations['getInvoice']> {
   return {
     ...toWireSummary(invoice),
     currency: 'USD',
@@ -114,6 +114,9 @@ function toWireInvoice(invoice: Invoice): Answer<Operations['getInvoice']> {
   };
 }
 
-function toWireLine({ amount, ...line }: InvoiceLine): Answer<Operations['getInvoice']>['lines'][number] {
+function toWireLine({
+  amount,
+  ...line
+}: InvoiceLine): ResponseBody<Operations['getInvoice']>['lines'][number] {
   return { ...line, amountNanoUsd: amount.toString() };
 }

@@ -4,25 +4,25 @@ import type { Logger } from '@millrace/platform/log';
 import { createItemRunner } from '@millrace/platform/loops';
 import { appendOutbox } from '@millrace/platform/outbox';
 import { counter } from '@millrace/platform/telemetry';
-import { MONTH_IS_CLOSED_AFTER_MS, monthAfter, monthOf } from '../ledger/index.ts';
+import { MONTH_CLOSED_AFTER_MS, monthAfter, monthOf } from '../ledger/index.ts';
 import type { CostSum } from './costs.ts';
 import { sumCosts } from './costs.store.ts';
 import { daysOf } from './days.ts';
-import { linesOf, numberText, totalOf, type Invoice, type InvoiceLine } from './invoice.ts';
+import { invoiceLinesOf, numberText, totalOf, type Invoice, type InvoiceLine } from './invoice.ts';
 import {
-  beginWalk,
+  startInvoiceRun,
   findUninvoiced,
   insertInvoice,
   listCandidates,
-  listWalks,
-  lockNumbers,
-  moveWalk,
-  readFirstInstant,
-  readNewestMonth,
-  takeNumber,
-  type Walk,
+  listInvoiceRuns,
+  lockInvoiceCounter,
+  advanceRunPosition,
+  readFirstTransferTime,
+  readNewestRunMonth,
+  nextInvoiceNumber,
+  type InvoiceRun,
 } from './invoices.store.ts';
-import { makeInvoices } from './loops.ts';
+import { makeInvoicesLoop } from './loops.ts';
 
 const made = counter('millrace_invoices_total', 'Invoices this process has made');
 const failures = counter('millrace_invoice_failures_total', 'Invoices that could not be made; tried again');
@@ -43,18 +43,19 @@ export interface InvoiceSweep {
  * invoice cannot be made keeps no other month back: it is walked through again when nothing else is to be done.
  */
 export async function makeDueInvoices(db: Db, options: InvoiceSweep): Promise<number> {
-  const walk = await findWalk(db);
-  if (walk !== null) return (await stepOf(db, walk, options)) === 'ends failing' ? 0 : options.limit;
+  const walk = await findOrStartRun(db);
+  if (walk !== null)
+    return (await advanceInvoiceRun(db, walk, options)) === 'ends failing' ? 0 : options.limit;
   let underWay = 0;
-  for (const again of await listWalks(db, 'to begin anew')) {
-    if ((await stepOf(db, again, options)) === 'goes on') underWay += 1;
+  for (const again of await listInvoiceRuns(db, 'to begin anew')) {
+    if ((await advanceInvoiceRun(db, again, options)) === 'goes on') underWay += 1;
   }
   return underWay === 0 ? 0 : options.limit;
 }
 
-async function stepOf(
+async function advanceInvoiceRun(
   db: Db,
-  walk: Walk,
+  walk: InvoiceRun,
   options: InvoiceSweep,
 ): Promise<'goes on' | 'is finished' | 'ends failing'> {
   const { limit } = options;
@@ -62,7 +63,7 @@ async function stepOf(
   const candidates = await listCandidates(db, walk, { until: period.until, limit });
   const due = candidates.filter(({ isDue }) => isDue);
   // A failed invoice must not delay those of other organisations. The next run tries it again.
-  const { failed, skipped } = await createItemRunner(makeInvoices, { db, log: options.log }).run(due, {
+  const { failed, skipped } = await createItemRunner(makeInvoicesLoop, { db, log: options.log }).run(due, {
     key: ({ orgId }) => `${toUuid(orgId)} ${walk.month.toISOString()}`,
     work: ({ orgId }) => makeInvoice(db, orgId, { period, issuer: options.issuer }),
   });
@@ -71,41 +72,41 @@ async function stepOf(
   const isLast = candidates.length < limit;
   const step = { to: candidates.at(-1)?.orgId ?? walk.after, hasFailed, isLast };
   const isFinished = await db.transaction({ name: 'move invoice walk', isolation }, (tx) =>
-    moveWalk(tx, walk, step),
+    advanceRunPosition(tx, walk, step),
   );
   if (!isLast) return 'goes on';
   return isFinished ? 'is finished' : 'ends failing';
 }
 
 /** What is under way, or the next month that is closed; null when there is neither. */
-async function findWalk(db: Db): Promise<Walk | null> {
-  const [underWay] = await listWalks(db, 'under way');
+async function findOrStartRun(db: Db): Promise<InvoiceRun | null> {
+  const [underWay] = await listInvoiceRuns(db, 'under way');
   if (underWay !== undefined) return underWay;
-  const newest = await readNewestMonth(db);
-  const first = newest === null ? await readFirstInstant(db) : null;
+  const newest = await readNewestRunMonth(db);
+  const first = newest === null ? await readFirstTransferTime(db) : null;
   const month = newest === null ? first && monthOf(first) : monthAfter(newest);
   if (month === null) return null;
-  const closedMs = monthAfter(month).getTime() + MONTH_IS_CLOSED_AFTER_MS;
+  const closedMs = monthAfter(month).getTime() + MONTH_CLOSED_AFTER_MS;
   if (db.clock.nowMs() < closedMs) return null;
   const hasBegun = await db.transaction({ name: 'begin invoice walk', isolation }, async (tx) => {
     if (tx.clock.nowMs() < closedMs) return false;
-    await beginWalk(tx, month);
+    await startInvoiceRun(tx, month);
     return true;
   });
   return hasBegun ? { month, after: null } : null;
 }
 
-interface Making {
+interface InvoiceInput {
   readonly period: { readonly from: Date; readonly until: Date };
   readonly issuer: string;
 }
 
 /** Sums first, outside of any transaction: nothing is entered in a closed month any more, and it may take a while. */
-async function makeInvoice(db: Db, orgId: OrgId, making: Making): Promise<void> {
+async function makeInvoice(db: Db, orgId: OrgId, making: InvoiceInput): Promise<void> {
   const costs: CostSum[] = [];
   for (const day of daysOf(making.period))
     costs.push(...(await sumCosts(db, orgId, { ...day, mode: 'live' })));
-  const lines = linesOf(costs);
+  const lines = invoiceLinesOf(costs);
   if (lines.length === 0) return;
   const isMade = await db.transaction({ name: 'make invoice', isolation }, (tx) =>
     writeInvoice(tx, orgId, lines, making),
@@ -118,15 +119,15 @@ async function writeInvoice(
   tx: Tx,
   orgId: OrgId,
   lines: readonly InvoiceLine[],
-  { period, issuer }: Making,
+  { period, issuer }: InvoiceInput,
 ): Promise<boolean> {
-  await lockNumbers(tx);
+  await lockInvoiceCounter(tx);
   const billedTo = await findUninvoiced(tx, orgId, period.from);
   if (billedTo === null) return false;
   const invoice: Invoice = {
     id: tx.ids.next('ivc'),
     orgId,
-    number: await takeNumber(tx),
+    number: await nextInvoiceNumber(tx),
     periodStart: period.from,
     periodEnd: period.until,
     total: totalOf(lines),

@@ -3,7 +3,7 @@ import { fromUuid, toUuid, type InvoiceId, type OrgId } from '@millrace/platform
 import { nanoUsd } from '@millrace/platform/money';
 import { sql } from 'kysely';
 import { z } from 'zod';
-import { firstIdAfter, firstIdOf } from '../ledger/index.ts';
+import { firstIdAfter, firstIdFrom } from '../ledger/index.ts';
 import type { Invoice, InvoiceLine, InvoiceSummary } from './invoice.ts';
 
 /** All SQL about invoices and the walk that makes them. */
@@ -56,7 +56,7 @@ export async function listInvoices(
 }
 
 /** The numbers of an organisation's invoices, by the beginning of their month in milliseconds. */
-export async function readNumbers(
+export async function readInvoiceNumbers(
   reader: Reader,
   orgId: OrgId,
   { from, until }: { readonly from: Date; readonly until: Date },
@@ -116,7 +116,7 @@ export async function findUninvoiced(tx: Tx, orgId: OrgId, month: Date): Promise
 }
 
 /** The next number. Whoever has it makes the others wait until its transaction ends, and gives it back if that fails. */
-export async function takeNumber(tx: Tx): Promise<bigint> {
+export async function nextInvoiceNumber(tx: Tx): Promise<bigint> {
   const { last_number } = await tx.kysely
     .updateTable('invoice_counter')
     .set({ last_number: sql<bigint>`last_number + 1` })
@@ -126,7 +126,7 @@ export async function takeNumber(tx: Tx): Promise<bigint> {
 }
 
 /** Waits for whoever makes an invoice now, so that what is read afterwards has it. */
-export async function lockNumbers(tx: Tx): Promise<void> {
+export async function lockInvoiceCounter(tx: Tx): Promise<void> {
   await tx.kysely.selectFrom('invoice_counter').select('last_number').forUpdate().execute();
 }
 
@@ -151,13 +151,13 @@ export async function insertInvoice(tx: Tx, invoice: Invoice): Promise<void> {
 }
 
 /** How far workers have come with the invoices of a month. */
-export interface Walk {
+export interface InvoiceRun {
   readonly month: Date;
   readonly after: OrgId | null;
 }
 
 /** The newest month that a walk was begun for; null before the first. */
-export async function readNewestMonth(reader: Reader): Promise<Date | null> {
+export async function readNewestRunMonth(reader: Reader): Promise<Date | null> {
   const row = await reader.kysely
     .selectFrom('invoice_months')
     .select('month')
@@ -171,10 +171,10 @@ export async function readNewestMonth(reader: Reader): Promise<Date | null> {
  * The walks that are under way, the oldest month first; or those of which one round has ended without some invoice, and
  * the next has not begun.
  */
-export async function listWalks(
+export async function listInvoiceRuns(
   reader: Reader,
   state: 'under way' | 'to begin anew',
-): Promise<readonly Walk[]> {
+): Promise<readonly InvoiceRun[]> {
   const hasEnded = sql<boolean>`(has_failed and after_org is null)`;
   const rows = await reader.kysely
     .selectFrom('invoice_months')
@@ -190,7 +190,7 @@ export async function listWalks(
 }
 
 /** When the ledger first had anything in it; null while it is empty. */
-export async function readFirstInstant(reader: Reader): Promise<Date | null> {
+export async function readFirstTransferTime(reader: Reader): Promise<Date | null> {
   const row = await reader.kysely
     .selectFrom('ledger_transfers')
     .select('occurred_at')
@@ -200,7 +200,7 @@ export async function readFirstInstant(reader: Reader): Promise<Date | null> {
   return row?.occurred_at ?? null;
 }
 
-export async function beginWalk(tx: Tx, month: Date): Promise<void> {
+export async function startInvoiceRun(tx: Tx, month: Date): Promise<void> {
   await tx.kysely
     .insertInto('invoice_months')
     .values({ month })
@@ -217,7 +217,7 @@ export interface Candidate {
 /** The next organisations of a walk. Each is one look at an index of the ledger, however much it has in it. */
 export async function listCandidates(
   reader: Reader,
-  { month, after }: Walk,
+  { month, after }: InvoiceRun,
   { until, limit }: { readonly until: Date; readonly limit: number },
 ): Promise<readonly Candidate[]> {
   const { rows } = await sql<{ id: string; is_due: boolean }>`
@@ -225,7 +225,7 @@ export async function listCandidates(
            not exists (select from invoices i where i.org_id = o.id and i.period_start = ${month})
            and exists (select from ledger_transfers t
                         where t.mode = 'live' and t.org_id = o.id
-                          and t.id >= ${firstIdOf(month)} and t.id < ${firstIdAfter(until)}
+                          and t.id >= ${firstIdFrom(month)} and t.id < ${firstIdAfter(until)}
                           and t.occurred_at >= ${month} and t.occurred_at < ${until}
                           and t.kind in ('charge', 'credit', 'refund', 'reversal')) as is_due
       from organisations o
@@ -239,9 +239,9 @@ export async function listCandidates(
  * Moves a walk on, unless another worker has. At its end it is finished, and true is answered, or it begins anew where an
  * invoice could not be made: then `has_failed` stays until the next round has begun.
  */
-export async function moveWalk(
+export async function advanceRunPosition(
   tx: Tx,
-  { month, after }: Walk,
+  { month, after }: InvoiceRun,
   step: { readonly to: OrgId | null; readonly hasFailed: boolean; readonly isLast: boolean },
 ): Promise<boolean> {
   const to = step.to === null ? null : toUuid(step.to);

@@ -1,7 +1,7 @@
 import { defineLoop } from '@millrace/platform/loops';
 
 /** An organisation's invoice of one month. Sums of a large organisation take a while. */
-export const makeInvoices = defineLoop({
+export const makeInvoicesLoop = defineLoop({
   name: 'make invoices',
   over: 'organisations',
   timeoutMs: 10 * 60_000,

@@ -1,14 +1,14 @@
 import { testIds } from '@millrace/testing';
 import { expect, it } from 'vitest';
 import type { Invoice } from './invoice.ts';
-import { PdfShelf } from './pdf-shelf.ts';
+import { PdfCache } from './pdf-shelf.ts';
 
 const invoiceOf = (): Invoice => ({ id: testIds.next('ivc') }) as Invoice;
 
 it('renders each invoice once, one after the other, however many ask at once', async () => {
   let running = 0;
   const rendered: string[] = [];
-  const shelf = new PdfShelf(async ({ id }) => {
+  const shelf = new PdfCache(async ({ id }) => {
     running += 1;
     expect(running).toBe(1);
     await Promise.resolve();
@@ -25,7 +25,7 @@ it('renders each invoice once, one after the other, however many ask at once', a
 it('forgets what nobody asked for longest, and what failed', async () => {
   let failing = false;
   const rendered: string[] = [];
-  const shelf = new PdfShelf(({ id }) => {
+  const shelf = new PdfCache(({ id }) => {
     rendered.push(id);
     return failing ? Promise.reject(new Error('no paper')) : Promise.resolve(Buffer.from(id));
   }, 2);

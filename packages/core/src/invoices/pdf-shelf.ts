@@ -5,7 +5,7 @@ import type { Invoice } from './invoice.ts';
  * PDFs that were asked for lately. An invoice never changes, so neither does its PDF; and whoever asks again and again, or
  * many times at once, costs one rendering. They are made one after the other.
  */
-export class PdfShelf {
+export class PdfCache {
   readonly #render: (invoice: Invoice) => Promise<Buffer>;
   readonly #most: number;
   readonly #kept = new Map<InvoiceId, Promise<Buffer>>();

@@ -37,7 +37,7 @@ export async function renderPdf(invoice: Invoice): Promise<Buffer> {
       ModDate: invoice.finalizedAt,
     },
   });
-  const bytes = collect(document);
+  const bytes = collectBytes(document);
   await registerFonts(document, [
     invoice.issuer,
     invoice.billedTo,
@@ -55,7 +55,7 @@ export function firstLine(text: string): string {
   return text.split('\n', 1)[0]?.trim() || 'Millrace';
 }
 
-function collect(document: Document): Promise<Buffer> {
+function collectBytes(document: Document): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   const chunks: Buffer[] = [];
   document.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -131,18 +131,18 @@ function drawRow(document: Document, row: Row, font: 'plain' | 'bold'): void {
 }
 
 async function drawLines(document: Document, lines: readonly InvoiceLine[]): Promise<void> {
-  rule(document);
+  drawRule(document);
   for (const [index, { description, quantity, unit, amount }] of lines.entries()) {
     // Setting type is slow, and others wait for this process too.
-    if (index % LINES_AT_ONCE === LINES_AT_ONCE - 1) await letOthersRun();
+    if (index % LINES_AT_ONCE === LINES_AT_ONCE - 1) await yieldToEventLoop();
     drawRow(document, { description, quantity, unit, amount: formatUsd(amount) }, 'plain');
   }
-  rule(document);
+  drawRule(document);
 }
 
-const letOthersRun = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
+const yieldToEventLoop = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
-function rule(document: Document): void {
+function drawRule(document: Document): void {
   document.moveTo(page.margin, document.y).lineTo(right, document.y).lineWidth(0.5).stroke();
   document.y += 5;
 }

@@ -1,19 +1,19 @@
 import { toUuid } from '@millrace/platform/ids';
 import { TEST_START_MS } from '@millrace/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { MONTH_IS_CLOSED_AFTER_MS, monthAfter } from '../ledger/index.ts';
-import { createInvoiceWorld, HOUR_MS, type InvoiceWorld, usd } from './world.fixture.ts';
+import { MONTH_CLOSED_AFTER_MS, monthAfter } from '../ledger/index.ts';
+import { createInvoiceHarness, HOUR_MS, type InvoiceHarness, usd } from './world.fixture.ts';
 
 /** Months whose walk did not end well. */
 
-let world: InvoiceWorld;
+let world: InvoiceHarness;
 const january = new Date(TEST_START_MS);
 const february = monthAfter(january);
 const march = monthAfter(february);
-const closing = (end: Date): Date => new Date(end.getTime() + MONTH_IS_CLOSED_AFTER_MS);
+const closing = (end: Date): Date => new Date(end.getTime() + MONTH_CLOSED_AFTER_MS);
 
 beforeEach(async () => {
-  world = await createInvoiceWorld();
+  world = await createInvoiceHarness();
 });
 afterEach(async () => {
   await world[Symbol.asyncDispose]();

@@ -15,7 +15,12 @@ import {
 import { sql } from 'kysely';
 import { findingsOf, runAudit } from '../auditor/index.ts';
 import { HOUR_MS, quiet, usd } from '../customers.fixture.ts';
-import { applyLedger, requireDone, type LedgerCommand, type UsageQuantities } from '../ledger/index.ts';
+import {
+  applyLedger,
+  requireLedgerSuccess,
+  type LedgerCommand,
+  type UsageQuantities,
+} from '../ledger/index.ts';
 import { changeMeters, openMeters, sweepMeters, type Meter } from '../metering/index.ts';
 import { exportCosts } from './cost-export.service.ts';
 import { findInvoice, listInvoices } from './invoices.store.ts';
@@ -28,7 +33,7 @@ const allShards = Array.from({ length: outboxShards }, (_, shard) => shard);
 export { HOUR_MS, usd };
 export const issuer = 'Example Cloud Ltd\n1 Mill Lane';
 
-export interface InvoiceWorld {
+export interface InvoiceHarness {
   readonly database: TestDatabase;
   readonly db: Db;
   readonly clock: SimulatedClock;
@@ -57,7 +62,7 @@ interface ChargeFields {
   readonly usage?: UsageQuantities;
 }
 
-export async function createInvoiceWorld(): Promise<InvoiceWorld> {
+export async function createInvoiceHarness(): Promise<InvoiceHarness> {
   const database = await createTestDatabase();
   const clock = testClock();
   const ids = createIdSource({ clock, cell: 1 });
@@ -73,13 +78,15 @@ export async function createInvoiceWorld(): Promise<InvoiceWorld> {
     db.transaction({ name: 'test', isolation: 'read committed' }, work);
   const rows = async <Row>(text: string): Promise<Row[]> =>
     (await sql.raw<Row>(text).execute(db.kysely)).rows;
-  const apply: InvoiceWorld['apply'] = async (...commands) =>
-    (await within((tx) => applyLedger(tx, commands))).map((result) => requireDone(result).transferId);
+  const apply: InvoiceHarness['apply'] = async (...commands) =>
+    (await within((tx) => applyLedger(tx, commands))).map(
+      (result) => requireLedgerSuccess(result).transferId,
+    );
   const sweepAll = async (): Promise<void> => {
     await sweepMeters(db, { shards: allShards, log: quiet });
   };
 
-  const grant: InvoiceWorld['grant'] = async (orgId, amount) => {
+  const grant: InvoiceHarness['grant'] = async (orgId, amount) => {
     await apply({
       do: 'credit',
       kind: 'grant',

@@ -17,7 +17,7 @@ import {
   changeBudget,
   createBudget,
   removeBudget,
-  requireDone,
+  requireLedgerSuccess,
   type BudgetRecord,
   type LedgerCommand,
   type LedgerResult,
@@ -58,7 +58,7 @@ beforeEach(async () => {
 const usd = (amount: number) => nanoUsd(BigInt(amount));
 const apply = (...commands: LedgerCommand[]): Promise<readonly LedgerResult[]> =>
   db.transaction({ name: 'test', isolation: 'read committed' }, (tx) => applyLedger(tx, commands));
-const only = async (command: LedgerCommand) => requireDone((await apply(command))[0]);
+const only = async (command: LedgerCommand) => requireLedgerSuccess((await apply(command))[0]);
 
 let steps = 0;
 const base = () =>

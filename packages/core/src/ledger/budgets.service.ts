@@ -12,7 +12,7 @@ import {
   type BudgetRecord,
 } from './budgets.store.ts';
 import type { LimitCommand } from './ledger.ts';
-import { applyLedger, requireDone } from './ledger.service.ts';
+import { applyLedger, requireLedgerSuccess } from './ledger.service.ts';
 import { periodAt } from './periods.ts';
 
 /** Budgets: a limit account that each charge counts down, and that every period fills again. */
@@ -33,11 +33,11 @@ export async function createBudget(tx: Tx, wish: NewBudget): Promise<BudgetRecor
     createdAt: now,
   };
   await insertBudget(tx, budget);
-  await moveLimitOf(tx, budget, wish.limit, 'limit:first');
+  await changeLimit(tx, budget, wish.limit, 'limit:first');
   return { ...budget, spent: nanoUsd(0n) };
 }
 
-async function moveLimitOf(
+async function changeLimit(
   tx: Tx,
   budget: Pick<BudgetRecord, 'orgId' | 'mode' | 'id'>,
   by: LimitCommand['by'],
@@ -46,7 +46,7 @@ async function moveLimitOf(
   const { orgId, mode, id } = budget;
   const cause = { kind: 'budget', id };
   const [result] = await applyLedger(tx, [{ do: 'limit', orgId, mode, cause, step, budgetId: id, by }]);
-  requireDone(result);
+  requireLedgerSuccess(result);
 }
 
 /** Changes a budget. A new limit counts in the present period; null when there is no such budget. */
@@ -62,7 +62,7 @@ export async function changeBudget(
   const after = { ...before, ...changes };
   // While the limit is still the old one: a period that is over ends with that, and then the difference comes. One that
   // began with the new limit would be given the difference as well.
-  await moveLimitOf(tx, before, nanoUsd(after.limit - before.limit), `limit:${tx.ids.nextUuid()}`);
+  await changeLimit(tx, before, nanoUsd(after.limit - before.limit), `limit:${tx.ids.nextUuid()}`);
   await updateBudget(tx, orgId, id, after);
   return findBudget(tx, orgId, mode, id);
 }
@@ -73,6 +73,6 @@ export async function changeBudget(
  */
 export async function removeBudget(tx: Tx, orgId: OrgId, mode: Mode, id: BudgetId): Promise<boolean> {
   if ((await lockBudget(tx, orgId, mode, id)) === null) return false;
-  await moveLimitOf(tx, { orgId, mode, id }, 'rest', 'limit:last');
+  await changeLimit(tx, { orgId, mode, id }, 'rest', 'limit:last');
   return markBudgetDeleted(tx, orgId, mode, id);
 }

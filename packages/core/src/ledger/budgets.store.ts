@@ -189,7 +189,7 @@ export async function addKeyToBudgets(tx: Tx, orgId: OrgId, from: KeyId, to: Key
  * in which the first of them is not held, or any of which they and others hold more than it has left. What they set aside
  * could then be spent beyond it.
  */
-export async function areBeyondBudgets(
+export async function holdsExceedBudgets(
   reader: Reader,
   orgId: OrgId,
   mode: Mode,

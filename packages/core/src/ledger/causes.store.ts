@@ -6,7 +6,7 @@ import type { MoneyCause, TransferKind, UsageQuantities } from './ledger.ts';
 
 /** Reads the charges, refunds and holds of one cause, and the money that is lent for inference. */
 
-export interface CausedTransfer {
+export interface CauseTransfer {
   readonly id: TransferId;
   readonly kind: TransferKind;
   /** Which act of the cause it was. */
@@ -31,14 +31,14 @@ interface TransferRow {
  * all causes: by `starts_with` it would read all that the organisation was ever charged. Ids may hold a colon, so the
  * cause itself decides.
  */
-const ofCause = `org_id = $1 and idempotency_key > $3 || ':' || $4 || ':' and idempotency_key < $3 || ':' || $4 || ';'
+const causeCondition = `org_id = $1 and idempotency_key > $3 || ':' || $4 || ':' and idempotency_key < $3 || ':' || $4 || ';'
    and cause_kind = $3 and cause_id = $4 and mode = $2`;
 
 const transfersStatement = defineStatement(
   'ledger-transfers-of-cause',
   `
   select id, kind, idempotency_key, amount_nano_usd, usage, occurred_at from ledger_transfers
-   where ${ofCause} and kind <> 'budget'
+   where ${causeCondition} and kind <> 'budget'
    order by id`,
 );
 
@@ -48,7 +48,7 @@ export async function listTransfersOf(
   orgId: OrgId,
   mode: Mode,
   cause: MoneyCause,
-): Promise<readonly CausedTransfer[]> {
+): Promise<readonly CauseTransfer[]> {
   const values = [toUuid(orgId), mode, cause.kind, cause.id];
   const rows = await runStatement<TransferRow>(reader, transfersStatement, values);
   const prefix = `${cause.kind}:${cause.id}:`;
@@ -64,7 +64,7 @@ export async function listTransfersOf(
 
 const heldStatement = defineStatement(
   'ledger-held-for-cause',
-  `select coalesce(sum(held_nano_usd), 0)::bigint as held from ledger_holds where ${ofCause}`,
+  `select coalesce(sum(held_nano_usd), 0)::bigint as held from ledger_holds where ${causeCondition}`,
 );
 
 /** What is set aside for one cause. */
@@ -79,7 +79,7 @@ export async function readHeldFor(
   return nanoUsd(row?.held ?? 0n);
 }
 
-const lentStatement = defineStatement(
+const leasedCreditStatement = defineStatement(
   'ledger-lent-to-pots',
   `
   select coalesce(sum(part.held_nano_usd), 0)::bigint as held
@@ -91,7 +91,7 @@ const lentStatement = defineStatement(
 );
 
 /** The money that is lent for inference and not spent yet: the most that can still come back. */
-export async function readLent(reader: Reader, orgId: OrgId, mode: Mode): Promise<NanoUsd> {
-  const [row] = await runStatement<{ held: bigint }>(reader, lentStatement, [toUuid(orgId), mode]);
+export async function readLeasedCredit(reader: Reader, orgId: OrgId, mode: Mode): Promise<NanoUsd> {
+  const [row] = await runStatement<{ held: bigint }>(reader, leasedCreditStatement, [toUuid(orgId), mode]);
   return nanoUsd(row?.held ?? 0n);
 }

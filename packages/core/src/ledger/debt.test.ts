@@ -1,18 +1,18 @@
 import { fromUuid, type HoldId, type TransferId } from '@millrace/platform/ids';
 import { describe, expect, it } from 'vitest';
-import type { Done, LedgerResult } from './ledger.ts';
-import { openBooks, revenue, unsound, usd, type Books } from './slice.fixture.ts';
+import type { LedgerSuccess, LedgerResult } from './ledger.ts';
+import { createTestLedger, revenue, findInconsistencies, usd, type TestLedger } from './slice.fixture.ts';
 
-const doneOf = (result: LedgerResult): Done => {
+const doneOf = (result: LedgerResult): LedgerSuccess => {
   if (!result.ok) throw new Error(result.reason);
   return result;
 };
-const hold = (books: Books, amount: number): HoldId => {
+const hold = (books: TestLedger, amount: number): HoldId => {
   const { holdId } = doneOf(books.run({ do: 'hold', amount: usd(amount), demand: 'new' }));
   if (holdId === null) throw new Error('nothing was held');
   return holdId;
 };
-const clawBack = (books: Books, amount: number): Done =>
+const clawBack = (books: TestLedger, amount: number): LedgerSuccess =>
   doneOf(
     books.run({
       do: 'debit',
@@ -23,7 +23,7 @@ const clawBack = (books: Books, amount: number): Done =>
       description: 'Taken back',
     }),
   );
-const topUp = (books: Books, amount: number): Done =>
+const topUp = (books: TestLedger, amount: number): LedgerSuccess =>
   doneOf(
     books.run({
       do: 'credit',
@@ -35,7 +35,7 @@ const topUp = (books: Books, amount: number): Done =>
   );
 /** Loads a transfer of this batch as the store would for a command that undoes it. */
 function makeUndoable(
-  { slice, wallet }: Books,
+  { slice, wallet }: TestLedger,
   transferId: TransferId | null,
   isWrittenOff: boolean,
 ): TransferId {
@@ -54,7 +54,11 @@ function makeUndoable(
   });
   return transferId;
 }
-const undo = (books: Books, { transferId }: Done, { isWrittenOff = false } = {}): Done =>
+const undo = (
+  books: TestLedger,
+  { transferId }: LedgerSuccess,
+  { isWrittenOff = false } = {},
+): LedgerSuccess =>
   doneOf(
     books.run({
       do: 'reverse',
@@ -62,7 +66,7 @@ const undo = (books: Books, { transferId }: Done, { isWrittenOff = false } = {})
       description: 'Given back',
     }),
   );
-const state = ({ wallet: { credit }, system }: Books) => ({
+const state = ({ wallet: { credit }, system }: TestLedger) => ({
   free: credit.balance - credit.held,
   owed: credit.owed,
   shortfall: system({ kind: 'shortfall' }).balance,
@@ -70,15 +74,15 @@ const state = ({ wallet: { credit }, system }: Books) => ({
 
 describe('the debt of a clawback', () => {
   it('is what the free credit does not cover, held money included', () => {
-    const books = openBooks({ balance: 100n });
+    const books = createTestLedger({ balance: 100n });
     hold(books, 90);
     clawBack(books, 100);
     expect(state(books)).toEqual({ free: 0n, owed: 90n, shortfall: -90n });
-    expect(unsound(books)).toEqual([]);
+    expect(findInconsistencies(books)).toEqual([]);
   });
 
   it('is repaid by closing, shrinking and partly charging holds', () => {
-    const books = openBooks({ balance: 100n });
+    const books = createTestLedger({ balance: 100n });
     const [one, two, three] = [hold(books, 30), hold(books, 30), hold(books, 30)];
     clawBack(books, 100);
     doneOf(books.run({ do: 'close', holdId: one }));
@@ -96,11 +100,11 @@ describe('the debt of a clawback', () => {
       }),
     );
     expect(state(books)).toEqual({ free: 0n, owed: 35n, shortfall: -35n });
-    expect(unsound(books)).toEqual([]);
+    expect(findInconsistencies(books)).toEqual([]);
   });
 
   it('is repaid from deposits before they can be spent, and never from more than is owed', () => {
-    const books = openBooks({ balance: 0n });
+    const books = createTestLedger({ balance: 0n });
     clawBack(books, 50);
     topUp(books, 20);
     expect(state(books)).toEqual({ free: 0n, owed: 30n, shortfall: -30n });
@@ -110,22 +114,22 @@ describe('the debt of a clawback', () => {
     });
     topUp(books, 100);
     expect(state(books)).toEqual({ free: 70n, owed: 0n, shortfall: 0n });
-    expect(unsound(books)).toEqual([]);
+    expect(findInconsistencies(books)).toEqual([]);
   });
 
   it('ends with the clawback that made it, and what was repaid returns to the organisation', () => {
-    const books = openBooks({ balance: 100n });
+    const books = createTestLedger({ balance: 100n });
     const holdId = hold(books, 90);
     const taken = clawBack(books, 100);
     doneOf(books.run({ do: 'resize', holdId, target: usd(50), demand: 'running' }));
     expect(state(books)).toEqual({ free: 0n, owed: 50n, shortfall: -50n });
     undo(books, taken);
     expect(state(books)).toEqual({ free: 50n, owed: 0n, shortfall: 0n });
-    expect(unsound(books)).toEqual([]);
+    expect(findInconsistencies(books)).toEqual([]);
   });
 
   it('of two clawbacks is reduced by undoing one of them, whichever the repayments were for', () => {
-    const books = openBooks({ balance: 100n });
+    const books = createTestLedger({ balance: 100n });
     const holdId = hold(books, 100);
     const first = clawBack(books, 60);
     clawBack(books, 40);
@@ -133,11 +137,11 @@ describe('the debt of a clawback', () => {
     expect(state(books)).toEqual({ free: 0n, owed: 30n, shortfall: -30n });
     undo(books, first);
     expect(state(books)).toEqual({ free: 30n, owed: 0n, shortfall: 0n });
-    expect(unsound(books)).toEqual([]);
+    expect(findInconsistencies(books)).toEqual([]);
   });
 
   it('that was written off returns to the operator when its clawback is undone', () => {
-    const books = openBooks({ balance: 0n });
+    const books = createTestLedger({ balance: 0n });
     const taken = clawBack(books, 50);
     const { credit } = books.wallet;
     credit.writtenOff = credit.owed;
@@ -148,7 +152,7 @@ describe('the debt of a clawback', () => {
   });
 
   it('and its repayment return to the organisation when its dispute is won, however much was written off before', () => {
-    const books = openBooks({ balance: 100n });
+    const books = createTestLedger({ balance: 100n });
     const { credit } = books.wallet;
     const old = clawBack(books, 190);
     credit.writtenOff = credit.owed;
@@ -162,11 +166,11 @@ describe('the debt of a clawback', () => {
     expect([state(books), credit.writtenOff]).toEqual([{ free: 100n, owed: 0n, shortfall: -90n }, 90n]);
     undo(books, old, { isWrittenOff: true });
     expect([state(books), credit.writtenOff]).toEqual([{ free: 200n, owed: 0n, shortfall: 0n }, 0n]);
-    expect(unsound(books)).toEqual([]);
+    expect(findInconsistencies(books)).toEqual([]);
   });
 
   it('is not made by charges that the balance does not cover', () => {
-    const books = openBooks({ balance: 10n });
+    const books = createTestLedger({ balance: 10n });
     doneOf(
       books.run({
         do: 'debit',

@@ -1,6 +1,14 @@
 import { fromUuid } from '@millrace/platform/ids';
-import { smaller } from './draw.ts';
-import { enter, findSystem, keyOf, Legs, type Slice, type UndoableTransfer, type Wallet } from './slice.ts';
+import { minBigint } from './draw.ts';
+import {
+  recordTransfer,
+  findSystemAccount,
+  commandKeyOf,
+  Legs,
+  type WorkingSet,
+  type UndoableTransfer,
+  type Wallet,
+} from './slice.ts';
 
 /**
  * The debt of an organisation whose payment was taken back while its money was held or spent. The operator's shortfall
@@ -22,8 +30,8 @@ export function addDebt({ credit }: Wallet, shortfall: bigint): void {
  * A clawback was undone, and `returned` of it went back to the operator. A written-off clawback never was a debt, so it reduces none;
  * every other one reduces the debt, and repayments beyond the remaining debt return to the organisation.
  */
-export function endDebt({ credit }: Wallet, returned: bigint, { isWrittenOff }: UndoableTransfer): void {
-  const writtenOff = isWrittenOff ? smaller(returned, credit.writtenOff) : 0n;
+export function reduceDebt({ credit }: Wallet, returned: bigint, { isWrittenOff }: UndoableTransfer): void {
+  const writtenOff = isWrittenOff ? minBigint(returned, credit.writtenOff) : 0n;
   if (returned === 0n) return;
   credit.writtenOff -= writtenOff;
   credit.owed -= returned - writtenOff;
@@ -31,34 +39,34 @@ export function endDebt({ credit }: Wallet, returned: bigint, { isWrittenOff }: 
 }
 
 /** Repays as much of the debt as the credit covers. Call after each command. */
-export function settleDebt(slice: Slice, wallet: Wallet): void {
+export function settleDebt(slice: WorkingSet, wallet: Wallet): void {
   const { credit } = wallet;
   if (credit.owed === 0n) return;
   if (credit.owed < 0n) {
     // A clawback was undone after its debt was repaid.
-    move(slice, wallet, -credit.owed, 'Top-up given back: repaid debt returned');
+    moveDebt(slice, wallet, -credit.owed, 'Top-up given back: repaid debt returned');
     return;
   }
   const free = credit.balance - credit.held;
   if (free > 0n) {
-    move(slice, wallet, -smaller(credit.owed, free), 'Top-up taken back: rest of a refund or dispute');
+    moveDebt(slice, wallet, -minBigint(credit.owed, free), 'Top-up taken back: rest of a refund or dispute');
   }
 }
 
 /** Moves credit from (positive) or to (negative) the shortfall account, and the debt with it. */
-function move(slice: Slice, wallet: Wallet, amount: bigint, description: string): void {
+function moveDebt(slice: WorkingSet, wallet: Wallet, amount: bigint, description: string): void {
   if (amount === 0n) return;
   const { credit } = wallet;
   const cause = { kind: debtCause, id: fromUuid('lac', credit.id) };
   const legs = new Legs();
   legs.add(credit, amount);
-  legs.add(findSystem(slice, { kind: 'shortfall' }, wallet.mode), -amount);
+  legs.add(findSystemAccount(slice, { kind: 'shortfall' }, wallet.mode), -amount);
   credit.owed += amount;
-  enter(slice, legs, {
+  recordTransfer(slice, legs, {
     wallet,
     kind: 'clawback',
     // Each entry of the account has its own number, so a later repayment cannot reuse this key.
-    key: keyOf({ cause, step: `entry:${credit.entryCount + 1n}` }),
+    key: commandKeyOf({ cause, step: `entry:${credit.entryCount + 1n}` }),
     cause,
     amount,
     description,

@@ -1,7 +1,7 @@
 import { settleDebt } from './debt.ts';
 import { decideClose, decideHold, decidePayOut, decidePost, decideResize } from './holds.ts';
 import type { LedgerCommand, LedgerResult } from './ledger.ts';
-import { mustHave, rollBudget, walletRef, type Slice, type Wallet } from './slice.ts';
+import { requireLoaded, startBudgetPeriod, commandWalletKey, type WorkingSet, type Wallet } from './slice.ts';
 import {
   decideCredit,
   decideDebit,
@@ -12,15 +12,18 @@ import {
 } from './transfers.ts';
 
 /** Decides one command on what the commands before it have left. A refusal leaves everything as it was. */
-export function decide(slice: Slice, command: LedgerCommand): LedgerResult {
-  const wallet = mustHave(slice.wallets.get(walletRef(command)), `the accounts of ${command.orgId}`);
-  for (const limit of wallet.limits) rollBudget(slice, wallet, limit);
+export function applyCommand(slice: WorkingSet, command: LedgerCommand): LedgerResult {
+  const wallet = requireLoaded(
+    slice.wallets.get(commandWalletKey(command)),
+    `the accounts of ${command.orgId}`,
+  );
+  for (const limit of wallet.limits) startBudgetPeriod(slice, wallet, limit);
   const result = decideCommand(slice, wallet, command);
   settleDebt(slice, wallet);
   return result;
 }
 
-function decideCommand(slice: Slice, wallet: Wallet, command: LedgerCommand): LedgerResult {
+function decideCommand(slice: WorkingSet, wallet: Wallet, command: LedgerCommand): LedgerResult {
   switch (command.do) {
     case 'credit':
       return decideCredit(slice, wallet, command);

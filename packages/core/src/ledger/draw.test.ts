@@ -2,20 +2,20 @@ import { describe, expect, it } from 'vitest';
 import type { Account } from './accounts.ts';
 import {
   availableIn,
-  blocks,
+  budgetBlocks,
   compareSpending,
   isExpired,
-  isHeldIn,
-  leftIn,
+  isHeldInBudget,
+  remainingInBudget,
   planDraw,
-  smaller,
-  spendable,
+  minBigint,
+  spendableAccounts,
   sumOf,
-  tightest,
+  tightestBudget,
   totalAvailable,
   usedPercent,
 } from './draw.ts';
-import { account, openBooks } from './slice.fixture.ts';
+import { account, createTestLedger } from './slice.fixture.ts';
 
 const credit = (fields: Partial<Account> = {}): Account =>
   account({ id: 'a', kind: 'credit', floor: 0n, ...fields });
@@ -38,8 +38,8 @@ describe('what is available', () => {
   });
 
   it('in a budget is never below zero', () => {
-    expect(leftIn(credit({ balance: 5n, held: 2n }))).toBe(3n);
-    expect(leftIn(credit({ balance: 2n, held: 5n, floor: -3n }))).toBe(0n);
+    expect(remainingInBudget(credit({ balance: 5n, held: 2n }))).toBe(3n);
+    expect(remainingInBudget(credit({ balance: 2n, held: 5n, floor: -3n }))).toBe(0n);
   });
 });
 
@@ -63,9 +63,9 @@ describe('the order of spending', () => {
     expect(isExpired(promo, 99)).toBe(false);
     expect(isExpired(promo, 100)).toBe(true);
     expect(isExpired(paid, 100)).toBe(false);
-    expect(spendable([paid, promo], 99)).toEqual([promo, paid]);
-    expect(spendable([paid, promo], 100)).toEqual([paid]);
-    expect(spendable([paid], 100)).toEqual([paid]);
+    expect(spendableAccounts([paid, promo], 99)).toEqual([promo, paid]);
+    expect(spendableAccounts([paid, promo], 100)).toEqual([paid]);
+    expect(spendableAccounts([paid], 100)).toEqual([paid]);
   });
 });
 
@@ -89,13 +89,13 @@ describe('a draw', () => {
   });
 
   it('compares amounts', () => {
-    expect([smaller(1n, 2n), smaller(2n, 1n), smaller(2n, 2n)]).toEqual([1n, 1n, 2n]);
+    expect([minBigint(1n, 2n), minBigint(2n, 1n), minBigint(2n, 2n)]).toEqual([1n, 1n, 2n]);
   });
 });
 
 describe('a budget', () => {
   const limitOf = (onExceeded: 'notify' | 'stop_new_work' | 'stop_everything', left: bigint): Account =>
-    openBooks().addLimit({ onExceeded, left }).limit;
+    createTestLedger().addLimit({ onExceeded, left }).limit;
 
   it.each([
     ['notify', false, false, false],
@@ -105,7 +105,7 @@ describe('a budget', () => {
     'that says %s refuses new work %s, running work %s, and holds %s',
     (onExceeded, fresh, running, held) => {
       const limit = limitOf(onExceeded, 5n);
-      expect([blocks(limit, 'new'), blocks(limit, 'running'), isHeldIn(limit)]).toEqual([
+      expect([budgetBlocks(limit, 'new'), budgetBlocks(limit, 'running'), isHeldInBudget(limit)]).toEqual([
         fresh,
         running,
         held,
@@ -114,7 +114,7 @@ describe('a budget', () => {
   );
 
   it('that is gone refuses nobody', () => {
-    expect(blocks(account({ id: 'l', kind: 'limit' }), 'new')).toBe(false);
+    expect(budgetBlocks(account({ id: 'l', kind: 'limit' }), 'new')).toBe(false);
   });
 
   it('is the tightest when it leaves least, among those that refuse', () => {
@@ -123,11 +123,11 @@ describe('a budget', () => {
       limitOf('stop_new_work', 4n),
       limitOf('notify', 1n),
     ];
-    expect(tightest([wide, tight, told], 'new')).toEqual({ limit: tight, left: 4n });
-    expect(tightest([tight, wide, told], 'running')).toEqual({ limit: wide, left: 9n });
-    expect(tightest([told], 'new')).toBeNull();
+    expect(tightestBudget([wide, tight, told], 'new')).toEqual({ limit: tight, left: 4n });
+    expect(tightestBudget([tight, wide, told], 'running')).toEqual({ limit: wide, left: 9n });
+    expect(tightestBudget([told], 'new')).toBeNull();
     const equal = limitOf('stop_everything', 4n);
-    expect(tightest([equal, tight], 'new')?.limit).toBe(equal);
+    expect(tightestBudget([equal, tight], 'new')?.limit).toBe(equal);
   });
 
   it.each([

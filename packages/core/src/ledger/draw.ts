@@ -1,15 +1,15 @@
 import { divideRoundDown } from '@millrace/platform/money';
 import type { Account } from './accounts.ts';
-import type { Demand } from './ledger.ts';
+import type { WorkState } from './ledger.ts';
 
 /** Who pays: pure rules over accounts that are already locked. */
 
-export interface Part {
+export interface AccountPart {
   readonly account: Account;
   readonly amount: bigint;
 }
 
-export const smaller = (left: bigint, right: bigint): bigint => (left < right ? left : right);
+export const minBigint = (left: bigint, right: bigint): bigint => (left < right ? left : right);
 const notNegative = (amount: bigint): bigint => (amount > 0n ? amount : 0n);
 
 /**
@@ -35,7 +35,7 @@ export function compareSpending(left: Account, right: Account): number {
 }
 
 /** The accounts new money may be taken from, in the order it is taken. */
-export function spendable(accounts: readonly Account[], nowMs: number): readonly Account[] {
+export function spendableAccounts(accounts: readonly Account[], nowMs: number): readonly Account[] {
   if (accounts.length === 1) return accounts;
   return accounts.filter((account) => !isExpired(account, nowMs)).toSorted(compareSpending);
 }
@@ -45,11 +45,11 @@ export function totalAvailable(accounts: readonly Account[]): bigint {
 }
 
 /** Takes up to `amount`, account by account; what is missing in the end is simply not in the parts. */
-export function planDraw(accounts: readonly Account[], amount: bigint): readonly Part[] {
-  const parts: Part[] = [];
+export function planDraw(accounts: readonly Account[], amount: bigint): readonly AccountPart[] {
+  const parts: AccountPart[] = [];
   let missing = amount;
   for (const account of accounts) {
-    const taken = smaller(missing, availableIn(account));
+    const taken = minBigint(missing, availableIn(account));
     if (taken > 0n) parts.push({ account, amount: taken });
     missing -= taken;
     if (missing === 0n) break;
@@ -57,12 +57,12 @@ export function planDraw(accounts: readonly Account[], amount: bigint): readonly
   return parts;
 }
 
-export function sumOf(parts: readonly Part[]): bigint {
+export function sumOf(parts: readonly AccountPart[]): bigint {
   return parts.reduce((sum, part) => sum + part.amount, 0n);
 }
 
 /** Whether this budget refuses such work once it is used up. */
-export function blocks(limit: Account, demand: Demand): boolean {
+export function budgetBlocks(limit: Account, demand: WorkState): boolean {
   switch (limit.budget?.onExceeded) {
     case 'stop_everything':
       return true;
@@ -74,24 +74,24 @@ export function blocks(limit: Account, demand: Demand): boolean {
 }
 
 /** A budget that only tells, or was removed, has nothing more set aside in it: nobody is refused by it. */
-export function isHeldIn(limit: Account): boolean {
+export function isHeldInBudget(limit: Account): boolean {
   return limit.budget !== null && limit.budget.onExceeded !== 'notify';
 }
 
 /** What a budget leaves for more work. */
-export function leftIn(limit: Account): bigint {
+export function remainingInBudget(limit: Account): bigint {
   return notNegative(limit.balance - limit.held);
 }
 
 /** The tightest of the budgets that would refuse this work, with what it leaves; null when none would. */
-export function tightest(
+export function tightestBudget(
   limits: readonly Account[],
-  demand: Demand,
+  demand: WorkState,
 ): { readonly limit: Account; readonly left: bigint } | null {
   let found: { readonly limit: Account; readonly left: bigint } | null = null;
   for (const limit of limits) {
-    if (!blocks(limit, demand)) continue;
-    const left = leftIn(limit);
+    if (!budgetBlocks(limit, demand)) continue;
+    const left = remainingInBudget(limit);
     if (found === null || left < found.left) found = { limit, left };
   }
   return found;
@@ -101,5 +101,5 @@ export function tightest(
 export function usedPercent(limit: bigint, balance: bigint): number {
   const used = limit - balance;
   if (used <= 0n) return 0;
-  return Number(smaller(100n, divideRoundDown(used * 100n, limit)));
+  return Number(minBigint(100n, divideRoundDown(used * 100n, limit)));
 }

@@ -2,21 +2,29 @@ import { createIdSource, type HoldId } from '@millrace/platform/ids';
 import { SimulatedClock } from '@millrace/platform/clock';
 import { describe, expect, it } from 'vitest';
 import { availableIn } from './draw.ts';
-import type { Done, LedgerResult } from './ledger.ts';
-import { account, openBooks, revenue, startMs, unsound, usd, type Books } from './slice.fixture.ts';
-import { walletOf } from './slice.ts';
+import type { LedgerSuccess, LedgerResult } from './ledger.ts';
+import {
+  account,
+  createTestLedger,
+  revenue,
+  startMs,
+  findInconsistencies,
+  usd,
+  type TestLedger,
+} from './slice.fixture.ts';
+import { walletKeyOf } from './slice.ts';
 
 /** What a supplier earned, from the asking to the payout. */
 
 const ids = createIdSource({ clock: new SimulatedClock(startMs), cell: 2 });
 
-function ok(result: LedgerResult): Done {
+function ok(result: LedgerResult): LedgerSuccess {
   if (!result.ok) throw new Error(`Refused: ${result.reason}`);
   return result;
 }
 
 function openSupplier(earned: bigint, options: { readonly frozen?: boolean } = {}) {
-  const books = openBooks({ balance: 50n, ...options });
+  const books = createTestLedger({ balance: 50n, ...options });
   const { orgId } = books.wallet;
   const earnings = account({
     id: ids.nextUuid(),
@@ -26,14 +34,14 @@ function openSupplier(earned: bigint, options: { readonly frozen?: boolean } = {
     floor: 0n,
   });
   books.slice.accounts.set(earnings.id, earnings);
-  books.slice.payables.set(walletOf(orgId, 'live'), earnings);
+  books.slice.payables.set(walletKeyOf(orgId, 'live'), earnings);
   return { books, earnings };
 }
 
 const ask = (amount: number, step = 'request') =>
   ({ do: 'hold', of: 'earnings', amount: usd(amount), demand: 'new', step }) as const;
 
-function asked(books: Books, amount: number, step?: string): HoldId {
+function asked(books: TestLedger, amount: number, step?: string): HoldId {
   const { holdId } = ok(books.run(ask(amount, step)));
   if (holdId === null) throw new Error('no hold');
   return holdId;
@@ -42,7 +50,7 @@ function asked(books: Books, amount: number, step?: string): HoldId {
 const payOut = (holdId: HoldId, step = 'paid') =>
   ({ do: 'pay_out', holdId, description: 'Payout', step }) as const;
 
-const giveBack = (books: Books, amount: number) =>
+const giveBack = (books: TestLedger, amount: number) =>
   ({
     do: 'credit',
     kind: 'credit',
@@ -61,7 +69,7 @@ describe('a payout that is asked for', () => {
     expect(ok(books.run(ask(7, 'one'))).replayed).toBe(true);
     asked(books, 3, 'three');
     expect(availableIn(earnings)).toBe(0n);
-    expect(unsound(books)).toEqual([]);
+    expect(findInconsistencies(books)).toEqual([]);
   });
 
   it('is refused while the account is frozen', () => {
@@ -79,7 +87,7 @@ describe('a payout that is asked for', () => {
     expect(books.system({ kind: 'payments_clearing' }).balance).toBe(7n);
     expect(books.slice.newTransfers).toMatchObject([{ kind: 'payout', amount: -7n }]);
     expect([...books.slice.holds.values()]).toMatchObject([{ posted: 7n, closedAtMs: startMs }]);
-    expect(unsound(books)).toEqual([]);
+    expect(findInconsistencies(books)).toEqual([]);
   });
 
   it('that is rejected can be asked for again', () => {
@@ -99,7 +107,7 @@ describe('a payout that is asked for', () => {
     expect(books.run(ask(1, 'more'))).toMatchObject({ available: 0n });
     expect(ok(books.run(payOut(holdId))).amount).toBe(-10n);
     expect(earnings).toMatchObject({ balance: -4n, held: 0n, floor: -4n });
-    expect(unsound(books)).toEqual([]);
+    expect(findInconsistencies(books)).toEqual([]);
   });
 
   it('that is rejected makes up for what the supplier owes', () => {

@@ -1,17 +1,24 @@
 import { createIdSource, toUuid } from '@millrace/platform/ids';
 import { SimulatedClock } from '@millrace/platform/clock';
 import { describe, expect, it } from 'vitest';
-import type { Done, LedgerResult } from './ledger.ts';
-import { openBooks, revenue, startMs, unsound, usd, type Books } from './slice.fixture.ts';
+import type { LedgerSuccess, LedgerResult } from './ledger.ts';
+import {
+  createTestLedger,
+  revenue,
+  startMs,
+  findInconsistencies,
+  usd,
+  type TestLedger,
+} from './slice.fixture.ts';
 
 const ids = createIdSource({ clock: new SimulatedClock(startMs), cell: 2 });
 
-function ok(result: LedgerResult): Done {
+function ok(result: LedgerResult): LedgerSuccess {
   if (!result.ok) throw new Error(`Refused: ${result.reason}`);
   return result;
 }
 
-function holdOf(books: Books, amount: number, step?: string) {
+function holdOf(books: TestLedger, amount: number, step?: string) {
   const { holdId } = ok(
     books.run({ do: 'hold', amount: usd(amount), demand: 'new', ...(step ? { step } : {}) }),
   );
@@ -20,7 +27,7 @@ function holdOf(books: Books, amount: number, step?: string) {
 }
 
 const post = (
-  holdId: Done['holdId'],
+  holdId: LedgerSuccess['holdId'],
   amount: number,
   afterwards: 'keep' | 'close' | { target: ReturnType<typeof usd> },
 ) => {
@@ -35,13 +42,13 @@ const post = (
   } as const;
 };
 
-const money = ({ wallet }: Books) => [wallet.credit.balance, wallet.credit.held];
+const money = ({ wallet }: TestLedger) => [wallet.credit.balance, wallet.credit.held];
 
 describe('what only paid money pays for', () => {
   const supplied = { of: 'paid' } as const;
 
   it('is refused where there is promotional credit alone, and takes none where there is both', () => {
-    const books = openBooks({ balance: 5n });
+    const books = createTestLedger({ balance: 5n });
     const promo = books.addPromo({ balance: 100n, priority: 1 });
     expect(books.run({ do: 'hold', ...supplied, amount: usd(6), demand: 'new' })).toMatchObject({
       reason: 'INSUFFICIENT_BALANCE',
@@ -49,11 +56,11 @@ describe('what only paid money pays for', () => {
     });
     ok(books.run({ do: 'hold', ...supplied, amount: usd(5), demand: 'new' }));
     expect([promo.held, books.wallet.credit.held]).toEqual([0n, 5n]);
-    expect(unsound(books)).toEqual([]);
+    expect(findInconsistencies(books)).toEqual([]);
   });
 
   it('takes none when it grows, when it is renewed or when it goes beyond what was held', () => {
-    const books = openBooks({ balance: 10n });
+    const books = createTestLedger({ balance: 10n });
     const promo = books.addPromo({ balance: 100n, priority: 1 });
     const { holdId } = ok(books.run({ do: 'hold', ...supplied, amount: usd(2), demand: 'new' }));
     if (holdId === null) throw new Error('no hold');
@@ -72,13 +79,13 @@ describe('what only paid money pays for', () => {
     const beyond = { ...post(holdId, 9, 'close'), ...supplied, step: 'beyond' };
     expect(ok(books.run(beyond))).toMatchObject({ amount: -6n, shortfall: 3n });
     expect([promo.balance, promo.held, books.wallet.credit.balance]).toEqual([100n, 0n, 0n]);
-    expect(unsound(books)).toEqual([]);
+    expect(findInconsistencies(books)).toEqual([]);
   });
 });
 
 describe('taking a hold', () => {
   it('sets aside to the last nano-USD and refuses one more', () => {
-    const books = openBooks({ balance: 10n });
+    const books = createTestLedger({ balance: 10n });
     expect(ok(books.run({ do: 'hold', amount: usd(10), demand: 'new' }))).toMatchObject({
       replayed: false,
       transferId: null,
@@ -93,17 +100,17 @@ describe('taking a hold', () => {
       budgetId: null,
     });
     expect(money(books)).toEqual([10n, 10n]);
-    expect(unsound(books)).toEqual([]);
+    expect(findInconsistencies(books)).toEqual([]);
   });
 
   it('may take less when that is said, but not less than the least', () => {
-    const books = openBooks({ balance: 10n });
+    const books = createTestLedger({ balance: 10n });
     expect(books.run({ do: 'hold', amount: usd(30), atLeast: usd(11), demand: 'new' }).ok).toBe(false);
     expect(ok(books.run({ do: 'hold', amount: usd(30), atLeast: usd(10), demand: 'new' })).held).toBe(10n);
   });
 
   it('happens once for a cause and step', () => {
-    const books = openBooks({ balance: 10n });
+    const books = createTestLedger({ balance: 10n });
     const first = books.run({ do: 'hold', amount: usd(4), demand: 'new', step: 'same' });
     const again = books.run({ do: 'hold', amount: usd(4), demand: 'new', step: 'same' });
     expect(again).toEqual({ ...first, replayed: true });
@@ -111,12 +118,12 @@ describe('taking a hold', () => {
   });
 
   it('of nothing succeeds with nothing: what is free is held like everything else', () => {
-    const books = openBooks();
+    const books = createTestLedger();
     expect(ok(books.run({ do: 'hold', amount: usd(0), demand: 'new' })).held).toBe(0n);
   });
 
   it('is refused to new work on a frozen account, and granted to running work', () => {
-    const books = openBooks({ balance: 10n, frozen: true });
+    const books = createTestLedger({ balance: 10n, frozen: true });
     expect(books.run({ do: 'hold', amount: usd(1), demand: 'new' })).toMatchObject({
       reason: 'ACCOUNT_FROZEN',
     });
@@ -124,14 +131,14 @@ describe('taking a hold', () => {
   });
 
   it('uses an allowed overdraft', () => {
-    const books = openBooks({ balance: 2n, floor: -3n });
+    const books = createTestLedger({ balance: 2n, floor: -3n });
     expect(books.run({ do: 'hold', amount: usd(6), demand: 'new' }).ok).toBe(false);
     expect(books.run({ do: 'hold', amount: usd(5), demand: 'new' }).ok).toBe(true);
-    expect(unsound(books)).toEqual([]);
+    expect(findInconsistencies(books)).toEqual([]);
   });
 
   it('takes promotional credit first and skips what has expired', () => {
-    const books = openBooks({ balance: 10n });
+    const books = createTestLedger({ balance: 10n });
     const gone = books.addPromo({ balance: 5n, priority: 1, expiresAtMs: startMs });
     const soon = books.addPromo({ balance: 3n, priority: 50, expiresAtMs: startMs + 1 });
     holdOf(books, 8);
@@ -141,7 +148,7 @@ describe('taking a hold', () => {
 
 describe('a budget and holds', () => {
   it('holds the same amount in every budget that can refuse, and names the one that does', () => {
-    const books = openBooks({ balance: 100n });
+    const books = createTestLedger({ balance: 100n });
     const wide = books.addLimit({ left: 50n });
     const tight = books.addLimit({ left: 20n, onExceeded: 'stop_new_work' });
     const told = books.addLimit({ left: 5n, onExceeded: 'notify' });
@@ -155,11 +162,11 @@ describe('a budget and holds', () => {
     });
     expect(ok(books.run({ do: 'hold', amount: usd(6), atLeast: usd(5), demand: 'new' })).held).toBe(5n);
     expect(books.run({ do: 'hold', amount: usd(6), demand: 'running' }).ok).toBe(true);
-    expect(unsound(books)).toEqual([]);
+    expect(findInconsistencies(books)).toEqual([]);
   });
 
   it('of one key does not count the work of another, nor of none', () => {
-    const books = openBooks({ balance: 100n });
+    const books = createTestLedger({ balance: 100n });
     const [mine, other] = [ids.next('key'), ids.next('key')];
 
     books.addLimit({ left: 5n, keyIds: [toUuid(mine)] });
@@ -171,7 +178,7 @@ describe('a budget and holds', () => {
   });
 
   it('can be held by itself, for a pot, without touching the balance', () => {
-    const books = openBooks({ balance: 1n });
+    const books = createTestLedger({ balance: 1n });
     const { limit, id } = books.addLimit({ left: 20n });
     const first = ok(books.run({ do: 'hold', amount: usd(12), demand: 'new', onlyBudgets: [id] }));
     expect([books.wallet.credit.held, limit.held]).toEqual([0n, 12n]);
@@ -186,11 +193,11 @@ describe('a budget and holds', () => {
     expect([books.wallet.credit.held, limit.held]).toEqual([0n, 15n]);
     books.run({ do: 'resize', holdId: first.holdId, target: usd(2), demand: 'new' });
     expect(limit.held).toBe(2n);
-    expect(unsound(books)).toEqual([]);
+    expect(findInconsistencies(books)).toEqual([]);
   });
 
   it('begins anew with the next period, except for what running work holds', () => {
-    const books = openBooks({ balance: 100n });
+    const books = createTestLedger({ balance: 100n });
     const { limit, id } = books.addLimit({
       left: 4n,
       limit: 10n,
@@ -219,7 +226,7 @@ describe('a budget and holds', () => {
   });
 
   it('stays as it is before its period ends, and for ever when it has no end', () => {
-    const books = openBooks({ balance: 100n });
+    const books = createTestLedger({ balance: 100n });
     const running = books.addLimit({ left: 4n, limit: 10n, periodEndMs: startMs + 1 }).limit;
     const total = books.addLimit({ left: 4n, limit: 10n, period: 'total', periodEndMs: null }).limit;
     holdOf(books, 1);
@@ -229,7 +236,7 @@ describe('a budget and holds', () => {
 
 describe('resizing a hold', () => {
   it('goes to the amount named, up or down, and is the same done twice', () => {
-    const books = openBooks({ balance: 10n });
+    const books = createTestLedger({ balance: 10n });
     const holdId = holdOf(books, 4);
     for (const target of [7, 7, 2, 2, 0, 10]) {
       expect(ok(books.run({ do: 'resize', holdId, target: usd(target), demand: 'new' })).held).toBe(
@@ -237,11 +244,11 @@ describe('resizing a hold', () => {
       );
       expect(money(books)).toEqual([10n, BigInt(target)]);
     }
-    expect(unsound(books)).toEqual([]);
+    expect(findInconsistencies(books)).toEqual([]);
   });
 
   it('refuses more than there is, unless less will do', () => {
-    const books = openBooks({ balance: 10n });
+    const books = createTestLedger({ balance: 10n });
     const holdId = holdOf(books, 4);
     expect(books.run({ do: 'resize', holdId, target: usd(11), demand: 'new' })).toMatchObject({
       reason: 'INSUFFICIENT_BALANCE',
@@ -259,7 +266,7 @@ describe('resizing a hold', () => {
   });
 
   it('gives back last what is spent first', () => {
-    const books = openBooks({ balance: 10n });
+    const books = createTestLedger({ balance: 10n });
     const promo = books.addPromo({ balance: 3n, priority: 1 });
     const holdId = holdOf(books, 8);
     books.run({ do: 'resize', holdId, target: usd(4), demand: 'new' });
@@ -267,7 +274,7 @@ describe('resizing a hold', () => {
   });
 
   it('of a frozen account shrinks, and grows for running work only', () => {
-    const books = openBooks({ balance: 10n, frozen: true });
+    const books = createTestLedger({ balance: 10n, frozen: true });
     const { holdId } = ok(books.run({ do: 'hold', amount: usd(4), demand: 'running' }));
     if (holdId === null) throw new Error('no hold');
     expect(books.run({ do: 'resize', holdId, target: usd(5), demand: 'new' })).toMatchObject({
@@ -278,7 +285,7 @@ describe('resizing a hold', () => {
   });
 
   it('refuses a hold that is closed, absent, of another organisation or of the other mode', () => {
-    const books = openBooks({ balance: 10n });
+    const books = createTestLedger({ balance: 10n });
     const holdId = holdOf(books, 4);
     books.run({ do: 'close', holdId });
     expect(books.run({ do: 'resize', holdId, target: usd(1), demand: 'new' })).toMatchObject({
@@ -300,7 +307,7 @@ describe('resizing a hold', () => {
 
 describe('posting from a hold', () => {
   it('charges the hold, pays the shares and keeps the rest set aside', () => {
-    const books = openBooks({ balance: 10n });
+    const books = createTestLedger({ balance: 10n });
     const holdId = holdOf(books, 6);
     const result = ok(books.run({ ...post(holdId, 2, 'keep'), usage: { gpuMs: 5 } }));
     expect(result).toMatchObject({ amount: -2n, held: 4n, shortfall: 0n, balanceAfter: 8n, replayed: false });
@@ -317,11 +324,11 @@ describe('posting from a hold', () => {
       },
     ]);
     expect([...books.slice.holds.values()]).toMatchObject([{ posted: 2n, held: 4n }]);
-    expect(unsound(books)).toEqual([]);
+    expect(findInconsistencies(books)).toEqual([]);
   });
 
   it('happens once for a cause and step, also when the hold is closed since', () => {
-    const books = openBooks({ balance: 10n });
+    const books = createTestLedger({ balance: 10n });
     const holdId = holdOf(books, 6);
     const first = books.run({ ...post(holdId, 2, 'close'), step: 'same' });
     const again = books.run({ ...post(holdId, 2, 'close'), step: 'same' });
@@ -331,7 +338,7 @@ describe('posting from a hold', () => {
   });
 
   it('can bring the hold to an amount for what comes next, as far as the money reaches', () => {
-    const books = openBooks({ balance: 10n });
+    const books = createTestLedger({ balance: 10n });
     const holdId = holdOf(books, 3);
     expect(ok(books.run(post(holdId, 2, { target: usd(5) }))).held).toBe(5n);
     expect(ok(books.run(post(holdId, 2, { target: usd(50) }))).held).toBe(6n);
@@ -340,7 +347,7 @@ describe('posting from a hold', () => {
   });
 
   it('of nothing moves no money, and still does what comes afterwards', () => {
-    const books = openBooks({ balance: 10n });
+    const books = createTestLedger({ balance: 10n });
     const holdId = holdOf(books, 3);
     expect(ok(books.run(post(holdId, 0, 'close')))).toMatchObject({ transferId: null, held: 0n });
     expect(books.slice.newTransfers).toEqual([]);
@@ -348,7 +355,7 @@ describe('posting from a hold', () => {
   });
 
   it('takes from the balance what the hold lacks, and from the operator what the balance lacks', () => {
-    const books = openBooks({ balance: 10n });
+    const books = createTestLedger({ balance: 10n });
     const holdId = holdOf(books, 3);
     expect(ok(books.run(post(holdId, 5, 'keep')))).toMatchObject({ amount: -5n, held: 0n, shortfall: 0n });
     expect(money(books)).toEqual([5n, 0n]);
@@ -360,20 +367,20 @@ describe('posting from a hold', () => {
     expect(books.system({ kind: 'shortfall' }).balance).toBe(-4n);
     expect(books.system({ kind: 'revenue', product: 'rental' }).balance).toBe(14n);
     expect([...books.slice.holds.values()]).toMatchObject([{ posted: 10n }]);
-    expect(unsound(books)).toEqual([]);
+    expect(findInconsistencies(books)).toEqual([]);
   });
 
   it('leaves the balance alone where the operator answers for what the hold lacks', () => {
-    const books = openBooks({ balance: 10n });
+    const books = createTestLedger({ balance: 10n });
     const holdId = holdOf(books, 3);
     const result = ok(books.run({ ...post(holdId, 5, 'keep'), beyondHold: 'operator' }));
     expect(result).toMatchObject({ amount: -3n, held: 0n, shortfall: 2n, balanceAfter: 7n });
     expect(money(books)).toEqual([7n, 0n]);
-    expect(unsound(books)).toEqual([]);
+    expect(findInconsistencies(books)).toEqual([]);
   });
 
   it('spends the promotional part of the hold first, also after its expiry', () => {
-    const books = openBooks({ balance: 10n });
+    const books = createTestLedger({ balance: 10n });
     const promo = books.addPromo({ balance: 3n, priority: 1, expiresAtMs: startMs + 1 });
     const holdId = holdOf(books, 8);
     Object.assign(books.slice, { nowMs: startMs + 5 });
@@ -384,7 +391,7 @@ describe('posting from a hold', () => {
   });
 
   it('counts against the budgets of the key that the hold was taken for, or that is named', () => {
-    const books = openBooks({ balance: 100n });
+    const books = createTestLedger({ balance: 100n });
     const [first, second] = [ids.next('key'), ids.next('key')];
     const a = books.addLimit({ left: 50n, keyIds: [toUuid(first)] }).limit;
     const b = books.addLimit({ left: 50n, keyIds: [toUuid(second)] }).limit;
@@ -398,16 +405,16 @@ describe('posting from a hold', () => {
   });
 
   it('beyond the hold stops at a budget that stops everything: the operator bears the rest', () => {
-    const books = openBooks({ balance: 100n });
+    const books = createTestLedger({ balance: 100n });
     const { limit } = books.addLimit({ left: 10n });
     const holdId = holdOf(books, 8);
     expect(ok(books.run(post(holdId, 20, 'keep')))).toMatchObject({ amount: -10n, shortfall: 10n });
     expect([limit.balance, limit.held]).toEqual([0n, 0n]);
-    expect(unsound(books)).toEqual([]);
+    expect(findInconsistencies(books)).toEqual([]);
   });
 
   it('counts only what fits when the budget was made after the hold', () => {
-    const books = openBooks({ balance: 100n });
+    const books = createTestLedger({ balance: 100n });
     const holdId = holdOf(books, 30);
     const { limit } = books.addLimit({ left: 10n });
     expect(ok(books.run(post(holdId, 30, 'keep')))).toMatchObject({ amount: -30n, shortfall: 0n });
@@ -421,7 +428,7 @@ describe('posting from a hold', () => {
   });
 
   it('announces each threshold once in a period, and the end of the budget', () => {
-    const books = openBooks({ balance: 1_000n });
+    const books = createTestLedger({ balance: 1_000n });
     books.addLimit({ left: 100n, thresholdsPercent: [50, 75], onExceeded: 'notify' });
     const holdId = holdOf(books, 200);
     const told = () => books.slice.notices.map((notice) => notice.thresholdPercent);
@@ -438,7 +445,7 @@ describe('posting from a hold', () => {
   });
 
   it('pays a supplier and the fee by their shares, which must add up', () => {
-    const books = openBooks({ balance: 10n });
+    const books = createTestLedger({ balance: 10n });
     const holdId = holdOf(books, 10);
     const to = [
       { account: { kind: 'supplier_payable', orgId: books.supplierId }, amount: usd(8) },
@@ -446,7 +453,7 @@ describe('posting from a hold', () => {
     ] as const;
     books.run({ ...post(holdId, 10, 'close'), to });
     expect([books.payable.balance, books.system({ kind: 'platform_fee' }).balance]).toEqual([8n, 2n]);
-    const more = openBooks({ balance: 10n });
+    const more = createTestLedger({ balance: 10n });
     const another = holdOf(more, 10);
     expect(() => more.run({ ...post(another, 9, 'close'), to: revenue(8) })).toThrow('add up');
     expect(() =>
@@ -457,7 +464,7 @@ describe('posting from a hold', () => {
 
 describe('closing a hold', () => {
   it('gives back the rest once, and answers the same again', () => {
-    const books = openBooks({ balance: 10n });
+    const books = createTestLedger({ balance: 10n });
     const { limit } = books.addLimit({ left: 50n });
     const holdId = holdOf(books, 6);
     expect(ok(books.run({ do: 'close', holdId }))).toMatchObject({ held: 0n, replayed: false });
@@ -469,17 +476,17 @@ describe('closing a hold', () => {
 });
 
 describe('what the store has to write', () => {
-  const settle = (books: Books): void => {
+  const settle = (books: TestLedger): void => {
     for (const each of books.slice.accounts.values()) each.touched = false;
     for (const hold of books.slice.holds.values()) hold.touched = false;
   };
-  const touched = (books: Books): readonly string[] => [
+  const touched = (books: TestLedger): readonly string[] => [
     ...[...books.slice.accounts.values()].filter((each) => each.touched).map((each) => each.kind),
     ...[...books.slice.holds.values()].filter((hold) => hold.touched).map(() => 'hold'),
   ];
 
   it('is exactly what changed', () => {
-    const books = openBooks({ balance: 10n });
+    const books = createTestLedger({ balance: 10n });
     const holdId = holdOf(books, 6);
     expect(touched(books)).toEqual(['credit', 'hold']);
     expect([...books.slice.holds.values()]).toMatchObject([{ isNew: true }]);
@@ -505,7 +512,7 @@ describe('what the store has to write', () => {
 
 describe('a charge of nothing', () => {
   it('that closed its hold is answered alike again; one that would have kept it is refused', () => {
-    const books = openBooks({ balance: 10n });
+    const books = createTestLedger({ balance: 10n });
     const holdId = holdOf(books, 3);
     books.run(post(holdId, 0, 'close'));
     expect(ok(books.run(post(holdId, 0, 'close')))).toMatchObject({ replayed: true, holdId, held: 0n });
@@ -516,7 +523,7 @@ describe('a charge of nothing', () => {
 
 describe('a hold of budgets alone', () => {
   it('touches those it names, and no other budget of the organisation', () => {
-    const books = openBooks({ balance: 50n });
+    const books = createTestLedger({ balance: 50n });
     const named = books.addLimit({ left: 20n });
     const other = books.addLimit({ left: 20n });
     const { holdId } = ok(books.run({ do: 'hold', amount: usd(0), demand: 'new', onlyBudgets: [named.id] }));

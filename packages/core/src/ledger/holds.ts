@@ -3,73 +3,76 @@ import { nanoUsd } from '@millrace/platform/money';
 import type { Account } from './accounts.ts';
 import {
   compareSpending,
-  isHeldIn,
+  isHeldInBudget,
   planDraw,
-  smaller,
-  spendable,
+  minBigint,
+  spendableAccounts,
   sumOf,
-  tightest,
+  tightestBudget,
   totalAvailable,
-  type Part,
+  type AccountPart,
 } from './draw.ts';
-import { ids } from './id-format.ts';
+import { toPublicId } from './id-format.ts';
 import type {
   CloseCommand,
-  Demand,
+  WorkState,
   HoldCommand,
   LedgerResult,
   PayOutCommand,
   PostCommand,
-  Refused,
+  LedgerRefused,
   ResizeCommand,
 } from './ledger.ts';
 import {
-  countAgainst,
-  done,
-  enter,
-  findSystem,
-  keyOf,
+  countAgainstBudgets,
+  ledgerSuccess,
+  recordTransfer,
+  findSystemAccount,
+  commandKeyOf,
   Legs,
   limitsFor,
-  mustHave,
-  noteThresholds,
+  requireLoaded,
+  recordThresholds,
   payableOf,
   raiseFloor,
-  refused,
+  ledgerRefused,
   scopedKey,
   type Hold,
-  type Slice,
+  type WorkingSet,
   type Wallet,
 } from './slice.ts';
 import { addShares, replayOf } from './transfers.ts';
 
 /** Two-phase money: set aside, post a part, give back the rest. */
 
-interface Wish {
+interface HoldIncrease {
   readonly more: bigint;
   readonly atLeast: bigint;
-  readonly demand: Demand;
+  readonly demand: WorkState;
   readonly limits: readonly Account[];
   /** What is held of it, in the order of spending; null where only budgets are held. */
   readonly payers: readonly Account[] | null;
 }
 
-type Room = { readonly ok: true; readonly amount: bigint } | Refused;
+type IncreaseResult = { readonly ok: true; readonly amount: bigint } | LedgerRefused;
 
 /** How much more can be set aside: what the balance has and the tightest budget leaves, or why that is too little. */
-function roomFor(wish: Wish): Room {
+function affordableIncrease(wish: HoldIncrease): IncreaseResult {
   const money = wish.payers === null ? wish.more : totalAvailable(wish.payers);
-  const tight = tightest(wish.limits, wish.demand);
-  const affordable = smaller(wish.more, money);
-  if (affordable < wish.atLeast) return refused('INSUFFICIENT_BALANCE', { available: money });
-  const amount = tight === null ? affordable : smaller(affordable, tight.left);
+  const tight = tightestBudget(wish.limits, wish.demand);
+  const affordable = minBigint(wish.more, money);
+  if (affordable < wish.atLeast) return ledgerRefused('INSUFFICIENT_BALANCE', { available: money });
+  const amount = tight === null ? affordable : minBigint(affordable, tight.left);
   if (tight !== null && amount < wish.atLeast) {
-    return refused('BUDGET_EXCEEDED', { available: tight.left, budgetId: ids.budget(tight.limit.id) });
+    return ledgerRefused('BUDGET_EXCEEDED', {
+      available: tight.left,
+      budgetId: toPublicId.budget(tight.limit.id),
+    });
   }
   return { ok: true, amount };
 }
 
-function setAside(hold: Hold, account: Account, amount: bigint): void {
+function addToHold(hold: Hold, account: Account, amount: bigint): void {
   if (amount === 0n) return;
   account.held += amount;
   account.touched = true;
@@ -77,29 +80,29 @@ function setAside(hold: Hold, account: Account, amount: bigint): void {
   hold.touched = true;
 }
 
-function grow(hold: Hold, amount: bigint, wish: Pick<Wish, 'limits' | 'payers'>): void {
-  for (const part of planDraw(wish.payers ?? [], amount)) setAside(hold, part.account, part.amount);
-  for (const limit of wish.limits) if (isHeldIn(limit)) setAside(hold, limit, amount);
+function growHold(hold: Hold, amount: bigint, wish: Pick<HoldIncrease, 'limits' | 'payers'>): void {
+  for (const part of planDraw(wish.payers ?? [], amount)) addToHold(hold, part.account, part.amount);
+  for (const limit of wish.limits) if (isHeldInBudget(limit)) addToHold(hold, limit, amount);
   hold.held += amount;
   hold.touched = true;
 }
 
 /** What the hold has set aside of the balance, first to be spent first. */
-function moneyParts(slice: Slice, hold: Hold): readonly Part[] {
-  const parts: Part[] = [];
+function moneyParts(slice: WorkingSet, hold: Hold): readonly AccountPart[] {
+  const parts: AccountPart[] = [];
   for (const [accountId, amount] of hold.parts) {
-    const account = mustHave(slice.accounts.get(accountId), 'an account of the hold');
+    const account = requireLoaded(slice.accounts.get(accountId), 'an account of the hold');
     if (account.kind !== 'limit' && amount > 0n) parts.push({ account, amount });
   }
   return parts.toSorted((left, right) => compareSpending(left.account, right.account));
 }
 
 /** The first of these parts up to the amount. */
-function upTo(parts: readonly Part[], amount: bigint): readonly Part[] {
-  const taken: Part[] = [];
+function takeUpTo(parts: readonly AccountPart[], amount: bigint): readonly AccountPart[] {
+  const taken: AccountPart[] = [];
   let missing = amount;
   for (const part of parts) {
-    const some = smaller(part.amount, missing);
+    const some = minBigint(part.amount, missing);
     if (some > 0n) taken.push({ account: part.account, amount: some });
     missing -= some;
   }
@@ -110,62 +113,67 @@ function upTo(parts: readonly Part[], amount: bigint): readonly Part[] {
  * Sets `amount` less aside. What would be spent first is kept longest when money is given back, and taken first when it
  * is charged. A budget's part goes down with the hold, as far as it reaches.
  */
-function release(slice: Slice, hold: Hold, amount: bigint, order: 'charge' | 'give back'): readonly Part[] {
+function releaseFromHold(
+  slice: WorkingSet,
+  hold: Hold,
+  amount: bigint,
+  order: 'charge' | 'give back',
+): readonly AccountPart[] {
   const parts = moneyParts(slice, hold);
-  const taken = upTo(order === 'charge' ? parts : parts.toReversed(), amount);
+  const taken = takeUpTo(order === 'charge' ? parts : parts.toReversed(), amount);
   for (const part of taken) {
-    setAside(hold, part.account, -part.amount);
+    addToHold(hold, part.account, -part.amount);
     // What is charged leaves the account in the same breath, so only what is given back can make up for a debt.
     if (order === 'give back') raiseFloor(part.account);
   }
   for (const [accountId, held] of hold.parts) {
-    const account = mustHave(slice.accounts.get(accountId), 'a budget of the hold');
-    if (account.kind === 'limit') setAside(hold, account, -smaller(held, amount));
+    const account = requireLoaded(slice.accounts.get(accountId), 'a budget of the hold');
+    if (account.kind === 'limit') addToHold(hold, account, -minBigint(held, amount));
   }
   hold.held -= amount;
   hold.touched = true;
   return taken;
 }
 
-function isBudgetsOnly(slice: Slice, hold: Hold): boolean {
+function isBudgetOnlyHold(slice: WorkingSet, hold: Hold): boolean {
   if (hold.parts.size === 0) return false;
   return [...hold.parts.keys()].every((id) => slice.accounts.get(id)?.kind === 'limit');
 }
 
 /** What a hold, and what is charged beyond it, is taken from, in the order of spending. */
-function payersOf(slice: Slice, wallet: Wallet, of: HoldCommand['of']): readonly Account[] {
+function payersOf(slice: WorkingSet, wallet: Wallet, of: HoldCommand['of']): readonly Account[] {
   switch (of) {
     case 'earnings':
       return [payableOf(slice, wallet)];
     case 'paid':
       return [wallet.credit];
     case undefined:
-      return spendable(wallet.money, slice.nowMs);
+      return spendableAccounts(wallet.money, slice.nowMs);
   }
 }
 
 /** The budgets whose part in the hold changes with it. */
-function limitsOf(slice: Slice, wallet: Wallet, hold: Hold): readonly Account[] {
-  if (!isBudgetsOnly(slice, hold)) return limitsFor(wallet, hold.keyId);
-  return [...hold.parts.keys()].map((id) => mustHave(slice.accounts.get(id), 'a budget of the hold'));
+function limitsOf(slice: WorkingSet, wallet: Wallet, hold: Hold): readonly Account[] {
+  if (!isBudgetOnlyHold(slice, hold)) return limitsFor(wallet, hold.keyId);
+  return [...hold.parts.keys()].map((id) => requireLoaded(slice.accounts.get(id), 'a budget of the hold'));
 }
 
-export function decideHold(slice: Slice, wallet: Wallet, command: HoldCommand): LedgerResult {
-  const key = keyOf(command);
+export function decideHold(slice: WorkingSet, wallet: Wallet, command: HoldCommand): LedgerResult {
+  const key = commandKeyOf(command);
   const known = slice.holdsByKey.get(scopedKey(wallet.orgId, key));
-  if (known !== undefined && known.mode !== wallet.mode) return refused('STEP_REUSED');
-  if (known !== undefined) return done(wallet, { hold: known, replayed: true });
-  if (command.demand === 'new' && wallet.credit.frozen) return refused('ACCOUNT_FROZEN');
+  if (known !== undefined && known.mode !== wallet.mode) return ledgerRefused('STEP_REUSED');
+  if (known !== undefined) return ledgerSuccess(wallet, { hold: known, replayed: true });
+  if (command.demand === 'new' && wallet.credit.frozen) return ledgerRefused('ACCOUNT_FROZEN');
   const keyId = command.keyId === undefined ? null : toUuid(command.keyId);
   const named = command.onlyBudgets?.map((id) => wallet.limits.find((limit) => limit.id === toUuid(id)));
-  if (named?.includes(undefined) === true) return refused('BUDGET_NOT_FOUND');
+  if (named?.includes(undefined) === true) return ledgerRefused('BUDGET_NOT_FOUND');
   const budgets =
     named === undefined ? limitsFor(wallet, keyId) : named.filter((limit) => limit !== undefined);
   // What is earned is not spent by being paid out, so no budget counts it.
   const limits = command.of === 'earnings' ? [] : budgets;
   const payers = payersOf(slice, wallet, command.of);
   const wish = { limits, payers: named === undefined ? payers : null };
-  const room = roomFor({
+  const room = affordableIncrease({
     ...wish,
     more: command.amount,
     atLeast: command.atLeast ?? command.amount,
@@ -188,14 +196,14 @@ export function decideHold(slice: Slice, wallet: Wallet, command: HoldCommand): 
     touched: true,
   };
   if (wish.payers === null) for (const limit of limits) hold.parts.set(limit.id, 0n);
-  grow(hold, room.amount, wish);
+  growHold(hold, room.amount, wish);
   slice.holds.set(hold.id, hold);
   slice.holdsByKey.set(scopedKey(wallet.orgId, key), hold);
-  return done(wallet, { hold });
+  return ledgerSuccess(wallet, { hold });
 }
 
 /** A hold of earnings has its one part there. Where that account is not loaded, nobody said that it is one. */
-function isOfEarnings(slice: Slice, hold: Hold): boolean {
+function isOfEarnings(slice: WorkingSet, hold: Hold): boolean {
   return [...hold.parts.keys()].some((id) => {
     const kind = slice.accounts.get(id)?.kind;
     return kind === undefined || kind === 'supplier_payable';
@@ -203,34 +211,39 @@ function isOfEarnings(slice: Slice, hold: Hold): boolean {
 }
 
 /** The hold that a command names, if it is this organisation's and this mode's, and of what the command says it is. */
-function findOpen(slice: Slice, wallet: Wallet, holdId: string, of?: 'earnings'): Hold | Refused {
+function findOpenHold(
+  slice: WorkingSet,
+  wallet: Wallet,
+  holdId: string,
+  of?: 'earnings',
+): Hold | LedgerRefused {
   const hold = slice.holds.get(holdId);
   const isTheirs = hold?.orgId === wallet.orgId && hold.mode === wallet.mode;
   if (hold === undefined || !isTheirs || isOfEarnings(slice, hold) !== (of === 'earnings')) {
-    return refused('HOLD_NOT_FOUND');
+    return ledgerRefused('HOLD_NOT_FOUND');
   }
-  return hold.closedAtMs === null ? hold : refused('HOLD_CLOSED');
+  return hold.closedAtMs === null ? hold : ledgerRefused('HOLD_CLOSED');
 }
 
-function resizeTo(
-  slice: Slice,
+function resizeHold(
+  slice: WorkingSet,
   wallet: Wallet,
   hold: Hold,
   wish: {
     readonly target: bigint;
     readonly atLeast: bigint;
-    readonly demand: Demand;
+    readonly demand: WorkState;
     readonly of: ResizeCommand['of'];
   },
-): Refused | null {
+): LedgerRefused | null {
   if (wish.target <= hold.held) {
-    release(slice, hold, hold.held - wish.target, 'give back');
+    releaseFromHold(slice, hold, hold.held - wish.target, 'give back');
     return null;
   }
   const limits = limitsOf(slice, wallet, hold);
-  const payers = isBudgetsOnly(slice, hold) ? null : payersOf(slice, wallet, wish.of);
+  const payers = isBudgetOnlyHold(slice, hold) ? null : payersOf(slice, wallet, wish.of);
   const atLeast = wish.atLeast - hold.held;
-  const room = roomFor({
+  const room = affordableIncrease({
     more: wish.target - hold.held,
     atLeast: atLeast > 0n ? atLeast : 0n,
     demand: wish.demand,
@@ -238,88 +251,94 @@ function resizeTo(
     payers,
   });
   if (!room.ok) return room;
-  grow(hold, room.amount, { limits, payers });
+  growHold(hold, room.amount, { limits, payers });
   return null;
 }
 
-export function decideResize(slice: Slice, wallet: Wallet, command: ResizeCommand): LedgerResult {
-  const hold = findOpen(slice, wallet, toUuid(command.holdId));
+export function decideResize(slice: WorkingSet, wallet: Wallet, command: ResizeCommand): LedgerResult {
+  const hold = findOpenHold(slice, wallet, toUuid(command.holdId));
   if ('ok' in hold) return hold;
   const grows = command.target > hold.held;
-  if (grows && command.demand === 'new' && wallet.credit.frozen) return refused('ACCOUNT_FROZEN');
-  const refusal = resizeTo(slice, wallet, hold, {
+  if (grows && command.demand === 'new' && wallet.credit.frozen) return ledgerRefused('ACCOUNT_FROZEN');
+  const refusal = resizeHold(slice, wallet, hold, {
     target: command.target,
     atLeast: command.atLeast ?? command.target,
     demand: command.demand,
     of: command.of,
   });
-  return refusal ?? done(wallet, { hold });
+  return refusal ?? ledgerSuccess(wallet, { hold });
 }
 
-function closeHold(slice: Slice, hold: Hold): void {
-  release(slice, hold, hold.held, 'give back');
+function closeHold(slice: WorkingSet, hold: Hold): void {
+  releaseFromHold(slice, hold, hold.held, 'give back');
   hold.closedAtMs = slice.nowMs;
   hold.touched = true;
 }
 
-export function decideClose(slice: Slice, wallet: Wallet, command: CloseCommand): LedgerResult {
-  const hold = findOpen(slice, wallet, toUuid(command.holdId), command.of);
+export function decideClose(slice: WorkingSet, wallet: Wallet, command: CloseCommand): LedgerResult {
+  const hold = findOpenHold(slice, wallet, toUuid(command.holdId), command.of);
   if (!('ok' in hold)) {
     closeHold(slice, hold);
-    return done(wallet, { hold });
+    return ledgerSuccess(wallet, { hold });
   }
   if (hold.reason !== 'HOLD_CLOSED') return hold;
-  const closed = mustHave(slice.holds.get(toUuid(command.holdId)), 'the hold');
-  return done(wallet, { hold: closed, replayed: true });
+  const closed = requireLoaded(slice.holds.get(toUuid(command.holdId)), 'the hold');
+  return ledgerSuccess(wallet, { hold: closed, replayed: true });
 }
 
 /** What can be had beyond the hold: of the balance, as far as no budget that stops everything forbids it. */
-function beyond(payers: readonly Account[], limits: readonly Account[], missing: bigint): readonly Part[] {
-  const tight = tightest(limits, 'running');
-  const allowed = tight === null ? missing : smaller(missing, tight.left);
+function drawBeyondHold(
+  payers: readonly Account[],
+  limits: readonly Account[],
+  missing: bigint,
+): readonly AccountPart[] {
+  const tight = tightestBudget(limits, 'running');
+  const allowed = tight === null ? missing : minBigint(missing, tight.left);
   return planDraw(payers, allowed);
 }
 
-export function decidePost(slice: Slice, wallet: Wallet, command: PostCommand): LedgerResult {
-  const key = keyOf(command);
+export function decidePost(slice: WorkingSet, wallet: Wallet, command: PostCommand): LedgerResult {
+  const key = commandKeyOf(command);
   const holdId = toUuid(command.holdId);
   const replay = replayOf(slice, wallet, key, 'charge', slice.holds.get(holdId) ?? null);
   if (replay !== null) return replay;
-  const hold = findOpen(slice, wallet, holdId);
+  const hold = findOpenHold(slice, wallet, holdId);
   if ('ok' in hold) {
     // A charge of nothing leaves no transfer to know it by; that the hold is closed is all there was to do.
     const nothingLeft =
       command.amount === 0n && command.afterwards === 'close' && hold.reason === 'HOLD_CLOSED';
-    return nothingLeft ? done(wallet, { hold: slice.holds.get(holdId) ?? null, replayed: true }) : hold;
+    return nothingLeft
+      ? ledgerSuccess(wallet, { hold: slice.holds.get(holdId) ?? null, replayed: true })
+      : hold;
   }
-  const transfer = command.amount === 0n ? null : charge(slice, wallet, hold, command, key);
+  const transfer = command.amount === 0n ? null : chargeHold(slice, wallet, hold, command, key);
   if (command.afterwards === 'close') closeHold(slice, hold);
   else if (command.afterwards !== 'keep') {
     const { target } = command.afterwards;
-    resizeTo(slice, wallet, hold, { target, atLeast: 0n, demand: 'running', of: command.of });
+    resizeHold(slice, wallet, hold, { target, atLeast: 0n, demand: 'running', of: command.of });
   }
-  return done(wallet, { transfer, hold });
+  return ledgerSuccess(wallet, { transfer, hold });
 }
 
-function charge(slice: Slice, wallet: Wallet, hold: Hold, command: PostCommand, key: string) {
+function chargeHold(slice: WorkingSet, wallet: Wallet, hold: Hold, command: PostCommand, key: string) {
   const keyId = command.keyId === undefined ? hold.keyId : toUuid(command.keyId);
   const limits = limitsFor(wallet, keyId);
   const legs = new Legs();
-  const fromHold = smaller(smaller(command.amount, command.mostFromHold ?? command.amount), hold.held);
+  const fromHold = minBigint(minBigint(command.amount, command.mostFromHold ?? command.amount), hold.held);
   // Before the hold lets go of its own part, which would otherwise be counted as available and taken twice.
   const extra =
     command.beyondHold === 'operator'
       ? []
-      : beyond(payersOf(slice, wallet, command.of), limits, command.amount - fromHold);
-  legs.take(release(slice, hold, fromHold, 'charge'));
+      : drawBeyondHold(payersOf(slice, wallet, command.of), limits, command.amount - fromHold);
+  legs.take(releaseFromHold(slice, hold, fromHold, 'charge'));
   legs.take(extra);
   const paid = fromHold + sumOf(extra);
   hold.posted += paid;
   const shortfall = command.amount - paid;
-  if (shortfall > 0n) legs.add(findSystem(slice, { kind: 'shortfall' }, wallet.mode), -shortfall);
+  if (shortfall > 0n) legs.add(findSystemAccount(slice, { kind: 'shortfall' }, wallet.mode), -shortfall);
   addShares(slice, legs, wallet.mode, command.to, command.amount);
-  countAgainst(slice, legs, wallet, limits, paid);
-  const transfer = enter(slice, legs, {
+  countAgainstBudgets(slice, legs, wallet, limits, paid);
+  const transfer = recordTransfer(slice, legs, {
     wallet,
     kind: 'charge',
     key,
@@ -332,25 +351,25 @@ function charge(slice: Slice, wallet: Wallet, hold: Hold, command: PostCommand, 
     usedBy: command.usedBy,
     shortfall,
   });
-  noteThresholds(slice, wallet, limits);
+  recordThresholds(slice, wallet, limits);
   return transfer;
 }
 
 /** Pays out what was set aside of a supplier's earnings when it asked: all of it, whatever was given back meanwhile. */
-export function decidePayOut(slice: Slice, wallet: Wallet, command: PayOutCommand): LedgerResult {
-  const key = keyOf(command);
+export function decidePayOut(slice: WorkingSet, wallet: Wallet, command: PayOutCommand): LedgerResult {
+  const key = commandKeyOf(command);
   const holdId = toUuid(command.holdId);
   const replay = replayOf(slice, wallet, key, 'payout', slice.holds.get(holdId) ?? null);
   if (replay !== null) return replay;
-  const hold = findOpen(slice, wallet, holdId, 'earnings');
+  const hold = findOpenHold(slice, wallet, holdId, 'earnings');
   if ('ok' in hold) return hold;
   const { held } = hold;
   const paid = { account: { kind: 'payments_clearing' }, amount: nanoUsd(held) } as const;
   const legs = new Legs();
-  legs.take(release(slice, hold, held, 'charge'));
+  legs.take(releaseFromHold(slice, hold, held, 'charge'));
   addShares(slice, legs, wallet.mode, [paid], held);
   hold.posted += held;
-  const transfer = enter(slice, legs, {
+  const transfer = recordTransfer(slice, legs, {
     wallet,
     kind: 'payout',
     key,
@@ -360,5 +379,5 @@ export function decidePayOut(slice: Slice, wallet: Wallet, command: PayOutComman
     description: command.description,
   });
   closeHold(slice, hold);
-  return done(wallet, { transfer, hold });
+  return ledgerSuccess(wallet, { transfer, hold });
 }

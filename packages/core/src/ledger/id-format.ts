@@ -2,7 +2,7 @@ import { fromUuid, type BudgetId, type HoldId, type TransferId } from '@millrace
 import { MONTH_STAYS_OPEN_MS } from './months.ts';
 
 /** How ids, which are UUIDs inside a slice, are spelled for callers. */
-export const ids = {
+export const toPublicId = {
   transfer: (uuid: string): TransferId => fromUuid('trf', uuid),
   hold: (uuid: string): HoldId => fromUuid('hld', uuid),
   budget: (uuid: string): BudgetId => fromUuid('bdg', uuid),
@@ -15,7 +15,7 @@ export const ids = {
 const idSlackMs = 3_600_000;
 
 /** No transfer of this instant or later has a lower id. */
-export function firstIdOf(from: Date): string {
+export function firstIdFrom(from: Date): string {
   return leastUuidAt(from.getTime() - idSlackMs);
 }
 

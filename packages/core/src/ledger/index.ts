@@ -1,16 +1,16 @@
-export { applyLedger, LedgerRefusal, requireDone } from './ledger.service.ts';
+export { applyLedger, LedgerRefusal, requireLedgerSuccess } from './ledger.service.ts';
 export type {
   Balance,
   CreditCommand,
-  Demand,
+  WorkState,
   Destination,
-  Done,
+  LedgerSuccess,
   HoldRecord,
   LedgerCommand,
   LedgerResult,
   MoneyCause,
   Product,
-  Refused,
+  LedgerRefused,
   RefusalReason,
   Share,
   SystemAccount,
@@ -18,7 +18,7 @@ export type {
   TransferRecord,
   UsageQuantities,
 } from './ledger.ts';
-export { listTransfersOf, readHeldFor, readLent, type CausedTransfer } from './causes.store.ts';
+export { listTransfersOf, readHeldFor, readLeasedCredit, type CauseTransfer } from './causes.store.ts';
 export {
   findAnyTransfer,
   findHold,
@@ -38,7 +38,7 @@ export {
 export { changeBudget, createBudget, removeBudget, type NewBudget } from './budgets.service.ts';
 export {
   addKeyToBudgets,
-  areBeyondBudgets,
+  holdsExceedBudgets,
   findBudget,
   listBudgets,
   sumLimits,
@@ -46,8 +46,13 @@ export {
   type BudgetPeriod,
   type BudgetRecord,
 } from './budgets.store.ts';
-export { firstIdAfter, firstIdOf } from './id-format.ts';
-export { MONTH_IS_CLOSED_AFTER_MS, monthAfter, monthOf } from './months.ts';
+export { firstIdAfter, firstIdFrom } from './id-format.ts';
+export { MONTH_CLOSED_AFTER_MS, monthAfter, monthOf } from './months.ts';
 export { expirePromos } from './promos.ts';
-export { MoneyMissing, missingMoney, withRecalledMoney, type RecallMoney } from './recalled-money.ts';
-export { runwayMs, runwaySeconds, type Burn } from './runway.ts';
+export {
+  InsufficientFunds,
+  missingFundsOf,
+  retryWithRecalledCredit,
+  type RecallCredit,
+} from './recalled-money.ts';
+export { runwayMs, runwaySeconds, type BurnRate } from './runway.ts';

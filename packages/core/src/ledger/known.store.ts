@@ -1,7 +1,7 @@
 import { defineStatement, runStatement, type Tx } from '@millrace/platform/db';
 import type { TransferKind } from './ledger.ts';
 import type { Mode } from '@millrace/platform/envelope';
-import { scopedKey, type Hold, type Slice } from './slice.ts';
+import { scopedKey, type Hold, type WorkingSet } from './slice.ts';
 import { texts, uuids } from './sql-arrays.ts';
 
 interface TransferRow {
@@ -31,7 +31,7 @@ const transfersStatement = defineStatement(
 );
 
 /** Transfers never change: what was there when it was looked for is there now. */
-export async function fillTransfers(tx: Tx, slice: Slice, ids: readonly string[]): Promise<void> {
+export async function fillTransfers(tx: Tx, slice: WorkingSet, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
   const rows = await runStatement<TransferRow>(tx, transfersStatement, [uuids(ids)]);
   for (const row of rows) {
@@ -57,7 +57,7 @@ const anyKnownStatement = defineStatement(
 );
 
 /** Whether something was entered under one of these keys by now. */
-export async function isAnyKnown(
+export async function isAnyKeyRecorded(
   tx: Tx,
   keys: readonly { readonly orgId: string; readonly key: string }[],
 ): Promise<boolean> {
@@ -98,7 +98,7 @@ const holdsStatement = defineStatement(
 );
 
 /** Holds change, so they are read once their organisation's credit account is locked. */
-export async function fillHolds(tx: Tx, slice: Slice, ids: readonly string[]): Promise<void> {
+export async function fillHolds(tx: Tx, slice: WorkingSet, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
   const rows = await runStatement<HoldRow>(tx, holdsStatement, [uuids(ids)]);
   for (const row of rows) {

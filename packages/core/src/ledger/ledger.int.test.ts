@@ -21,7 +21,7 @@ import {
   findHold,
   listTransfers,
   readBalance,
-  requireDone,
+  requireLedgerSuccess,
   type LedgerCommand,
   type LedgerResult,
 } from './index.ts';
@@ -78,8 +78,8 @@ const listExpired = async (): Promise<readonly OrgId[]> => {
 describe('a hold', () => {
   it('is checked and set aside in one step, posted in parts, and gives back the rest', async () => {
     const orgId = await createOrganisation(db);
-    requireDone((await apply([topUp(orgId, 10)]))[0]);
-    const { holdId } = requireDone((await apply([hold(orgId, 6)]))[0]);
+    requireLedgerSuccess((await apply([topUp(orgId, 10)]))[0]);
+    const { holdId } = requireLedgerSuccess((await apply([hold(orgId, 6)]))[0]);
     if (holdId === null) throw new Error('no hold');
     expect(await balanceOf(orgId)).toEqual([10, 6, 4]);
     expect((await apply([hold(orgId, 5)]))[0]).toMatchObject({ ok: false, reason: 'INSUFFICIENT_BALANCE' });
@@ -142,8 +142,8 @@ describe('the same asked for by many at once', () => {
     };
     const held = hold(orgId, 5);
     const results = await Promise.all(Array.from({ length: 16 }, () => apply([charge, held])));
-    const charges = results.map(([result]) => requireDone(result));
-    const holds = results.map(([, result]) => requireDone(result));
+    const charges = results.map(([result]) => requireLedgerSuccess(result));
+    const holds = results.map(([, result]) => requireLedgerSuccess(result));
     expect(new Set(charges.map((done) => done.transferId)).size).toBe(1);
     expect(new Set(holds.map((done) => done.holdId)).size).toBe(1);
     expect(charges.filter((done) => !done.replayed)).toHaveLength(1);
@@ -159,7 +159,7 @@ describe('the same asked for by many at once', () => {
     [
       'last posting of a hold',
       async (orgId) => {
-        const { holdId } = requireDone((await apply([hold(orgId, 3)]))[0]);
+        const { holdId } = requireLedgerSuccess((await apply([hold(orgId, 3)]))[0]);
         if (holdId === null) throw new Error('no hold');
         return {
           ...base(orgId),
@@ -176,7 +176,7 @@ describe('the same asked for by many at once', () => {
       'refund',
       async (orgId) => {
         const [result] = await apply([{ ...base(orgId), ...charge, ...all, step: 'c', whenShort: 'refuse' }]);
-        const { transferId } = requireDone(result);
+        const { transferId } = requireLedgerSuccess(result);
         if (transferId === null) throw new Error('no transfer');
         return { ...base(orgId), do: 'refund', step: 'x', transferId, amount: usd(3), description: 'Back' };
       },
@@ -186,7 +186,7 @@ describe('the same asked for by many at once', () => {
     await apply([topUp(orgId, 3)]);
     const command = await prepare(orgId);
     const answers = await Promise.all(Array.from({ length: 8 }, () => apply([command])));
-    const done = answers.map(([result]) => requireDone(result));
+    const done = answers.map(([result]) => requireLedgerSuccess(result));
     const first = done.find(({ replayed }) => !replayed);
     for (const answer of done) expect({ ...answer, replayed: false }).toEqual(first);
     expect(done.filter(({ replayed }) => !replayed)).toHaveLength(1);
@@ -213,7 +213,7 @@ describe('a cost beyond hold and balance', () => {
   it('is borne by the operator, and the balance keeps its floor', async () => {
     const orgId = await createOrganisation(db);
     await apply([topUp(orgId, 5)]);
-    const { holdId } = requireDone((await apply([hold(orgId, 2)]))[0]);
+    const { holdId } = requireLedgerSuccess((await apply([hold(orgId, 2)]))[0]);
     if (holdId === null) throw new Error('no hold');
     const [result] = await apply([
       {
@@ -292,7 +292,7 @@ describe('promotional credit and budgets', () => {
         onExceeded: 'stop_everything',
       }),
     );
-    const { holdId } = requireDone((await apply([hold(orgId, 4)]))[0]);
+    const { holdId } = requireLedgerSuccess((await apply([hold(orgId, 4)]))[0]);
     if (holdId === null) throw new Error('no hold');
     expect((await apply([hold(orgId, 3)]))[0]).toMatchObject({ ok: false, reason: 'BUDGET_EXCEEDED' });
     const [charged] = await apply([
@@ -307,7 +307,7 @@ describe('promotional credit and budgets', () => {
         description: 'Work',
       },
     ]);
-    const { transferId } = requireDone(charged);
+    const { transferId } = requireLedgerSuccess(charged);
     expect(await balanceOf(orgId)).toEqual([9, 0, 9]);
     const events = await db.kysely.selectFrom('outbox').select('type').execute();
     expect(events.map((event) => event.type)).toContain('budget.threshold');

@@ -3,13 +3,13 @@ import { Fault } from '@millrace/platform/fault';
 import { fromUuid } from '@millrace/platform/ids';
 import { formatUsd, nanoUsd } from '@millrace/platform/money';
 import { appendOutbox } from '@millrace/platform/outbox';
-import { decide } from './decide.ts';
-import { isAnyKnown } from './known.store.ts';
-import type { Done, LedgerCommand, LedgerResult } from './ledger.ts';
-import { loadSlice } from './load.store.ts';
-import { MoneyMissing } from './recalled-money.ts';
-import { keysNotEntered, type BudgetNotice, type Slice } from './slice.ts';
-import { writeSlice } from './write.store.ts';
+import { applyCommand } from './decide.ts';
+import { isAnyKeyRecorded } from './known.store.ts';
+import type { LedgerSuccess, LedgerCommand, LedgerResult } from './ledger.ts';
+import { loadWorkingSet } from './load.store.ts';
+import { InsufficientFunds } from './recalled-money.ts';
+import { unrecordedKeysOf, type BudgetNotice, type WorkingSet } from './slice.ts';
+import { writeWorkingSet } from './write.store.ts';
 
 /**
  * Carries out the commands in order and answers one result for each; a refused one changes nothing and does not disturb
@@ -24,22 +24,22 @@ export async function applyLedger(
   commands: readonly LedgerCommand[],
 ): Promise<readonly LedgerResult[]> {
   if (commands.length === 0) return [];
-  for (const command of commands) requirePlausible(command);
-  let slice = await loadSlice(tx, commands);
-  let results = commands.map((command) => decide(slice, command));
+  for (const command of commands) requireNonNegative(command);
+  let slice = await loadWorkingSet(tx, commands);
+  let results = commands.map((command) => applyCommand(slice, command));
   // What was refused, or moved nothing, is entered nowhere, so no constraint can tell that the same happened while we
   // waited for the locks. Now that they are held, a second look is the last word.
-  if (await isAnyKnown(tx, keysNotEntered(slice, commands))) {
-    slice = await loadSlice(tx, commands);
-    results = commands.map((command) => decide(slice, command));
+  if (await isAnyKeyRecorded(tx, unrecordedKeysOf(slice, commands))) {
+    slice = await loadWorkingSet(tx, commands);
+    results = commands.map((command) => applyCommand(slice, command));
   }
-  await writeSlice(tx, slice);
-  for (const notice of slice.notices) await tellBudget(tx, slice, notice);
+  await writeWorkingSet(tx, slice);
+  for (const notice of slice.notices) await emitBudgetEvents(tx, slice, notice);
   return results;
 }
 
 /** Negative amounts would turn a charge into a gift. No caller means that, so it is an error and not a refusal. */
-function requirePlausible(command: LedgerCommand): void {
+function requireNonNegative(command: LedgerCommand): void {
   const negative =
     ('amount' in command && command.amount < 0n) ||
     (command.do === 'resize' && command.target < 0n) ||
@@ -48,7 +48,7 @@ function requirePlausible(command: LedgerCommand): void {
   if (command.cause.kind.includes(':')) throw new RangeError('The kind of a cause must not hold a colon.');
 }
 
-async function tellBudget(tx: Tx, slice: Slice, notice: BudgetNotice): Promise<void> {
+async function emitBudgetEvents(tx: Tx, slice: WorkingSet, notice: BudgetNotice): Promise<void> {
   const { budget } = notice.limit;
   if (budget === null) return;
   const budgetId = fromUuid('bdg', notice.limit.id);
@@ -80,7 +80,7 @@ async function tellBudget(tx: Tx, slice: Slice, notice: BudgetNotice): Promise<v
  * Returns a successful result, and throws any other as an error for the caller. If `wanted` is given, the error for too little
  * balance says how much money was missing.
  */
-export function requireDone(result: LedgerResult | undefined, wanted?: bigint): Done {
+export function requireLedgerSuccess(result: LedgerResult | undefined, wanted?: bigint): LedgerSuccess {
   if (result === undefined) throw new Error('The ledger answered nothing.');
   if (result.ok) return result;
   const { reason, available } = result;
@@ -89,7 +89,7 @@ export function requireDone(result: LedgerResult | undefined, wanted?: bigint): 
     case 'INSUFFICIENT_BALANCE':
       throw new Fault('INSUFFICIENT_BALANCE', {
         message: `The available balance does not cover what this request would take.${has}`,
-        ...(wanted === undefined ? {} : { cause: new MoneyMissing(wanted - (available ?? 0n)) }),
+        ...(wanted === undefined ? {} : { cause: new InsufficientFunds(wanted - (available ?? 0n)) }),
       });
     case 'BUDGET_EXCEEDED':
       throw new Fault('BUDGET_EXCEEDED', {

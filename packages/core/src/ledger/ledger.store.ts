@@ -8,7 +8,7 @@ import {
   type OrgId,
   type TransferId,
 } from '@millrace/platform/ids';
-import { isItemFree } from '@millrace/platform/loops';
+import { isItemAvailable } from '@millrace/platform/loops';
 import { nanoUsd, negateUsd, type NanoUsd } from '@millrace/platform/money';
 import { sql, type Selectable, type SelectQueryBuilder } from 'kysely';
 import type {
@@ -20,7 +20,7 @@ import type {
   UsageQuantities,
 } from './ledger.ts';
 import { expirePromoLoop } from './loops.ts';
-import { firstIdAfter, firstIdOf } from './id-format.ts';
+import { firstIdAfter, firstIdFrom } from './id-format.ts';
 import { uuids } from './sql-arrays.ts';
 
 /** Reads of the books, and the few settings of an account. Every movement of money goes through `applyLedger`. */
@@ -225,7 +225,7 @@ async function readPage(
       .where(id === undefined ? sql.lit(true) : sql<boolean>`cause_id = ${id}`);
   }
   if (filter.from !== undefined) {
-    query = query.where('occurred_at', '>=', filter.from).where('id', '>=', firstIdOf(filter.from));
+    query = query.where('occurred_at', '>=', filter.from).where('id', '>=', firstIdFrom(filter.from));
   }
   if (filter.until !== undefined) {
     query = query.where('occurred_at', '<', filter.until).where('id', '<', firstIdAfter(filter.until));
@@ -275,7 +275,7 @@ export async function listExpiredPromos(
   const { rows } = await sql<{ id: string; org_id: string; mode: Mode; entry_count: bigint }>`
     select id, org_id, mode, entry_count from ledger_accounts
      where expires_at <= ${now} and balance_nano_usd > held_nano_usd
-       and ${isItemFree(expirePromoLoop, sql<string>`ledger_accounts.id::text`, now)}
+       and ${isItemAvailable(expirePromoLoop, sql<string>`ledger_accounts.id::text`, now)}
      order by expires_at limit ${limit}
   `.execute(reader.kysely);
   return rows.map((row) => ({

@@ -63,7 +63,7 @@ export interface CreditCommand extends CommandBase {
  * What happens when the money is not there. `refuse`: nothing is posted. `shortfall`: the rest is posted from the
  * operator's shortfall account, so that who delivered is paid and the balance keeps its floor.
  */
-export type WhenShort = 'refuse' | 'shortfall';
+export type OnShortfall = 'refuse' | 'shortfall';
 
 /** Money leaves the organisation's balance at once, without a hold. */
 export interface DebitCommand extends CommandBase {
@@ -72,7 +72,7 @@ export interface DebitCommand extends CommandBase {
   /** The shares sum to it. */
   readonly amount: NanoUsd;
   readonly to: readonly Share[];
-  readonly whenShort: WhenShort;
+  readonly whenShort: OnShortfall;
   readonly keyId?: KeyId;
   readonly usage?: UsageQuantities;
   readonly description: string;
@@ -82,14 +82,14 @@ export interface DebitCommand extends CommandBase {
 type PaidOnly = 'paid';
 
 /** Running work is carried on by `stop_new_work` budgets and frozen accounts; new work is not. */
-export type Demand = 'new' | 'running';
+export type WorkState = 'new' | 'running';
 
 /** Checks and sets aside, in one step. Refused whole when less than `atLeast` (all of it, unless said) can be had. */
 export interface HoldCommand extends CommandBase {
   readonly do: 'hold';
   readonly amount: NanoUsd;
   readonly atLeast?: NanoUsd;
-  readonly demand: Demand;
+  readonly demand: WorkState;
   readonly keyId?: KeyId;
   /** Holds nothing of the balance, only of these budgets: a part of a key's limit lent to a pot. */
   readonly onlyBudgets?: readonly BudgetId[];
@@ -107,7 +107,7 @@ export interface ResizeCommand extends CommandBase {
   readonly target: NanoUsd;
   /** When growing: the least that must be held afterwards; `target` unless said. */
   readonly atLeast?: NanoUsd;
-  readonly demand: Demand;
+  readonly demand: WorkState;
   /** As it was said when the hold was made. */
   readonly of?: PaidOnly;
 }
@@ -204,7 +204,7 @@ export type RefusalReason =
   /** The same cause and step were used for something else. A mistake of the caller's, never a race. */
   | 'STEP_REUSED';
 
-export interface Done {
+export interface LedgerSuccess {
   readonly ok: true;
   /** It had happened before; nothing was done now, and the amounts are those of the first time. */
   readonly replayed: boolean;
@@ -220,7 +220,7 @@ export interface Done {
   readonly balanceAfter: NanoUsd;
 }
 
-export interface Refused {
+export interface LedgerRefused {
   readonly ok: false;
   readonly reason: RefusalReason;
   /** What could have been had; null where money was not the obstacle. */
@@ -228,7 +228,7 @@ export interface Refused {
   readonly budgetId: BudgetId | null;
 }
 
-export type LedgerResult = Done | Refused;
+export type LedgerResult = LedgerSuccess | LedgerRefused;
 
 /** An organisation's money as a person sees it. */
 export interface Balance {

@@ -11,7 +11,7 @@ import {
   type OnExceeded,
 } from './accounts.ts';
 import type { LedgerCommand, Share } from './ledger.ts';
-import { keyOf, walletOf, walletRef, type Slice, type Wallet } from './slice.ts';
+import { commandKeyOf, walletKeyOf, commandWalletKey, type WorkingSet, type Wallet } from './slice.ts';
 import { texts, uuids } from './sql-arrays.ts';
 import { fillHolds, fillTransfers } from './known.store.ts';
 import { fillUndoable, readUndoAccounts } from './undo.store.ts';
@@ -21,7 +21,7 @@ import { fillUndoable, readUndoAccounts } from './undo.store.ts';
  * wait for each other in a circle: the accounts of owners by id, then what belongs to them, then the operator's by id.
  */
 
-interface Needs {
+interface BatchNeeds {
   readonly wallets: ReadonlyMap<string, { readonly orgId: string; readonly mode: Mode }>;
   readonly payables: ReadonlyMap<string, { readonly orgId: string; readonly mode: Mode }>;
   readonly keyIds: readonly string[];
@@ -53,7 +53,7 @@ function isOfEarnings(command: LedgerCommand): boolean {
 }
 
 /** Whether the operator may have to bear a part of it, or gets back what it bore. */
-function mayFallShort(command: LedgerCommand): boolean {
+function mayUseShortfall(command: LedgerCommand): boolean {
   if (command.do === 'debit') return command.whenShort === 'shortfall';
   if (command.do === 'credit') return (command.borne ?? 0n) > 0n;
   // A reversed clawback may return a repaid debt.
@@ -61,7 +61,7 @@ function mayFallShort(command: LedgerCommand): boolean {
 }
 
 /** What a batch will need, from the commands alone. */
-function needsOf(commands: readonly LedgerCommand[]): Needs {
+function needsOf(commands: readonly LedgerCommand[]): BatchNeeds {
   const wallets = new Map<string, { orgId: string; mode: Mode }>();
   const payables = new Map<string, { orgId: string; mode: Mode }>();
   const needs = {
@@ -77,28 +77,28 @@ function needsOf(commands: readonly LedgerCommand[]): Needs {
   const shard = first === undefined ? 0 : shardOfOrganisation(toUuid(first.orgId));
   for (const command of commands) {
     const { mode } = command;
-    const ref = walletRef(command);
+    const ref = commandWalletKey(command);
     const known = wallets.get(ref);
     const orgId = known?.orgId ?? toUuid(command.orgId);
     if (known === undefined) wallets.set(ref, { orgId, mode });
     for (const { account } of sharesOf(command)) {
       if (account.kind !== 'supplier_payable') needs.systemIds.add(systemAccountId(account, mode, shard));
-      else payables.set(walletOf(toUuid(account.orgId), mode), { orgId: toUuid(account.orgId), mode });
+      else payables.set(walletKeyOf(toUuid(account.orgId), mode), { orgId: toUuid(account.orgId), mode });
     }
     if (command.do !== 'hold' && command.do !== 'resize' && command.do !== 'close') {
-      needs.transferKeys.push({ orgId, key: keyOf(command) });
+      needs.transferKeys.push({ orgId, key: commandKeyOf(command) });
     }
-    if (mayFallShort(command)) needs.systemIds.add(systemAccountId({ kind: 'shortfall' }, mode, shard));
+    if (mayUseShortfall(command)) needs.systemIds.add(systemAccountId({ kind: 'shortfall' }, mode, shard));
     if ('keyId' in command && command.keyId !== undefined) needs.keyIds.add(toUuid(command.keyId));
     if ('holdId' in command) needs.holdIds.add(toUuid(command.holdId));
     if ('transferId' in command) needs.undoIds.add(toUuid(command.transferId));
     if (command.do === 'hold') {
-      needs.holdKeys.push({ orgId, key: keyOf(command) });
+      needs.holdKeys.push({ orgId, key: commandKeyOf(command) });
       for (const id of command.onlyBudgets ?? []) needs.budgetIds.add(toUuid(id));
     }
     if (command.do === 'limit') needs.budgetIds.add(toUuid(command.budgetId));
     if (command.do === 'expire') needs.systemIds.add(systemAccountId({ kind: 'grants' }, mode, shard));
-    if (isOfEarnings(command)) payables.set(walletOf(orgId, mode), { orgId, mode });
+    if (isOfEarnings(command)) payables.set(walletKeyOf(orgId, mode), { orgId, mode });
     if (command.do === 'pay_out') {
       needs.systemIds.add(systemAccountId({ kind: 'payments_clearing' }, mode, shard));
     }
@@ -230,7 +230,7 @@ interface OwnerRow extends AccountRow {
  */
 async function lockOwners(
   tx: Tx,
-  needs: Needs,
+  needs: BatchNeeds,
   undoAccounts: readonly string[],
 ): Promise<readonly OwnerRow[]> {
   const values = [
@@ -247,7 +247,7 @@ async function lockOwners(
 
 // The list is made first and the rows are locked by it: a join in a locking statement is judged again for a row that had
 // to be waited for, and may then lose it.
-const restStatement = defineStatement(
+const otherAccountsStatement = defineStatement(
   'ledger lock the rest',
   `select ${accountColumns}, budget.name as budget_name, budget.key_ids, budget.period, budget.limit_nano_usd,
           budget.period_start, budget.period_end, budget.thresholds_percent, budget.notified_percent, budget.on_exceeded
@@ -275,15 +275,15 @@ const restStatement = defineStatement(
  * Then what belongs to the owners, for those few that have more than credit, and the operator's accounts. What is posted
  * from a hold counts against the budgets of the key it was taken for, also against those that are younger than the hold.
  */
-async function lockRest(
+async function lockOtherAccounts(
   tx: Tx,
-  needs: Needs,
+  needs: BatchNeeds,
   owners: readonly AccountRow[],
   otherIds: readonly string[],
 ): Promise<readonly AccountRow[]> {
   const wallets = owners.filter((owner) => owner.has_companions);
   if (wallets.length + otherIds.length === 0) return [];
-  return runStatement(tx, restStatement, [
+  return runStatement(tx, otherAccountsStatement, [
     uuids(wallets.map((owner) => owner.org_id)),
     wallets.map((owner) => owner.mode),
     uuids(needs.keyIds),
@@ -301,7 +301,7 @@ function debtAccounts(owners: readonly AccountRow[], shard: number): readonly st
 }
 
 /** An organisation gets its accounts with its first movement of money. Two at once make one row, not two. */
-async function openMissing(tx: Tx, needs: Needs, rows: readonly AccountRow[]): Promise<boolean> {
+async function openMissingAccounts(tx: Tx, needs: BatchNeeds, rows: readonly AccountRow[]): Promise<boolean> {
   const have = new Set(rows.map((row) => `${row.kind}:${row.org_id}:${row.mode}`));
   const missing = [
     ...[...needs.wallets.values()].map((wallet) => ({ kind: 'credit', ...wallet })),
@@ -321,15 +321,15 @@ async function openMissing(tx: Tx, needs: Needs, rows: readonly AccountRow[]): P
 }
 
 /** Reads and locks everything that the commands may touch. */
-export async function loadSlice(tx: Tx, commands: readonly LedgerCommand[]): Promise<Slice> {
+export async function loadWorkingSet(tx: Tx, commands: readonly LedgerCommand[]): Promise<WorkingSet> {
   const needs = needsOf(commands);
-  const slice = emptySlice(tx, needs.shard);
+  const slice = emptyWorkingSet(tx, needs.shard);
   const undoAccounts = await readUndoAccounts(tx, needs.undoIds);
   let owners = await lockOwners(tx, needs, undoAccounts);
-  if (await openMissing(tx, needs, owners)) owners = await lockOwners(tx, needs, undoAccounts);
+  if (await openMissingAccounts(tx, needs, owners)) owners = await lockOwners(tx, needs, undoAccounts);
   const systemIds = new Set([...needs.systemIds, ...debtAccounts(owners, needs.shard)]);
-  const rest = await lockRest(tx, needs, owners, [...systemIds, ...undoAccounts]);
-  fillAccounts(slice, [...owners, ...rest, ...(await lockCounterparts(tx, needs, rest))], needs);
+  const rest = await lockOtherAccounts(tx, needs, owners, [...systemIds, ...undoAccounts]);
+  fillAccounts(slice, [...owners, ...rest, ...(await lockLimitContra(tx, needs, rest))], needs);
   const [first] = owners;
   await fillHolds(tx, slice, [...needs.holdIds, ...(first?.known_holds ?? [])]);
   await fillTransfers(tx, slice, first?.known_transfers ?? []);
@@ -341,18 +341,18 @@ export async function loadSlice(tx: Tx, commands: readonly LedgerCommand[]): Pro
  * The other side of budgets, for the few batches that meet one. These rows sort behind every other account, so taking
  * them by themselves still goes by the order of ids.
  */
-async function lockCounterparts(
+async function lockLimitContra(
   tx: Tx,
-  needs: Needs,
+  needs: BatchNeeds,
   rows: readonly AccountRow[],
 ): Promise<readonly AccountRow[]> {
   const modes = new Set(rows.filter((row) => row.kind === 'limit').map((row) => row.mode));
   if (modes.size === 0) return [];
   const ids = Array.from(modes, (mode) => systemAccountId({ kind: 'limit_contra' }, mode, needs.shard));
-  return lockRest(tx, needs, [], ids);
+  return lockOtherAccounts(tx, needs, [], ids);
 }
 
-function emptySlice(tx: Tx, shard: number): Slice {
+function emptyWorkingSet(tx: Tx, shard: number): WorkingSet {
   return {
     nowMs: tx.clock.nowMs(),
     shard,
@@ -370,7 +370,7 @@ function emptySlice(tx: Tx, shard: number): Slice {
   };
 }
 
-function fillAccounts(slice: Slice, rows: readonly AccountRow[], needs: Needs): void {
+function fillAccounts(slice: WorkingSet, rows: readonly AccountRow[], needs: BatchNeeds): void {
   const money = new Map<string, Account[]>();
   const limits = new Map<string, Account[]>();
   const push = (map: Map<string, Account[]>, key: string, account: Account): void => {
@@ -384,14 +384,14 @@ function fillAccounts(slice: Slice, rows: readonly AccountRow[], needs: Needs): 
     if (slice.accounts.has(account.id)) continue;
     slice.accounts.set(account.id, account);
     if (account.orgId === null) continue;
-    const key = walletOf(account.orgId, account.mode);
+    const key = walletKeyOf(account.orgId, account.mode);
     if (account.kind === 'credit' || account.kind === 'promo') push(money, key, account);
     // One that was removed comes only with a hold that still has a part of it.
     if (account.budget !== null) push(limits, key, account);
     if (account.kind === 'supplier_payable') slice.payables.set(key, account);
   }
   for (const [ref, { orgId, mode }] of needs.wallets) {
-    const key = walletOf(orgId, mode);
+    const key = walletKeyOf(orgId, mode);
     const owned = money.get(key) ?? [];
     const credit = owned.find((account) => account.kind === 'credit');
     if (credit === undefined) throw new Error(`The credit account of ${key} is not there.`);

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { entryMs, monthAfter, MONTH_IS_CLOSED_AFTER_MS, MONTH_STAYS_OPEN_MS, monthOf } from './months.ts';
+import { bookingTimeMs, monthAfter, MONTH_CLOSED_AFTER_MS, MONTH_STAYS_OPEN_MS, monthOf } from './months.ts';
 
 const ms = (iso: string): number => Date.parse(iso);
 const entered = (usedBy: string | undefined, now: string): string =>
-  new Date(entryMs(usedBy === undefined ? undefined : new Date(usedBy), ms(now))).toISOString();
+  new Date(bookingTimeMs(usedBy === undefined ? undefined : new Date(usedBy), ms(now))).toISOString();
 
 describe('the month of an entry', () => {
   it.each([
@@ -23,10 +23,10 @@ describe('the month of an entry', () => {
     const instant = fc.integer({ min: Date.UTC(2024, 0, 1), max: Date.UTC(2040, 0, 1) });
     fc.assert(
       fc.property(instant, fc.integer({ min: -5_000_000_000, max: 5_000_000_000 }), (nowMs, offMs) => {
-        const at = entryMs(new Date(nowMs + offMs), nowMs);
+        const at = bookingTimeMs(new Date(nowMs + offMs), nowMs);
         expect(at <= nowMs).toBe(true);
         const endMs = monthAfter(monthOf(new Date(at))).getTime();
-        expect(nowMs < endMs + MONTH_STAYS_OPEN_MS && nowMs < endMs + MONTH_IS_CLOSED_AFTER_MS).toBe(true);
+        expect(nowMs < endMs + MONTH_STAYS_OPEN_MS && nowMs < endMs + MONTH_CLOSED_AFTER_MS).toBe(true);
       }),
     );
   });

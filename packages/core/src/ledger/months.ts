@@ -13,7 +13,7 @@ export const MONTH_STAYS_OPEN_MS = 3 * hourMs;
  * This long after its end nothing can be entered in a month any more, with an hour for clocks that differ and for
  * transactions that take long to commit. Invoices and statements are made then.
  */
-export const MONTH_IS_CLOSED_AFTER_MS = MONTH_STAYS_OPEN_MS + hourMs;
+export const MONTH_CLOSED_AFTER_MS = MONTH_STAYS_OPEN_MS + hourMs;
 
 /** The first instant of the month that holds this one. */
 export function monthOf(at: Date): Date {
@@ -25,7 +25,7 @@ export function monthAfter(month: Date): Date {
 }
 
 /** As of when something is entered that had been used by `usedBy`: now, or the last instant of the month before. */
-export function entryMs(usedBy: Date | undefined, nowMs: number): number {
+export function bookingTimeMs(usedBy: Date | undefined, nowMs: number): number {
   const monthMs = monthOf(new Date(nowMs)).getTime();
   const isOfMonthBefore = usedBy !== undefined && usedBy.getTime() <= monthMs;
   return isOfMonthBefore && nowMs < monthMs + MONTH_STAYS_OPEN_MS ? monthMs - 1 : nowMs;

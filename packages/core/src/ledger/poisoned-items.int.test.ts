@@ -14,7 +14,7 @@ import {
 } from '@millrace/testing';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { applyLedger, readBalance, requireDone, type LedgerCommand } from './index.ts';
+import { applyLedger, readBalance, requireLedgerSuccess, type LedgerCommand } from './index.ts';
 
 /** All loops over shared items use one runner. These tests give it each kind of poisoned item, beside real postings. */
 
@@ -48,7 +48,7 @@ const base = (orgId: OrgId) => ({ orgId, mode: 'live', cause: { kind: 'test', id
 
 async function post(tx: Tx, command: LedgerCommand): Promise<void> {
   const [result] = await applyLedger(tx, [command]);
-  requireDone(result);
+  requireLedgerSuccess(result);
 }
 
 const credit = (tx: Tx, orgId: OrgId): Promise<void> =>

@@ -3,7 +3,7 @@ import { isFault } from '@millrace/platform/fault';
 import type { OrgId } from '@millrace/platform/ids';
 
 /** Takes money back that was lent out for inference, up to this much. Answers what became available. */
-export type RecallMoney = (wish: {
+export type RecallCredit = (wish: {
   readonly orgId: OrgId;
   readonly mode: Mode;
   /** `all` that no request has set aside, because a budget was set since it was lent. */
@@ -11,7 +11,7 @@ export type RecallMoney = (wish: {
 }) => Promise<bigint>;
 
 /** The cause of a refusal for want of money: how much was missing. */
-export class MoneyMissing extends Error {
+export class InsufficientFunds extends Error {
   override readonly name = 'MoneyMissing';
   readonly amount: bigint;
   constructor(amount: bigint) {
@@ -21,8 +21,8 @@ export class MoneyMissing extends Error {
 }
 
 /** How much money was missing, if the work was refused for that reason; otherwise null. */
-export function missingMoney(error: unknown): bigint | null {
-  return isFault(error) && error.cause instanceof MoneyMissing ? error.cause.amount : null;
+export function missingFundsOf(error: unknown): bigint | null {
+  return isFault(error) && error.cause instanceof InsufficientFunds ? error.cause.amount : null;
 }
 
 /**
@@ -30,15 +30,15 @@ export function missingMoney(error: unknown): bigint | null {
  * part of the missing amount may suffice, since a refusal may ask for more than the minimum. Not for use inside a transaction:
  * the recall is a call over the network. If the recall fails, the refusal stands.
  */
-export async function withRecalledMoney<T>(
+export async function retryWithRecalledCredit<T>(
   { orgId, mode }: { readonly orgId: OrgId; readonly mode: Mode },
-  recall: RecallMoney | undefined,
+  recall: RecallCredit | undefined,
   work: () => Promise<T>,
 ): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    const amount = missingMoney(error);
+    const amount = missingFundsOf(error);
     if (recall === undefined || amount === null) throw error;
     const freed = await recall({ orgId, mode, amount }).catch(() => 0n);
     if (freed === 0n) throw error;

@@ -1,7 +1,7 @@
 import { affordableMs, divideRoundDown, nanoUsd, type NanoUsd } from '@millrace/platform/money';
 
 /** How fast a wallet's money goes, as whoever meters knows it. */
-export interface Burn {
+export interface BurnRate {
   /** What everything that runs costs in an hour. What is paid for in advance, as a whole, is left out. */
   readonly burnPerHour: NanoUsd;
   /** Held for running time and not used up yet; what is kept back for retention left out. May be negative. */
@@ -12,7 +12,7 @@ export interface Burn {
  * For how long everything can run on as it does; null when nothing costs anything. What running things hold is theirs to
  * use up, so it counts. Warnings, stops, the balance and quotes all go by this one figure.
  */
-export function runwayMs(burn: Burn, available: NanoUsd): number | null {
+export function runwayMs(burn: BurnRate, available: NanoUsd): number | null {
   const ms = affordableMs(nanoUsd(burn.cover + available), burn.burnPerHour);
   return ms === null ? null : Number(ms);
 }
@@ -21,7 +21,7 @@ const msPerSecond = 1_000n;
 const largestSeconds = BigInt(Number.MAX_SAFE_INTEGER);
 
 /** The same for people: in whole seconds that a JSON number can say. */
-export function runwaySeconds(burn: Burn, available: NanoUsd): number | null {
+export function runwaySeconds(burn: BurnRate, available: NanoUsd): number | null {
   const ms = affordableMs(nanoUsd(burn.cover + available), burn.burnPerHour);
   if (ms === null) return null;
   const seconds = divideRoundDown(ms, msPerSecond);

@@ -2,9 +2,9 @@ import { createIdSource, fromUuid, toUuid, type BudgetId, type OrgId } from '@mi
 import { SimulatedClock } from '@millrace/platform/clock';
 import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
 import { systemAccountId, type Account, type BudgetState } from './accounts.ts';
-import { decide } from './decide.ts';
+import { applyCommand } from './decide.ts';
 import type { LedgerCommand, LedgerResult, Product, Share } from './ledger.ts';
-import { walletOf, walletRef, type Slice, type Wallet } from './slice.ts';
+import { walletKeyOf, commandWalletKey, type WorkingSet, type Wallet } from './slice.ts';
 
 /** Books in memory for the tests of decisions: what the store would have loaded, with nothing behind it. */
 
@@ -43,8 +43,8 @@ export function account(fields: AccountFields): Account {
   };
 }
 
-export interface Books {
-  readonly slice: Slice;
+export interface TestLedger {
+  readonly slice: WorkingSet;
   readonly orgId: OrgId;
   readonly supplierId: OrgId;
   readonly wallet: Wallet;
@@ -66,14 +66,14 @@ export const revenue = (amount: number, product: Product = 'rental'): readonly S
   { account: { kind: 'revenue', product }, amount: usd(amount) },
 ];
 
-export interface BooksOptions {
+export interface TestLedgerOptions {
   readonly balance?: bigint;
   readonly floor?: bigint;
   readonly frozen?: boolean;
   readonly nowMs?: number;
 }
 
-export function openBooks(options: BooksOptions = {}): Books {
+export function createTestLedger(options: TestLedgerOptions = {}): TestLedger {
   const ids = createIdSource({ clock: new SimulatedClock(startMs), cell: 1 });
   const orgId = ids.next('org');
   const supplierId = ids.next('org');
@@ -97,13 +97,13 @@ export function openBooks(options: BooksOptions = {}): Books {
   const systems = systemKinds.map((kind) =>
     account({ id: systemAccountId(kind, 'live', shard), kind: kind.kind }),
   );
-  const slice: Slice = {
+  const slice: WorkingSet = {
     nowMs: options.nowMs ?? startMs,
     shard,
     nextUuid: () => ids.nextUuid(),
     accounts: new Map([credit, payable, ...systems].map((each) => [each.id, each])),
-    wallets: new Map([[walletRef({ orgId, mode: 'live' }), wallet]]),
-    payables: new Map([[walletOf(toUuid(supplierId), 'live'), payable]]),
+    wallets: new Map([[commandWalletKey({ orgId, mode: 'live' }), wallet]]),
+    payables: new Map([[walletKeyOf(toUuid(supplierId), 'live'), payable]]),
     holds: new Map(),
     holdsByKey: new Map(),
     transfersByKey: new Map(),
@@ -122,7 +122,7 @@ export function openBooks(options: BooksOptions = {}): Books {
     run: (command) => {
       steps += 1;
       const base = { orgId, mode: 'live', cause: { kind: 'test', id: 'thing' }, step: `step ${steps}` };
-      return decide(slice, { ...base, ...command } as LedgerCommand);
+      return applyCommand(slice, { ...base, ...command } as LedgerCommand);
     },
     system: (kind) => {
       const found = slice.accounts.get(systemAccountId(kind, 'live', shard));
@@ -175,7 +175,7 @@ export function openBooks(options: BooksOptions = {}): Books {
 }
 
 /** What must hold of any books, whatever was decided: the sentences of what does not. */
-export function unsound(books: Books): readonly string[] {
+export function findInconsistencies(books: TestLedger): readonly string[] {
   const complaints: string[] = [];
   const sums = new Map<string, bigint>();
   for (const entry of books.slice.newEntries) {

@@ -1,10 +1,10 @@
 import { toUuid } from '@millrace/platform/ids';
 import { describe, expect, it } from 'vitest';
 import type { LedgerCommand } from './ledger.ts';
-import { openBooks, revenue, usd, type Books } from './slice.fixture.ts';
-import { keysNotEntered, mustHave } from './slice.ts';
+import { createTestLedger, revenue, usd, type TestLedger } from './slice.fixture.ts';
+import { unrecordedKeysOf, requireLoaded } from './slice.ts';
 
-function commandOf({ orgId }: Books, step: string, fields: object): LedgerCommand {
+function commandOf({ orgId }: TestLedger, step: string, fields: object): LedgerCommand {
   const base = { orgId, mode: 'live', cause: { kind: 'test', id: 'thing' }, step };
   return { ...base, ...fields } as LedgerCommand;
 }
@@ -21,7 +21,7 @@ const debit = {
 
 describe('the keys of a batch that nothing is entered under', () => {
   it('are those of holds and transfers that were not made, and of no other command', () => {
-    const books = openBooks({ balance: 10n });
+    const books = createTestLedger({ balance: 10n });
     const taken = books.run({ ...hold, step: 'first' });
     if (!taken.ok || taken.holdId === null) throw new Error('There is room for it.');
     const { holdId } = taken;
@@ -33,20 +33,20 @@ describe('the keys of a batch that nothing is entered under', () => {
       commandOf(books, 'fifth', { do: 'close', holdId }),
     ];
     const orgId = toUuid(books.orgId);
-    expect(keysNotEntered(books.slice, commands)).toEqual([
+    expect(unrecordedKeysOf(books.slice, commands)).toEqual([
       { orgId, key: 'test:thing:second' },
       { orgId, key: 'test:thing:third' },
     ]);
   });
 
   it('count a hold and a transfer of one name apart', () => {
-    const books = openBooks({ balance: 10n });
+    const books = createTestLedger({ balance: 10n });
     books.run({ ...hold, step: 'same' });
-    expect(keysNotEntered(books.slice, [commandOf(books, 'same', debit)])).toHaveLength(1);
+    expect(unrecordedKeysOf(books.slice, [commandOf(books, 'same', debit)])).toHaveLength(1);
   });
 });
 
 it('a row that the load did not bring is named', () => {
-  expect(mustHave(1, 'one')).toBe(1);
-  expect(() => mustHave(undefined, 'the books')).toThrow('The ledger did not load the books.');
+  expect(requireLoaded(1, 'one')).toBe(1);
+  expect(() => requireLoaded(undefined, 'the books')).toThrow('The ledger did not load the books.');
 });

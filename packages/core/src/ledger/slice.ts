@@ -1,19 +1,19 @@
 import type { Mode } from '@millrace/platform/envelope';
 import { nanoUsd } from '@millrace/platform/money';
 import { systemAccountId, type Account } from './accounts.ts';
-import { usedPercent, type Part } from './draw.ts';
-import { ids } from './id-format.ts';
+import { usedPercent, type AccountPart } from './draw.ts';
+import { toPublicId } from './id-format.ts';
 import type {
   Destination,
-  Done,
+  LedgerSuccess,
   LedgerCommand,
   MoneyCause,
-  Refused,
+  LedgerRefused,
   RefusalReason,
   TransferKind,
   UsageQuantities,
 } from './ledger.ts';
-import { entryMs } from './months.ts';
+import { bookingTimeMs } from './months.ts';
 import { periodAt } from './periods.ts';
 
 /**
@@ -49,7 +49,7 @@ export interface Hold {
 }
 
 /** A transfer that is in the books already, or will be when this batch is. */
-export interface KnownTransfer {
+export interface RecordedTransfer {
   readonly id: string;
   readonly mode: Mode;
   readonly kind: TransferKind;
@@ -108,70 +108,73 @@ export interface BudgetNotice {
   readonly thresholdPercent: number;
 }
 
-export interface Slice {
+export interface WorkingSet {
   readonly nowMs: number;
   readonly shard: number;
   readonly nextUuid: () => string;
   readonly accounts: Map<string, Account>;
-  /** By the organisation's id as commands spell it, and the mode: see `walletRef`. */
+  /** By the organisation's id as commands spell it, and the mode: see `commandWalletKey`. */
   readonly wallets: Map<string, Wallet>;
   readonly payables: Map<string, Account>;
   readonly holds: Map<string, Hold>;
   readonly holdsByKey: Map<string, Hold>;
-  readonly transfersByKey: Map<string, KnownTransfer>;
+  readonly transfersByKey: Map<string, RecordedTransfer>;
   readonly undoable: Map<string, UndoableTransfer>;
   readonly newTransfers: NewTransfer[];
   readonly newEntries: NewEntry[];
   readonly notices: BudgetNotice[];
 }
 
-export const walletOf = (orgId: string, mode: Mode): string => `${orgId}:${mode}`;
-export const walletRef = (command: Pick<LedgerCommand, 'orgId' | 'mode'>): string =>
+export const walletKeyOf = (orgId: string, mode: Mode): string => `${orgId}:${mode}`;
+export const commandWalletKey = (command: Pick<LedgerCommand, 'orgId' | 'mode'>): string =>
   `${command.orgId}:${command.mode}`;
 export const scopedKey = (orgId: string, key: string): string => `${orgId}/${key}`;
 
 /** Cause and step as one key, cause first: so the index on it also finds all that a cause was charged. */
-export function keyOf(command: Pick<LedgerCommand, 'cause' | 'step'>): string {
+export function commandKeyOf(command: Pick<LedgerCommand, 'cause' | 'step'>): string {
   return `${command.cause.kind}:${command.cause.id}:${command.step}`;
 }
 
 /** The keys of those commands under which nothing is in the books and nothing will be when this batch is. */
-export function keysNotEntered(
-  slice: Slice,
+export function unrecordedKeysOf(
+  slice: WorkingSet,
   commands: readonly LedgerCommand[],
 ): readonly { readonly orgId: string; readonly key: string }[] {
   return commands.flatMap((command) => {
     if (command.do === 'resize' || command.do === 'close') return [];
-    const { orgId } = mustHave(slice.wallets.get(walletRef(command)), `the accounts of ${command.orgId}`);
-    const key = keyOf(command);
+    const { orgId } = requireLoaded(
+      slice.wallets.get(commandWalletKey(command)),
+      `the accounts of ${command.orgId}`,
+    );
+    const key = commandKeyOf(command);
     const entered = command.do === 'hold' ? slice.holdsByKey : slice.transfersByKey;
     return entered.has(scopedKey(orgId, key)) ? [] : [{ orgId, key }];
   });
 }
 
 /** A row that the load must have brought: its absence is a mistake in the ledger, not in what was asked. */
-export function mustHave<T>(found: T | undefined, what: string): T {
+export function requireLoaded<T>(found: T | undefined, what: string): T {
   if (found === undefined) throw new Error(`The ledger did not load ${what}.`);
   return found;
 }
 
-export function findSystem(
-  slice: Slice,
+export function findSystemAccount(
+  slice: WorkingSet,
   account: Parameters<typeof systemAccountId>[0],
   mode: Mode,
 ): Account {
   const id = systemAccountId(account, mode, slice.shard);
-  return mustHave(slice.accounts.get(id), `the ${account.kind} account`);
+  return requireLoaded(slice.accounts.get(id), `the ${account.kind} account`);
 }
 
 export function findDestination(
-  slice: Slice,
+  slice: WorkingSet,
   account: Destination,
   mode: Mode,
   orgUuid: string | null,
 ): Account {
-  if (account.kind !== 'supplier_payable') return findSystem(slice, account, mode);
-  return mustHave(slice.payables.get(walletOf(orgUuid ?? '', mode)), "the supplier's account");
+  if (account.kind !== 'supplier_payable') return findSystemAccount(slice, account, mode);
+  return requireLoaded(slice.payables.get(walletKeyOf(orgUuid ?? '', mode)), "the supplier's account");
 }
 
 /** The budgets that count this work: those of the organisation, and those of the key. */
@@ -183,7 +186,7 @@ export function limitsFor(wallet: Wallet, keyId: string | null): readonly Accoun
   });
 }
 
-export function ownMoney(wallet: Wallet): bigint {
+export function totalBalanceOf(wallet: Wallet): bigint {
   return wallet.money.reduce((sum, account) => sum + account.balance, 0n);
 }
 
@@ -200,7 +203,7 @@ export class Legs {
     } else this.#amounts[index] = (this.#amounts[index] ?? 0n) + amount;
   }
 
-  take(parts: readonly Part[]): void {
+  take(parts: readonly AccountPart[]): void {
     for (const part of parts) this.add(part.account, -part.amount);
   }
 
@@ -238,8 +241,8 @@ export interface TransferFields {
 }
 
 /** What a supplier has earned, and what it owes when time was given back that it was paid for already. */
-export function payableOf(slice: Slice, wallet: Wallet): Account {
-  return mustHave(slice.payables.get(walletOf(wallet.orgId, wallet.mode)), "the supplier's account");
+export function payableOf(slice: WorkingSet, wallet: Wallet): Account {
+  return requireLoaded(slice.payables.get(walletKeyOf(wallet.orgId, wallet.mode)), "the supplier's account");
 }
 
 const isPayable = (account: Account): account is Account & { floor: bigint } =>
@@ -263,7 +266,7 @@ export function raiseFloor(account: Account): void {
 }
 
 /** Enters a transfer: moves the balances, numbers the entries, and remembers it under its key. */
-export function enter(slice: Slice, legs: Legs, fields: TransferFields): KnownTransfer {
+export function recordTransfer(slice: WorkingSet, legs: Legs, fields: TransferFields): RecordedTransfer {
   const { wallet, kind, key, cause, amount, holdId = null } = fields;
   const id = slice.nextUuid();
   legs.forEach((account, change) => {
@@ -279,7 +282,7 @@ export function enter(slice: Slice, legs: Legs, fields: TransferFields): KnownTr
       balanceAfter: account.balance,
     });
   });
-  const balanceAfter = ownMoney(wallet);
+  const balanceAfter = totalBalanceOf(wallet);
   slice.newTransfers.push({
     id,
     orgId: wallet.orgId,
@@ -295,7 +298,7 @@ export function enter(slice: Slice, legs: Legs, fields: TransferFields): KnownTr
     keyId: fields.keyId ?? null,
     description: fields.description,
     usage: fields.usage ?? null,
-    occurredAtMs: entryMs(fields.usedBy, slice.nowMs),
+    occurredAtMs: bookingTimeMs(fields.usedBy, slice.nowMs),
   });
   const known = {
     id,
@@ -314,7 +317,7 @@ export function enter(slice: Slice, legs: Legs, fields: TransferFields): KnownTr
  * Begins the next period of a budget once the present one is over: what is left becomes the whole limit again. What
  * running work holds of it stays held, and so counts in the new period too.
  */
-export function rollBudget(slice: Slice, wallet: Wallet, limit: Account): void {
+export function startBudgetPeriod(slice: WorkingSet, wallet: Wallet, limit: Account): void {
   const { budget } = limit;
   if (budget === null || budget.periodEndMs === null || budget.periodEndMs > slice.nowMs) return;
   const { startMs, endMs } = periodAt(budget.period, slice.nowMs);
@@ -322,32 +325,39 @@ export function rollBudget(slice: Slice, wallet: Wallet, limit: Account): void {
   budget.periodEndMs = endMs;
   budget.notifiedPercent = 0;
   budget.changed = true;
-  const cause = { kind: 'budget', id: ids.budget(limit.id) };
+  const cause = { kind: 'budget', id: toPublicId.budget(limit.id) };
   moveLimit(
     slice,
     wallet,
     limit,
     budget.limit - limit.balance,
-    keyOf({ cause, step: `period:${startMs}` }),
+    commandKeyOf({ cause, step: `period:${startMs}` }),
     cause,
   );
 }
 
 /** Gives a budget more to spend, or less, against its counterpart: never money, only what may be spent. */
 export function moveLimit(
-  slice: Slice,
+  slice: WorkingSet,
   wallet: Wallet,
   limit: Account,
   by: bigint,
   key: string,
   cause: MoneyCause,
-): KnownTransfer | null {
+): RecordedTransfer | null {
   lowerFloor(limit, by);
   if (by === 0n) return null;
   const legs = new Legs();
   legs.add(limit, by);
-  legs.add(findSystem(slice, { kind: 'limit_contra' }, wallet.mode), -by);
-  return enter(slice, legs, { wallet, kind: 'budget', key, cause, amount: 0n, description: 'Budget' });
+  legs.add(findSystemAccount(slice, { kind: 'limit_contra' }, wallet.mode), -by);
+  return recordTransfer(slice, legs, {
+    wallet,
+    kind: 'budget',
+    key,
+    cause,
+    amount: 0n,
+    description: 'Budget',
+  });
 }
 
 /** A limit lowered below what is spent or held already has its floor there, so that nothing more is taken. */
@@ -359,14 +369,14 @@ function lowerFloor(limit: Account, by: bigint): void {
 }
 
 /** Counts a charge against budgets. Never past a floor: what running work spent before the budget was made is not in it. */
-export function countAgainst(
-  slice: Slice,
+export function countAgainstBudgets(
+  slice: WorkingSet,
   legs: Legs,
   wallet: Wallet,
   limits: readonly Account[],
   amount: bigint,
 ): void {
-  const contra = limits.length === 0 ? null : findSystem(slice, { kind: 'limit_contra' }, wallet.mode);
+  const contra = limits.length === 0 ? null : findSystemAccount(slice, { kind: 'limit_contra' }, wallet.mode);
   for (const limit of limits) {
     const room = limit.floor === null ? amount : limit.balance - limit.held - limit.floor;
     const counted = amount < room ? amount : room;
@@ -377,7 +387,7 @@ export function countAgainst(
 }
 
 /** To be called once the legs are entered. */
-export function noteThresholds(slice: Slice, wallet: Wallet, limits: readonly Account[]): void {
+export function recordThresholds(slice: WorkingSet, wallet: Wallet, limits: readonly Account[]): void {
   for (const limit of limits) {
     const { budget } = limit;
     if (budget === null) continue;
@@ -394,30 +404,30 @@ export function noteThresholds(slice: Slice, wallet: Wallet, limits: readonly Ac
   }
 }
 
-export interface Outcome {
-  readonly transfer?: KnownTransfer | null;
+export interface CommandOutcome {
+  readonly transfer?: RecordedTransfer | null;
   readonly hold?: Hold | null;
   readonly replayed?: boolean;
 }
 
-export function done(wallet: Wallet, outcome: Outcome): Done {
+export function ledgerSuccess(wallet: Wallet, outcome: CommandOutcome): LedgerSuccess {
   const { transfer = null, hold = null, replayed = false } = outcome;
   return {
     ok: true,
     replayed,
-    transferId: transfer === null ? null : ids.transfer(transfer.id),
-    holdId: hold === null ? null : ids.hold(hold.id),
+    transferId: transfer === null ? null : toPublicId.transfer(transfer.id),
+    holdId: hold === null ? null : toPublicId.hold(hold.id),
     amount: nanoUsd(transfer?.amount ?? 0n),
     held: nanoUsd(hold?.held ?? 0n),
     shortfall: nanoUsd(transfer?.shortfall ?? 0n),
-    balanceAfter: nanoUsd(transfer?.balanceAfter ?? ownMoney(wallet)),
+    balanceAfter: nanoUsd(transfer?.balanceAfter ?? totalBalanceOf(wallet)),
   };
 }
 
-export function refused(
+export function ledgerRefused(
   reason: RefusalReason,
-  details: { readonly available?: bigint; readonly budgetId?: Refused['budgetId'] } = {},
-): Refused {
+  details: { readonly available?: bigint; readonly budgetId?: LedgerRefused['budgetId'] } = {},
+): LedgerRefused {
   return {
     ok: false,
     reason,

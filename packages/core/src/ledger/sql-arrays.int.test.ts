@@ -2,7 +2,7 @@ import { createTestDatabase, type TestDatabase } from '@millrace/testing';
 import fc from 'fast-check';
 import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { bigints, booleans, instants, int8s, texts, uuids, words } from './sql-arrays.ts';
+import { bigints, booleans, instants, int8s, texts, uuids, plainTexts } from './sql-arrays.ts';
 
 let database: TestDatabase;
 let client: Client;
@@ -55,7 +55,7 @@ describe('array parameters', () => {
     expect(await readBack(bigints([-5n, null, 7n]), 'bigint')).toEqual([-5, null, 7]);
     expect(await readBack(int8s([3, -2]), 'smallint')).toEqual([3, -2]);
     expect(await readBack(booleans([true, false]), 'boolean')).toEqual([true, false]);
-    expect(await readBack(words(['live', 'top_up']), 'text')).toEqual(['live', 'top_up']);
+    expect(await readBack(plainTexts(['live', 'top_up']), 'text')).toEqual(['live', 'top_up']);
     const times = [Date.UTC(2026, 0, 31, 23, 59, 59, 999), 0, 0];
     const epochs = await readBack(instants(times), 'timestamptz');
     expect((epochs as readonly string[]).map((text) => Date.parse(text))).toEqual(times);

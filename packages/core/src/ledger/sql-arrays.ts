@@ -41,6 +41,6 @@ export function instants(values: readonly number[]): string {
 }
 
 /** Words of ours, such as kinds and modes, which need no quotes. */
-export function words(values: readonly string[]): string {
+export function plainTexts(values: readonly string[]): string {
   return `{${values.join(',')}}`;
 }

@@ -2,12 +2,19 @@ import { createIdSource, fromUuid, toUuid, type TransferId } from '@millrace/pla
 import { SimulatedClock } from '@millrace/platform/clock';
 import { describe, expect, it } from 'vitest';
 import { availableIn } from './draw.ts';
-import type { Done, LedgerResult } from './ledger.ts';
-import { openBooks, revenue, startMs, unsound, usd, type Books } from './slice.fixture.ts';
+import type { LedgerSuccess, LedgerResult } from './ledger.ts';
+import {
+  createTestLedger,
+  revenue,
+  startMs,
+  findInconsistencies,
+  usd,
+  type TestLedger,
+} from './slice.fixture.ts';
 
 const ids = createIdSource({ clock: new SimulatedClock(startMs), cell: 2 });
 
-function ok(result: LedgerResult): Done {
+function ok(result: LedgerResult): LedgerSuccess {
   if (!result.ok) throw new Error(`Refused: ${result.reason}`);
   return result;
 }
@@ -33,7 +40,7 @@ const charge = (amount: number, whenShort: 'refuse' | 'shortfall' = 'refuse') =>
   }) as const;
 
 /** Makes a transfer of this batch undoable, as the store does with one that is in the books. */
-function keep(books: Books, transferId: TransferId | null): TransferId {
+function keep(books: TestLedger, transferId: TransferId | null): TransferId {
   if (transferId === null) throw new Error('no transfer');
   const uuid = toUuid(transferId);
   const transfer = books.slice.newTransfers.find(({ id }) => id === uuid);
@@ -56,7 +63,7 @@ function keep(books: Books, transferId: TransferId | null): TransferId {
 
 describe('money coming in', () => {
   it('goes to the credit account from where it came', () => {
-    const books = openBooks({ balance: 1n });
+    const books = createTestLedger({ balance: 1n });
     expect(ok(books.run(topUp(5)))).toMatchObject({ amount: 5n, balanceAfter: 6n, holdId: null, held: 0n });
     expect([books.wallet.credit.balance, books.system({ kind: 'payments_clearing' }).balance]).toEqual([
       6n,
@@ -65,11 +72,11 @@ describe('money coming in', () => {
     expect(books.slice.newTransfers).toMatchObject([
       { kind: 'top_up', amount: 5n, description: 'Paid', keyId: null },
     ]);
-    expect(unsound(books)).toEqual([]);
+    expect(findInconsistencies(books)).toEqual([]);
   });
 
   it('happens once for a cause and step, and the step cannot serve for something else', () => {
-    const books = openBooks();
+    const books = createTestLedger();
     const first = books.run({ ...topUp(5), step: 'same' });
     expect(books.run({ ...topUp(5), step: 'same' })).toEqual({ ...first, replayed: true });
     expect(books.run({ ...charge(1), step: 'same' })).toMatchObject({ reason: 'STEP_REUSED' });
@@ -77,14 +84,14 @@ describe('money coming in', () => {
   });
 
   it('of nothing moves nothing, and sources must add up', () => {
-    const books = openBooks();
+    const books = createTestLedger();
     expect(ok(books.run(topUp(0)))).toMatchObject({ transferId: null, balanceAfter: 0n });
     expect(books.slice.newTransfers).toEqual([]);
     expect(() => books.run({ ...topUp(5), from: clearing(4) })).toThrow('add up');
   });
 
   it('as promotional credit opens an account of its own', () => {
-    const books = openBooks({ balance: 1n });
+    const books = createTestLedger({ balance: 1n });
     const expiresAt = new Date(startMs + 1_000);
     const result = ok(
       books.run({
@@ -116,7 +123,7 @@ describe('money coming in', () => {
     expect(books.wallet.money.at(-1)?.expiresAtMs).toBeNull();
   });
 
-  const backFromSupplier = (books: Books, ofSupplier: number, fee: number) =>
+  const backFromSupplier = (books: TestLedger, ofSupplier: number, fee: number) =>
     ({
       do: 'credit',
       kind: 'credit',
@@ -129,17 +136,17 @@ describe('money coming in', () => {
     }) as const;
 
   it('given back by a supplier that was paid out is owed by the supplier, and nobody else bears it', () => {
-    const books = openBooks();
+    const books = createTestLedger();
     books.payable.balance = 3n;
     books.run(backFromSupplier(books, 8, 2));
     expect(books.payable).toMatchObject({ balance: -5n, floor: -5n });
     expect(books.system({ kind: 'shortfall' }).balance).toBe(0n);
     expect(books.system({ kind: 'platform_fee' }).balance).toBe(-2n);
-    expect(unsound(books)).toEqual([]);
+    expect(findInconsistencies(books)).toEqual([]);
   });
 
   it('earned by a supplier that owes makes up for the debt before any of it can be had', () => {
-    const books = openBooks({ balance: 50n });
+    const books = createTestLedger({ balance: 50n });
     const to = (amount: number) =>
       [{ account: { kind: 'supplier_payable', orgId: books.supplierId }, amount: usd(amount) }] as const;
     books.run(backFromSupplier(books, 5, 0));
@@ -152,7 +159,7 @@ describe('money coming in', () => {
   });
 
   it('given back for what the operator bore goes to the operator, and the rest to the organisation', () => {
-    const books = openBooks();
+    const books = createTestLedger();
     const keyId = ids.next('key');
     const back = {
       do: 'credit',
@@ -172,21 +179,21 @@ describe('money coming in', () => {
     expect(books.slice.newTransfers.at(-1)).toMatchObject({ amount: 0n, keyId: null, usage: null });
     expect(() => books.run({ ...back, borne: usd(11) })).toThrow('borne 11 of 10');
     expect(() => books.run({ ...back, borne: usd(-1) })).toThrow(RangeError);
-    expect(unsound(books)).toEqual([]);
+    expect(findInconsistencies(books)).toEqual([]);
   });
 
   it('given back for what the operator bore is the supplier to give, also when it was paid out', () => {
-    const books = openBooks();
+    const books = createTestLedger();
     const account = { kind: 'supplier_payable', orgId: books.supplierId } as const;
     const from = [{ account, amount: usd(10) }];
     const back = { do: 'credit', kind: 'credit', amount: usd(10), from, description: 'Back' } as const;
     expect(ok(books.run({ ...back, borne: usd(10) })).transferId).not.toBeNull();
     expect([books.payable.balance, books.system({ kind: 'shortfall' }).balance]).toEqual([-10n, 10n]);
-    expect(unsound(books)).toEqual([]);
+    expect(findInconsistencies(books)).toEqual([]);
   });
 
   it('that the operator bore and gives itself moves nothing', () => {
-    const books = openBooks();
+    const books = createTestLedger();
     const from = [{ account: { kind: 'shortfall' }, amount: usd(10) }] as const;
     const back = { do: 'credit', kind: 'credit', amount: usd(10), from, description: 'Back' } as const;
     expect(ok(books.run({ ...back, borne: usd(10) }))).toMatchObject({ amount: 0n, transferId: null });
@@ -196,7 +203,7 @@ describe('money coming in', () => {
 
 describe('money going out', () => {
   it('is taken to the last nano-USD, and refused whole when one is missing', () => {
-    const books = openBooks({ balance: 5n });
+    const books = createTestLedger({ balance: 5n });
     expect(books.run(charge(6))).toEqual({
       ok: false,
       reason: 'INSUFFICIENT_BALANCE',
@@ -211,18 +218,18 @@ describe('money going out', () => {
       { usage: { requests: 1 }, holdId: null, reverses: null },
     ]);
     expect(ok(books.run(charge(0))).transferId).toBeNull();
-    expect(unsound(books)).toEqual([]);
+    expect(findInconsistencies(books)).toEqual([]);
   });
 
   it('leaves what is held alone', () => {
-    const books = openBooks({ balance: 5n });
+    const books = createTestLedger({ balance: 5n });
     books.run({ do: 'hold', amount: usd(3), demand: 'new' });
     expect(books.run(charge(3))).toMatchObject({ available: 2n });
     expect(books.run(charge(2)).ok).toBe(true);
   });
 
   it('beyond the balance is borne by the operator where that is asked', () => {
-    const books = openBooks({ balance: 5n });
+    const books = createTestLedger({ balance: 5n });
     expect(ok(books.run(charge(8, 'shortfall')))).toMatchObject({ amount: -5n, shortfall: 3n });
     expect(books.system({ kind: 'shortfall' }).balance).toBe(-3n);
     expect(books.system({ kind: 'revenue', product: 'rental' }).balance).toBe(8n);
@@ -230,7 +237,7 @@ describe('money going out', () => {
   });
 
   it('as a charge counts against budgets and is refused by them; as an adjustment it is neither', () => {
-    const books = openBooks({ balance: 100n });
+    const books = createTestLedger({ balance: 100n });
     const { limit, id } = books.addLimit({ left: 10n, onExceeded: 'stop_new_work' });
     expect(books.run(charge(11))).toEqual({
       ok: false,
@@ -253,14 +260,14 @@ describe('money going out', () => {
   });
 
   it('names the key it was for', () => {
-    const books = openBooks({ balance: 5n });
+    const books = createTestLedger({ balance: 5n });
     const keyId = ids.next('key');
     books.run({ ...charge(1), keyId });
     expect(books.slice.newTransfers).toMatchObject([{ keyId: toUuid(keyId) }]);
   });
 
   it('as a clawback comes out of paid money first: a payment that is taken back leaves none behind', () => {
-    const books = openBooks({ balance: 5n });
+    const books = createTestLedger({ balance: 5n });
     const promo = books.addPromo({ balance: 4n, priority: 1 });
     const taken = { do: 'debit', kind: 'clawback', whenShort: 'shortfall', description: 'Refunded' } as const;
     ok(books.run({ ...taken, amount: usd(5), to: clearing(5) }));
@@ -269,11 +276,11 @@ describe('money going out', () => {
       amount: -4n,
       shortfall: 2n,
     });
-    expect(unsound(books)).toEqual([]);
+    expect(findInconsistencies(books)).toEqual([]);
   });
 
   it('as a payout comes out of what the supplier has earned, not of its credit', () => {
-    const books = openBooks({ balance: 50n });
+    const books = createTestLedger({ balance: 50n });
     const earned = { ...books.payable, id: ids.nextUuid(), orgId: books.wallet.orgId, balance: 9n };
     books.slice.payables.set(`${books.wallet.orgId}:live`, earned);
     const payout = { ...charge(9), kind: 'payout', to: clearing(9) } as const;
@@ -284,13 +291,13 @@ describe('money going out', () => {
 });
 
 describe('a refund', () => {
-  const charged = (books: Books, amount: number): TransferId =>
+  const charged = (books: TestLedger, amount: number): TransferId =>
     keep(books, ok(books.run(charge(amount))).transferId);
   const refund = (transferId: TransferId, amount: number) =>
     ({ do: 'refund', transferId, amount: usd(amount), description: 'Sorry' }) as const;
 
   it('gives back paid money before promotional credit, and never more than was charged', () => {
-    const books = openBooks({ balance: 10n });
+    const books = createTestLedger({ balance: 10n });
     const promo = books.addPromo({ balance: 3n, priority: 1 });
     const transferId = charged(books, 8);
     expect(ok(books.run(refund(transferId, 6)))).toMatchObject({ amount: 6n, balanceAfter: 11n });
@@ -304,11 +311,11 @@ describe('a refund', () => {
     expect(promo.balance).toBe(3n);
     expect(books.system({ kind: 'revenue', product: 'rental' }).balance).toBe(0n);
     expect(books.slice.newTransfers.at(-1)).toMatchObject({ kind: 'refund', reverses: toUuid(transferId) });
-    expect(unsound(books)).toEqual([]);
+    expect(findInconsistencies(books)).toEqual([]);
   });
 
   it('takes back from each who was paid, in proportion', () => {
-    const books = openBooks({ balance: 10n });
+    const books = createTestLedger({ balance: 10n });
     const to = [
       { account: { kind: 'supplier_payable', orgId: books.supplierId }, amount: usd(8) },
       { account: { kind: 'platform_fee' }, amount: usd(2) },
@@ -319,11 +326,11 @@ describe('a refund', () => {
     books.run(refund(transferId, 9));
     expect([books.payable.balance, books.system({ kind: 'platform_fee' }).balance]).toEqual([-1n, 0n]);
     expect(books.system({ kind: 'shortfall' }).balance).toBe(0n);
-    expect(unsound(books)).toEqual([]);
+    expect(findInconsistencies(books)).toEqual([]);
   });
 
   it('does not fill a budget again', () => {
-    const books = openBooks({ balance: 10n });
+    const books = createTestLedger({ balance: 10n });
     const { limit } = books.addLimit({ left: 10n });
     const transferId = charged(books, 4);
     books.run(refund(transferId, 4));
@@ -332,7 +339,7 @@ describe('a refund', () => {
   });
 
   it('is of a charge of this organisation only, positive, and happens once for its step', () => {
-    const books = openBooks({ balance: 10n });
+    const books = createTestLedger({ balance: 10n });
     const paid = keep(books, ok(books.run(topUp(5))).transferId);
     expect(books.run(refund(paid, 1))).toMatchObject({ reason: 'TRANSFER_NOT_REVERSIBLE', available: 0n });
     expect(books.run(refund(ids.next('trf'), 1))).toMatchObject({ reason: 'TRANSFER_NOT_FOUND' });
@@ -353,7 +360,7 @@ describe('a reversal', () => {
     ({ do: 'reverse', transferId, description: 'Mistake' }) as const;
 
   it('is the exact opposite, once', () => {
-    const books = openBooks({ balance: 10n });
+    const books = createTestLedger({ balance: 10n });
     const promo = books.addPromo({ balance: 3n, priority: 1 });
     const keyId = ids.next('key');
     const transferId = keep(books, ok(books.run({ ...charge(8), keyId })).transferId);
@@ -368,11 +375,11 @@ describe('a reversal', () => {
       reason: 'TRANSFER_NOT_REVERSIBLE',
     });
     expect(ok(books.run({ ...reverse(transferId), step: 'same' })).replayed).toBe(true);
-    expect(unsound(books)).toEqual([]);
+    expect(findInconsistencies(books)).toEqual([]);
   });
 
   it('of a top-up needs the money to be there still', () => {
-    const books = openBooks();
+    const books = createTestLedger();
     const transferId = keep(books, ok(books.run(topUp(5))).transferId);
     books.run(charge(1));
     expect(books.run(reverse(transferId))).toMatchObject({ reason: 'INSUFFICIENT_BALANCE', available: 4n });
@@ -382,7 +389,7 @@ describe('a reversal', () => {
   });
 
   it('of a charge takes the share of a supplier back, who owes it if it was paid out', () => {
-    const books = openBooks({ balance: 10n });
+    const books = createTestLedger({ balance: 10n });
     const to = [
       { account: { kind: 'supplier_payable', orgId: books.supplierId }, amount: usd(8) },
       { account: { kind: 'platform_fee' }, amount: usd(2) },
@@ -391,11 +398,11 @@ describe('a reversal', () => {
     books.payable.balance = 1n;
     expect(ok(books.run(reverse(transferId))).amount).toBe(10n);
     expect(books.payable).toMatchObject({ balance: -7n, floor: -7n });
-    expect(unsound(books)).toEqual([]);
+    expect(findInconsistencies(books)).toEqual([]);
   });
 
   it('is refused after a refund, and for what cannot be undone', () => {
-    const books = openBooks({ balance: 10n });
+    const books = createTestLedger({ balance: 10n });
     const transferId = keep(books, ok(books.run(charge(5))).transferId);
     const refunded = ok(books.run({ do: 'refund', transferId, amount: usd(1), description: 'x' })).transferId;
     expect(books.run(reverse(transferId))).toMatchObject({ reason: 'TRANSFER_NOT_REVERSIBLE' });
@@ -406,7 +413,7 @@ describe('a reversal', () => {
 
 describe('promotional credit that expires', () => {
   it('is taken from its instant on, as far as nothing holds it, and once for a step', () => {
-    const books = openBooks();
+    const books = createTestLedger();
     const promo = books.addPromo({ balance: 9n, expiresAtMs: startMs + 10 });
     const expire = (step: string) => books.run({ do: 'expire', accountId: fromUuid('lac', promo.id), step });
     books.run({ do: 'hold', amount: usd(4), demand: 'new' });
@@ -425,7 +432,7 @@ describe('promotional credit that expires', () => {
 
 describe('the limit of a budget', () => {
   it('is moved against its counterpart, and the organisation’s money is not touched', () => {
-    const books = openBooks({ balance: 10n });
+    const books = createTestLedger({ balance: 10n });
     const { limit, id } = books.addLimit({ left: 10n });
     expect(ok(books.run({ do: 'limit', budgetId: id, by: usd(5), step: 'same' }))).toMatchObject({
       amount: 0n,
@@ -439,7 +446,7 @@ describe('the limit of a budget', () => {
   });
 
   it('gives back the rest, which is that of the new period when the old one is over', () => {
-    const books = openBooks({ balance: 100n });
+    const books = createTestLedger({ balance: 100n });
     const { limit, id } = books.addLimit({ left: 4n, limit: 10n, held: 3n, periodEndMs: startMs });
     expect(books.run({ do: 'limit', budgetId: id, by: 'rest' }).ok).toBe(true);
     expect([limit.balance, limit.held]).toEqual([3n, 3n]);
@@ -447,7 +454,7 @@ describe('the limit of a budget', () => {
   });
 
   it('lowered below what is spent has its floor there, until it is raised again', () => {
-    const books = openBooks({ balance: 100n });
+    const books = createTestLedger({ balance: 100n });
     const { limit, id } = books.addLimit({ left: 10n, limit: 10n });
     books.run({ do: 'hold', amount: usd(8), demand: 'new' });
     books.run({ do: 'limit', budgetId: id, by: usd(-5) });
@@ -460,19 +467,19 @@ describe('the limit of a budget', () => {
     const told = books.addLimit({ left: 10n, onExceeded: 'notify' });
     books.run({ do: 'limit', budgetId: told.id, by: usd(-50) });
     expect([told.limit.balance, told.limit.floor]).toEqual([-40n, null]);
-    expect(unsound(books)).toEqual([]);
+    expect(findInconsistencies(books)).toEqual([]);
   });
 });
 
 describe('in one batch', () => {
   it('a reversal is seen by what comes after it, and budgets stay out of it', () => {
-    const books = openBooks({ balance: 10n });
+    const books = createTestLedger({ balance: 10n });
     const { limit } = books.addLimit({ left: 10n, limit: 10n, onExceeded: 'notify' });
     const transferId = keep(books, ok(books.run(charge(4))).transferId);
     expect(books.run({ do: 'reverse', transferId, description: 'Mistake' }).ok).toBe(true);
     expect([limit.balance, books.wallet.credit.balance]).toEqual([6n, 10n]);
     expect(books.slice.undoable.get(toUuid(transferId))).toMatchObject({ reversed: true });
     expect(books.slice.undoable.get(toUuid(transferId))?.undone.get(books.wallet.credit.id)).toBe(4n);
-    expect(unsound(books)).toEqual([]);
+    expect(findInconsistencies(books)).toEqual([]);
   });
 });

@@ -2,19 +2,19 @@ import type { Mode } from '@millrace/platform/envelope';
 import { toUuid } from '@millrace/platform/ids';
 import { allocate } from '@millrace/platform/money';
 import type { Account } from './accounts.ts';
-import { addDebt, endDebt } from './debt.ts';
+import { addDebt, reduceDebt } from './debt.ts';
 import {
   availableIn,
   compareSpending,
   isExpired,
   planDraw,
-  smaller,
-  spendable,
+  minBigint,
+  spendableAccounts,
   sumOf,
-  tightest,
+  tightestBudget,
   totalAvailable,
 } from './draw.ts';
-import { ids } from './id-format.ts';
+import { toPublicId } from './id-format.ts';
 import type {
   CreditCommand,
   DebitCommand,
@@ -27,23 +27,23 @@ import type {
   TransferKind,
 } from './ledger.ts';
 import {
-  countAgainst,
-  done,
-  enter,
+  countAgainstBudgets,
+  ledgerSuccess,
+  recordTransfer,
   findDestination,
-  findSystem,
-  keyOf,
+  findSystemAccount,
+  commandKeyOf,
   Legs,
   limitsFor,
   moveLimit,
   lowerFloorTo,
-  mustHave,
-  noteThresholds,
+  requireLoaded,
+  recordThresholds,
   payableOf,
-  refused,
+  ledgerRefused,
   scopedKey,
   type Hold,
-  type Slice,
+  type WorkingSet,
   type UndoableTransfer,
   type Wallet,
 } from './slice.ts';
@@ -52,7 +52,7 @@ import {
 
 /** The answer to a command that happened before; null when it has not. */
 export function replayOf(
-  slice: Slice,
+  slice: WorkingSet,
   wallet: Wallet,
   key: string,
   kind: TransferKind,
@@ -60,15 +60,15 @@ export function replayOf(
 ): LedgerResult | null {
   const known = slice.transfersByKey.get(scopedKey(wallet.orgId, key));
   if (known === undefined) return null;
-  if (known.kind !== kind || known.mode !== wallet.mode) return refused('STEP_REUSED');
-  return done(wallet, { transfer: known, hold, replayed: true });
+  if (known.kind !== kind || known.mode !== wallet.mode) return ledgerRefused('STEP_REUSED');
+  return ledgerSuccess(wallet, { transfer: known, hold, replayed: true });
 }
 
 function sumOfShares(shares: readonly Share[]): bigint {
   return shares.reduce((sum, share) => sum + share.amount, 0n);
 }
 
-function accountOf(slice: Slice, share: Share, mode: Mode): Account {
+function accountOf(slice: WorkingSet, share: Share, mode: Mode): Account {
   const { account } = share;
   const orgUuid = account.kind === 'supplier_payable' ? toUuid(account.orgId) : null;
   return findDestination(slice, account, mode, orgUuid);
@@ -76,7 +76,7 @@ function accountOf(slice: Slice, share: Share, mode: Mode): Account {
 
 /** Pays everyone their share. Shares that do not add up are a mistake of the caller's code, not a refusal. */
 export function addShares(
-  slice: Slice,
+  slice: WorkingSet,
   legs: Legs,
   mode: Mode,
   shares: readonly Share[],
@@ -89,16 +89,16 @@ export function addShares(
 }
 
 /** Takes money back from where it went. A supplier that was paid already owes it, and earns it back first. */
-function takeBack(legs: Legs, account: Account, amount: bigint): void {
+function takeBackFrom(legs: Legs, account: Account, amount: bigint): void {
   legs.add(account, -amount);
   lowerFloorTo(account, account.balance - account.held + legs.changeOf(account));
 }
 
-export function decideCredit(slice: Slice, wallet: Wallet, command: CreditCommand): LedgerResult {
-  const key = keyOf(command);
+export function decideCredit(slice: WorkingSet, wallet: Wallet, command: CreditCommand): LedgerResult {
+  const key = commandKeyOf(command);
   const replay = replayOf(slice, wallet, key, command.kind);
   if (replay !== null) return replay;
-  if (command.amount <= 0n) return done(wallet, {});
+  if (command.amount <= 0n) return ledgerSuccess(wallet, {});
   if (sumOfShares(command.from) !== command.amount) {
     throw new RangeError(`The sources of a credit must add up to its amount, ${command.amount} nano-USD.`);
   }
@@ -109,13 +109,13 @@ export function decideCredit(slice: Slice, wallet: Wallet, command: CreditComman
   const own = command.amount - borne;
   const legs = new Legs();
   legs.add(command.promo === undefined ? wallet.credit : openPromo(slice, wallet, command.promo), own);
-  if (borne > 0n) legs.add(findSystem(slice, { kind: 'shortfall' }, wallet.mode), borne);
+  if (borne > 0n) legs.add(findSystemAccount(slice, { kind: 'shortfall' }, wallet.mode), borne);
   for (const share of command.from) {
-    takeBack(legs, accountOf(slice, share, wallet.mode), share.amount);
+    takeBackFrom(legs, accountOf(slice, share, wallet.mode), share.amount);
   }
   // What the operator bore, and gives back to itself.
-  if (legs.changeNothing()) return done(wallet, {});
-  const transfer = enter(slice, legs, {
+  if (legs.changeNothing()) return ledgerSuccess(wallet, {});
+  const transfer = recordTransfer(slice, legs, {
     wallet,
     key,
     cause: command.cause,
@@ -125,10 +125,10 @@ export function decideCredit(slice: Slice, wallet: Wallet, command: CreditComman
     description: command.description,
     usage: command.usage ?? null,
   });
-  return done(wallet, { transfer });
+  return ledgerSuccess(wallet, { transfer });
 }
 
-function openPromo(slice: Slice, wallet: Wallet, promo: NonNullable<CreditCommand['promo']>): Account {
+function openPromo(slice: WorkingSet, wallet: Wallet, promo: NonNullable<CreditCommand['promo']>): Account {
   const account: Account = {
     id: slice.nextUuid(),
     kind: 'promo',
@@ -155,31 +155,34 @@ function openPromo(slice: Slice, wallet: Wallet, promo: NonNullable<CreditComman
   return account;
 }
 
-export function decideDebit(slice: Slice, wallet: Wallet, command: DebitCommand): LedgerResult {
-  const key = keyOf(command);
+export function decideDebit(slice: WorkingSet, wallet: Wallet, command: DebitCommand): LedgerResult {
+  const key = commandKeyOf(command);
   const replay = replayOf(slice, wallet, key, command.kind);
   if (replay !== null) return replay;
-  if (command.amount <= 0n) return done(wallet, {});
+  if (command.amount <= 0n) return ledgerSuccess(wallet, {});
   const keyId = command.keyId === undefined ? null : toUuid(command.keyId);
   const limits = command.kind === 'charge' ? limitsFor(wallet, keyId) : [];
   const payers = payersOf(slice, wallet, command);
-  const tight = tightest(limits, 'new');
+  const tight = tightestBudget(limits, 'new');
   const money = totalAvailable(payers);
-  const affordable = tight === null ? money : smaller(money, tight.left);
+  const affordable = tight === null ? money : minBigint(money, tight.left);
   if (command.whenShort === 'refuse' && affordable < command.amount) {
     return money < command.amount || tight === null
-      ? refused('INSUFFICIENT_BALANCE', { available: money })
-      : refused('BUDGET_EXCEEDED', { available: tight.left, budgetId: ids.budget(tight.limit.id) });
+      ? ledgerRefused('INSUFFICIENT_BALANCE', { available: money })
+      : ledgerRefused('BUDGET_EXCEEDED', {
+          available: tight.left,
+          budgetId: toPublicId.budget(tight.limit.id),
+        });
   }
-  const parts = planDraw(payers, smaller(command.amount, affordable));
+  const parts = planDraw(payers, minBigint(command.amount, affordable));
   const paid = sumOf(parts);
   const shortfall = command.amount - paid;
   const legs = new Legs();
   legs.take(parts);
-  if (shortfall > 0n) legs.add(findSystem(slice, { kind: 'shortfall' }, wallet.mode), -shortfall);
+  if (shortfall > 0n) legs.add(findSystemAccount(slice, { kind: 'shortfall' }, wallet.mode), -shortfall);
   addShares(slice, legs, wallet.mode, command.to, command.amount);
-  countAgainst(slice, legs, wallet, limits, paid);
-  const transfer = enter(slice, legs, {
+  countAgainstBudgets(slice, legs, wallet, limits, paid);
+  const transfer = recordTransfer(slice, legs, {
     wallet,
     key,
     cause: command.cause,
@@ -191,27 +194,27 @@ export function decideDebit(slice: Slice, wallet: Wallet, command: DebitCommand)
     shortfall,
   });
   if (command.kind === 'clawback') addDebt(wallet, shortfall);
-  noteThresholds(slice, wallet, limits);
-  return done(wallet, { transfer });
+  recordThresholds(slice, wallet, limits);
+  return ledgerSuccess(wallet, { transfer });
 }
 
 /**
  * A payout is paid from what a supplier has earned, everything else from the organisation's own money. A payment that is
  * taken back was paid money, so that goes before what was a gift.
  */
-function payersOf(slice: Slice, wallet: Wallet, command: DebitCommand): readonly Account[] {
+function payersOf(slice: WorkingSet, wallet: Wallet, command: DebitCommand): readonly Account[] {
   if (command.kind === 'payout') {
     return [payableOf(slice, wallet)];
   }
-  const payers = spendable(wallet.money, slice.nowMs);
+  const payers = spendableAccounts(wallet.money, slice.nowMs);
   if (command.kind !== 'clawback') return payers;
   return [wallet.credit, ...payers.filter((account) => account !== wallet.credit)];
 }
 
 /** Entries of money only: what budgets counted is not given back. */
-function moneyEntries(slice: Slice, source: UndoableTransfer) {
+function moneyEntries(slice: WorkingSet, source: UndoableTransfer) {
   return source.entries.flatMap((entry) => {
-    const account = mustHave(slice.accounts.get(entry.accountId), 'an account of the transfer');
+    const account = requireLoaded(slice.accounts.get(entry.accountId), 'an account of the transfer');
     if (account.kind === 'limit' || account.kind === 'limit_contra') return [];
     return [
       { account, amount: entry.amount, left: entry.amount + (source.undone.get(entry.accountId) ?? 0n) },
@@ -219,40 +222,40 @@ function moneyEntries(slice: Slice, source: UndoableTransfer) {
   });
 }
 
-function findUndoable(slice: Slice, wallet: Wallet, transferUuid: string): UndoableTransfer | null {
+function findUndoable(slice: WorkingSet, wallet: Wallet, transferUuid: string): UndoableTransfer | null {
   const source = slice.undoable.get(transferUuid);
   return source?.orgId === wallet.orgId && source.mode === wallet.mode ? source : null;
 }
 
 /** Remembers what was moved back, so that the next command of the same batch knows. */
-function noteUndone(source: UndoableTransfer, legs: Legs): void {
+function recordUndone(source: UndoableTransfer, legs: Legs): void {
   legs.forEach((account, amount) => {
     source.undone.set(account.id, (source.undone.get(account.id) ?? 0n) + amount);
   });
 }
 
 /** Paid money is given back before promotional credit, and of that what was spent last first. */
-function compareGivingBack(left: Account, right: Account): number {
+function compareRefundOrder(left: Account, right: Account): number {
   if (left.kind !== right.kind) return left.kind === 'credit' ? -1 : 1;
   return compareSpending(right, left);
 }
 
-export function decideRefund(slice: Slice, wallet: Wallet, command: RefundCommand): LedgerResult {
-  const key = keyOf(command);
+export function decideRefund(slice: WorkingSet, wallet: Wallet, command: RefundCommand): LedgerResult {
+  const key = commandKeyOf(command);
   const replay = replayOf(slice, wallet, key, 'refund');
   if (replay !== null) return replay;
   const source = findUndoable(slice, wallet, toUuid(command.transferId));
-  if (source === null) return refused('TRANSFER_NOT_FOUND');
+  if (source === null) return ledgerRefused('TRANSFER_NOT_FOUND');
   const entries = moneyEntries(slice, source);
   const payers = entries.filter(({ account }) => account.kind === 'credit' || account.kind === 'promo');
   const left = payers.reduce((sum, entry) => sum - entry.left, 0n);
   if (source.kind !== 'charge' || source.reversed || command.amount <= 0n || command.amount > left) {
-    return refused('TRANSFER_NOT_REVERSIBLE', { available: source.kind === 'charge' ? left : 0n });
+    return ledgerRefused('TRANSFER_NOT_REVERSIBLE', { available: source.kind === 'charge' ? left : 0n });
   }
   const legs = new Legs();
   let toGive: bigint = command.amount;
-  for (const entry of payers.toSorted((a, b) => compareGivingBack(a.account, b.account))) {
-    const given = smaller(toGive, -entry.left);
+  for (const entry of payers.toSorted((a, b) => compareRefundOrder(a.account, b.account))) {
+    const given = minBigint(toGive, -entry.left);
     legs.add(entry.account, given);
     toGive -= given;
   }
@@ -261,8 +264,8 @@ export function decideRefund(slice: Slice, wallet: Wallet, command: RefundComman
     command.amount,
     takers.map(({ left: kept }) => kept),
   );
-  takers.forEach(({ account }, index) => takeBack(legs, account, shares[index] ?? 0n));
-  const transfer = enter(slice, legs, {
+  takers.forEach(({ account }, index) => takeBackFrom(legs, account, shares[index] ?? 0n));
+  const transfer = recordTransfer(slice, legs, {
     wallet,
     key,
     cause: command.cause,
@@ -272,8 +275,8 @@ export function decideRefund(slice: Slice, wallet: Wallet, command: RefundComman
     keyId: source.keyId,
     description: command.description,
   });
-  noteUndone(source, legs);
-  return done(wallet, { transfer });
+  recordUndone(source, legs);
+  return ledgerSuccess(wallet, { transfer });
 }
 
 const isSpendable = ({ kind }: Account): boolean => kind === 'credit' || kind === 'promo';
@@ -288,26 +291,26 @@ function shortfallReturned(legs: Legs): bigint {
   return returned;
 }
 
-export function decideReverse(slice: Slice, wallet: Wallet, command: ReverseCommand): LedgerResult {
-  const key = keyOf(command);
+export function decideReverse(slice: WorkingSet, wallet: Wallet, command: ReverseCommand): LedgerResult {
+  const key = commandKeyOf(command);
   const replay = replayOf(slice, wallet, key, 'reversal');
   if (replay !== null) return replay;
   const source = findUndoable(slice, wallet, toUuid(command.transferId));
-  if (source === null) return refused('TRANSFER_NOT_FOUND');
+  if (source === null) return ledgerRefused('TRANSFER_NOT_FOUND');
   if (irreversible.has(source.kind) || source.reversed || source.undone.size > 0) {
-    return refused('TRANSFER_NOT_REVERSIBLE');
+    return ledgerRefused('TRANSFER_NOT_REVERSIBLE');
   }
   const legs = new Legs();
   let amount = 0n;
   for (const entry of moneyEntries(slice, source)) {
     if (entry.amount > 0n && isSpendable(entry.account) && availableIn(entry.account) < entry.amount) {
-      return refused('INSUFFICIENT_BALANCE', { available: availableIn(entry.account) });
+      return ledgerRefused('INSUFFICIENT_BALANCE', { available: availableIn(entry.account) });
     }
-    if (entry.amount > 0n) takeBack(legs, entry.account, entry.amount);
+    if (entry.amount > 0n) takeBackFrom(legs, entry.account, entry.amount);
     else legs.add(entry.account, -entry.amount);
     if (entry.account.kind === 'credit' || entry.account.kind === 'promo') amount -= entry.amount;
   }
-  const transfer = enter(slice, legs, {
+  const transfer = recordTransfer(slice, legs, {
     wallet,
     key,
     cause: command.cause,
@@ -317,24 +320,24 @@ export function decideReverse(slice: Slice, wallet: Wallet, command: ReverseComm
     keyId: source.keyId,
     description: command.description,
   });
-  if (source.kind === 'clawback') endDebt(wallet, shortfallReturned(legs), source);
-  noteUndone(source, legs);
+  if (source.kind === 'clawback') reduceDebt(wallet, shortfallReturned(legs), source);
+  recordUndone(source, legs);
   source.reversed = true;
-  return done(wallet, { transfer });
+  return ledgerSuccess(wallet, { transfer });
 }
 
-export function decideExpire(slice: Slice, wallet: Wallet, command: ExpireCommand): LedgerResult {
-  const key = keyOf(command);
+export function decideExpire(slice: WorkingSet, wallet: Wallet, command: ExpireCommand): LedgerResult {
+  const key = commandKeyOf(command);
   const replay = replayOf(slice, wallet, key, 'expiry');
   if (replay !== null) return replay;
   const account = wallet.money.find(({ id }) => id === toUuid(command.accountId));
-  if (account === undefined || !isExpired(account, slice.nowMs)) return done(wallet, {});
+  if (account === undefined || !isExpired(account, slice.nowMs)) return ledgerSuccess(wallet, {});
   const amount = availableIn(account);
-  if (amount === 0n) return done(wallet, {});
+  if (amount === 0n) return ledgerSuccess(wallet, {});
   const legs = new Legs();
   legs.add(account, -amount);
-  legs.add(findSystem(slice, { kind: 'grants' }, wallet.mode), amount);
-  const transfer = enter(slice, legs, {
+  legs.add(findSystemAccount(slice, { kind: 'grants' }, wallet.mode), amount);
+  const transfer = recordTransfer(slice, legs, {
     wallet,
     key,
     cause: command.cause,
@@ -342,16 +345,16 @@ export function decideExpire(slice: Slice, wallet: Wallet, command: ExpireComman
     amount: -amount,
     description: 'Promotional credit expired',
   });
-  return done(wallet, { transfer });
+  return ledgerSuccess(wallet, { transfer });
 }
 
-export function decideLimit(slice: Slice, wallet: Wallet, command: LimitCommand): LedgerResult {
-  const key = keyOf(command);
+export function decideLimit(slice: WorkingSet, wallet: Wallet, command: LimitCommand): LedgerResult {
+  const key = commandKeyOf(command);
   const replay = replayOf(slice, wallet, key, 'budget');
   if (replay !== null) return replay;
   const limit = wallet.limits.find(({ id }) => id === toUuid(command.budgetId));
-  if (limit === undefined) return refused('BUDGET_NOT_FOUND');
+  if (limit === undefined) return ledgerRefused('BUDGET_NOT_FOUND');
   const by = command.by === 'rest' ? limit.held - limit.balance : command.by;
   const transfer = moveLimit(slice, wallet, limit, by, key, command.cause);
-  return done(wallet, { transfer });
+  return ledgerSuccess(wallet, { transfer });
 }

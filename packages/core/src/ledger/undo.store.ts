@@ -2,7 +2,7 @@ import type { Tx } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
 import { sql } from 'kysely';
 import type { TransferKind } from './ledger.ts';
-import type { Slice, UndoableTransfer } from './slice.ts';
+import type { WorkingSet, UndoableTransfer } from './slice.ts';
 import { uuids } from './sql-arrays.ts';
 
 /**
@@ -34,7 +34,7 @@ interface UndoRow {
 }
 
 /** Reads what is to be undone, and how much of it was undone before. Only under the locks of its accounts. */
-export async function fillUndoable(tx: Tx, slice: Slice, undoIds: readonly string[]): Promise<void> {
+export async function fillUndoable(tx: Tx, slice: WorkingSet, undoIds: readonly string[]): Promise<void> {
   if (undoIds.length === 0) return;
   const { rows } = await sql<UndoRow>`
     select source.id, source.org_id, source.mode, source.kind, source.key_id, entry.account_id, entry.amount_nano_usd,

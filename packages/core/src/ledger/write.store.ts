@@ -1,21 +1,21 @@
 import { defineStatement, runStatement, type PreparedStatement, type Tx } from '@millrace/platform/db';
 import type { Account } from './accounts.ts';
-import type { Hold, NewEntry, NewTransfer, Slice } from './slice.ts';
-import { bigints, booleans, instants, int8s, texts, uuids, words } from './sql-arrays.ts';
+import type { Hold, NewEntry, NewTransfer, WorkingSet } from './slice.ts';
+import { bigints, booleans, instants, int8s, texts, uuids, plainTexts } from './sql-arrays.ts';
 
 /**
  * Writes what the decisions have left, in one statement: the database checks it as a whole, or has none of it. The
  * statement is put together from the parts that have rows; there are few combinations, and each is prepared once.
  */
 
-interface Part {
+interface StatementPart {
   readonly name: string;
   /** `$n` is the n-th of this part's own values. */
   readonly text: string;
   readonly columns: number;
 }
 
-const changed: Part = {
+const updateAccounts: StatementPart = {
   name: 'changed',
   columns: 8,
   text: `
@@ -29,7 +29,7 @@ const changed: Part = {
      where account.id = change.id`,
 };
 
-const opened: Part = {
+const insertAccounts: StatementPart = {
   name: 'opened',
   columns: 10,
   text: `
@@ -39,7 +39,7 @@ const opened: Part = {
                          $8::bigint[], $9::smallint[], $10::timestamptz[])`,
 };
 
-const moved: Part = {
+const insertTransfers: StatementPart = {
   name: 'moved',
   columns: 15,
   text: `
@@ -50,7 +50,7 @@ const moved: Part = {
                          $15::timestamptz[])`,
 };
 
-const entered: Part = {
+const insertEntries: StatementPart = {
   name: 'entered',
   columns: 5,
   text: `
@@ -58,7 +58,7 @@ const entered: Part = {
     select * from unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::bigint[], $5::bigint[])`,
 };
 
-const made: Part = {
+const insertHolds: StatementPart = {
   name: 'made',
   columns: 11,
   text: `
@@ -69,7 +69,7 @@ const made: Part = {
                   $9::bigint[], $10::timestamptz[]) as row`,
 };
 
-const kept: Part = {
+const updateHolds: StatementPart = {
   name: 'kept',
   columns: 4,
   text: `
@@ -79,7 +79,7 @@ const kept: Part = {
      where hold.id = change.id`,
 };
 
-const parted: Part = {
+const upsertHoldParts: StatementPart = {
   name: 'parted',
   columns: 3,
   text: `
@@ -88,7 +88,7 @@ const parted: Part = {
     on conflict (hold_id, account_id) do update set held_nano_usd = excluded.held_nano_usd`,
 };
 
-const counted: Part = {
+const updateBudgets: StatementPart = {
   name: 'counted',
   columns: 4,
   text: `
@@ -101,7 +101,7 @@ const counted: Part = {
 
 const statements = new Map<string, PreparedStatement>();
 
-function statementOf(parts: readonly Part[]): PreparedStatement {
+function statementOf(parts: readonly StatementPart[]): PreparedStatement {
   // The driver wants less than 64 characters.
   const name = `ledger ${parts.map((part) => part.name).join(' ')}`;
   const known = statements.get(name);
@@ -117,46 +117,46 @@ function statementOf(parts: readonly Part[]): PreparedStatement {
   return statement;
 }
 
-export async function writeSlice(tx: Tx, slice: Slice): Promise<void> {
+export async function writeWorkingSet(tx: Tx, slice: WorkingSet): Promise<void> {
   const accounts = [...slice.accounts.values()].filter((account) => account.touched);
   const holds = [...slice.holds.values()].filter((hold) => hold.touched);
   const now = new Date(slice.nowMs);
-  const parts: [Part, readonly unknown[]][] = [];
+  const parts: [StatementPart, readonly unknown[]][] = [];
   const add = <Row>(
-    part: Part,
+    part: StatementPart,
     rows: readonly Row[],
     values: (rows: readonly Row[]) => readonly unknown[],
   ): void => {
     if (rows.length > 0) parts.push([part, values(rows)]);
   };
   add(
-    changed,
+    updateAccounts,
     accounts.filter((account) => !account.isNew),
-    changedValues,
+    updateAccountsValues,
   );
   add(
-    opened,
+    insertAccounts,
     accounts.filter((account) => account.isNew),
-    openedValues,
+    insertAccountsValues,
   );
-  add(moved, slice.newTransfers, movedValues);
+  add(insertTransfers, slice.newTransfers, insertTransfersValues);
   add(
-    made,
+    insertHolds,
     holds.filter((hold) => hold.isNew),
-    (rows) => [...madeValues(rows), now],
+    (rows) => [...insertHoldsValues(rows), now],
   );
   add(
-    kept,
+    updateHolds,
     holds.filter((hold) => !hold.isNew),
-    keptValues,
+    updateHoldsValues,
   );
-  add(parted, holds.flatMap(partsOf), partedValues);
+  add(upsertHoldParts, holds.flatMap(holdPartsOf), upsertHoldPartsValues);
   add(
-    counted,
+    updateBudgets,
     [...slice.accounts.values()].filter((account) => account.budget?.changed === true),
-    countedValues,
+    updateBudgetsValues,
   );
-  add(entered, slice.newEntries, enteredValues);
+  add(insertEntries, slice.newEntries, insertEntriesValues);
   if (parts.length === 0) return;
   await runStatement(
     tx,
@@ -165,7 +165,7 @@ export async function writeSlice(tx: Tx, slice: Slice): Promise<void> {
   );
 }
 
-const changedValues = (rows: readonly Account[]): readonly unknown[] => [
+const updateAccountsValues = (rows: readonly Account[]): readonly unknown[] => [
   uuids(rows.map((row) => row.id)),
   bigints(rows.map((row) => row.balance)),
   bigints(rows.map((row) => row.held)),
@@ -178,11 +178,11 @@ const changedValues = (rows: readonly Account[]): readonly unknown[] => [
 
 const dateOf = (ms: number | null): Date | null => (ms === null ? null : new Date(ms));
 
-const openedValues = (rows: readonly Account[]): readonly unknown[] => [
+const insertAccountsValues = (rows: readonly Account[]): readonly unknown[] => [
   uuids(rows.map((row) => row.id)),
-  words(rows.map((row) => row.kind)),
+  plainTexts(rows.map((row) => row.kind)),
   uuids(rows.map((row) => row.orgId)),
-  words(rows.map((row) => row.mode)),
+  plainTexts(rows.map((row) => row.mode)),
   bigints(rows.map((row) => row.balance)),
   bigints(rows.map((row) => row.floor)),
   bigints(rows.map((row) => row.entryCount)),
@@ -191,11 +191,11 @@ const openedValues = (rows: readonly Account[]): readonly unknown[] => [
   rows.map((row) => dateOf(row.expiresAtMs)),
 ];
 
-const movedValues = (rows: readonly NewTransfer[]): readonly unknown[] => [
+const insertTransfersValues = (rows: readonly NewTransfer[]): readonly unknown[] => [
   uuids(rows.map((row) => row.id)),
   uuids(rows.map((row) => row.orgId)),
-  words(rows.map((row) => row.mode)),
-  words(rows.map((row) => row.kind)),
+  plainTexts(rows.map((row) => row.mode)),
+  plainTexts(rows.map((row) => row.kind)),
   texts(rows.map((row) => row.key)),
   texts(rows.map((row) => row.causeKind)),
   texts(rows.map((row) => row.causeId)),
@@ -209,7 +209,7 @@ const movedValues = (rows: readonly NewTransfer[]): readonly unknown[] => [
   instants(rows.map((row) => row.occurredAtMs)),
 ];
 
-const enteredValues = (rows: readonly NewEntry[]): readonly unknown[] => [
+const insertEntriesValues = (rows: readonly NewEntry[]): readonly unknown[] => [
   uuids(rows.map((row) => row.transferId)),
   uuids(rows.map((row) => row.accountId)),
   bigints(rows.map((row) => row.amount)),
@@ -217,10 +217,10 @@ const enteredValues = (rows: readonly NewEntry[]): readonly unknown[] => [
   bigints(rows.map((row) => row.balanceAfter)),
 ];
 
-const madeValues = (rows: readonly Hold[]): readonly unknown[] => [
+const insertHoldsValues = (rows: readonly Hold[]): readonly unknown[] => [
   uuids(rows.map((row) => row.id)),
   uuids(rows.map((row) => row.orgId)),
-  words(rows.map((row) => row.mode)),
+  plainTexts(rows.map((row) => row.mode)),
   texts(rows.map((row) => row.key)),
   texts(rows.map((row) => row.causeKind)),
   texts(rows.map((row) => row.causeId)),
@@ -230,7 +230,7 @@ const madeValues = (rows: readonly Hold[]): readonly unknown[] => [
   rows.map((row) => dateOf(row.closedAtMs)),
 ];
 
-const keptValues = (rows: readonly Hold[]): readonly unknown[] => [
+const updateHoldsValues = (rows: readonly Hold[]): readonly unknown[] => [
   uuids(rows.map((row) => row.id)),
   bigints(rows.map((row) => row.held)),
   bigints(rows.map((row) => row.posted)),
@@ -243,16 +243,16 @@ interface HoldPart {
   readonly held: bigint;
 }
 
-const partsOf = (hold: Hold): readonly HoldPart[] =>
+const holdPartsOf = (hold: Hold): readonly HoldPart[] =>
   Array.from(hold.parts, ([accountId, held]) => ({ holdId: hold.id, accountId, held }));
 
-const partedValues = (rows: readonly HoldPart[]): readonly unknown[] => [
+const upsertHoldPartsValues = (rows: readonly HoldPart[]): readonly unknown[] => [
   uuids(rows.map((row) => row.holdId)),
   uuids(rows.map((row) => row.accountId)),
   bigints(rows.map((row) => row.held)),
 ];
 
-const countedValues = (rows: readonly Account[]): readonly unknown[] => [
+const updateBudgetsValues = (rows: readonly Account[]): readonly unknown[] => [
   uuids(rows.map((row) => row.id)),
   rows.map((row) => dateOf(row.budget?.periodStartMs ?? null)),
   rows.map((row) => dateOf(row.budget?.periodEndMs ?? null)),

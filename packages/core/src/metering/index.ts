@@ -1,27 +1,32 @@
 export {
   changeMeters,
   closeMeter,
-  costsOf,
-  meterCost,
+  readCosts,
+  readMeterCost,
   openMeters,
   pauseMeter,
   resumeMeter,
   type ClosedMeter,
-  type MeterAct,
+  type MeterChange,
   type MeterFunding,
-  type MeterWish,
+  type MeterSpec,
 } from './metering.service.ts';
 export { costAt, elapsedAt, owedAt, unpostedAt, type Meter, type MeterState } from './metering.ts';
-export type { RestOfTerm } from './plans.ts';
+export type { RemainingTermCharge } from './plans.ts';
 export { listMetersOf } from './meters.store.ts';
 export { sweepDueShards, sweepMeters, type SweepOptions, type SweepReport } from './sweep.service.ts';
 export {
-  cancelEnds,
-  claimActions as claimRequiredActions,
-  completeAction as completeRequiredAction,
-  listActions as listRequiredActions,
-  readBurn as burnOf,
-  requireEnds,
+  cancelSuspensionActions,
+  claimRequiredActions,
+  completeRequiredAction,
+  listRequiredActions,
+  readBurnRate,
+  requireTerminations,
   type RequiredAction,
 } from './ladder.store.ts';
-export { defaultPolicy, ladderRungs, type LadderStep, type MeteringPolicy } from './policy.ts';
+export {
+  defaultMeteringPolicy,
+  dunningThresholds,
+  type DunningLevel,
+  type MeteringPolicy,
+} from './policy.ts';

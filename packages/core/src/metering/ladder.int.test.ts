@@ -3,7 +3,7 @@ import { nanoUsd } from '@millrace/platform/money';
 import { shardOf } from '@millrace/platform/outbox';
 import { createRandom } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createBudget, type RecallMoney } from '../ledger/index.ts';
+import { createBudget, type RecallCredit } from '../ledger/index.ts';
 import {
   claimRequiredActions,
   completeRequiredAction,
@@ -11,22 +11,22 @@ import {
   sweepDueShards,
   sweepMeters,
 } from './index.ts';
-import { burnOf } from './ladder.ts';
-import { lookAtWallets, readBurn } from './ladder.store.ts';
-import { lockRunning } from './meters.store.ts';
+import { burnRateOf } from './ladder.ts';
+import { readWalletStatuses, readBurnRate } from './ladder.store.ts';
+import { lockRunningMeters } from './meters.store.ts';
 import {
   allShards,
-  createMeteringWorld,
+  createMeteringHarness,
   HOUR_MS,
   MINUTE_MS,
   quiet,
   usd,
-  type MeteringWorld,
+  type MeteringHarness,
 } from './world.fixture.ts';
 
-let world: MeteringWorld;
+let world: MeteringHarness;
 beforeAll(async () => {
-  world = await createMeteringWorld();
+  world = await createMeteringHarness();
 });
 afterAll(() => world.drop());
 
@@ -279,16 +279,16 @@ describe('the look at all wallets', () => {
       }
       await world.clock.advance(random.int(0, 40 * MINUTE_MS));
       const now = world.clock.now();
-      const looks = await lookAtWallets(world.db, [shardOf(orgId)], now);
+      const looks = await readWalletStatuses(world.db, [shardOf(orgId)], now);
       const seen = looks.find((look) => look.orgId === orgId);
       const running = await world.db.transaction({ name: 'lock', isolation }, (tx) =>
-        lockRunning(tx, orgId, 'live'),
+        lockRunningMeters(tx, orgId, 'live'),
       );
-      const known = burnOf(running, now);
+      const known = burnRateOf(running, now);
       expect(seen).toMatchObject({ burnPerHour: known.burnPerHour, driesAt: known.driesAt });
       expect(Math.abs(Number((seen?.cover ?? 0n) - known.cover))).toBeLessThanOrEqual(2 * count + 1);
       // What the balance tells of the same wallet is the same figure.
-      expect(await readBurn(world.db, orgId, 'live', now)).toEqual({
+      expect(await readBurnRate(world.db, orgId, 'live', now)).toEqual({
         burnPerHour: seen?.burnPerHour,
         cover: seen?.cover,
       });
@@ -315,7 +315,7 @@ describe('a wallet whose money is lent for inference', () => {
   function potWith(orgId: OrgId, inPot: bigint) {
     let left = inPot;
     const recalls: bigint[] = [];
-    const recallMoney: RecallMoney = async ({ amount }) => {
+    const recallMoney: RecallCredit = async ({ amount }) => {
       const given = amount === 'all' || amount > left ? left : amount;
       left -= given;
       recalls.push(given);
@@ -325,7 +325,7 @@ describe('a wallet whose money is lent for inference', () => {
     return { recallMoney, recalls, left: () => left };
   }
 
-  const passWith = async (recallMoney: RecallMoney, ms: number): Promise<void> => {
+  const passWith = async (recallMoney: RecallCredit, ms: number): Promise<void> => {
     for (let passed = 0; passed < ms; passed += 5 * MINUTE_MS) {
       await world.clock.advance(5 * MINUTE_MS);
       await sweepMeters(world.db, { shards: allShards, log: quiet, recallMoney });
@@ -347,7 +347,7 @@ describe('a wallet whose money is lent for inference', () => {
   it('is asked to stop when the pot has no more, or cannot be asked', async () => {
     const orgId = await world.organisation(2 * 3.6);
     await world.open(orgId);
-    const silent: RecallMoney = () => Promise.reject(new Error('away'));
+    const silent: RecallCredit = () => Promise.reject(new Error('away'));
     await passWith(silent, 3 * HOUR_MS);
     expect(await stepOf(orgId)).toBe('empty');
   });

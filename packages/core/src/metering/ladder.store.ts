@@ -1,39 +1,39 @@
 import type { Reader, Tx } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
 import { fromUuid, toUuid, type OrgId } from '@millrace/platform/ids';
-import { isItemFree, type SharedLoop } from '@millrace/platform/loops';
+import { isItemAvailable, type SharedLoop } from '@millrace/platform/loops';
 import { nanoUsd } from '@millrace/platform/money';
 import { shardOf } from '@millrace/platform/outbox';
 import { sql } from 'kysely';
-import type { Burn, MoneyCause } from '../ledger/index.ts';
-import type { WalletBurn } from './ladder.ts';
-import type { LadderStep } from './policy.ts';
+import type { BurnRate, MoneyCause } from '../ledger/index.ts';
+import type { WalletBurnRate } from './ladder.ts';
+import type { DunningLevel } from './policy.ts';
 
 /** All SQL about wallets that come to the end of their money, and about what must then be done. */
 
-export interface Wallet {
+export interface WalletRef {
   readonly orgId: OrgId;
   readonly mode: Mode;
 }
 
-export interface WalletLook extends Wallet, WalletBurn {
-  readonly step: LadderStep;
+export interface WalletStatus extends WalletRef, WalletBurnRate {
+  readonly step: DunningLevel;
 }
 
-interface LookRow {
+interface WalletStatusRow {
   org_id: string;
   mode: Mode;
   burn: bigint | null;
   cover: bigint | null;
   dries_at: Date | null;
-  step: LadderStep | null;
+  step: DunningLevel | null;
 }
 
 /**
- * What the holds of running meters still have for running time. An estimate: see `lookAtWallets`. Bounded, so that no
+ * What the holds of running meters still have for running time. An estimate: see `readWalletStatuses`. Bounded, so that no
  * figure of one wallet fails the statement for all of them.
  */
-const coverAt = (now: Date) => sql`
+const heldForRunningAt = (now: Date) => sql`
   least(9e18, greatest(-9e18, coalesce(sum(held_nano_usd)::float8 - sum(
      rate_nano_usd_per_hour::float8 / 3600000 * (
        greatest(0, elapsed_before_ms - posted_ms
@@ -41,9 +41,9 @@ const coverAt = (now: Date) => sql`
      + kept_nano_usd_per_hour::float8 / 3600000 * retention_ms), 0)))::bigint`;
 
 /** How fast one wallet's money goes, for whoever tells people their runway. */
-export async function readBurn(reader: Reader, orgId: OrgId, mode: Mode, now: Date): Promise<Burn> {
-  const { rows } = await sql<Pick<LookRow, 'burn' | 'cover'>>`
-    select least(9e18, coalesce(sum(rate_nano_usd_per_hour), 0))::bigint as burn, ${coverAt(now)} as cover from meters
+export async function readBurnRate(reader: Reader, orgId: OrgId, mode: Mode, now: Date): Promise<BurnRate> {
+  const { rows } = await sql<Pick<WalletStatusRow, 'burn' | 'cover'>>`
+    select least(9e18, coalesce(sum(rate_nano_usd_per_hour), 0))::bigint as burn, ${heldForRunningAt(now)} as cover from meters
      where org_id = ${toUuid(orgId)} and mode = ${mode} and state = 'open' and rate_nano_usd_per_hour > 0
        and funding = 'ahead'
   `.execute(reader.kysely);
@@ -55,15 +55,15 @@ export async function readBurn(reader: Reader, orgId: OrgId, mode: Mode, now: Da
  * now is an estimate in floating point, off by less than a nano-USD for each meter: it decides about warnings and
  * stops, never about charges, and has to read every running meter of the cell once a minute.
  */
-export async function lookAtWallets(
+export async function readWalletStatuses(
   reader: Reader,
   shards: readonly number[],
   now: Date,
-): Promise<readonly WalletLook[]> {
-  const { rows } = await sql<LookRow>`
+): Promise<readonly WalletStatus[]> {
+  const { rows } = await sql<WalletStatusRow>`
     select org_id, mode, burn, cover, dries_at, step
       from (select org_id, mode, least(9e18, coalesce(sum(rate_nano_usd_per_hour), 0))::bigint as burn,
-                   ${coverAt(now)} as cover,
+                   ${heldForRunningAt(now)} as cover,
                    min(covered_until - retention_ms * interval '1 millisecond') as dries_at
               from meters
              where shard = any(${shards}::smallint[]) and state = 'open' and rate_nano_usd_per_hour > 0 and funding = 'ahead'
@@ -83,18 +83,18 @@ export async function lookAtWallets(
 }
 
 /** Where the wallet stands, locked until the transaction ends. Made on the first look. */
-export async function lockLadder(
+export async function lockDunningState(
   tx: Tx,
-  wallet: Wallet,
+  wallet: WalletRef,
   now: Date,
-): Promise<{ step: LadderStep; since: Date }> {
+): Promise<{ step: DunningLevel; since: Date }> {
   const { orgId, mode } = wallet;
   await sql`
     insert into wallet_ladders (org_id, mode, shard, step, since)
     values (${toUuid(orgId)}, ${mode}, ${shardOf(orgId)}, 'fine', ${now})
     on conflict (org_id, mode) do nothing
   `.execute(tx.kysely);
-  const { rows } = await sql<{ step: LadderStep; since: Date }>`
+  const { rows } = await sql<{ step: DunningLevel; since: Date }>`
     select step, since from wallet_ladders where org_id = ${toUuid(orgId)} and mode = ${mode} for update
   `.execute(tx.kysely);
   const [row] = rows;
@@ -102,7 +102,12 @@ export async function lockLadder(
   return row;
 }
 
-export async function setStep(tx: Tx, wallet: Wallet, step: LadderStep, since: Date): Promise<void> {
+export async function setDunningLevel(
+  tx: Tx,
+  wallet: WalletRef,
+  step: DunningLevel,
+  since: Date,
+): Promise<void> {
   await sql`
     update wallet_ladders set step = ${step}, since = ${since}
      where org_id = ${toUuid(wallet.orgId)} and mode = ${wallet.mode}
@@ -156,9 +161,9 @@ function actionFromRow(row: ActionRow): RequiredAction {
  * Asks that everything that runs in this wallet be stopped, and that data be deleted once the time that was set aside
  * for it has passed. What was asked for since `since` is not asked for again.
  */
-export async function requireForAll(
+export async function requireStopsOfWallet(
   tx: Tx,
-  wallet: Wallet,
+  wallet: WalletRef,
   times: { now: Date; since: Date },
 ): Promise<number> {
   const { numAffectedRows } = await sql`
@@ -188,9 +193,9 @@ export async function requireForAll(
  * Asks that what runs dry though its wallet has money be stopped: a budget refuses to prolong it. A meter that is due
  * has not been visited yet, and nothing is concluded from its hold.
  */
-export async function requireForDry(
+export async function requireStopsOfExhausted(
   tx: Tx,
-  wallet: Wallet,
+  wallet: WalletRef,
   times: { now: Date; dryBy: Date; since: Date },
 ): Promise<number> {
   const { numAffectedRows } = await sql`
@@ -213,7 +218,7 @@ export async function requireForDry(
  * Asks for the end of these things at once: their organisation was suspended. It takes the place of a deletion that was asked for
  * before, for later and for want of money. Answers how many of the things were not to end at once already.
  */
-export async function requireEnds(
+export async function requireTerminations(
   tx: Tx,
   orgId: OrgId,
   things: readonly { readonly mode: Mode; readonly cause: MoneyCause }[],
@@ -236,7 +241,7 @@ export async function requireEnds(
 }
 
 /** The suspension was lifted: what nobody has ended yet goes on. */
-export async function cancelEnds(tx: Tx, orgId: OrgId): Promise<void> {
+export async function cancelSuspensionActions(tx: Tx, orgId: OrgId): Promise<void> {
   await sql`
     update required_actions set state = 'cancelled', claimed_until = null, done_at = ${tx.clock.now()}
      where org_id = ${toUuid(orgId)} and reason = 'suspension' and state in ('pending', 'claimed')
@@ -244,7 +249,7 @@ export async function cancelEnds(tx: Tx, orgId: OrgId): Promise<void> {
 }
 
 /** Money came in: what nobody has begun is called off. */
-export async function cancelForBalance(tx: Tx, wallet: Wallet, now: Date): Promise<number> {
+export async function cancelBalanceActions(tx: Tx, wallet: WalletRef, now: Date): Promise<number> {
   const { numAffectedRows } = await sql`
     update required_actions set state = 'cancelled', done_at = ${now}
      where org_id = ${toUuid(wallet.orgId)} and mode = ${wallet.mode} and reason = 'balance' and state = 'pending'
@@ -252,7 +257,7 @@ export async function cancelForBalance(tx: Tx, wallet: Wallet, now: Date): Promi
   return Number(numAffectedRows ?? 0n);
 }
 
-const isNoLongerDry = (dryBy: Date) => sql`
+const isStopObsolete = (dryBy: Date) => sql`
   asked.reason = 'budget' and asked.state = 'pending'
     and not exists (select 1 from meters dry
                      where (dry.org_id, dry.mode, dry.cause_kind, dry.cause_id)
@@ -264,28 +269,28 @@ const isNoLongerDry = (dryBy: Date) => sql`
  * Stops of all organisations that no worker has begun and that are no longer needed: the thing has ended, or its budget was
  * raised or has begun a new period.
  */
-export async function listNoLongerDry(
+export async function listObsoleteStops(
   reader: Reader,
   loop: SharedLoop,
   { now, dryBy, limit }: { readonly now: Date; readonly dryBy: Date; readonly limit: number },
 ): Promise<readonly string[]> {
   const { rows } = await sql<{ id: bigint }>`
     select id from required_actions asked
-     where ${isNoLongerDry(dryBy)} and ${isItemFree(loop, sql<string>`asked.id::text`, now)}
+     where ${isStopObsolete(dryBy)} and ${isItemAvailable(loop, sql<string>`asked.id::text`, now)}
      order by id limit ${limit}
   `.execute(reader.kysely);
   return rows.map(({ id }) => id.toString());
 }
 
 /** Calls these stops off, except stops that a worker has begun or that are needed again. */
-export async function cancelNoLongerDry(
+export async function cancelObsoleteStops(
   tx: Tx,
   ids: readonly string[],
   times: { readonly now: Date; readonly dryBy: Date },
 ): Promise<void> {
   await sql`
     update required_actions asked set state = 'cancelled', done_at = ${times.now}
-     where id = any(${ids}::bigint[]) and ${isNoLongerDry(times.dryBy)}
+     where id = any(${ids}::bigint[]) and ${isStopObsolete(times.dryBy)}
   `.execute(tx.kysely);
 }
 
@@ -293,7 +298,7 @@ export async function cancelNoLongerDry(
  * Takes up what is due for the things of these kinds. What is not completed within `claimMs` can be taken up again, so
  * carrying it out must be idempotent.
  */
-export async function claimActions(
+export async function claimRequiredActions(
   tx: Tx,
   request: {
     readonly kinds: readonly string[];
@@ -306,7 +311,7 @@ export async function claimActions(
 ): Promise<readonly RequiredAction[]> {
   const { loop, now } = request;
   const isFree =
-    loop === undefined ? sql`true` : isItemFree(loop, sql<string>`required_actions.id::text`, now);
+    loop === undefined ? sql`true` : isItemAvailable(loop, sql<string>`required_actions.id::text`, now);
   const { rows } = await sql<ActionRow>`
     update required_actions set state = 'claimed', attempts = attempts + 1,
            claimed_until = ${new Date(request.now.getTime() + request.claimMs)}
@@ -321,7 +326,7 @@ export async function claimActions(
 }
 
 /** Notes that it was carried out. Twice is once; an action that was called off meanwhile counts as done as well. */
-export async function completeAction(tx: Tx, orgId: OrgId, id: string): Promise<void> {
+export async function completeRequiredAction(tx: Tx, orgId: OrgId, id: string): Promise<void> {
   await sql`
     update required_actions set state = 'done', claimed_until = null, done_at = ${tx.clock.now()}
      where org_id = ${toUuid(orgId)} and id = ${id}::bigint and state <> 'done'
@@ -329,7 +334,7 @@ export async function completeAction(tx: Tx, orgId: OrgId, id: string): Promise<
 }
 
 /** What is still to be done in a wallet, soonest first. */
-export async function listActions(
+export async function listRequiredActions(
   reader: Reader,
   orgId: OrgId,
   mode: Mode,

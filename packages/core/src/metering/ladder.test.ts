@@ -1,11 +1,19 @@
 import { nanoUsd, zeroUsd } from '@millrace/platform/money';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { burnOf, describeWallet, isDry, isUneven, levelTargets, moveOf, stepAt } from './ladder.ts';
+import {
+  burnRateOf,
+  balanceEventData,
+  isBudgetExhausting,
+  needsEqualizing,
+  equalizedHoldTargets,
+  dunningTransitionOf,
+  dunningLevelAt,
+} from './ladder.ts';
 import { runwayMs } from '../ledger/index.ts';
 import { at, HOUR, meterWith, MINUTE } from './meter.fixture.ts';
 import { holdTarget } from './metering.ts';
-import { defaultPolicy, ladderRungs, type LadderStep } from './policy.ts';
+import { defaultMeteringPolicy, dunningThresholds, type DunningLevel } from './policy.ts';
 
 const burn = (perHour: bigint, cover: bigint) => ({
   burnPerHour: nanoUsd(perHour),
@@ -25,7 +33,7 @@ describe('the burn of a wallet', () => {
         held: nanoUsd(500n),
       }),
     ];
-    expect(burnOf(meters, at(40))).toEqual({
+    expect(burnRateOf(meters, at(40))).toEqual({
       burnPerHour: 14_400_000n,
       cover: 100n - 40n + (1_000n - 40n - 950n) + (500n - 20n),
       driesAt: at(50),
@@ -33,12 +41,12 @@ describe('the burn of a wallet', () => {
   });
 
   it('of a wallet in which nothing runs is nothing', () => {
-    expect(burnOf([], at(0))).toEqual({ burnPerHour: 0n, cover: 0n, driesAt: null });
+    expect(burnRateOf([], at(0))).toEqual({ burnPerHour: 0n, cover: 0n, driesAt: null });
   });
 
   it('counts nothing twice for a clock that is behind', () => {
     const meter = meterWith({ held: nanoUsd(100n), postedMs: 50, posted: nanoUsd(50n) });
-    expect(burnOf([meter], at(10)).cover).toBe(100n);
+    expect(burnRateOf([meter], at(10)).cover).toBe(100n);
   });
 });
 
@@ -55,43 +63,43 @@ describe('the runway', () => {
 });
 
 describe('the step of a wallet', () => {
-  it.each<[LadderStep, number]>([
+  it.each<[DunningLevel, number]>([
     ['day', 24 * HOUR],
     ['hour', HOUR],
     ['quarter', 15 * MINUTE],
     ['empty', 2 * MINUTE],
   ])('%s is reached at its limit and not before', (step, limitMs) => {
-    expect(stepAt('fine', limitMs)).toBe(step);
-    expect(stepAt('fine', limitMs + 1)).not.toBe(step);
+    expect(dunningLevelAt('fine', limitMs)).toBe(step);
+    expect(dunningLevelAt('fine', limitMs + 1)).not.toBe(step);
   });
 
-  it.each<[LadderStep, LadderStep, number]>([
+  it.each<[DunningLevel, DunningLevel, number]>([
     ['day', 'fine', 27 * HOUR],
     ['hour', 'day', 75 * MINUTE],
     ['quarter', 'hour', 20 * MINUTE],
     ['empty', 'quarter', 10 * MINUTE],
   ])('%s is left for %s only with more than its limit', (step, above, limitMs) => {
-    expect(stepAt(step, limitMs)).toBe(step);
-    expect(stepAt(step, limitMs + 1)).toBe(above);
+    expect(dunningLevelAt(step, limitMs)).toBe(step);
+    expect(dunningLevelAt(step, limitMs + 1)).toBe(above);
   });
 
   it('falls over several rungs at once, and climbs over several', () => {
-    expect(stepAt('fine', 0)).toBe('empty');
-    expect(stepAt('empty', 100 * HOUR)).toBe('fine');
-    expect(stepAt('empty', 2 * HOUR)).toBe('day');
-    expect(stepAt('empty', 26 * HOUR)).toBe('day');
-    expect(stepAt('day', 20 * MINUTE)).toBe('hour');
+    expect(dunningLevelAt('fine', 0)).toBe('empty');
+    expect(dunningLevelAt('empty', 100 * HOUR)).toBe('fine');
+    expect(dunningLevelAt('empty', 2 * HOUR)).toBe('day');
+    expect(dunningLevelAt('empty', 26 * HOUR)).toBe('day');
+    expect(dunningLevelAt('day', 20 * MINUTE)).toBe('hour');
   });
 
   it('is fine where nothing costs anything', () => {
-    for (const { step } of ladderRungs) expect(stepAt(step, null)).toBe('fine');
+    for (const { step } of dunningThresholds) expect(dunningLevelAt(step, null)).toBe('fine');
   });
 
   it('is settled: looking again with the same runway moves nothing', () => {
-    const steps = fc.constantFrom<LadderStep>('fine', 'day', 'hour', 'quarter', 'empty');
+    const steps = fc.constantFrom<DunningLevel>('fine', 'day', 'hour', 'quarter', 'empty');
     fc.assert(
       fc.property(steps, fc.nat(30 * HOUR), (from, runway) => {
-        expect(moveOf(stepAt(from, runway), runway)).toBeNull();
+        expect(dunningTransitionOf(dunningLevelAt(from, runway), runway)).toBeNull();
       }),
     );
   });
@@ -99,65 +107,85 @@ describe('the step of a wallet', () => {
 
 describe('a move on the ladder', () => {
   it('is announced on the way down, with the floor at the end', () => {
-    expect(moveOf('fine', 24 * HOUR)).toEqual({ step: 'day', announce: 'balance.low', recovered: false });
-    expect(moveOf('day', HOUR)).toEqual({ step: 'hour', announce: 'balance.low', recovered: false });
-    expect(moveOf('hour', 15 * MINUTE)).toEqual({
+    expect(dunningTransitionOf('fine', 24 * HOUR)).toEqual({
+      step: 'day',
+      announce: 'balance.low',
+      recovered: false,
+    });
+    expect(dunningTransitionOf('day', HOUR)).toEqual({
+      step: 'hour',
+      announce: 'balance.low',
+      recovered: false,
+    });
+    expect(dunningTransitionOf('hour', 15 * MINUTE)).toEqual({
       step: 'quarter',
       announce: 'balance.low',
       recovered: false,
     });
-    expect(moveOf('quarter', 0)).toEqual({ step: 'empty', announce: 'balance.floor', recovered: false });
-    expect(moveOf('fine', 0)).toEqual({ step: 'empty', announce: 'balance.floor', recovered: false });
+    expect(dunningTransitionOf('quarter', 0)).toEqual({
+      step: 'empty',
+      announce: 'balance.floor',
+      recovered: false,
+    });
+    expect(dunningTransitionOf('fine', 0)).toEqual({
+      step: 'empty',
+      announce: 'balance.floor',
+      recovered: false,
+    });
   });
 
   it('is not announced on the way up, and tells when work need not be stopped any more', () => {
-    expect(moveOf('empty', 12 * MINUTE)).toEqual({ step: 'quarter', announce: null, recovered: true });
-    expect(moveOf('empty', null)).toEqual({ step: 'fine', announce: null, recovered: true });
-    expect(moveOf('hour', 3 * HOUR)).toEqual({ step: 'day', announce: null, recovered: false });
+    expect(dunningTransitionOf('empty', 12 * MINUTE)).toEqual({
+      step: 'quarter',
+      announce: null,
+      recovered: true,
+    });
+    expect(dunningTransitionOf('empty', null)).toEqual({ step: 'fine', announce: null, recovered: true });
+    expect(dunningTransitionOf('hour', 3 * HOUR)).toEqual({ step: 'day', announce: null, recovered: false });
   });
 
   it('is none while the wallet stays where it is', () => {
-    expect(moveOf('fine', 25 * HOUR)).toBeNull();
-    expect(moveOf('empty', 0)).toBeNull();
+    expect(dunningTransitionOf('fine', 25 * HOUR)).toBeNull();
+    expect(dunningTransitionOf('empty', 0)).toBeNull();
   });
 });
 
 describe('what a tenant is told', () => {
   const balance = { balance: nanoUsd(1_500n), available: nanoUsd(700n) };
   it('has whole seconds of runway', () => {
-    expect(describeWallet(balance, burn(3_980_000_000n, 0n), 61_999)).toEqual({
+    expect(balanceEventData(balance, burn(3_980_000_000n, 0n), 61_999)).toEqual({
       balanceNanoUsd: '1500',
       availableNanoUsd: '700',
       burnRateUsdPerHour: 3.98,
       runwaySeconds: 61,
     });
-    expect(describeWallet(balance, burn(0n, 0n), null).runwaySeconds).toBeNull();
+    expect(balanceEventData(balance, burn(0n, 0n), null).runwaySeconds).toBeNull();
   });
 });
 
 describe('a wallet with something that runs dry', () => {
-  const { stopAheadMs, retryMs, marginMs, postEveryMs } = defaultPolicy;
+  const { stopAheadMs, retryMs, marginMs, postEveryMs } = defaultMeteringPolicy;
   const dries = (ms: number) => ({ driesAt: at(ms) });
 
   it('is dry when only the time to stop is left, and the wallet is not empty anyway', () => {
     const enough = stopAheadMs + retryMs + 1;
-    expect(isDry(dries(stopAheadMs), enough, at(0), defaultPolicy)).toBe(true);
-    expect(isDry(dries(stopAheadMs + 1), enough, at(0), defaultPolicy)).toBe(false);
-    expect(isDry(dries(stopAheadMs), enough - 1, at(0), defaultPolicy)).toBe(false);
-    expect(isDry({ driesAt: null }, enough, at(0), defaultPolicy)).toBe(false);
-    expect(isDry(dries(0), null, at(0), defaultPolicy)).toBe(false);
+    expect(isBudgetExhausting(dries(stopAheadMs), enough, at(0), defaultMeteringPolicy)).toBe(true);
+    expect(isBudgetExhausting(dries(stopAheadMs + 1), enough, at(0), defaultMeteringPolicy)).toBe(false);
+    expect(isBudgetExhausting(dries(stopAheadMs), enough - 1, at(0), defaultMeteringPolicy)).toBe(false);
+    expect(isBudgetExhausting({ driesAt: null }, enough, at(0), defaultMeteringPolicy)).toBe(false);
+    expect(isBudgetExhausting(dries(0), null, at(0), defaultMeteringPolicy)).toBe(false);
   });
 
   it('is uneven when others have more time in hand', () => {
     const runway = 10 * MINUTE;
-    expect(isUneven(dries(runway - retryMs - 1), runway, at(0), defaultPolicy)).toBe(true);
-    expect(isUneven(dries(runway - retryMs), runway, at(0), defaultPolicy)).toBe(false);
+    expect(needsEqualizing(dries(runway - retryMs - 1), runway, at(0), defaultMeteringPolicy)).toBe(true);
+    expect(needsEqualizing(dries(runway - retryMs), runway, at(0), defaultMeteringPolicy)).toBe(false);
     const long = postEveryMs + marginMs - 1;
-    expect(isUneven(dries(marginMs - retryMs - 1), long, at(0), defaultPolicy)).toBe(true);
-    expect(isUneven(dries(marginMs - retryMs), long, at(0), defaultPolicy)).toBe(false);
-    expect(isUneven(dries(0), long + 1, at(0), defaultPolicy)).toBe(false);
-    expect(isUneven({ driesAt: null }, runway, at(0), defaultPolicy)).toBe(false);
-    expect(isUneven(dries(0), null, at(0), defaultPolicy)).toBe(false);
+    expect(needsEqualizing(dries(marginMs - retryMs - 1), long, at(0), defaultMeteringPolicy)).toBe(true);
+    expect(needsEqualizing(dries(marginMs - retryMs), long, at(0), defaultMeteringPolicy)).toBe(false);
+    expect(needsEqualizing(dries(0), long + 1, at(0), defaultMeteringPolicy)).toBe(false);
+    expect(needsEqualizing({ driesAt: null }, runway, at(0), defaultMeteringPolicy)).toBe(false);
+    expect(needsEqualizing(dries(0), null, at(0), defaultMeteringPolicy)).toBe(false);
   });
 });
 
@@ -165,14 +193,14 @@ describe('levelling', () => {
   it('gives everything the same time, out of what is held and what is available', () => {
     const rich = meterWith({ held: nanoUsd(600_000n) });
     const poor = meterWith({ ratePerHour: nanoUsd(7_200_000n) });
-    const targets = levelTargets([rich, poor], nanoUsd(300_000n), at(0), defaultPolicy);
+    const targets = equalizedHoldTargets([rich, poor], nanoUsd(300_000n), at(0), defaultMeteringPolicy);
     expect([...targets.values()]).toEqual([300_000n, 600_000n]);
   });
 
   it('keeps back what the retention of data needs', () => {
     const kept = meterWith({ held: nanoUsd(1_000n), retentionMs: 400 });
     const other = meterWith({ held: nanoUsd(0n) });
-    const targets = levelTargets([kept, other], zeroUsd, at(0), defaultPolicy);
+    const targets = equalizedHoldTargets([kept, other], zeroUsd, at(0), defaultMeteringPolicy);
     expect([...targets.values()]).toEqual([700n, 300n]);
   });
 
@@ -183,23 +211,23 @@ describe('levelling', () => {
       keptRatePerHour: nanoUsd(360_000n),
     });
     const other = meterWith({ held: nanoUsd(0n) });
-    const targets = levelTargets([kept, other], zeroUsd, at(0), defaultPolicy);
+    const targets = equalizedHoldTargets([kept, other], zeroUsd, at(0), defaultMeteringPolicy);
     expect([...targets.values()]).toEqual([700n, 300n]);
-    expect(burnOf([kept], at(50)).cover).toBe(550n);
+    expect(burnRateOf([kept], at(50)).cover).toBe(550n);
   });
 
   it('does not hold more than a full hold', () => {
     const meter = meterWith();
-    const targets = levelTargets([meter], nanoUsd(10n ** 15n), at(0), defaultPolicy);
-    expect(targets.get(meter.id)).toBe(holdTarget(meter, 0, at(0), defaultPolicy));
+    const targets = equalizedHoldTargets([meter], nanoUsd(10n ** 15n), at(0), defaultMeteringPolicy);
+    expect(targets.get(meter.id)).toBe(holdTarget(meter, 0, at(0), defaultMeteringPolicy));
   });
 
   it('counts what has run up, and asks for nothing when nothing is left', () => {
     const meter = meterWith({ held: nanoUsd(500n) });
-    expect(levelTargets([meter], zeroUsd, at(200), defaultPolicy).get(meter.id)).toBe(300n);
-    expect(levelTargets([meter], zeroUsd, at(900), defaultPolicy).get(meter.id)).toBe(0n);
+    expect(equalizedHoldTargets([meter], zeroUsd, at(200), defaultMeteringPolicy).get(meter.id)).toBe(300n);
+    expect(equalizedHoldTargets([meter], zeroUsd, at(900), defaultMeteringPolicy).get(meter.id)).toBe(0n);
     const ahead = meterWith({ held: nanoUsd(500n), postedMs: 900, posted: nanoUsd(900n) });
-    expect(levelTargets([ahead], zeroUsd, at(200), defaultPolicy).get(ahead.id)).toBe(500n);
+    expect(equalizedHoldTargets([ahead], zeroUsd, at(200), defaultMeteringPolicy).get(ahead.id)).toBe(500n);
   });
 
   it('never asks for more than there is', () => {
@@ -213,8 +241,10 @@ describe('levelling', () => {
         const meters = rows.map(([rate, held]) =>
           meterWith({ ratePerHour: nanoUsd(rate), held: nanoUsd(held) }),
         );
-        const { cover } = burnOf(meters, at(ms));
-        const asked = [...levelTargets(meters, nanoUsd(available), at(ms), defaultPolicy).values()];
+        const { cover } = burnRateOf(meters, at(ms));
+        const asked = [
+          ...equalizedHoldTargets(meters, nanoUsd(available), at(ms), defaultMeteringPolicy).values(),
+        ];
         const total = asked.reduce((sum, target) => sum + target, 0n);
         const there = available + cover;
         // Each target is rounded on its own, so that it pays exactly what will be posted: one nano-USD each.

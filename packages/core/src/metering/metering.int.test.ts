@@ -1,23 +1,23 @@
 import { createIdSource, toUuid } from '@millrace/platform/ids';
 import { meteredTotal, nanoUsd, ppm } from '@millrace/platform/money';
-import { createRandom, databaseAt } from '@millrace/testing';
+import { createRandom, databaseWithClock } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { applyLedger, findHold, requireDone } from '../ledger/index.ts';
-import { burnOf, meterCost, openMeters, sweepMeters, type Meter } from './index.ts';
-import { nextSlot } from './metering.ts';
+import { applyLedger, findHold, requireLedgerSuccess } from '../ledger/index.ts';
+import { readBurnRate, readMeterCost, openMeters, sweepMeters, type Meter } from './index.ts';
+import { nextPostingTime } from './metering.ts';
 import {
   allShards,
-  createMeteringWorld,
+  createMeteringHarness,
   HOUR_MS,
   MINUTE_MS,
   quiet,
   usd,
-  type MeteringWorld,
+  type MeteringHarness,
 } from './world.fixture.ts';
 
-let world: MeteringWorld;
+let world: MeteringHarness;
 beforeAll(async () => {
-  world = await createMeteringWorld();
+  world = await createMeteringHarness();
 });
 afterAll(() => world.drop());
 
@@ -77,8 +77,10 @@ describe('a meter', () => {
     const held = Number(await heldFor(meter));
     expect(held).toBeGreaterThan(Number(usd(4.5 - 0.06)));
     expect(held).toBeLessThanOrEqual(Number(usd(4.5)));
-    expect(await burnOf(world.db, orgId, 'live', world.clock.now())).toMatchObject({ burnPerHour: usd(3.6) });
-    const { cost } = await meterCost(world.db, orgId, 'live', meter.cause, world.clock.now());
+    expect(await readBurnRate(world.db, orgId, 'live', world.clock.now())).toMatchObject({
+      burnPerHour: usd(3.6),
+    });
+    const { cost } = await readMeterCost(world.db, orgId, 'live', meter.cause, world.clock.now());
     expect(cost).toBe(usd(10.8));
     await world.close(meter);
   });
@@ -107,7 +109,7 @@ describe('a meter', () => {
     const orgId = await world.organisation(0);
     const wish = world.wish();
     await expect(world.open(orgId, wish)).rejects.toMatchObject({ reason: 'INSUFFICIENT_BALANCE' });
-    expect((await meterCost(world.db, orgId, 'live', wish.cause, world.clock.now())).meters).toEqual([]);
+    expect((await readMeterCost(world.db, orgId, 'live', wish.cause, world.clock.now())).meters).toEqual([]);
   });
 
   it('adopts the hold that was taken when its thing was accepted, and no other', async () => {
@@ -118,7 +120,7 @@ describe('a meter', () => {
         { do: 'hold', orgId, mode: 'live', cause: wish.cause, step: 'create', amount: usd(2), demand: 'new' },
       ]),
     );
-    const { holdId } = requireDone(held);
+    const { holdId } = requireLedgerSuccess(held);
     if (holdId === null) throw new Error('no hold');
     await expect(world.open(orgId, { holdId })).rejects.toThrow(/no open hold/);
     const meter = await world.open(orgId, { ...wish, holdId });
@@ -192,7 +194,7 @@ describe('a meter', () => {
     const funding = { kind: 'ahead', retentionMs: 72 * HOUR_MS, keptRatePerHour: usd(0.05) } as const;
     const plain = await world.open(orgId, { name: 'plain' });
     const meter = await world.open(orgId, { funding });
-    const fullMs = nextSlot(meter.id, meter.openedAt, HOUR_MS).getTime() - meter.openedAt.getTime();
+    const fullMs = nextPostingTime(meter.id, meter.openedAt, HOUR_MS).getTime() - meter.openedAt.getTime();
     expect(meter.held).toBe(meteredTotal(usd(3.6), fullMs + 15 * MINUTE_MS) + usd(3.6));
     expect(meter.coveredUntil?.getTime()).toBe(meter.openedAt.getTime() + fullMs + 72.25 * HOUR_MS);
     await world.close(plain);
@@ -224,7 +226,10 @@ describe('a meter', () => {
       held: usd(21.6),
       available: usd(64),
     });
-    expect(await burnOf(world.db, orgId, 'live', world.clock.now())).toEqual({ burnPerHour: 0n, cover: 0n });
+    expect(await readBurnRate(world.db, orgId, 'live', world.clock.now())).toEqual({
+      burnPerHour: 0n,
+      cover: 0n,
+    });
     await world.clock.advance(20 * HOUR_MS);
     await world.sweep();
     const { finalCost } = await world.close(meter);
@@ -294,7 +299,7 @@ describe('a sweep', () => {
     await world.sweep();
     const paid = await world.paid(orgId, meter.cause);
     await world.rows(`update meters set next_post_at = '2026-01-01' where id = '${toUuid(meter.id)}'`);
-    await sweepMeters(databaseAt(world.db, later(world.clock.now(), -HOUR_MS)), {
+    await sweepMeters(databaseWithClock(world.db, later(world.clock.now(), -HOUR_MS)), {
       shards: allShards,
       log: quiet,
     });

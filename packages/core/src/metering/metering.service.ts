@@ -5,32 +5,32 @@ import { addUsd, ppm, zeroUsd, type NanoUsd, type Ppm } from '@millrace/platform
 import {
   applyLedger,
   findHold,
-  requireDone,
-  type Demand,
+  requireLedgerSuccess,
+  type WorkState,
   type LedgerCommand,
   type MoneyCause,
   type Product,
 } from '../ledger/index.ts';
-import { costAt, owedAt, scheduleOf, type Meter, type Transition } from './metering.ts';
+import { costAt, owedAt, postingScheduleOf, type Meter, type MeterTransition } from './metering.ts';
 import {
   insertMeter,
   insertTransitions,
-  listCostParts,
+  listMeterCostInputs,
   listMetersOf,
   listTransitions,
   lockMeters,
   saveMeters,
 } from './meters.store.ts';
 import {
-  moneyFor,
-  openingHold,
+  payableFrom,
+  initialHoldOf,
   planClose,
   planPause,
   planResume,
-  type Plan,
-  type RestOfTerm,
+  type MeterPlan,
+  type RemainingTermCharge,
 } from './plans.ts';
-import { defaultPolicy } from './policy.ts';
+import { defaultMeteringPolicy } from './policy.ts';
 
 /** What those who sell by the hour call, in the transaction in which the thing itself changes. */
 
@@ -44,7 +44,7 @@ export type MeterFunding =
     }
   | { readonly kind: 'committed'; readonly termEndsAt: Date; readonly refund: Ppm };
 
-export interface MeterWish {
+export interface MeterSpec {
   readonly mode: Mode;
   /** The thing that is metered; its charges carry it as their cause. */
   readonly cause: MoneyCause;
@@ -62,7 +62,7 @@ export interface MeterWish {
    * What a hold that is taken now is for. `running` goes on under budgets and freezes that keep new work out; `rest` does
    * so too and is content with what there is: the ladder follows then, not a refusal.
    */
-  readonly demand?: Demand | 'rest';
+  readonly demand?: WorkState | 'rest';
   /** The hold that was taken when the thing was accepted. Without one, one is taken now, or the opening refused. */
   readonly holdId?: HoldId;
   /** From when it costs. */
@@ -74,7 +74,7 @@ export interface ClosedMeter {
   readonly finalCost: NanoUsd;
 }
 
-function meterOf(id: MeterId, orgId: OrgId, wish: MeterWish): Meter {
+function newMeter(id: MeterId, orgId: OrgId, wish: MeterSpec): Meter {
   return {
     id,
     orgId,
@@ -112,7 +112,7 @@ function meterOf(id: MeterId, orgId: OrgId, wish: MeterWish): Meter {
 }
 
 /** The hold that the seller took when it accepted the thing, if it is the thing's and still open. */
-async function adoptHold(tx: Tx, meter: Meter, holdId: HoldId): Promise<Meter> {
+async function attachHold(tx: Tx, meter: Meter, holdId: HoldId): Promise<Meter> {
   const hold = await findHold(tx, meter.orgId, holdId);
   const fits =
     hold !== null &&
@@ -127,7 +127,7 @@ async function adoptHold(tx: Tx, meter: Meter, holdId: HoldId): Promise<Meter> {
 /** The same step whoever opens it: two who open one name at once take one hold. */
 function holdCommand(
   meter: Meter,
-  demand: MeterWish['demand'] = 'new',
+  demand: MeterSpec['demand'] = 'new',
 ): LedgerCommand & { readonly do: 'hold' } {
   return {
     do: 'hold',
@@ -135,9 +135,9 @@ function holdCommand(
     mode: meter.mode,
     cause: meter.cause,
     step: `meter:open:${meter.name}`,
-    amount: openingHold(meter, defaultPolicy),
+    amount: initialHoldOf(meter, defaultMeteringPolicy),
     demand: demand === 'rest' ? 'running' : demand,
-    ...moneyFor(meter),
+    ...payableFrom(meter),
     ...(demand === 'rest' ? { atLeast: zeroUsd } : {}),
     ...(meter.keyId === null ? {} : { keyId: meter.keyId }),
   };
@@ -150,25 +150,25 @@ function holdCommand(
 export async function openMeters(
   tx: Tx,
   orgId: OrgId,
-  wishes: readonly MeterWish[],
+  wishes: readonly MeterSpec[],
 ): Promise<readonly Meter[]> {
   const opened: Meter[] = [];
-  const fresh: { readonly meter: Meter; readonly wish: MeterWish }[] = [];
+  const fresh: { readonly meter: Meter; readonly wish: MeterSpec }[] = [];
   for (const wish of wishes) {
     const known = await findByName(tx, orgId, wish);
     if (known !== null) opened.push(known);
     else {
-      const meter = meterOf(tx.ids.next('mtr'), orgId, wish);
+      const meter = newMeter(tx.ids.next('mtr'), orgId, wish);
       fresh.push({
         wish,
-        meter: wish.holdId === undefined ? meter : await adoptHold(tx, meter, wish.holdId),
+        meter: wish.holdId === undefined ? meter : await attachHold(tx, meter, wish.holdId),
       });
     }
   }
   const withoutHold = fresh.filter(({ meter }) => meter.holdId === null && meter.ratePerHour > 0n);
   const commands = withoutHold.map(({ meter, wish }) => holdCommand(meter, wish.demand));
   const answers = (await applyLedger(tx, commands)).map((result, nth) =>
-    requireDone(result, commands[nth]?.amount),
+    requireLedgerSuccess(result, commands[nth]?.amount),
   );
   for (const one of fresh) {
     const { meter } = one;
@@ -182,14 +182,17 @@ export async function openMeters(
 async function findByName(
   reader: Reader,
   orgId: OrgId,
-  wish: Pick<MeterWish, 'mode' | 'cause' | 'name'>,
+  wish: Pick<MeterSpec, 'mode' | 'cause' | 'name'>,
 ): Promise<Meter | null> {
   const meters = await listMetersOf(reader, orgId, wish.mode, wish.cause);
   return meters.find((meter) => meter.name === wish.name) ?? null;
 }
 
 async function insertOpened(tx: Tx, funded: Meter): Promise<Meter> {
-  const meter = { ...funded, ...scheduleOf(funded, funded.held, funded.openedAt, defaultPolicy) };
+  const meter = {
+    ...funded,
+    ...postingScheduleOf(funded, funded.held, funded.openedAt, defaultMeteringPolicy),
+  };
   if (!(await insertMeter(tx, meter))) {
     const winner = await findByName(tx, meter.orgId, meter);
     if (winner === null) throw new Error(`The meter ${meter.name} of ${meter.cause.id} is not there.`);
@@ -199,9 +202,14 @@ async function insertOpened(tx: Tx, funded: Meter): Promise<Meter> {
   return meter;
 }
 
-export type MeterAct =
+export type MeterChange =
   | { readonly do: 'pause' | 'resume'; readonly meterId: MeterId; readonly at: Date }
-  | { readonly do: 'close'; readonly meterId: MeterId; readonly at: Date; readonly rest?: RestOfTerm };
+  | {
+      readonly do: 'close';
+      readonly meterId: MeterId;
+      readonly at: Date;
+      readonly rest?: RemainingTermCharge;
+    };
 
 /**
  * Pauses, resumes and closes meters of one organisation with one visit to the ledger, and answers them as they are
@@ -211,7 +219,7 @@ export type MeterAct =
 export async function changeMeters(
   tx: Tx,
   orgId: OrgId,
-  acts: readonly MeterAct[],
+  acts: readonly MeterChange[],
 ): Promise<readonly Meter[]> {
   const ids = acts.map((act) => act.meterId);
   if (new Set(ids).size !== ids.length) throw new Error('A meter can be changed once in a batch.');
@@ -220,22 +228,27 @@ export async function changeMeters(
   const plans = acts.map((act) => {
     const meter = meters.get(act.meterId);
     if (meter === undefined) throw new Error(`${orgId} has no meter ${act.meterId}.`);
-    return { meter, plan: planOf(act, meter, transitions.get(act.meterId) ?? [], tx.clock.now()) };
+    return { meter, plan: planMeterChange(act, meter, transitions.get(act.meterId) ?? [], tx.clock.now()) };
   });
-  const changed = await carryOut(
+  const changed = await executePlans(
     tx,
     plans.flatMap(({ plan }) => plan ?? []),
   );
   return plans.map(({ meter }) => changed.get(meter.id) ?? meter);
 }
 
-function planOf(act: MeterAct, meter: Meter, transitions: readonly Transition[], now: Date): Plan | null {
+function planMeterChange(
+  act: MeterChange,
+  meter: Meter,
+  transitions: readonly MeterTransition[],
+  now: Date,
+): MeterPlan | null {
   const times = { at: act.at, now };
   switch (act.do) {
     case 'pause':
       return meter.state === 'open' ? planPause(meter, transitions, times) : null;
     case 'resume':
-      return meter.state === 'paused' ? planResume(meter, transitions, times, defaultPolicy) : null;
+      return meter.state === 'paused' ? planResume(meter, transitions, times, defaultMeteringPolicy) : null;
     case 'close':
       return meter.state === 'closed'
         ? null
@@ -243,13 +256,13 @@ function planOf(act: MeterAct, meter: Meter, transitions: readonly Transition[],
   }
 }
 
-async function carryOut(tx: Tx, plans: readonly Plan[]): Promise<ReadonlyMap<MeterId, Meter>> {
+async function executePlans(tx: Tx, plans: readonly MeterPlan[]): Promise<ReadonlyMap<MeterId, Meter>> {
   const answers = (
     await applyLedger(
       tx,
       plans.flatMap((plan) => plan.commands),
     )
-  ).map((result) => requireDone(result));
+  ).map((result) => requireLedgerSuccess(result));
   let next = 0;
   const changes = plans.map((plan) => {
     const own = answers.slice(next, (next += plan.commands.length));
@@ -263,18 +276,18 @@ async function carryOut(tx: Tx, plans: readonly Plan[]): Promise<ReadonlyMap<Met
   return new Map(changes.map(({ after }) => [after.id, after]));
 }
 
-async function changeOne(tx: Tx, orgId: OrgId, act: MeterAct): Promise<Meter> {
+async function changeMeter(tx: Tx, orgId: OrgId, act: MeterChange): Promise<Meter> {
   const [meter] = await changeMeters(tx, orgId, [act]);
   if (meter === undefined) throw new Error(`${orgId} has no meter ${act.meterId}.`);
   return meter;
 }
 
 export function pauseMeter(tx: Tx, orgId: OrgId, meterId: MeterId, at: Date): Promise<Meter> {
-  return changeOne(tx, orgId, { do: 'pause', meterId, at });
+  return changeMeter(tx, orgId, { do: 'pause', meterId, at });
 }
 
 export function resumeMeter(tx: Tx, orgId: OrgId, meterId: MeterId, at: Date): Promise<Meter> {
-  return changeOne(tx, orgId, { do: 'resume', meterId, at });
+  return changeMeter(tx, orgId, { do: 'resume', meterId, at });
 }
 
 /** Closes for good and answers what it cost. Closing again answers the same. */
@@ -283,14 +296,14 @@ export async function closeMeter(
   orgId: OrgId,
   meterId: MeterId,
   at: Date,
-  rest: RestOfTerm = 'owed',
+  rest: RemainingTermCharge = 'owed',
 ): Promise<ClosedMeter> {
-  const meter = await changeOne(tx, orgId, { do: 'close', meterId, at, rest });
+  const meter = await changeMeter(tx, orgId, { do: 'close', meterId, at, rest });
   return { meter, finalCost: costAt(meter, at) };
 }
 
 /** What a thing has cost by `at`, over all of its meters, to the nano-USD, whether posted yet or not. */
-export async function meterCost(
+export async function readMeterCost(
   reader: Reader,
   orgId: OrgId,
   mode: Mode,
@@ -302,7 +315,7 @@ export async function meterCost(
 }
 
 /** What each of many things has cost its tenant by `at`, posted or not. One without meters cost nothing and is not in it. */
-export async function costsOf(
+export async function readCosts(
   reader: Reader,
   orgId: OrgId,
   mode: Mode,
@@ -310,7 +323,7 @@ export async function costsOf(
   at: Date,
 ): Promise<ReadonlyMap<MoneyCause['id'], NanoUsd>> {
   const costs = new Map<string, NanoUsd>();
-  for (const meter of await listCostParts(reader, orgId, mode, causes)) {
+  for (const meter of await listMeterCostInputs(reader, orgId, mode, causes)) {
     costs.set(meter.causeId, addUsd(costs.get(meter.causeId) ?? zeroUsd, owedAt(meter, at)));
   }
   return costs;

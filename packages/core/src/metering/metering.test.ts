@@ -4,23 +4,23 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { at, fixtureIds, HOUR, meterWith, MINUTE } from './meter.fixture.ts';
 import {
-  borneOf,
+  absorbedPartOf,
   costAt,
   elapsedAt,
   elapsedByTransitions,
-  holdFor,
+  holdAmountFor,
   holdTarget,
-  nextSlot,
+  nextPostingTime,
   restOfTerm,
-  scheduleOf,
-  settle,
-  sharesOf,
-  smaller,
-  stepOf,
+  postingScheduleOf,
+  computeSettlement,
+  ledgerSharesOf,
+  minUsd,
+  settlementStepOf,
   type Meter,
-  type Transition,
+  type MeterTransition,
 } from './metering.ts';
-import { defaultPolicy } from './policy.ts';
+import { defaultMeteringPolicy } from './policy.ts';
 
 const supplierOrg = fixtureIds.next('org');
 const rates = fc.bigInt({ min: 0n, max: 10_000_000_000_000n }).map(nanoUsd);
@@ -41,7 +41,7 @@ describe('metered time', () => {
     expect([99, 100, 101, 10_000].map((ms) => elapsedAt(meter, at(ms)))).toEqual([99, 100, 100, 100]);
   });
 
-  const story = (...steps: [Transition['kind'], number][]): Transition[] =>
+  const story = (...steps: [MeterTransition['kind'], number][]): MeterTransition[] =>
     steps.map(([kind, ms]) => ({ kind, at: at(ms) }));
 
   it.each([
@@ -79,7 +79,7 @@ describe('metered time', () => {
   it('is the same by the row and by the transitions', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(10_000), { maxLength: 12 }), (gaps) => {
-        const transitions: Transition[] = [{ kind: 'opened', at: at(0) }];
+        const transitions: MeterTransition[] = [{ kind: 'opened', at: at(0) }];
         let meter = meterWith();
         let ms = 0;
         for (const gap of gaps) {
@@ -116,7 +116,7 @@ describe('what a meter has cost', () => {
 describe('a settlement', () => {
   /** As the store does: what is settled is posted. */
   const after = (meter: Meter, elapsedMs: number): Meter => {
-    const { postedMs, posted, supplierPart } = settle(meter, elapsedMs);
+    const { postedMs, posted, supplierPart } = computeSettlement(meter, elapsedMs);
     const { supplier } = meter;
     return {
       ...meter,
@@ -134,7 +134,7 @@ describe('a settlement', () => {
         let charged = 0n;
         for (const piece of pieces) {
           elapsedMs += piece;
-          const { charge, giveBack } = settle(meter, elapsedMs);
+          const { charge, giveBack } = computeSettlement(meter, elapsedMs);
           charged += charge - giveBack;
           meter = after(meter, elapsedMs);
         }
@@ -145,12 +145,17 @@ describe('a settlement', () => {
 
   it('done twice charges once', () => {
     const meter = after(meterWith(), 1_000);
-    expect(settle(meter, 1_000)).toMatchObject({ charge: 0n, giveBack: 0n, usedMs: 0, supplierPart: 0n });
+    expect(computeSettlement(meter, 1_000)).toMatchObject({
+      charge: 0n,
+      giveBack: 0n,
+      usedMs: 0,
+      supplierPart: 0n,
+    });
   });
 
   it('charges the difference and says what was used', () => {
     const meter = meterWith({ postedMs: 400, posted: nanoUsd(400n) });
-    expect(settle(meter, 1_000)).toEqual({
+    expect(computeSettlement(meter, 1_000)).toEqual({
       postedMs: 1_000,
       posted: 1_000n,
       charge: 600n,
@@ -163,7 +168,7 @@ describe('a settlement', () => {
 
   it('gives back what was posted for time that does not count', () => {
     const meter = meterWith({ postedMs: 1_000, posted: nanoUsd(1_000n) });
-    expect(settle(meter, 400)).toMatchObject({
+    expect(computeSettlement(meter, 400)).toMatchObject({
       charge: 0n,
       giveBack: 600n,
       usedMs: 0,
@@ -183,7 +188,7 @@ describe('a settlement', () => {
         let charged = 0n;
         let elapsedMs = 0;
         for (elapsedMs of times) {
-          const { charge, giveBack, supplierPart } = settle(meter, elapsedMs);
+          const { charge, giveBack, supplierPart } = computeSettlement(meter, elapsedMs);
           expect(charge === 0n || giveBack === 0n).toBe(true);
           expect(supplierPart).toBeLessThanOrEqual(charge);
           expect(supplierPart).toBeGreaterThanOrEqual(0n - giveBack);
@@ -200,19 +205,21 @@ describe('a settlement', () => {
   it('gives a supplier its own total, never more than moves', () => {
     const supplier = { orgId: supplierOrg, ratePerHour: nanoUsd(2_700_000n), posted: nanoUsd(300n) };
     const meter = meterWith({ postedMs: 400, posted: nanoUsd(400n), supplier });
-    expect(settle(meter, 1_000).supplierPart).toBe(450n);
-    expect(settle(meter, 200).supplierPart).toBe(-150n);
-    expect(settle({ ...meter, supplier: { ...supplier, posted: zeroUsd } }, 500).supplierPart).toBe(100n);
-    expect(settle({ ...meter, supplier: { ...supplier, posted: nanoUsd(900n) } }, 300).supplierPart).toBe(
-      -100n,
-    );
+    expect(computeSettlement(meter, 1_000).supplierPart).toBe(450n);
+    expect(computeSettlement(meter, 200).supplierPart).toBe(-150n);
+    expect(
+      computeSettlement({ ...meter, supplier: { ...supplier, posted: zeroUsd } }, 500).supplierPart,
+    ).toBe(100n);
+    expect(
+      computeSettlement({ ...meter, supplier: { ...supplier, posted: nanoUsd(900n) } }, 300).supplierPart,
+    ).toBe(-100n);
   });
 });
 
 describe('the shares of a charge', () => {
   const supplier = { orgId: supplierOrg, ratePerHour: zeroUsd, posted: zeroUsd };
   it('are all revenue of the product without a supplier', () => {
-    expect(sharesOf(meterWith({ product: 'volume' }), nanoUsd(5n), zeroUsd)).toEqual([
+    expect(ledgerSharesOf(meterWith({ product: 'volume' }), nanoUsd(5n), zeroUsd)).toEqual([
       { account: { kind: 'revenue', product: 'volume' }, amount: 5n },
     ]);
   });
@@ -224,14 +231,14 @@ describe('the shares of a charge', () => {
       amount,
     });
     const toPlatform = (amount: bigint) => ({ account: { kind: 'platform_fee' }, amount });
-    expect(sharesOf(meter, nanoUsd(5n), nanoUsd(3n))).toEqual([toSupplier(3n), toPlatform(2n)]);
-    expect(sharesOf(meter, nanoUsd(5n), nanoUsd(5n))).toEqual([toSupplier(5n)]);
-    expect(sharesOf(meter, nanoUsd(5n), zeroUsd)).toEqual([toPlatform(5n)]);
+    expect(ledgerSharesOf(meter, nanoUsd(5n), nanoUsd(3n))).toEqual([toSupplier(3n), toPlatform(2n)]);
+    expect(ledgerSharesOf(meter, nanoUsd(5n), nanoUsd(5n))).toEqual([toSupplier(5n)]);
+    expect(ledgerSharesOf(meter, nanoUsd(5n), zeroUsd)).toEqual([toPlatform(5n)]);
   });
 
   it('of nothing are none', () => {
-    expect(sharesOf(meterWith(), zeroUsd, zeroUsd)).toEqual([]);
-    expect(sharesOf(meterWith({ supplier }), zeroUsd, zeroUsd)).toEqual([]);
+    expect(ledgerSharesOf(meterWith(), zeroUsd, zeroUsd)).toEqual([]);
+    expect(ledgerSharesOf(meterWith({ supplier }), zeroUsd, zeroUsd)).toEqual([]);
   });
 });
 
@@ -242,12 +249,12 @@ describe('money given back', () => {
     [10n, 10n, 10n],
     [10n, 25n, 10n],
   ])('of %s, when the operator bore %s, is first what nobody paid', (giveBack, shortfall, borne) => {
-    expect(borneOf(meterWith({ shortfall: nanoUsd(shortfall) }), nanoUsd(giveBack))).toBe(borne);
+    expect(absorbedPartOf(meterWith({ shortfall: nanoUsd(shortfall) }), nanoUsd(giveBack))).toBe(borne);
   });
 
   it('is compared by size', () => {
-    expect(smaller(nanoUsd(1n), nanoUsd(2n))).toBe(1n);
-    expect(smaller(nanoUsd(2n), nanoUsd(1n))).toBe(1n);
+    expect(minUsd(nanoUsd(1n), nanoUsd(2n))).toBe(1n);
+    expect(minUsd(nanoUsd(2n), nanoUsd(1n))).toBe(1n);
   });
 });
 
@@ -297,12 +304,12 @@ describe('the slot of a meter', () => {
     fc.assert(
       fc.property(fc.nat(1_000 * HOUR), (ms) => {
         const { id } = meterWith();
-        const slot = nextSlot(id, at(ms), HOUR);
+        const slot = nextPostingTime(id, at(ms), HOUR);
         const waitMs = slot.getTime() - at(ms).getTime();
         expect(waitMs).toBeGreaterThan(0);
         expect(waitMs).toBeLessThanOrEqual(HOUR);
-        expect(nextSlot(id, slot, HOUR).getTime() - slot.getTime()).toBe(HOUR);
-        expect(nextSlot(id, new Date(slot.getTime() - 1), HOUR)).toEqual(slot);
+        expect(nextPostingTime(id, slot, HOUR).getTime() - slot.getTime()).toBe(HOUR);
+        expect(nextPostingTime(id, new Date(slot.getTime() - 1), HOUR)).toEqual(slot);
       }),
     );
   });
@@ -311,13 +318,13 @@ describe('the slot of a meter', () => {
     const id = parseId('mtr', meterWith().id);
     if (id === null) throw new Error('no id');
     const offsetMs = Number.parseInt(toUuid(id).slice(-8), 16) % HOUR;
-    expect(nextSlot(id, at(0), HOUR).getTime() % HOUR).toBe(offsetMs);
+    expect(nextPostingTime(id, at(0), HOUR).getTime() % HOUR).toBe(offsetMs);
   });
 
   it('spreads many meters evenly', () => {
     const tenths = new Map<number, number>();
     for (let nth = 0; nth < 2_000; nth += 1) {
-      const slot = nextSlot(meterWith().id, at(0), HOUR).getTime() - at(0).getTime();
+      const slot = nextPostingTime(meterWith().id, at(0), HOUR).getTime() - at(0).getTime();
       const tenth = Math.floor((slot - 1) / (HOUR / 10));
       tenths.set(tenth, (tenths.get(tenth) ?? 0) + 1);
     }
@@ -332,45 +339,47 @@ describe('what a meter holds', () => {
       fc.property(rates, fc.nat(9 * HOUR), fc.nat(9 * HOUR), (ratePerHour, elapsedMs, aheadMs) => {
         const posted = meteredTotal(ratePerHour, elapsedMs);
         const meter = meterWith({ ratePerHour, posted, postedMs: elapsedMs });
-        expect(holdFor(meter, elapsedMs, aheadMs)).toBe(settle(meter, elapsedMs + aheadMs).charge);
+        expect(holdAmountFor(meter, elapsedMs, aheadMs)).toBe(
+          computeSettlement(meter, elapsedMs + aheadMs).charge,
+        );
       }),
     );
   });
 
   it('reaches over the next posting, the margin and the retention of its data', () => {
     const meter = meterWith({ retentionMs: 7 });
-    const untilSlot = nextSlot(meter.id, at(50), HOUR).getTime() - at(50).getTime();
-    expect(holdTarget(meter, 50, at(50), defaultPolicy)).toBe(BigInt(untilSlot + 15 * MINUTE + 7));
+    const untilSlot = nextPostingTime(meter.id, at(50), HOUR).getTime() - at(50).getTime();
+    expect(holdTarget(meter, 50, at(50), defaultMeteringPolicy)).toBe(BigInt(untilSlot + 15 * MINUTE + 7));
     const cheap = { ...meter, retentionMs: 100, keptRatePerHour: nanoUsd(900_001n) };
-    expect(holdTarget(cheap, 50, at(50), defaultPolicy)).toBe(BigInt(untilSlot + 15 * MINUTE + 26));
+    expect(holdTarget(cheap, 50, at(50), defaultMeteringPolicy)).toBe(BigInt(untilSlot + 15 * MINUTE + 26));
   });
 });
 
 describe('the schedule of a meter', () => {
   const meter = meterWith();
-  const slot = nextSlot(meter.id, at(0), HOUR);
+  const slot = nextPostingTime(meter.id, at(0), HOUR);
   const slotMs = slot.getTime() - at(0).getTime();
   const held = (ms: number) => nanoUsd(BigInt(ms));
 
   it('is its slot when the hold reaches over it and the margin', () => {
-    const enough = slotMs + defaultPolicy.marginMs;
-    expect(scheduleOf(meter, held(enough), at(0), defaultPolicy)).toEqual({
+    const enough = slotMs + defaultMeteringPolicy.marginMs;
+    expect(postingScheduleOf(meter, held(enough), at(0), defaultMeteringPolicy)).toEqual({
       coveredUntil: at(enough),
       nextPostAt: slot,
     });
   });
 
   it('is earlier when the hold does not reach', () => {
-    const short = slotMs + defaultPolicy.marginMs - 1;
+    const short = slotMs + defaultMeteringPolicy.marginMs - 1;
     const expected = Math.max(slotMs - 1, MINUTE);
-    expect(scheduleOf(meter, held(short), at(0), defaultPolicy).nextPostAt).toEqual(
+    expect(postingScheduleOf(meter, held(short), at(0), defaultMeteringPolicy).nextPostAt).toEqual(
       at(Math.min(slotMs, expected)),
     );
   });
 
   it('leaves a minute between two tries, unless the slot comes first', () => {
     const soon = Math.min(slotMs, MINUTE);
-    expect(scheduleOf(meter, zeroUsd, at(0), defaultPolicy)).toEqual({
+    expect(postingScheduleOf(meter, zeroUsd, at(0), defaultMeteringPolicy)).toEqual({
       coveredUntil: at(0),
       nextPostAt: at(soon),
     });
@@ -378,33 +387,36 @@ describe('the schedule of a meter', () => {
 
   it('does not count what is kept back for retention as cover of the next posting', () => {
     const kept = meterWith({ id: meter.id, retentionMs: HOUR });
-    const enough = slotMs + defaultPolicy.marginMs + HOUR;
-    expect(scheduleOf(kept, held(enough), at(0), defaultPolicy).nextPostAt).toEqual(slot);
-    const none = scheduleOf(kept, held(HOUR), at(0), defaultPolicy);
+    const enough = slotMs + defaultMeteringPolicy.marginMs + HOUR;
+    expect(postingScheduleOf(kept, held(enough), at(0), defaultMeteringPolicy).nextPostAt).toEqual(slot);
+    const none = postingScheduleOf(kept, held(HOUR), at(0), defaultMeteringPolicy);
     expect(none).toEqual({ coveredUntil: at(HOUR), nextPostAt: at(Math.min(slotMs, MINUTE)) });
   });
 
   it('pays for keeping at what keeping costs, after all that runs and out of whatever is left', () => {
     const kept = meterWith({ retentionMs: HOUR, keptRatePerHour: nanoUsd(360_000n) });
-    const until = (nano: number) => scheduleOf(kept, held(nano), at(0), defaultPolicy).coveredUntil;
+    const until = (nano: number) =>
+      postingScheduleOf(kept, held(nano), at(0), defaultMeteringPolicy).coveredUntil;
     expect(until(HOUR / 10 + 5_000)).toEqual(at(HOUR + 5_000));
     expect(until(HOUR / 10)).toEqual(at(HOUR));
     expect(until(HOUR / 20)).toEqual(at(HOUR / 2));
     expect(until(0)).toEqual(at(0));
     const free = { ...kept, keptRatePerHour: zeroUsd };
-    expect(scheduleOf(free, held(7), at(0), defaultPolicy).coveredUntil).toEqual(at(HOUR + 7));
+    expect(postingScheduleOf(free, held(7), at(0), defaultMeteringPolicy).coveredUntil).toEqual(at(HOUR + 7));
   });
 
   it('of a term is always its slot: its money is there', () => {
     const term = meterWith({ id: meter.id, funding: 'committed', termEndsAt: at(HOUR) });
-    expect(scheduleOf(term, held(5), at(0), defaultPolicy)).toEqual({
+    expect(postingScheduleOf(term, held(5), at(0), defaultMeteringPolicy)).toEqual({
       coveredUntil: at(5),
       nextPostAt: slot,
     });
   });
 
   it('is empty for what costs nothing', () => {
-    expect(scheduleOf(meterWith({ ratePerHour: zeroUsd }), zeroUsd, at(0), defaultPolicy)).toEqual({
+    expect(
+      postingScheduleOf(meterWith({ ratePerHour: zeroUsd }), zeroUsd, at(0), defaultMeteringPolicy),
+    ).toEqual({
       coveredUntil: null,
       nextPostAt: null,
     });
@@ -412,7 +424,7 @@ describe('the schedule of a meter', () => {
 
   it('stays within what a calendar can hold', () => {
     const cheap = meterWith({ ratePerHour: nanoUsd(1n) });
-    const { coveredUntil } = scheduleOf(cheap, nanoUsd(2n ** 62n), at(0), defaultPolicy);
+    const { coveredUntil } = postingScheduleOf(cheap, nanoUsd(2n ** 62n), at(0), defaultMeteringPolicy);
     expect(coveredUntil).toEqual(new Date(Date.UTC(9999, 11, 31)));
   });
 });
@@ -420,6 +432,6 @@ describe('the schedule of a meter', () => {
 describe('the step of a settlement', () => {
   it('is numbered, so that none is taken for another', () => {
     const meter = meterWith({ postings: 4 });
-    expect(stepOf(meter)).toBe(`meter:${meter.id}:5`);
+    expect(settlementStepOf(meter)).toBe(`meter:${meter.id}:5`);
   });
 });

@@ -9,7 +9,7 @@ import {
   negateUsd,
   roundExact,
   shareOf,
-  splitBy,
+  divideWithRemainder,
   subtractUsd,
   zeroUsd,
   type NanoUsd,
@@ -25,7 +25,7 @@ export type MeterState = 'open' | 'paused' | 'closed';
 /** `ahead` holds the next stretch of time and renews it; `committed` has held a whole term from the start. */
 export type Funding = 'ahead' | 'committed';
 
-export interface SupplierPart {
+export interface SupplierShare {
   readonly orgId: OrgId;
   readonly ratePerHour: NanoUsd;
   /** What the supplier was credited so far. */
@@ -43,7 +43,7 @@ export interface Meter {
   readonly ratePerHour: NanoUsd;
   readonly quantity: number;
   readonly unit: string;
-  readonly supplier: SupplierPart | null;
+  readonly supplier: SupplierShare | null;
   readonly funding: Funding;
   readonly termEndsAt: Date | null;
   readonly refund: Ppm;
@@ -70,13 +70,13 @@ export interface Meter {
   readonly closedAt: Date | null;
 }
 
-export interface Transition {
+export interface MeterTransition {
   readonly kind: 'opened' | 'paused' | 'resumed' | 'closed';
   readonly at: Date;
 }
 
 /** A meter does not run past the end of its term, however late anyone notices. */
-function withinTerm(meter: Pick<Meter, 'termEndsAt'>, at: Date): number {
+function clampToTerm(meter: Pick<Meter, 'termEndsAt'>, at: Date): number {
   return Math.min(at.getTime(), meter.termEndsAt?.getTime() ?? Infinity);
 }
 
@@ -86,7 +86,7 @@ export function elapsedAt(
   at: Date,
 ): number {
   if (meter.runningSince === null) return meter.elapsedBeforeMs;
-  return meter.elapsedBeforeMs + Math.max(0, withinTerm(meter, at) - meter.runningSince.getTime());
+  return meter.elapsedBeforeMs + Math.max(0, clampToTerm(meter, at) - meter.runningSince.getTime());
 }
 
 /**
@@ -96,11 +96,11 @@ export function elapsedAt(
  */
 export function elapsedByTransitions(
   meter: Pick<Meter, 'termEndsAt'>,
-  transitions: readonly Transition[],
+  transitions: readonly MeterTransition[],
   at: Date,
 ): number {
   let elapsedMs = 0;
-  let endsMs = withinTerm(meter, at);
+  let endsMs = clampToTerm(meter, at);
   for (const { kind, at: named } of transitions.toReversed()) {
     if (kind === 'paused' || kind === 'closed') endsMs = Math.min(endsMs, named.getTime());
     else elapsedMs += Math.max(0, endsMs - named.getTime());
@@ -114,7 +114,7 @@ export function costAt(meter: Meter, at: Date): NanoUsd {
 }
 
 /** What the cost of a meter follows from. */
-export type CostParts = Pick<
+export type MeterCostInput = Pick<
   Meter,
   | 'ratePerHour'
   | 'runningSince'
@@ -127,18 +127,18 @@ export type CostParts = Pick<
 >;
 
 /** What has run up and is not posted yet. A clock behind the one of the last posting has seen nothing run up. */
-export function unpostedAt(meter: CostParts, at: Date): NanoUsd {
+export function unpostedAt(meter: MeterCostInput, at: Date): NanoUsd {
   const elapsedMs = Math.max(meter.postedMs, elapsedAt(meter, at));
   return subtractUsd(meteredTotal(meter.ratePerHour, elapsedMs), meter.posted);
 }
 
 /** What the tenant has paid or is to pay for a meter: all of it but what the operator bore. */
-export function owedAt(meter: CostParts, at: Date): NanoUsd {
+export function owedAt(meter: MeterCostInput, at: Date): NanoUsd {
   return subtractUsd(addUsd(meter.posted, unpostedAt(meter, at), meter.restOfTerm), meter.shortfall);
 }
 
 /** What brings the books from what is posted to what is due: a charge, or money given back. Never both. */
-export interface Settlement {
+export interface MeterSettlement {
   readonly postedMs: number;
   readonly posted: NanoUsd;
   readonly charge: NanoUsd;
@@ -155,7 +155,7 @@ export interface Settlement {
  * By absolute totals: whatever was posted when, afterwards exactly the cost of `elapsedMs` is. So it does not matter
  * into how many settlements a stretch of time is cut, and settling twice settles once.
  */
-export function settle(meter: Meter, elapsedMs: number): Settlement {
+export function computeSettlement(meter: Meter, elapsedMs: number): MeterSettlement {
   const posted = meteredTotal(meter.ratePerHour, elapsedMs);
   const difference = subtractUsd(posted, meter.posted);
   const charge = larger(difference, zeroUsd);
@@ -165,7 +165,7 @@ export function settle(meter: Meter, elapsedMs: number): Settlement {
     posted,
     charge,
     giveBack,
-    supplierPart: supplierPart(meter, elapsedMs, { from: negateUsd(giveBack), to: charge }),
+    supplierPart: supplierAmountOf(meter, elapsedMs, { from: negateUsd(giveBack), to: charge }),
     usedMs: Math.max(0, elapsedMs - meter.postedMs) * meter.quantity,
     unusedMs: Math.max(0, meter.postedMs - elapsedMs) * meter.quantity,
   };
@@ -175,26 +175,26 @@ export function settle(meter: Meter, elapsedMs: number): Settlement {
  * The supplier's own total less what it was credited. It is a part of what moves, never more: two roundings can differ
  * by one nano-USD, and the next settlement makes up for it.
  */
-function supplierPart(
+function supplierAmountOf(
   meter: Meter,
   elapsedMs: number,
   moves: { readonly from: NanoUsd; readonly to: NanoUsd },
 ): NanoUsd {
   if (meter.supplier === null) return zeroUsd;
   const due = subtractUsd(meteredTotal(meter.supplier.ratePerHour, elapsedMs), meter.supplier.posted);
-  return larger(moves.from, smaller(moves.to, due));
+  return larger(moves.from, minUsd(moves.to, due));
 }
 
 function larger(left: NanoUsd, right: NanoUsd): NanoUsd {
   return left > right ? left : right;
 }
 
-export function smaller(left: NanoUsd, right: NanoUsd): NanoUsd {
+export function minUsd(left: NanoUsd, right: NanoUsd): NanoUsd {
   return left < right ? left : right;
 }
 
 /** The other side of a charge or of money given back: the supplier's part and the platform's rest, or revenue. */
-export function sharesOf(meter: Meter, amount: NanoUsd, ofSupplier: NanoUsd): readonly Share[] {
+export function ledgerSharesOf(meter: Meter, amount: NanoUsd, ofSupplier: NanoUsd): readonly Share[] {
   if (amount === 0n) return [];
   if (meter.supplier === null) {
     return [{ account: { kind: 'revenue', product: meter.product }, amount }];
@@ -207,8 +207,8 @@ export function sharesOf(meter: Meter, amount: NanoUsd, ofSupplier: NanoUsd): re
 }
 
 /** Of money given back, what goes back to the operator: what nobody had paid comes before what the tenant paid. */
-export function borneOf(meter: Pick<Meter, 'shortfall'>, giveBack: NanoUsd): NanoUsd {
-  return smaller(giveBack, meter.shortfall);
+export function absorbedPartOf(meter: Pick<Meter, 'shortfall'>, giveBack: NanoUsd): NanoUsd {
+  return minUsd(giveBack, meter.shortfall);
 }
 
 /**
@@ -223,42 +223,46 @@ export function restOfTerm(
   if (meter.termEndsAt === null) return { amount: zeroUsd, ofSupplier: zeroUsd };
   const restMs = Math.max(0, meter.termEndsAt.getTime() - endedAt.getTime());
   const part = (ratePerHour: NanoUsd): NanoUsd => {
-    const rest = holdFor({ ratePerHour }, elapsedMs, restMs);
+    const rest = holdAmountFor({ ratePerHour }, elapsedMs, restMs);
     return subtractUsd(rest, roundExact(shareOf(rest, meter.refund), 'down'));
   };
   const amount = part(meter.ratePerHour);
   const ofSupplier = meter.supplier === null ? zeroUsd : part(meter.supplier.ratePerHour);
-  return { amount, ofSupplier: smaller(ofSupplier, amount) };
+  return { amount, ofSupplier: minUsd(ofSupplier, amount) };
 }
 
 /** The next instant of this meter's own minute of the hour, after `now`. Meters are spread over it by their ids. */
-export function nextSlot(meterId: MeterId, now: Date, postEveryMs: number): Date {
-  const [, offsetMs] = splitBy(Number.parseInt(toUuid(meterId).slice(-8), 16), postEveryMs);
-  const [, sinceSlotMs] = splitBy(now.getTime() - offsetMs, postEveryMs);
+export function nextPostingTime(meterId: MeterId, now: Date, postEveryMs: number): Date {
+  const [, offsetMs] = divideWithRemainder(Number.parseInt(toUuid(meterId).slice(-8), 16), postEveryMs);
+  const [, sinceSlotMs] = divideWithRemainder(now.getTime() - offsetMs, postEveryMs);
   return new Date(now.getTime() - sinceSlotMs + postEveryMs);
 }
 
 /** What should be set aside from `now` on: until the next posting, the margin, and the retention of its data. */
 export function holdTarget(meter: Meter, elapsedMs: number, now: Date, policy: MeteringPolicy): NanoUsd {
-  const slot = nextSlot(meter.id, now, policy.postEveryMs);
+  const slot = nextPostingTime(meter.id, now, policy.postEveryMs);
   const aheadMs = slot.getTime() - now.getTime() + policy.marginMs;
-  return addUsd(holdFor(meter, elapsedMs, aheadMs), retentionOf(meter));
+  return addUsd(holdAmountFor(meter, elapsedMs, aheadMs), retentionCostOf(meter));
 }
 
 /** What keeping its data costs for the whole time of its retention; rounded up, so that it always covers it. */
-export function retentionOf(meter: Pick<Meter, 'retentionMs' | 'keptRatePerHour'>): NanoUsd {
+export function retentionCostOf(meter: Pick<Meter, 'retentionMs' | 'keptRatePerHour'>): NanoUsd {
   return roundExact(hourlyCharge(meter.keptRatePerHour, meter.retentionMs), 'up');
 }
 
 /** What `aheadMs` more will be posted as, to the nano-USD. */
-export function holdFor(meter: Pick<Meter, 'ratePerHour'>, elapsedMs: number, aheadMs: number): NanoUsd {
+export function holdAmountFor(
+  meter: Pick<Meter, 'ratePerHour'>,
+  elapsedMs: number,
+  aheadMs: number,
+): NanoUsd {
   return subtractUsd(
     meteredTotal(meter.ratePerHour, elapsedMs + aheadMs),
     meteredTotal(meter.ratePerHour, elapsedMs),
   );
 }
 
-export interface Schedule {
+export interface PostingSchedule {
   readonly coveredUntil: Date | null;
   readonly nextPostAt: Date | null;
 }
@@ -269,8 +273,8 @@ const LAST_INSTANT_MS = Date.UTC(9999, 11, 31);
  * For how long this much keeps the data: it runs until only the retention is left, and is kept for that long then. Null:
  * it costs nothing.
  */
-function paidFor(meter: Meter, held: NanoUsd): number | null {
-  const running = nanoUsd(held - retentionOf(meter));
+function coveredMsOf(meter: Meter, held: NanoUsd): number | null {
+  const running = nanoUsd(held - retentionCostOf(meter));
   if (running < 0n) return Number(affordableMs(held, meter.keptRatePerHour) ?? 0n);
   const runningMs = affordableMs(running, meter.ratePerHour);
   return runningMs === null ? null : Number(runningMs) + meter.retentionMs;
@@ -280,11 +284,16 @@ function paidFor(meter: Meter, held: NanoUsd): number | null {
  * When a meter with this much held from `now` on is posted next: at its slot, or earlier when the hold does not reach
  * over it, so that money that came in meanwhile is found in time.
  */
-export function scheduleOf(meter: Meter, held: NanoUsd, now: Date, policy: MeteringPolicy): Schedule {
-  const paidMs = paidFor(meter, held);
+export function postingScheduleOf(
+  meter: Meter,
+  held: NanoUsd,
+  now: Date,
+  policy: MeteringPolicy,
+): PostingSchedule {
+  const paidMs = coveredMsOf(meter, held);
   if (paidMs === null) return { coveredUntil: null, nextPostAt: null };
   const coveredMs = Math.min(LAST_INSTANT_MS, now.getTime() + paidMs);
-  const slot = nextSlot(meter.id, now, policy.postEveryMs);
+  const slot = nextPostingTime(meter.id, now, policy.postEveryMs);
   const coveredUntil = new Date(coveredMs);
   if (meter.funding === 'committed') return { coveredUntil, nextPostAt: slot };
   const renewMs = coveredMs - meter.retentionMs - policy.marginMs;
@@ -293,6 +302,6 @@ export function scheduleOf(meter: Meter, held: NanoUsd, now: Date, policy: Meter
 }
 
 /** Names one settlement among all of a thing: they are numbered, so none can be taken for another. */
-export function stepOf(meter: Pick<Meter, 'id' | 'postings'>): string {
+export function settlementStepOf(meter: Pick<Meter, 'id' | 'postings'>): string {
   return `meter:${meter.id}:${meter.postings + 1}`;
 }

@@ -1,13 +1,13 @@
 import { defineStatement, runStatement, type Reader, type Tx } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
 import { fromUuid, toUuid, type MeterId, type OrgId } from '@millrace/platform/ids';
-import { isItemFree } from '@millrace/platform/loops';
+import { isItemAvailable } from '@millrace/platform/loops';
 import { nanoUsd, ppm } from '@millrace/platform/money';
 import { shardOf } from '@millrace/platform/outbox';
 import { sql, type RawBuilder } from 'kysely';
 import type { MoneyCause, Product } from '../ledger/index.ts';
-import { postMeters } from './loops.ts';
-import type { CostParts, Funding, Meter, MeterState, Transition } from './metering.ts';
+import { postMetersLoop } from './loops.ts';
+import type { MeterCostInput, Funding, Meter, MeterState, MeterTransition } from './metering.ts';
 
 /** All SQL about meters. */
 
@@ -145,7 +145,7 @@ export async function listMetersOf(
   );
 }
 
-const costPartsStatement = defineStatement(
+const meterCostStatement = defineStatement(
   'metering-cost-parts',
   `
   select meter.cause_id, meter.rate_nano_usd_per_hour, meter.running_since, meter.elapsed_before_ms, meter.term_ends_at,
@@ -155,15 +155,15 @@ const costPartsStatement = defineStatement(
 );
 
 /** What the cost of many things of one kind follows from, a row for each of their meters. */
-export async function listCostParts(
+export async function listMeterCostInputs(
   reader: Reader,
   orgId: OrgId,
   mode: Mode,
   causes: { readonly kind: MoneyCause['kind']; readonly ids: readonly MoneyCause['id'][] },
-): Promise<readonly (CostParts & { readonly causeId: string })[]> {
+): Promise<readonly (MeterCostInput & { readonly causeId: string })[]> {
   if (causes.ids.length === 0) return [];
   const values = [toUuid(orgId), mode, causes.kind, causes.ids];
-  const rows = await runStatement<CostRow>(reader, costPartsStatement, values);
+  const rows = await runStatement<CostRow>(reader, meterCostStatement, values);
   return rows.map((row) => ({
     causeId: row.cause_id,
     ratePerHour: nanoUsd(row.rate_nano_usd_per_hour),
@@ -178,7 +178,7 @@ export async function listCostParts(
 }
 
 /** A wallet's meters that cost as they run, locked. */
-export async function lockRunning(tx: Tx, orgId: OrgId, mode: Mode): Promise<readonly Meter[]> {
+export async function lockRunningMeters(tx: Tx, orgId: OrgId, mode: Mode): Promise<readonly Meter[]> {
   return selectMeters(
     tx,
     sql`where meter.org_id = ${toUuid(orgId)} and meter.mode = ${mode} and meter.state = 'open'
@@ -191,11 +191,11 @@ export async function lockRunning(tx: Tx, orgId: OrgId, mode: Mode): Promise<rea
  * Meters that are due and free, the longest due first in each shard. One statement for many shards: a quiet
  * installation asks once, not once for each.
  */
-export async function listDue(
+export async function listDueMeters(
   reader: Reader,
   request: { readonly shards: readonly number[]; readonly now: Date; readonly limit: number },
 ): Promise<readonly MeterId[]> {
-  const isFree = isItemFree(postMeters, sql<string>`meter.id::text`, request.now);
+  const isFree = isItemAvailable(postMetersLoop, sql<string>`meter.id::text`, request.now);
   const { rows } = await sql<{ id: string }>`
     select due.id
       from unnest(${request.shards}::smallint[]) as mine (shard)
@@ -210,7 +210,7 @@ export async function listDue(
 }
 
 /** Those of the meters that are still due, locked, without those that another worker has taken. */
-export async function lockDue(tx: Tx, ids: readonly MeterId[], now: Date): Promise<readonly Meter[]> {
+export async function lockDueMeters(tx: Tx, ids: readonly MeterId[], now: Date): Promise<readonly Meter[]> {
   return selectMeters(
     tx,
     sql`where meter.id = any(${ids.map(toUuid)}::uuid[]) and meter.next_post_at <= ${now}
@@ -269,7 +269,7 @@ export async function saveMeters(
 }
 
 /** Meters that could not be settled are left as they are and looked at again later. */
-export async function postpone(tx: Tx, ids: readonly MeterId[], until: Date): Promise<void> {
+export async function postponeMeters(tx: Tx, ids: readonly MeterId[], until: Date): Promise<void> {
   if (ids.length === 0) return;
   await sql`update meters set next_post_at = ${until} where id = any(${ids.map(toUuid)}::uuid[])`.execute(
     tx.kysely,
@@ -297,7 +297,7 @@ export async function insertMeter(tx: Tx, meter: Meter): Promise<boolean> {
 
 export async function insertTransitions(
   tx: Tx,
-  rows: readonly { readonly meter: Meter; readonly transition: Transition }[],
+  rows: readonly { readonly meter: Meter; readonly transition: MeterTransition }[],
 ): Promise<void> {
   if (rows.length === 0) return;
   const now = tx.clock.now();
@@ -317,8 +317,8 @@ export async function listTransitions(
   reader: Reader,
   orgId: OrgId,
   ids: readonly MeterId[],
-): Promise<ReadonlyMap<MeterId, readonly Transition[]>> {
-  const { rows } = await sql<{ meter_id: string; kind: Transition['kind']; at: Date }>`
+): Promise<ReadonlyMap<MeterId, readonly MeterTransition[]>> {
+  const { rows } = await sql<{ meter_id: string; kind: MeterTransition['kind']; at: Date }>`
     select meter_id, kind, at from meter_transitions
      where org_id = ${toUuid(orgId)} and meter_id = any(${ids.map(toUuid)}::uuid[])
      order by meter_id, seq
@@ -328,7 +328,7 @@ export async function listTransitions(
 }
 
 /** Takes up shards that nobody has swept for a while, longest unswept first. Spares double work; it is no lock. */
-export async function takeShards(
+export async function claimMeterShards(
   tx: Tx,
   request: { readonly now: Date; readonly unsweptSince: Date; readonly limit: number },
 ): Promise<readonly number[]> {
@@ -342,7 +342,7 @@ export async function takeShards(
 }
 
 /** Shards whose sweep failed are taken up again at once, unless another worker has taken them up since. */
-export async function giveShardsBack(
+export async function releaseMeterShards(
   tx: Tx,
   taken: { readonly shards: readonly number[]; readonly at: Date; readonly everyMs: number },
 ): Promise<void> {

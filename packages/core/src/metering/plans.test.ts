@@ -1,13 +1,13 @@
 import { nanoUsd, negateUsd, ppm, zeroUsd, type NanoUsd } from '@millrace/platform/money';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Done, LedgerCommand } from '../ledger/index.ts';
+import type { LedgerSuccess, LedgerCommand } from '../ledger/index.ts';
 import { at, fixtureIds, HOUR, meterWith, MINUTE } from './meter.fixture.ts';
-import { elapsedAt, holdTarget, scheduleOf, type Meter, type Transition } from './metering.ts';
-import { openingHold, planClose, planPause, planPosting, planResume, type Plan } from './plans.ts';
-import { defaultPolicy } from './policy.ts';
+import { elapsedAt, holdTarget, postingScheduleOf, type Meter, type MeterTransition } from './metering.ts';
+import { initialHoldOf, planClose, planPause, planPosting, planResume, type MeterPlan } from './plans.ts';
+import { defaultMeteringPolicy } from './policy.ts';
 
-const done = (fields: Partial<Done> = {}): Done => ({
+const done = (fields: Partial<LedgerSuccess> = {}): LedgerSuccess => ({
   ok: true,
   replayed: false,
   transferId: null,
@@ -19,16 +19,16 @@ const done = (fields: Partial<Done> = {}): Done => ({
   ...fields,
 });
 const usd = (amount: number): NanoUsd => nanoUsd(BigInt(amount));
-const opened: readonly Transition[] = [{ kind: 'opened', at: at(0) }];
+const opened: readonly MeterTransition[] = [{ kind: 'opened', at: at(0) }];
 const supplierOrg = fixtureIds.next('org');
 const times = (ms: number, nowMs = ms) => ({ at: at(ms), now: at(nowMs) });
-const answersTo = (plan: Plan): Done[] => plan.commands.map(() => done());
+const answersTo = (plan: MeterPlan): LedgerSuccess[] => plan.commands.map(() => done());
 
 describe('a visit of a sweep', () => {
   it('posts what has run up and asks for the next hold, in one command', () => {
     const meter = meterWith({ keyId: fixtureIds.next('key'), postedMs: 400, posted: usd(400), postings: 3 });
-    const plan = planPosting(meter, at(1_000), defaultPolicy);
-    const target = holdTarget(meter, 1_000, at(1_000), defaultPolicy);
+    const plan = planPosting(meter, at(1_000), defaultMeteringPolicy);
+    const target = holdTarget(meter, 1_000, at(1_000), defaultMeteringPolicy);
     expect(plan.target).toBe(target);
     expect(plan.transition).toBeNull();
     expect(plan.commands).toEqual([
@@ -56,45 +56,45 @@ describe('a visit of a sweep', () => {
       shortfall: 5n,
       postings: 4,
       held: 77n,
-      ...scheduleOf(meter, usd(77), at(1_000), defaultPolicy),
+      ...postingScheduleOf(meter, usd(77), at(1_000), defaultMeteringPolicy),
     });
   });
 
   it('names no key where none is the cause', () => {
-    const [command] = planPosting(meterWith(), at(1), defaultPolicy).commands;
+    const [command] = planPosting(meterWith(), at(1), defaultMeteringPolicy).commands;
     expect(command).not.toHaveProperty('keyId');
   });
 
   it('takes another target when the wallet is levelled', () => {
-    const plan = planPosting(meterWith(), at(10), defaultPolicy, usd(3));
+    const plan = planPosting(meterWith(), at(10), defaultMeteringPolicy, usd(3));
     expect(plan.commands).toMatchObject([{ amount: 10n, afterwards: { target: 3n } }]);
     expect(plan.target).toBe(3n);
   });
 
   it('with a clock that is behind charges nothing and gives nothing back', () => {
     const meter = meterWith({ postedMs: 1_000, posted: usd(1_000) });
-    const plan = planPosting(meter, at(400), defaultPolicy);
+    const plan = planPosting(meter, at(400), defaultMeteringPolicy);
     expect(plan.commands).toMatchObject([{ do: 'post', amount: 0n, to: [] }]);
     expect(plan.finish([done()])).toMatchObject({ posted: 1_000n, postedMs: 1_000 });
   });
 
   it('of a term leaves its hold as it is', () => {
     const meter = meterWith({ funding: 'committed', termEndsAt: at(HOUR), held: usd(HOUR) });
-    const plan = planPosting(meter, at(1_000), defaultPolicy, usd(1));
+    const plan = planPosting(meter, at(1_000), defaultMeteringPolicy, usd(1));
     expect(plan.commands).toMatchObject([{ amount: 1_000n, afterwards: 'keep' }]);
     expect(plan.target).toBe(BigInt(HOUR) - 1_000n);
   });
 
   it('of what is free asks for nothing', () => {
     const meter = meterWith({ holdId: null, ratePerHour: zeroUsd });
-    const plan = planPosting(meter, at(1_000), defaultPolicy);
+    const plan = planPosting(meter, at(1_000), defaultMeteringPolicy);
     expect(plan.commands).toEqual([]);
     expect(plan.finish([])).toMatchObject({ held: 0n, nextPostAt: null, postedMs: 1_000 });
   });
 
   it('credits a supplier with its part', () => {
     const supplier = { orgId: supplierOrg, ratePerHour: nanoUsd(1_800_000n), posted: usd(7) };
-    const plan = planPosting(meterWith({ supplier }), at(1_000), defaultPolicy);
+    const plan = planPosting(meterWith({ supplier }), at(1_000), defaultMeteringPolicy);
     expect(plan.commands).toMatchObject([
       { to: [{ account: { kind: 'supplier_payable' }, amount: 493n }, { amount: 507n }] },
     ]);
@@ -181,10 +181,10 @@ describe('a pause', () => {
 
 describe('a resumption', () => {
   const paused = meterWith({ state: 'paused', runningSince: null, elapsedBeforeMs: 500, transitions: 2 });
-  const story: readonly Transition[] = [...opened, { kind: 'paused', at: at(500) }];
+  const story: readonly MeterTransition[] = [...opened, { kind: 'paused', at: at(500) }];
 
   it('lets the clock run again with what can be had, and refuses nothing', () => {
-    const plan = planResume(paused, story, times(900, 1_000), defaultPolicy);
+    const plan = planResume(paused, story, times(900, 1_000), defaultMeteringPolicy);
     expect(plan.commands).toEqual([
       {
         do: 'resize',
@@ -193,7 +193,7 @@ describe('a resumption', () => {
         cause: paused.cause,
         step: `meter:${paused.id}:resume`,
         holdId: paused.holdId,
-        target: holdTarget(paused, 500, at(900), defaultPolicy),
+        target: holdTarget(paused, 500, at(900), defaultMeteringPolicy),
         atLeast: 0n,
         demand: 'running',
       },
@@ -201,23 +201,33 @@ describe('a resumption', () => {
     expect(plan.transition).toEqual({ kind: 'resumed', at: at(900) });
     const after = plan.finish([done({ held: usd(40) })]);
     expect(after).toMatchObject({ state: 'open', runningSince: at(900), held: 40n, transitions: 3 });
-    expect(after).toMatchObject(scheduleOf(after, usd(40), at(900), defaultPolicy));
+    expect(after).toMatchObject(postingScheduleOf(after, usd(40), at(900), defaultMeteringPolicy));
   });
 
   it('comes neither before the pause nor after now', () => {
-    expect(planResume(paused, story, times(100, 1_000), defaultPolicy).transition?.at).toEqual(at(500));
-    expect(planResume(paused, story, times(5_000, 1_000), defaultPolicy).transition?.at).toEqual(at(1_000));
-    expect(planResume(paused, [], times(-5, 1_000), defaultPolicy).transition?.at).toEqual(at(0));
-    const twice: Transition[] = [...story, { kind: 'resumed', at: at(600) }, { kind: 'paused', at: at(700) }];
-    expect(planResume(paused, twice, times(650, 1_000), defaultPolicy).transition?.at).toEqual(at(700));
+    expect(planResume(paused, story, times(100, 1_000), defaultMeteringPolicy).transition?.at).toEqual(
+      at(500),
+    );
+    expect(planResume(paused, story, times(5_000, 1_000), defaultMeteringPolicy).transition?.at).toEqual(
+      at(1_000),
+    );
+    expect(planResume(paused, [], times(-5, 1_000), defaultMeteringPolicy).transition?.at).toEqual(at(0));
+    const twice: MeterTransition[] = [
+      ...story,
+      { kind: 'resumed', at: at(600) },
+      { kind: 'paused', at: at(700) },
+    ];
+    expect(planResume(paused, twice, times(650, 1_000), defaultMeteringPolicy).transition?.at).toEqual(
+      at(700),
+    );
   });
 
   it('of a term finds its hold as it was, and of what is free has none', () => {
     const term: Meter = { ...paused, funding: 'committed', termEndsAt: at(HOUR), held: usd(70) };
-    const plan = planResume(term, story, times(900), defaultPolicy);
+    const plan = planResume(term, story, times(900), defaultMeteringPolicy);
     expect(plan.commands).toEqual([]);
     expect(plan.finish([])).toMatchObject({ held: 70n, state: 'open' });
-    const free = planResume({ ...paused, holdId: null }, story, times(900), defaultPolicy);
+    const free = planResume({ ...paused, holdId: null }, story, times(900), defaultMeteringPolicy);
     expect(free.commands).toEqual([]);
   });
 });
@@ -302,10 +312,12 @@ describe('a close', () => {
 describe('what must be held to open', () => {
   it('is the next stretch, or the whole term', () => {
     const meter = meterWith();
-    expect(openingHold(meter, defaultPolicy)).toBe(holdTarget(meter, 0, at(0), defaultPolicy));
+    expect(initialHoldOf(meter, defaultMeteringPolicy)).toBe(
+      holdTarget(meter, 0, at(0), defaultMeteringPolicy),
+    );
     const term = meterWith({ funding: 'committed', termEndsAt: at(5_000) });
-    expect(openingHold(term, defaultPolicy)).toBe(5_000n);
-    expect(openingHold(meterWith({ termEndsAt: at(-1) }), defaultPolicy)).toBe(0n);
+    expect(initialHoldOf(term, defaultMeteringPolicy)).toBe(5_000n);
+    expect(initialHoldOf(meterWith({ termEndsAt: at(-1) }), defaultMeteringPolicy)).toBe(0n);
   });
 });
 
@@ -324,10 +336,10 @@ describe('a whole life', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 1n, max: 10n ** 13n }), acts, fc.nat(HOUR), (rate, story, lateMs) => {
         let meter = meterWith({ ratePerHour: nanoUsd(rate) });
-        const transitions: Transition[] = [...opened];
+        const transitions: MeterTransition[] = [...opened];
         let nowMs = 0;
         let paid = 0n;
-        const carryOut = (plan: Plan): void => {
+        const carryOut = (plan: MeterPlan): void => {
           paid += moneyOf(plan.commands);
           meter = plan.finish(answersTo(plan));
           if (plan.transition !== null) transitions.push(plan.transition);
@@ -336,10 +348,10 @@ describe('a whole life', () => {
           nowMs += gap;
           const when = times(Math.max(0, nowMs - late), nowMs);
           if (act === 'sweep' && meter.state === 'open')
-            carryOut(planPosting(meter, at(nowMs), defaultPolicy));
+            carryOut(planPosting(meter, at(nowMs), defaultMeteringPolicy));
           if (act === 'pause' && meter.state === 'open') carryOut(planPause(meter, transitions, when));
           if (act === 'resume' && meter.state === 'paused') {
-            carryOut(planResume(meter, transitions, when, defaultPolicy));
+            carryOut(planResume(meter, transitions, when, defaultMeteringPolicy));
           }
         }
         const when = { ...times(Math.max(0, nowMs - lateMs), nowMs), rest: 'owed' } as const;
@@ -360,7 +372,7 @@ describe('time on both sides of the end of a month', () => {
 
   it('is posted as two settlements, each by when it was used, and comes to the same', () => {
     const meter = running();
-    const plan = planPosting(meter, at(monthEnd + 10 * MINUTE), defaultPolicy);
+    const plan = planPosting(meter, at(monthEnd + 10 * MINUTE), defaultMeteringPolicy);
     expect(plan.commands).toMatchObject([
       { step: `meter:${meter.id}:10`, amount: BigInt(20 * MINUTE), afterwards: 'keep', usedBy: at(monthEnd) },
       {
@@ -384,14 +396,16 @@ describe('time on both sides of the end of a month', () => {
 
   it('leaves a term held as far as both are not charged', () => {
     const meter = running({ funding: 'committed', termEndsAt: at(2 * monthEnd), held: usd(HOUR) });
-    expect(planPosting(meter, at(monthEnd + 10 * MINUTE), defaultPolicy).target).toBe(BigInt(30 * MINUTE));
+    expect(planPosting(meter, at(monthEnd + 10 * MINUTE), defaultMeteringPolicy).target).toBe(
+      BigInt(30 * MINUTE),
+    );
   });
 
   it.each([
     ['a pause', planPause],
     [
       'a close',
-      (meter: Meter, known: readonly Transition[], when: ReturnType<typeof times>) =>
+      (meter: Meter, known: readonly MeterTransition[], when: ReturnType<typeof times>) =>
         planClose(meter, known, { ...when, rest: 'waived' }),
     ],
   ] as const)('of %s is told apart as well', (_, plan) => {
@@ -406,7 +420,7 @@ describe('time on both sides of the end of a month', () => {
 
   it('that a term ended before the month did is all of before', () => {
     const meter = running({ funding: 'committed', termEndsAt: at(monthEnd - MINUTE) });
-    const [only, ...more] = planPosting(meter, at(monthEnd + MINUTE), defaultPolicy).commands;
+    const [only, ...more] = planPosting(meter, at(monthEnd + MINUTE), defaultMeteringPolicy).commands;
     expect(more).toEqual([]);
     expect(only).toMatchObject({ amount: BigInt(19 * MINUTE), usedBy: at(monthEnd) });
   });

@@ -3,11 +3,18 @@ import { poisonedLoop, poisonRows, type Poison } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { applyLedger } from '../ledger/index.ts';
 import { listRequiredActions, sweepDueShards } from './index.ts';
-import { createMeteringWorld, HOUR_MS, MINUTE_MS, quiet, usd, type MeteringWorld } from './world.fixture.ts';
+import {
+  createMeteringHarness,
+  HOUR_MS,
+  MINUTE_MS,
+  quiet,
+  usd,
+  type MeteringHarness,
+} from './world.fixture.ts';
 
-let world: MeteringWorld;
+let world: MeteringHarness;
 beforeAll(async () => {
-  world = await createMeteringWorld();
+  world = await createMeteringHarness();
 });
 afterAll(() => world.drop());
 

@@ -14,7 +14,7 @@ export interface MeteringPolicy {
   readonly stopAheadMs: number;
 }
 
-export const defaultPolicy: MeteringPolicy = {
+export const defaultMeteringPolicy: MeteringPolicy = {
   postEveryMs: HOUR_MS,
   marginMs: 15 * MINUTE_MS,
   retryMs: MINUTE_MS,
@@ -22,10 +22,10 @@ export const defaultPolicy: MeteringPolicy = {
 };
 
 /** Where a wallet stands. Each step is announced once on the way down. */
-export type LadderStep = 'fine' | 'day' | 'hour' | 'quarter' | 'empty';
+export type DunningLevel = 'fine' | 'day' | 'hour' | 'quarter' | 'empty';
 
-export interface LadderRung {
-  readonly step: LadderStep;
+export interface DunningThreshold {
+  readonly step: DunningLevel;
   /** Reached when this much runway, or less, is left. */
   readonly atMs: number;
   /** Left only with more than this: what hovers about a limit would otherwise be announced again and again. */
@@ -33,9 +33,9 @@ export interface LadderRung {
 }
 
 /** From the top down. */
-export const ladderRungs: readonly LadderRung[] = [
+export const dunningThresholds: readonly DunningThreshold[] = [
   { step: 'day', atMs: 24 * HOUR_MS, leftAboveMs: 27 * HOUR_MS },
   { step: 'hour', atMs: HOUR_MS, leftAboveMs: 75 * MINUTE_MS },
   { step: 'quarter', atMs: 15 * MINUTE_MS, leftAboveMs: 20 * MINUTE_MS },
-  { step: 'empty', atMs: defaultPolicy.stopAheadMs, leftAboveMs: 10 * MINUTE_MS },
+  { step: 'empty', atMs: defaultMeteringPolicy.stopAheadMs, leftAboveMs: 10 * MINUTE_MS },
 ];

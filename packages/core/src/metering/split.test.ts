@@ -1,11 +1,11 @@
 import { divideRoundDown, meteredTotal, nanoUsd } from '@millrace/platform/money';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { Done, LedgerCommand, Share } from '../ledger/index.ts';
+import type { LedgerSuccess, LedgerCommand, Share } from '../ledger/index.ts';
 import { fixtureIds, meterWith } from './meter.fixture.ts';
-import type { Meter, Transition } from './metering.ts';
-import { planClose, planPause, planPosting, planResume, type Plan } from './plans.ts';
-import { defaultPolicy } from './policy.ts';
+import type { Meter, MeterTransition } from './metering.ts';
+import { planClose, planPause, planPosting, planResume, type MeterPlan } from './plans.ts';
+import { defaultMeteringPolicy } from './policy.ts';
 
 /**
  * Whole lives of meters whose money is shared, in memory: swept at any moment, paused and closed at instants that lie
@@ -62,7 +62,7 @@ function book(books: Books, shares: readonly Share[], sign: bigint): void {
 }
 
 /** What the ledger would do and answer. */
-function answer(books: Books, command: LedgerCommand, paysPercent: number): Done {
+function answer(books: Books, command: LedgerCommand, paysPercent: number): LedgerSuccess {
   let shortfall = 0n;
   if (command.do === 'post') {
     const paid = divideRoundDown(command.amount * BigInt(paysPercent), 100n);
@@ -88,17 +88,22 @@ function answer(books: Books, command: LedgerCommand, paysPercent: number): Done
   };
 }
 
-function planOf(act: Act, meter: Meter, transitions: readonly Transition[], nowMs: number): Plan | null {
+function planOf(
+  act: Act,
+  meter: Meter,
+  transitions: readonly MeterTransition[],
+  nowMs: number,
+): MeterPlan | null {
   const now = new Date(nowMs);
   const times = { at: new Date(nowMs - act.backMs), now };
   if (meter.state === 'closed') return null;
   switch (act.do) {
     case 'sweep':
-      return meter.state === 'open' ? planPosting(meter, now, defaultPolicy) : null;
+      return meter.state === 'open' ? planPosting(meter, now, defaultMeteringPolicy) : null;
     case 'pause':
       return meter.state === 'open' ? planPause(meter, transitions, times) : null;
     case 'resume':
-      return meter.state === 'paused' ? planResume(meter, transitions, times, defaultPolicy) : null;
+      return meter.state === 'paused' ? planResume(meter, transitions, times, defaultMeteringPolicy) : null;
     case 'close':
       return planClose(meter, transitions, { ...times, rest: 'owed' });
   }
@@ -115,7 +120,7 @@ it('tenant and operator have paid what the supplier earned and the fee, to the n
         openedAt: new Date(startMs),
         runningSince: new Date(startMs),
       });
-      const transitions: Transition[] = [{ kind: 'opened', at: meter.openedAt }];
+      const transitions: MeterTransition[] = [{ kind: 'opened', at: meter.openedAt }];
       const books: Books = { tenant: 0n, operator: 0n, supplier: 0n, fee: 0n };
       let nowMs = startMs;
       for (const act of life) {

@@ -12,38 +12,46 @@ import {
   readBalances,
   runwayMs,
   walletKey,
-  type Done,
-  type RecallMoney,
+  type LedgerSuccess,
+  type RecallCredit,
 } from '../ledger/index.ts';
-import { burnOf, describeWallet, isDry, isUneven, levelTargets, moveOf, type LadderMove } from './ladder.ts';
 import {
-  cancelForBalance,
-  cancelNoLongerDry,
-  listNoLongerDry,
-  lockLadder,
-  lookAtWallets,
-  requireForAll,
-  requireForDry,
-  setStep,
-  type Wallet,
-  type WalletLook,
+  burnRateOf,
+  balanceEventData,
+  isBudgetExhausting,
+  needsEqualizing,
+  equalizedHoldTargets,
+  dunningTransitionOf,
+  type DunningTransition,
+} from './ladder.ts';
+import {
+  cancelBalanceActions,
+  cancelObsoleteStops,
+  listObsoleteStops,
+  lockDunningState,
+  readWalletStatuses,
+  requireStopsOfWallet,
+  requireStopsOfExhausted,
+  setDunningLevel,
+  type WalletRef,
+  type WalletStatus,
 } from './ladder.store.ts';
-import { callOffStops, postMeters, walkWallets } from './loops.ts';
+import { cancelStopsLoop, postMetersLoop, checkWalletsLoop } from './loops.ts';
 import {
-  giveShardsBack,
-  listDue,
-  lockDue,
-  lockRunning,
-  postpone,
+  releaseMeterShards,
+  listDueMeters,
+  lockDueMeters,
+  lockRunningMeters,
+  postponeMeters,
   saveMeters,
-  takeShards,
+  claimMeterShards,
 } from './meters.store.ts';
 import type { Meter } from './metering.ts';
-import { planPosting, type Plan } from './plans.ts';
-import { defaultPolicy, type MeteringPolicy } from './policy.ts';
+import { planPosting, type MeterPlan } from './plans.ts';
+import { defaultMeteringPolicy, type MeteringPolicy } from './policy.ts';
 
 const posted = counter('millrace_metering_postings_total', 'Meters posted by this process');
-const refusals = counter(
+const refusalsCounter = counter(
   'millrace_metering_refused_total',
   'Meters the ledger would not post; each needs a person',
 );
@@ -51,7 +59,7 @@ const shortfalls = counter(
   'millrace_metering_shortfalls_total',
   'Postings that hold and balance did not cover',
 );
-const moves = counter(
+const transitionsCounter = counter(
   'millrace_wallet_ladder_moves_total',
   'Wallets that came to another step of the ladder',
 );
@@ -63,7 +71,7 @@ export interface SweepOptions {
   readonly batchSize?: number;
   readonly policy?: MeteringPolicy;
   /** Takes back money that was lent for inference, before work that runs is stopped for want of it. Absent: none is lent. */
-  readonly recallMoney?: RecallMoney | undefined;
+  readonly recallMoney?: RecallCredit | undefined;
 }
 
 export interface SweepReport {
@@ -72,12 +80,14 @@ export interface SweepReport {
   readonly moved: number;
 }
 
-type Settings = Required<Omit<SweepOptions, 'recallMoney'>> & Pick<SweepOptions, 'recallMoney'>;
+type SweepSettings = Required<Omit<SweepOptions, 'recallMoney'>> & Pick<SweepOptions, 'recallMoney'>;
 /** Settings, with the time of the transaction or of the read that uses them. */
-type AtTime<Names extends keyof Settings = keyof Settings> = Pick<Settings, Names> & { readonly now: Date };
+type AtTime<Names extends keyof SweepSettings = keyof SweepSettings> = Pick<SweepSettings, Names> & {
+  readonly now: Date;
+};
 
-const BATCH = 500;
-const WALLETS_AT_ONCE = 5_000;
+const BATCH_SIZE = 500;
+const WALLET_BATCH = 5_000;
 const isolation = 'read committed';
 
 /**
@@ -85,18 +95,18 @@ const isolation = 'read committed';
  * may sweep the same shard: what one has taken the others pass over, and each step of a ladder is taken once.
  */
 export async function sweepMeters(db: Db, options: SweepOptions): Promise<SweepReport> {
-  const settings = { batchSize: BATCH, policy: defaultPolicy, ...options };
-  const count = await postDue(db, settings);
-  return { posted: count, ...(await walkLadders(db, settings)) };
+  const settings = { batchSize: BATCH_SIZE, policy: defaultMeteringPolicy, ...options };
+  const count = await postDueMeters(db, settings);
+  return { posted: count, ...(await checkWallets(db, settings)) };
 }
 
 /** Batches of many organisations; a batch that fails is posted in parts, and only the meter that fails is postponed. */
-async function postDue(db: Db, settings: Settings): Promise<number> {
+async function postDueMeters(db: Db, settings: SweepSettings): Promise<number> {
   const { shards, batchSize, log } = settings;
-  const runner = createItemRunner(postMeters, { db, log });
+  const runner = createItemRunner(postMetersLoop, { db, log });
   let total = 0;
   for (;;) {
-    const due = await listDue(db, { shards, now: db.clock.now(), limit: batchSize });
+    const due = await listDueMeters(db, { shards, now: db.clock.now(), limit: batchSize });
     let taken = 0;
     const { failed } = await runner.runBatch(due, {
       key: (id) => toUuid(id),
@@ -116,11 +126,11 @@ async function postDue(db: Db, settings: Settings): Promise<number> {
 async function postBatch(
   tx: Tx,
   ids: readonly MeterId[],
-  { policy, log }: Pick<Settings, 'policy' | 'log'>,
+  { policy, log }: Pick<SweepSettings, 'policy' | 'log'>,
 ): Promise<number> {
   const now = tx.clock.now();
-  const due = await lockDue(tx, ids, now);
-  await settleAll(
+  const due = await lockDueMeters(tx, ids, now);
+  await settleMeters(
     tx,
     due.map((meter) => planPosting(meter, now, policy)),
     { now, policy, log },
@@ -132,9 +142,9 @@ async function postBatch(
  * All in one visit to the ledger. A meter that the ledger refuses has lost its hold: it is left as it was, named in the
  * log, and does not keep the others from being posted.
  */
-async function settleAll(
+async function settleMeters(
   tx: Tx,
-  plans: readonly Plan[],
+  plans: readonly MeterPlan[],
   { now, policy, log }: AtTime<'policy' | 'log'>,
 ): Promise<readonly Meter[]> {
   const results = await applyLedger(
@@ -146,7 +156,7 @@ async function settleAll(
   let next = 0;
   for (const plan of plans) {
     const answers = results.slice(next, (next += plan.commands.length));
-    if (answers.every((answer): answer is Done => answer.ok && !answer.replayed)) {
+    if (answers.every((answer): answer is LedgerSuccess => answer.ok && !answer.replayed)) {
       changes.push({ before: plan.meter, after: plan.finish(answers) });
       if (answers.some((answer) => answer.shortfall > 0n)) shortfalls.add(1);
     } else {
@@ -155,55 +165,58 @@ async function settleAll(
     }
   }
   await saveMeters(tx, changes);
-  await postpone(
+  await postponeMeters(
     tx,
     stuck.map((meter) => meter.id),
     new Date(now.getTime() + policy.marginMs),
   );
   posted.add(changes.length);
-  refusals.add(stuck.length);
+  refusalsCounter.add(stuck.length);
   return [...changes.map((change) => change.after), ...stuck];
 }
 
 /** Reads all wallets together, then handles each one that may need an action by itself. */
-async function walkLadders(db: Db, settings: Settings): Promise<{ wallets: number; moved: number }> {
+async function checkWallets(db: Db, settings: SweepSettings): Promise<{ wallets: number; moved: number }> {
   const { shards, log } = settings;
   // Only to find the wallets that need attention: each of them is judged again by the clock of its own transaction.
   const now = db.clock.now();
-  const looks = await lookAtWallets(db, shards, now);
-  const runner = createItemRunner(walkWallets, { db, log });
+  const looks = await readWalletStatuses(db, shards, now);
+  const runner = createItemRunner(checkWalletsLoop, { db, log });
   const recall = stopAfterFailures(settings.recallMoney);
   let moved = 0;
-  for (let first = 0; first < looks.length; first += WALLETS_AT_ONCE) {
+  for (let first = 0; first < looks.length; first += WALLET_BATCH) {
     await runner.run(
-      await selectWallets(db, looks.slice(first, first + WALLETS_AT_ONCE), { ...settings, now }),
+      await selectWalletsToCheck(db, looks.slice(first, first + WALLET_BATCH), { ...settings, now }),
       {
         key: ({ orgId, mode }) => `${toUuid(orgId)} ${mode}`,
         work: async (look) => {
-          await callBackLent(db, look, { ...settings, recallMoney: recall });
-          if (await attend(db, look, settings)) moved += 1;
+          await recallLeasedCredit(db, look, { ...settings, recallMoney: recall });
+          if (await updateWallet(db, look, settings)) moved += 1;
         },
       },
     );
   }
-  await callOff(db, settings);
+  await cancelObsoleteStopsInBatches(db, settings);
   return { wallets: looks.length, moved };
 }
 
 /** Calls off many stops in one transaction. If that fails, tries smaller batches, and postpones only stops that fail alone. */
-async function callOff(
+async function cancelObsoleteStopsInBatches(
   db: Db,
-  { batchSize, policy, log }: Pick<Settings, 'batchSize' | 'policy' | 'log'>,
+  { batchSize, policy, log }: Pick<SweepSettings, 'batchSize' | 'policy' | 'log'>,
 ): Promise<void> {
-  const runner = createItemRunner(callOffStops, { db, log });
+  const runner = createItemRunner(cancelStopsLoop, { db, log });
   const timesAt = (now: Date) => ({ now, dryBy: new Date(now.getTime() + policy.stopAheadMs) });
   for (;;) {
-    const ids = await listNoLongerDry(db, callOffStops, { ...timesAt(db.clock.now()), limit: batchSize });
+    const ids = await listObsoleteStops(db, cancelStopsLoop, {
+      ...timesAt(db.clock.now()),
+      limit: batchSize,
+    });
     const { done, failed } = await runner.runBatch(ids, {
       key: (id) => id,
       together: (some) =>
         db.transaction({ name: 'call off stops', isolation }, (tx) =>
-          cancelNoLongerDry(tx, some, timesAt(tx.clock.now())),
+          cancelObsoleteStops(tx, some, timesAt(tx.clock.now())),
         ),
     });
     if (ids.length < batchSize || done + failed === 0) return;
@@ -211,16 +224,16 @@ async function callOff(
 }
 
 /** All of them where their balances cannot be read together: each is then read by itself. */
-async function selectWallets(
+async function selectWalletsToCheck(
   db: Db,
-  looks: readonly WalletLook[],
+  looks: readonly WalletStatus[],
   settings: AtTime<'policy' | 'log'>,
-): Promise<readonly WalletLook[]> {
+): Promise<readonly WalletStatus[]> {
   try {
     const balances = await readBalances(db, looks, settings.now);
     return looks.filter((look) => {
       const runway = runwayMs(look, balances.get(walletKey(look))?.available ?? zeroUsd);
-      return needsAttention(look, runway, settings);
+      return needsCheck(look, runway, settings);
     });
   } catch (error) {
     settings.log.warn({ err: error, wallets: looks.length }, 'balances could not be read together');
@@ -228,12 +241,12 @@ async function selectWallets(
   }
 }
 
-function needsAttention(look: WalletLook, runway: number | null, { now, policy }: AtTime<'policy'>): boolean {
+function needsCheck(look: WalletStatus, runway: number | null, { now, policy }: AtTime<'policy'>): boolean {
   return (
     look.step === 'empty' ||
-    moveOf(look.step, runway) !== null ||
-    isUneven(look, runway, now, policy) ||
-    isDry(look, runway, now, policy)
+    dunningTransitionOf(look.step, runway) !== null ||
+    needsEqualizing(look, runway, now, policy) ||
+    isBudgetExhausting(look, runway, now, policy)
   );
 }
 
@@ -243,7 +256,7 @@ const RECALL_FAILURES_MAX = 5;
  * After some failures in a row no further recall is tried in this sweep: thousands of wallets would each wait for the time-out.
  * One failure does not count, because it may be caused by a single organisation.
  */
-function stopAfterFailures(recall: RecallMoney | undefined): RecallMoney | undefined {
+function stopAfterFailures(recall: RecallCredit | undefined): RecallCredit | undefined {
   if (recall === undefined) return undefined;
   let failures = 0;
   return async (request) => {
@@ -264,10 +277,10 @@ function stopAfterFailures(recall: RecallMoney | undefined): RecallMoney | undef
  * recalled from the pot. Outside of any transaction, since the pot is asked over the network; if it cannot be asked, the
  * wallet is judged by what it has.
  */
-async function callBackLent(
+async function recallLeasedCredit(
   db: Db,
-  look: WalletLook,
-  { recallMoney, policy, log }: Pick<Settings, 'recallMoney' | 'policy' | 'log'>,
+  look: WalletStatus,
+  { recallMoney, policy, log }: Pick<SweepSettings, 'recallMoney' | 'policy' | 'log'>,
 ): Promise<void> {
   const { orgId, mode, burnPerHour, cover } = look;
   if (recallMoney === undefined || mode === 'test' || burnPerHour === 0n) return;
@@ -285,39 +298,43 @@ async function callBackLent(
  * Looks closely at one wallet, and answers whether it came to another step. Its running meters are locked, so that no
  * renewal moves money between the meters and the balance while they are read.
  */
-function attend(db: Db, wallet: Wallet, settings: Settings): Promise<boolean> {
+function updateWallet(db: Db, wallet: WalletRef, settings: SweepSettings): Promise<boolean> {
   const { policy } = settings;
   return db.transaction({ name: 'walk ladder', isolation }, async (tx) => {
     const now = tx.clock.now();
-    const standing = await lockLadder(tx, wallet, now);
-    let meters = await lockRunning(tx, wallet.orgId, wallet.mode);
+    const standing = await lockDunningState(tx, wallet, now);
+    let meters = await lockRunningMeters(tx, wallet.orgId, wallet.mode);
     const balance = await readBalance(tx, wallet.orgId, wallet.mode, now);
-    const burn = burnOf(meters, now);
+    const burn = burnRateOf(meters, now);
     const runway = runwayMs(burn, balance.available);
-    const move = moveOf(standing.step, runway);
+    const move = dunningTransitionOf(standing.step, runway);
     if (move !== null) {
-      await makeMove(tx, wallet, move, { now, data: describeWallet(balance, burn, runway) });
+      await applyDunningTransition(tx, wallet, move, { now, data: balanceEventData(balance, burn, runway) });
     }
-    if (isUneven(burn, runway, now, policy))
-      meters = await level(tx, meters, balance.available, { ...settings, now });
+    if (needsEqualizing(burn, runway, now, policy))
+      meters = await equalizeHolds(tx, meters, balance.available, { ...settings, now });
     if ((move?.step ?? standing.step) === 'empty') {
-      await requireForAll(tx, wallet, { now, since: move === null ? standing.since : now });
-    } else if (isDry(burnOf(meters, now), runway, now, policy)) {
+      await requireStopsOfWallet(tx, wallet, { now, since: move === null ? standing.since : now });
+    } else if (isBudgetExhausting(burnRateOf(meters, now), runway, now, policy)) {
       const dryBy = new Date(now.getTime() + policy.stopAheadMs);
-      await requireForDry(tx, wallet, { now, dryBy, since: new Date(now.getTime() - policy.postEveryMs) });
+      await requireStopsOfExhausted(tx, wallet, {
+        now,
+        dryBy,
+        since: new Date(now.getTime() - policy.postEveryMs),
+      });
     }
     return move !== null;
   });
 }
 
-async function makeMove(
+async function applyDunningTransition(
   tx: Tx,
-  wallet: Wallet,
-  move: LadderMove,
+  wallet: WalletRef,
+  move: DunningTransition,
   { now, data }: { readonly now: Date; readonly data: EventData<'balance.low'> },
 ): Promise<void> {
-  await setStep(tx, wallet, move.step, now);
-  if (move.recovered) await cancelForBalance(tx, wallet, now);
+  await setDunningLevel(tx, wallet, move.step, now);
+  if (move.recovered) await cancelBalanceActions(tx, wallet, now);
   if (move.announce !== null) {
     await appendOutbox(tx, {
       kind: 'event',
@@ -330,22 +347,22 @@ async function makeMove(
       occurredAt: now,
     });
   }
-  moves.add(1, { step: move.step });
+  transitionsCounter.add(1, { step: move.step });
 }
 
 /** Shares out what the wallet has left, and answers its meters as they are then. */
-async function level(
+async function equalizeHolds(
   tx: Tx,
   meters: readonly Meter[],
   available: NanoUsd,
   settings: AtTime,
 ): Promise<readonly Meter[]> {
   const { now, policy } = settings;
-  const targets = levelTargets(meters, available, now, policy);
+  const targets = equalizedHoldTargets(meters, available, now, policy);
   const plans = meters.map((meter) => planPosting(meter, now, policy, targets.get(meter.id)));
   // Who gives comes first: what is let go can then be taken by the others.
   const growth = (plan: (typeof plans)[number]): bigint => plan.target - plan.meter.held;
-  return settleAll(
+  return settleMeters(
     tx,
     plans.toSorted((left, right) => (growth(left) < growth(right) ? -1 : 1)),
     settings,
@@ -361,7 +378,7 @@ export async function sweepDueShards(
   const { shards, at } = await db.transaction({ name: 'take meter shards', isolation }, async (tx) => {
     const now = tx.clock.now();
     const unsweptSince = new Date(now.getTime() - everyMs);
-    return { shards: await takeShards(tx, { now, unsweptSince, limit }), at: now };
+    return { shards: await claimMeterShards(tx, { now, unsweptSince, limit }), at: now };
   });
   if (shards.length === 0) return 0;
   try {
@@ -369,7 +386,7 @@ export async function sweepDueShards(
   } catch (error) {
     await db
       .transaction({ name: 'give meter shards back', isolation }, (tx) =>
-        giveShardsBack(tx, { shards, at, everyMs }),
+        releaseMeterShards(tx, { shards, at, everyMs }),
       )
       .catch((problem: unknown) => log.warn({ err: problem }, 'meter shards wait for their next turn'));
     throw error;

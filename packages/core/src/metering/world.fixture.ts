@@ -18,7 +18,7 @@ import {
   applyLedger,
   listTransfers,
   readBalance,
-  requireDone,
+  requireLedgerSuccess,
   type MoneyCause,
   type TransferRecord,
 } from '../ledger/index.ts';
@@ -30,19 +30,19 @@ import {
   sweepMeters,
   type ClosedMeter,
   type Meter,
-  type MeterWish,
+  type MeterSpec,
   type SweepReport,
 } from './index.ts';
 
 /** Real tables and the real ledger on a clock that a test moves by hand. */
-export interface MeteringWorld {
+export interface MeteringHarness {
   readonly db: Db;
   readonly database: TestDatabase;
   readonly clock: SimulatedClock;
   organisation(balanceUsd: number): Promise<OrgId>;
   topUp(orgId: OrgId, usd: number, as?: 'paid' | 'promo'): Promise<void>;
-  wish(fields?: Partial<MeterWish>): MeterWish;
-  open(orgId: OrgId, fields?: Partial<MeterWish>): Promise<Meter>;
+  wish(fields?: Partial<MeterSpec>): MeterSpec;
+  open(orgId: OrgId, fields?: Partial<MeterSpec>): Promise<Meter>;
   pause(meter: Meter, at?: Date): Promise<Meter>;
   resume(meter: Meter, at?: Date): Promise<Meter>;
   close(meter: Meter, at?: Date, rest?: 'owed' | 'waived'): Promise<ClosedMeter>;
@@ -61,7 +61,7 @@ export const MINUTE_MS = 60_000;
 export const allShards: readonly number[] = Array.from({ length: outboxShards }, (_, shard) => shard);
 export const quiet = createLogger({ name: 'metering', level: 'silent' });
 
-export async function createMeteringWorld(): Promise<MeteringWorld> {
+export async function createMeteringHarness(): Promise<MeteringHarness> {
   const database = await createTestDatabase();
   const clock = testClock();
   const ids = createIdSource({ clock, cell: 1 });
@@ -94,9 +94,9 @@ export async function createMeteringWorld(): Promise<MeteringWorld> {
         },
       ]),
     );
-    requireDone(result);
+    requireLedgerSuccess(result);
   };
-  const wish = (fields: Partial<MeterWish> = {}): MeterWish => ({
+  const wish = (fields: Partial<MeterSpec> = {}): MeterSpec => ({
     mode: 'live',
     cause: { kind: 'rental', id: uniqueId() },
     name: 'gpu',

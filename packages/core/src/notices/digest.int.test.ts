@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { toUuid } from '@millrace/platform/ids';
-import type { Letter, Mailer, Outcome } from '@millrace/platform/mail';
+import type { Email, Mailer, SendOutcome } from '@millrace/platform/mail';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { claimDigest, settleDigest } from './digest.store.ts';
-import { LETTERS_AN_HOUR } from './notices.service.ts';
-import { claimMails } from './notices.store.ts';
-import { openNoticesWorld, type NoticesWorld } from './world.fixture.ts';
+import { claimDigest, recordDigestOutcome } from './digest.store.ts';
+import { EMAILS_PER_HOUR } from './notices.service.ts';
+import { claimEmails } from './notices.store.ts';
+import { openNoticesHarness, type NoticesHarness } from './world.fixture.ts';
 
 const HOUR_MS = 3_600_000;
-let world: NoticesWorld;
+let world: NoticesHarness;
 
 beforeAll(async () => {
-  world = await openNoticesWorld();
+  world = await openNoticesHarness();
 });
 beforeEach(async () => {
   world.smtp.accept();
@@ -54,16 +54,16 @@ function namedIn(email: string, rentalId: number) {
 
 test('30 warnings in an hour are all named: 20 by themselves, the others in one digest within five minutes', async () => {
   const { orgId, email } = await owner();
-  const rentals = Array.from({ length: LETTERS_AN_HOUR + 10 }, (_, index) => 1_001 + index);
+  const rentals = Array.from({ length: EMAILS_PER_HOUR + 10 }, (_, index) => 1_001 + index);
   await world.events(
     orgId,
     rentals.map((id) => expiring(id, HOUR_MS)),
   );
   await world.deliver();
-  expect(lettersTo(email)).toHaveLength(LETTERS_AN_HOUR);
+  expect(lettersTo(email)).toHaveLength(EMAILS_PER_HOUR);
   await world.clock.advance(300_000);
   await world.deliver();
-  expect(lettersTo(email)).toHaveLength(LETTERS_AN_HOUR + 1);
+  expect(lettersTo(email)).toHaveLength(EMAILS_PER_HOUR + 1);
   expect(lettersTo(email).at(-1)?.headers['subject']).toContain(
     '10 more notices about rentals and instances that end',
   );
@@ -76,7 +76,7 @@ test('30 warnings in an hour are all named: 20 by themselves, the others in one 
 
 test('several workers name each notice of a digest once', async () => {
   const { orgId, email } = await owner();
-  const rentals = Array.from({ length: LETTERS_AN_HOUR + 30 }, (_, index) => 2_001 + index);
+  const rentals = Array.from({ length: EMAILS_PER_HOUR + 30 }, (_, index) => 2_001 + index);
   await world.events(
     orgId,
     rentals.map((id) => expiring(id, HOUR_MS)),
@@ -91,7 +91,7 @@ test('several workers name each notice of a digest once', async () => {
 
 test('a notice that is locked while its digest is made is not recorded as sent, and is in the next digest', async () => {
   const { orgId, email } = await owner();
-  const rentals = Array.from({ length: LETTERS_AN_HOUR + 3 }, (_, index) => 5_001 + index);
+  const rentals = Array.from({ length: EMAILS_PER_HOUR + 3 }, (_, index) => 5_001 + index);
   await world.events(
     orgId,
     rentals.map((id) => expiring(id, HOUR_MS)),
@@ -99,7 +99,7 @@ test('a notice that is locked while its digest is made is not recorded as sent, 
   await world.deliver();
   await world.clock.advance(300_000);
   const claim = { claim: randomUUID(), now: world.clock.now(), leaseMs: 60_000, limit: 5 };
-  const claimed = await claimMails(world.db, claim);
+  const claimed = await claimEmails(world.db, claim);
   const [first = expect.fail('No notice is due.'), locked] = claimed;
   expect(claimed).toHaveLength(3);
   await world.rows('begin');
@@ -110,17 +110,17 @@ test('a notice that is locked while its digest is made is not recorded as sent, 
   await world.rows('rollback');
   expect(digested).toHaveLength(2);
   const outcome = { settlement: { state: 'sent' }, now: world.clock.now() } as const;
-  await settleDigest(world.db, first, digested, outcome);
+  await recordDigestOutcome(world.db, first, digested, outcome);
   const states = (await world.mails(orgId)).map(({ state }) => state);
   expect(states.filter((state) => state === 'waiting')).toHaveLength(1);
   await world.deliver();
-  expect(lettersTo(email)).toHaveLength(LETTERS_AN_HOUR + 1);
+  expect(lettersTo(email)).toHaveLength(EMAILS_PER_HOUR + 1);
   expect(new Set((await world.mails(orgId)).map(({ state }) => state))).toEqual(new Set(['sent']));
 });
 
 test('a digest that the server puts off is sent later, and whole', async () => {
   const { orgId, email } = await owner();
-  const rentals = Array.from({ length: LETTERS_AN_HOUR + 3 }, (_, index) => 3_001 + index);
+  const rentals = Array.from({ length: EMAILS_PER_HOUR + 3 }, (_, index) => 3_001 + index);
   await world.events(
     orgId,
     rentals.map((id) => expiring(id, HOUR_MS)),
@@ -129,13 +129,13 @@ test('a digest that the server puts off is sent later, and whole', async () => {
   await world.clock.advance(300_000);
   const putOff: Mailer = {
     from: world.mailer.from,
-    send: async (_letter: Letter): Promise<Outcome> => ({ kind: 'deferred', reason: 'greylisted' }),
+    send: async (_letter: Email): Promise<SendOutcome> => ({ kind: 'deferred', reason: 'greylisted' }),
   };
   await world.deliver({ mailer: putOff });
-  expect(lettersTo(email)).toHaveLength(LETTERS_AN_HOUR);
+  expect(lettersTo(email)).toHaveLength(EMAILS_PER_HOUR);
   await world.clock.advance(61_000);
   await world.deliver();
-  expect(lettersTo(email)).toHaveLength(LETTERS_AN_HOUR + 1);
+  expect(lettersTo(email)).toHaveLength(EMAILS_PER_HOUR + 1);
   expect(namedIn(email, 3_023)).toHaveLength(1);
 });
 
@@ -151,12 +151,12 @@ test('a digest is not sent to a person who has left', async () => {
   const { orgId, email, userId } = await owner();
   await world.events(
     orgId,
-    Array.from({ length: LETTERS_AN_HOUR + 2 }, (_, index) => expiring(5_001 + index, HOUR_MS)),
+    Array.from({ length: EMAILS_PER_HOUR + 2 }, (_, index) => expiring(5_001 + index, HOUR_MS)),
   );
   await world.deliver();
   await world.rows(`delete from members where user_id = '${toUuid(userId)}'`);
   await world.clock.advance(300_000);
   await world.deliver();
-  expect(lettersTo(email)).toHaveLength(LETTERS_AN_HOUR);
+  expect(lettersTo(email)).toHaveLength(EMAILS_PER_HOUR);
   expect((await world.mails(orgId)).filter(({ state }) => state === 'skipped')).toHaveLength(2);
 });

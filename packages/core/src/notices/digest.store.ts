@@ -2,8 +2,8 @@ import type { Db } from '@millrace/platform/db';
 import { fromUuid, toUuid } from '@millrace/platform/ids';
 import { sql } from 'kysely';
 import type { DigestedNotice } from './digest.ts';
-import type { Settlement } from './ladder.ts';
-import { changeOf, type ClaimedMail } from './notices.store.ts';
+import type { EmailOutcome } from './ladder.ts';
+import { outcomeColumns, type ClaimedEmail } from './notices.store.ts';
 
 /** All SQL about notices that are sent together. */
 
@@ -14,7 +14,7 @@ import { changeOf, type ClaimedMail } from './notices.store.ts';
  */
 export async function claimDigest(
   db: Db,
-  { claim, notice, userId, category }: ClaimedMail,
+  { claim, notice, userId, category }: ClaimedEmail,
   options: { readonly leaseMs: number; readonly limit: number },
 ): Promise<readonly DigestedNotice[]> {
   if (userId === null) return [];
@@ -54,27 +54,27 @@ export async function claimDigest(
  * Records the outcome of a digest for every notice in it that is still claimed by its sender. Notices of this claim that the digest
  * does not name are released for the next one.
  */
-export async function settleDigest(
+export async function recordDigestOutcome(
   db: Db,
-  mail: ClaimedMail,
+  mail: ClaimedEmail,
   digested: readonly DigestedNotice[],
-  outcome: { readonly settlement: Settlement; readonly now: Date },
+  outcome: { readonly settlement: EmailOutcome; readonly now: Date },
 ): Promise<void> {
   const { settlement, now } = outcome;
   const ids = digested.map(({ id }) => toUuid(id));
   await claimedSiblings(db, mail)
-    .set({ ...changeOf(settlement, now), state: settlement.state })
+    .set({ ...outcomeColumns(settlement, now), state: settlement.state })
     .where('notice_id', 'in', ids)
     .execute();
   await releaseDigest(db, mail);
 }
 
-export async function releaseDigest(db: Db, mail: ClaimedMail): Promise<void> {
+export async function releaseDigest(db: Db, mail: ClaimedEmail): Promise<void> {
   await claimedSiblings(db, mail).execute();
 }
 
 /** Gives up the claim on the waiting notices of a digest. */
-function claimedSiblings(db: Db, { claim, notice, userId, category }: ClaimedMail) {
+function claimedSiblings(db: Db, { claim, notice, userId, category }: ClaimedEmail) {
   return db.kysely
     .updateTable('notice_mails')
     .set({ claim: null, claimed_until: null })

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { NoticeCategory } from '@millrace/contract';
-import { splitBy } from '@millrace/platform/money';
+import { divideWithRemainder } from '@millrace/platform/money';
 import { toUuid, type NoticeId } from '@millrace/platform/ids';
-import type { Message } from './letters.ts';
-import { isNoticeType, readData, type NoticeType } from './notices.ts';
-import { messageOf } from './render.ts';
-import { instant } from './words.ts';
+import type { NoticeMessage } from './letters.ts';
+import { isNoticeType, parseNoticeData, type NoticeType } from './notices.ts';
+import { noticeMessageOf } from './render.ts';
+import { formatInstant } from './words.ts';
 
 /** Notices beyond the hourly limit of a person, as one email. Pure. */
 
@@ -16,7 +16,7 @@ const WARNING_MS = 300_000;
 /** The end after which data is deleted, for a notice that warns of it; null for all others. */
 export function deletionAt(type: NoticeType, data: unknown): Date | null {
   if (type !== 'rental.expiring' && type !== 'instance.expiring') return null;
-  const read = readData(type, data);
+  const read = parseNoticeData(type, data);
   if (read === null || read.next === 'convert') return null;
   return new Date(read.expiresAt);
 }
@@ -24,7 +24,7 @@ export function deletionAt(type: NoticeType, data: unknown): Date | null {
 /** When the digest with this notice is due: on the next full hour, or on the next five minutes for a warning. */
 export function digestDueAt(now: Date, isWarning: boolean): Date {
   const everyMs = isWarning ? WARNING_MS : HOUR_MS;
-  const [, restMs] = splitBy(now.getTime(), everyMs);
+  const [, restMs] = divideWithRemainder(now.getTime(), everyMs);
   return new Date(now.getTime() - restMs + everyMs);
 }
 
@@ -46,12 +46,15 @@ const subjects: Readonly<Record<NoticeCategory, string>> = {
 };
 
 /** One line for each readable notice, warnings of deletion first; null when no notice is readable. */
-export function digestMessage(category: NoticeCategory, notices: readonly DigestedNotice[]): Message | null {
+export function digestMessage(
+  category: NoticeCategory,
+  notices: readonly DigestedNotice[],
+): NoticeMessage | null {
   const lines = notices.flatMap(({ type, data, occurredAt }) => {
     if (!isNoticeType(type)) return [];
-    const message = messageOf(type, data);
+    const message = noticeMessageOf(type, data);
     if (message === null) return [];
-    const fact = [instant(occurredAt.toISOString()), message.subject] as const;
+    const fact = [formatInstant(occurredAt.toISOString()), message.subject] as const;
     return [{ fact, isWarning: deletionAt(type, data) !== null }];
   });
   if (lines.length === 0) return null;
@@ -70,7 +73,7 @@ export function digestMessage(category: NoticeCategory, notices: readonly Digest
 }
 
 /** The same notices make the same digest: a repeat after a lost answer has the same Message-ID. */
-export function digestId(notices: readonly DigestedNotice[]): string {
+export function digestIdOf(notices: readonly DigestedNotice[]): string {
   const ids = notices.map(({ id }) => toUuid(id)).toSorted();
   return createHash('sha256').update(ids.join('\n')).digest('hex').slice(0, 32);
 }

@@ -1,4 +1,4 @@
-import type { Outcome } from '@millrace/platform/mail';
+import type { SendOutcome } from '@millrace/platform/mail';
 
 /** When a letter is tried again, and when it is given up. Pure. */
 
@@ -6,7 +6,7 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
 /** After being put off for the first, second, … time. Servers that want to see a second attempt want it soon. */
-const delaysMs = [
+const retryDelaysMs = [
   MINUTE_MS,
   5 * MINUTE_MS,
   15 * MINUTE_MS,
@@ -23,13 +23,13 @@ const UNAVAILABLE_MS = MINUTE_MS;
 /** What could not be sent for so long is of no use to anybody any more. */
 export const GIVE_UP_AFTER_MS = 72 * HOUR_MS;
 
-export interface Tried {
+export interface EmailAttempts {
   /** How often the server has put it off before. */
   readonly attempts: number;
   readonly createdAt: Date;
 }
 
-export type Settlement =
+export type EmailOutcome =
   | { readonly state: 'sent' }
   | { readonly state: 'refused' | 'given_up' | 'skipped'; readonly reason: string }
   | {
@@ -39,12 +39,16 @@ export type Settlement =
       readonly reason: string;
     };
 
-export function settlementOf(outcome: Outcome, { attempts, createdAt }: Tried, now: Date): Settlement {
+export function emailOutcomeOf(
+  outcome: SendOutcome,
+  { attempts, createdAt }: EmailAttempts,
+  now: Date,
+): EmailOutcome {
   if (outcome.kind === 'sent') return { state: 'sent' };
   const { kind, reason } = outcome;
   if (kind === 'refused') return { state: 'refused', reason };
   const isOld = now.getTime() - createdAt.getTime() >= GIVE_UP_AFTER_MS;
-  const delayMs = kind === 'unavailable' ? UNAVAILABLE_MS : delaysMs[attempts];
+  const delayMs = kind === 'unavailable' ? UNAVAILABLE_MS : retryDelaysMs[attempts];
   if (isOld || delayMs === undefined) return { state: 'given_up', reason };
   return {
     state: 'waiting',

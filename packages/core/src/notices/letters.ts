@@ -1,44 +1,44 @@
 import type { NoticeData, NoticeType } from './notices.ts';
-import { duration, instant, some, usd } from './words.ts';
+import { formatDuration, formatInstant, formatFirst, formatNanoUsd } from './words.ts';
 
 /** What each notice says, in the order in which a busy person reads: what, the figures, what to do. Pure. */
 
-export interface Message {
+export interface NoticeMessage {
   readonly subject: string;
   readonly lead: string;
   readonly facts: readonly (readonly [name: string, value: string])[];
   readonly advice: string;
 }
 
-type Writers = { readonly [Type in NoticeType]: (data: NoticeData<Type>) => Message };
+type MessageWriters = { readonly [Type in NoticeType]: (data: NoticeData<Type>) => NoticeMessage };
 
-const NAMED_MOST = 10;
+const LISTED_NAMES_MAX = 10;
 
-const topUp = 'Add money, or end what you do not need.';
+const topUpAdvice = 'Add money, or end what you do not need.';
 
-function moneyFacts(data: NoticeData<'balance.low'>): Message['facts'] {
+function moneyFacts(data: NoticeData<'balance.low'>): NoticeMessage['facts'] {
   return [
-    ['Balance', usd(data.balanceNanoUsd)],
-    ['Not set aside for anything', usd(data.availableNanoUsd)],
+    ['Balance', formatNanoUsd(data.balanceNanoUsd)],
+    ['Not set aside for anything', formatNanoUsd(data.availableNanoUsd)],
     ['Running costs', `${data.burnRateUsdPerHour} USD an hour`],
-    ...(data.runwaySeconds === null ? [] : ([['Lasts for', duration(data.runwaySeconds)]] as const)),
+    ...(data.runwaySeconds === null ? [] : ([['Lasts for', formatDuration(data.runwaySeconds)]] as const)),
   ];
 }
 
-function budgetFacts(data: NoticeData<'budget.exceeded'>): Message['facts'] {
-  const end = data.periodEnd === null ? [] : ([['Until', instant(data.periodEnd)]] as const);
+function budgetFacts(data: NoticeData<'budget.exceeded'>): NoticeMessage['facts'] {
+  const end = data.periodEnd === null ? [] : ([['Until', formatInstant(data.periodEnd)]] as const);
   return [
     ['Budget', data.name],
-    ['Limit', usd(data.limitNanoUsd)],
-    ['Spent', usd(data.spentNanoUsd)],
-    ['Since', instant(data.periodStart)],
+    ['Limit', formatNanoUsd(data.limitNanoUsd)],
+    ['Spent', formatNanoUsd(data.spentNanoUsd)],
+    ['Since', formatInstant(data.periodStart)],
     ...end,
   ];
 }
 
 type Expiring = Pick<NoticeData<'rental.expiring'>, 'cause' | 'expiresAt' | 'next'>;
 
-const causes: Readonly<Record<Expiring['cause'], string>> = {
+const expiryCauseTexts: Readonly<Record<Expiring['cause'], string>> = {
   term: 'Its term ends.',
   ttl: 'Its time to live ends.',
   balance: 'The balance does not pay for it any more.',
@@ -52,41 +52,45 @@ const expiringAdvice: Readonly<Record<Expiring['cause'], string>> = {
   budget: 'Raise the budget before then to keep it; otherwise copy what you want to keep.',
 };
 
-function expiringOf(what: string, { cause, expiresAt, next }: Expiring, more: Message['facts']): Message {
+function expiringMessage(
+  what: string,
+  { cause, expiresAt, next }: Expiring,
+  more: NoticeMessage['facts'],
+): NoticeMessage {
   const converts = next === 'convert';
   return {
     subject: converts
-      ? `The term of ${what} ends on ${instant(expiresAt)}`
-      : `${what} ends on ${instant(expiresAt)}`,
+      ? `The term of ${what} ends on ${formatInstant(expiresAt)}`
+      : `${what} ends on ${formatInstant(expiresAt)}`,
     lead: converts
-      ? `The term of ${what} ends on ${instant(expiresAt)}. It goes on after that, at the price on demand.`
-      : `${what} ends on ${instant(expiresAt)}, and what is on it is deleted. ${causes[cause]}`,
-    facts: [...more, ['Ends', instant(expiresAt)]],
+      ? `The term of ${what} ends on ${formatInstant(expiresAt)}. It goes on after that, at the price on demand.`
+      : `${what} ends on ${formatInstant(expiresAt)}, and what is on it is deleted. ${expiryCauseTexts[cause]}`,
+    facts: [...more, ['Ends', formatInstant(expiresAt)]],
     advice: converts
       ? 'Extend it to keep a reserved price, or end it if you do not need it any more.'
       : expiringAdvice[cause],
   };
 }
 
-function maintenanceFacts(data: NoticeData<'maintenance.announced'>): Message['facts'] {
+function maintenanceFacts(data: NoticeData<'maintenance.announced'>): NoticeMessage['facts'] {
   return [
     ['Work', data.summary],
-    ['From', instant(data.startsAt)],
-    ['To', instant(data.endsAt)],
-    ['Rentals', some(data.rentalIds.map(String), NAMED_MOST) || 'none'],
-    ['Rentals and instances', some(data.externalIds, NAMED_MOST) || 'none'],
+    ['From', formatInstant(data.startsAt)],
+    ['To', formatInstant(data.endsAt)],
+    ['Rentals', formatFirst(data.rentalIds.map(String), LISTED_NAMES_MAX) || 'none'],
+    ['Rentals and instances', formatFirst(data.externalIds, LISTED_NAMES_MAX) || 'none'],
   ];
 }
 
-export const writers: Writers = {
+export const messageWriters: MessageWriters = {
   'balance.low': (data) => ({
     subject:
       data.runwaySeconds === null
         ? 'Your balance ends soon'
-        : `Your balance ends in ${duration(data.runwaySeconds)}`,
+        : `Your balance ends in ${formatDuration(data.runwaySeconds)}`,
     lead: 'At the present rate the balance ends soon. When it does, everything that runs is stopped.',
     facts: moneyFacts(data),
-    advice: topUp,
+    advice: topUpAdvice,
   }),
   'balance.floor': (data) => ({
     subject: 'Your balance has ended: what runs is being stopped',
@@ -108,38 +112,38 @@ export const writers: Writers = {
   }),
   'rental.expiring': (data) => {
     const named = data.name === null ? '' : ` (${data.name})`;
-    return expiringOf(`Rental ${data.rentalId}${named}`, data, [
+    return expiringMessage(`Rental ${data.rentalId}${named}`, data, [
       ['Rental', `${data.rentalId}${named}`],
       ['GPUs', `${data.gpuCount} × ${data.gpuType}`],
       ['Region', data.region ?? 'private cloud'],
     ]);
   },
   'instance.expiring': (data) =>
-    expiringOf(`Instance ${data.instanceId}`, data, [
+    expiringMessage(`Instance ${data.instanceId}`, data, [
       ['Instance', data.instanceId],
       ['Machine', `${data.nodeName} of ${data.clusterName}`],
       ['GPUs', String(data.gpuCount)],
     ]),
   'maintenance.announced': (data) => ({
-    subject: `Maintenance on ${instant(data.startsAt)}: your machines will be away`,
+    subject: `Maintenance on ${formatInstant(data.startsAt)}: your machines will be away`,
     lead: 'Machines that you use will be away for a stated time. That time is not billed.',
     facts: maintenanceFacts(data),
     advice: 'Save your work before it begins. Machines come back by themselves when it is over.',
   }),
   'maintenance.ended': (data) => ({
-    subject: `Maintenance on ${instant(data.startsAt)} was called off`,
+    subject: `Maintenance on ${formatInstant(data.startsAt)} was called off`,
     lead: 'The maintenance that was announced was called off. Your machines stay, or are coming back.',
     facts: maintenanceFacts(data),
     advice: 'There is nothing to do.',
   }),
   'invoice.finalized': (data) => ({
-    subject: `Invoice ${data.number} over ${usd(data.totalNanoUsd)}`,
-    lead: `Invoice ${data.number} is final. ${settledFrom(data.totalNanoUsd)}`,
+    subject: `Invoice ${data.number} over ${formatNanoUsd(data.totalNanoUsd)}`,
+    lead: `Invoice ${data.number} is final. ${paidFromText(data.totalNanoUsd)}`,
     facts: [
       ['Invoice', data.number],
-      ['Total', usd(data.totalNanoUsd)],
-      ['From', instant(data.periodStart)],
-      ['To', instant(data.periodEnd)],
+      ['Total', formatNanoUsd(data.totalNanoUsd)],
+      ['From', formatInstant(data.periodStart)],
+      ['To', formatInstant(data.periodEnd)],
     ],
     advice: 'There is nothing to pay. Keep it for your books.',
   }),
@@ -148,8 +152,8 @@ export const writers: Writers = {
     lead: `The API key ${data.name} was created${data.rotatedFrom === null ? '' : ', in place of another one'}.`,
     facts: [
       ['Key', `${data.name} (${data.publicId}, ${data.mode})`],
-      ['May', some(data.scopes, NAMED_MOST) || 'nothing'],
-      ['Until', data.expiresAt === null ? 'it is revoked' : instant(data.expiresAt)],
+      ['May', formatFirst(data.scopes, LISTED_NAMES_MAX) || 'nothing'],
+      ['Until', data.expiresAt === null ? 'it is revoked' : formatInstant(data.expiresAt)],
       ['Created by', data.createdBy],
     ],
     advice: 'If nobody of yours did this, revoke it at once.',
@@ -159,7 +163,7 @@ export const writers: Writers = {
     lead: `Events are not sent to ${data.url} any more: it has failed for too long.`,
     facts: [
       ['Webhook', data.webhookId],
-      ['Failing since', instant(data.failingSince)],
+      ['Failing since', formatInstant(data.failingSince)],
       ['Last failure', data.reason],
     ],
     advice: 'Repair the receiver, enable the webhook, and have what it missed sent again.',
@@ -167,7 +171,7 @@ export const writers: Writers = {
 };
 
 /** A credit exceeds the charges where the total is below zero: then nothing was paid. */
-function settledFrom(totalNanoUsd: string): string {
+function paidFromText(totalNanoUsd: string): string {
   if (totalNanoUsd.startsWith('-')) return 'Its total was credited to your balance.';
   return totalNanoUsd === '0' ? 'Its total is zero.' : 'It was paid from your balance.';
 }

@@ -1,11 +1,11 @@
 import { roleNames } from '@millrace/contract';
 import { z } from 'zod';
-import type { Message } from './letters.ts';
-import { instant } from './words.ts';
+import type { NoticeMessage } from './letters.ts';
+import { formatInstant } from './words.ts';
 
 /** What is written to somebody who is no member, and may have no account: to a mailbox. Pure. */
 
-export const mailboxTypes = {
+export const externalEmailTypes = {
   'member.invited': z.object({
     invitationId: z.string(),
     organisation: z.string(),
@@ -20,20 +20,20 @@ export const mailboxTypes = {
   }),
 } as const;
 
-export type MailboxType = keyof typeof mailboxTypes;
-type Invited = z.output<(typeof mailboxTypes)['member.invited']>;
+export type ExternalEmailType = keyof typeof externalEmailTypes;
+type Invited = z.output<(typeof externalEmailTypes)['member.invited']>;
 
-export interface MailboxLetter {
-  readonly type: MailboxType;
+export interface ExternalEmail {
+  readonly type: ExternalEmailType;
   /** Lower case. */
   readonly email: string;
   readonly data: Invited;
 }
 
 /** Null when it does not say what its type promises, or is of a type that this version does not know. */
-export function readMailboxLetter(type: string, data: unknown): Invited | null {
-  if (!Object.hasOwn(mailboxTypes, type)) return null;
-  const read = mailboxTypes[type as MailboxType].safeParse(data);
+export function parseExternalEmail(type: string, data: unknown): Invited | null {
+  if (!Object.hasOwn(externalEmailTypes, type)) return null;
+  const read = externalEmailTypes[type as ExternalEmailType].safeParse(data);
   return read.success ? read.data : null;
 }
 
@@ -45,7 +45,7 @@ const NAME_WITHHELD = 'shown after you sign in';
  * The recipient has not asked for this mail, and any tenant can cause it. So the subject holds no text of a tenant, and the body
  * holds no name that could carry a link.
  */
-export function invitationMessage({ organisation, role, inviter, expiresAt }: Invited): Message {
+export function invitationMessage({ organisation, role, inviter, expiresAt }: Invited): NoticeMessage {
   const isPlain = !linkLike.test(organisation);
   return {
     subject: 'You have an invitation to join an organisation',
@@ -54,7 +54,7 @@ export function invitationMessage({ organisation, role, inviter, expiresAt }: In
       ['Organisation', isPlain ? organisation : NAME_WITHHELD],
       ['Role', role],
       ['Invited by', inviter],
-      ['Open until', instant(expiresAt)],
+      ['Open until', formatInstant(expiresAt)],
     ],
     advice: 'Sign in, or sign up, with this mailbox to accept or decline. Nothing happens if you do neither.',
   };

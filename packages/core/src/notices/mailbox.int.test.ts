@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { testIds, testLog, uniqueId } from '@millrace/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { callOffLetter, countLettersTo, writeToMailbox } from './index.ts';
-import { sendDue } from './notices.service.ts';
-import { claimMails } from './notices.store.ts';
-import { mailboxLetterOf } from './render.ts';
-import { openNoticesWorld, type NoticesWorld } from './world.fixture.ts';
+import { sendDueEmails } from './notices.service.ts';
+import { claimEmails } from './notices.store.ts';
+import { renderExternalEmail } from './render.ts';
+import { openNoticesHarness, type NoticesHarness } from './world.fixture.ts';
 
-let world: NoticesWorld;
+let world: NoticesHarness;
 beforeAll(async () => {
-  world = await openNoticesWorld();
+  world = await openNoticesHarness();
 });
 afterAll(() => world.close());
 
@@ -35,7 +35,7 @@ async function write(organisation = 'Acme') {
 }
 
 const send = () =>
-  sendDue({
+  sendDueEmails({
     db: world.db,
     clock: world.clock,
     log: testLog(),
@@ -97,7 +97,7 @@ test('a letter that was called off while it was being sent counts for its mailbo
   expect(await counted(before.email)).toBe(0);
   const during = await write();
   const claim = randomUUID();
-  await claimMails(world.db, { claim, now: world.clock.now(), leaseMs: 60_000, limit: 50 });
+  await claimEmails(world.db, { claim, now: world.clock.now(), leaseMs: 60_000, limit: 50 });
   await callOff(during);
   expect(await counted(during.email)).toBe(1);
   await send();
@@ -119,7 +119,7 @@ test('what a tenant calls an organisation is words in it, never markup and never
     link: null,
   };
   const notice = { id: testIds.next('ntc'), type: 'member.invited', data };
-  const rendered = mailboxLetterOf(notice, email, world.mailer.from);
+  const rendered = renderExternalEmail(notice, email, world.mailer.from);
   expect(rendered?.html).toContain('&lt;b&gt;free');
   expect(rendered?.html).not.toContain('<b>free');
 });

@@ -1,7 +1,7 @@
 import type { Reader, Tx } from '@millrace/platform/db';
 import { toUuid, type NoticeId, type OrgId } from '@millrace/platform/ids';
 import { sql } from 'kysely';
-import type { MailboxLetter } from './mailbox-letters.ts';
+import type { ExternalEmail } from './mailbox-letters.ts';
 
 /** All SQL about letters to mailboxes of people who are no members, and may have no account. */
 
@@ -9,7 +9,7 @@ import type { MailboxLetter } from './mailbox-letters.ts';
 const CATEGORY = 'invitations';
 
 /** Writes the letter down as addressed already: there is nobody to look for. */
-export async function insertMailboxLetter(tx: Tx, orgId: OrgId, letter: MailboxLetter): Promise<NoticeId> {
+export async function insertExternalEmail(tx: Tx, orgId: OrgId, letter: ExternalEmail): Promise<NoticeId> {
   const id = tx.ids.next('ntc');
   const now = tx.clock.now();
   const place = { org_id: toUuid(orgId), mode: 'live' as const };
@@ -43,8 +43,8 @@ export async function insertMailboxLetter(tx: Tx, orgId: OrgId, letter: MailboxL
  * How many letters this mailbox was written since then, by whichever organisation. Those called off in time do not count. Whoever
  * counts holds the mailbox until the transaction ends: two organisations at once would not see each other's letter.
  */
-export async function countMailboxLetters(tx: Tx, email: string, since: Date): Promise<number> {
-  await lockMailbox(tx, email);
+export async function countExternalEmails(tx: Tx, email: string, since: Date): Promise<number> {
+  await lockEmailAddress(tx, email);
   const { count } = await tx.kysely
     .selectFrom('notice_mails')
     .select((of) => of.fn.countAll<bigint>().as('count'))
@@ -56,12 +56,12 @@ export async function countMailboxLetters(tx: Tx, email: string, since: Date): P
 }
 
 /** Held until the transaction ends. */
-async function lockMailbox(tx: Tx, email: string): Promise<void> {
+async function lockEmailAddress(tx: Tx, email: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtextextended(${`mailbox ${email}`}, 0))`.execute(tx.kysely);
 }
 
 /** Whether this mailbox refuses mail about invitations. */
-export async function isMailRefused(reader: Reader, email: string): Promise<boolean> {
+export async function isUnsubscribed(reader: Reader, email: string): Promise<boolean> {
   const row = await reader.kysely
     .selectFrom('mail_refusals')
     .select('email')
@@ -71,9 +71,9 @@ export async function isMailRefused(reader: Reader, email: string): Promise<bool
 }
 
 /** Refuses further mail about invitations, also mail that waits to be sent. Refusing again changes nothing. */
-export async function refuseMail(tx: Tx, email: string): Promise<void> {
+export async function unsubscribe(tx: Tx, email: string): Promise<void> {
   // An organisation that invites at the same time would not see the refusal.
-  await lockMailbox(tx, email);
+  await lockEmailAddress(tx, email);
   const now = tx.clock.now();
   await tx.kysely
     .insertInto('mail_refusals')
@@ -93,7 +93,7 @@ export async function refuseMail(tx: Tx, email: string): Promise<void> {
     .execute();
 }
 
-export async function allowMail(tx: Tx, email: string): Promise<void> {
+export async function resubscribe(tx: Tx, email: string): Promise<void> {
   await tx.kysely.deleteFrom('mail_refusals').where('email', '=', email).execute();
 }
 
@@ -101,7 +101,7 @@ export async function allowMail(tx: Tx, email: string): Promise<void> {
  * Whatever of a notice has not been sent never is. One that is just being sent may arrive all the same, so it keeps the mark of
  * whoever sends it, and counts: else whoever invites and takes back in turns could write to a mailbox without end.
  */
-export async function skipLetters(tx: Tx, orgId: OrgId, id: NoticeId, reason: string): Promise<void> {
+export async function cancelEmails(tx: Tx, orgId: OrgId, id: NoticeId, reason: string): Promise<void> {
   await tx.kysely
     .updateTable('notice_mails')
     .set({

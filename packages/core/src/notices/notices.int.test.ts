@@ -1,23 +1,23 @@
 import { eventTypeNames } from '@millrace/contract';
 import { systemClock } from '@millrace/platform/clock';
 import { fromUuid, toUuid } from '@millrace/platform/ids';
-import type { Letter, Mailer, Outcome } from '@millrace/platform/mail';
+import type { Email, Mailer, SendOutcome } from '@millrace/platform/mail';
 import { createLogger } from '@millrace/platform/log';
 import { eventually, testIds, testLog } from '@millrace/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { startNotices, tellPeople } from './index.ts';
+import { startNotices, notifyMembers } from './index.ts';
 import { categoryOf } from './notices.ts';
-import { addressDue, LETTERS_AN_HOUR, sendDue } from './notices.service.ts';
-import { claimMails, forgetOldNotices, settleMail } from './notices.store.ts';
+import { assignDueRecipients, EMAILS_PER_HOUR, sendDueEmails } from './notices.service.ts';
+import { claimEmails, deleteOldNotices, recordEmailOutcome } from './notices.store.ts';
 import { saveChoice } from './preferences.store.ts';
-import { keyCreated, money, openNoticesWorld, type NoticesWorld } from './world.fixture.ts';
+import { keyCreated, money, openNoticesHarness, type NoticesHarness } from './world.fixture.ts';
 
 const isolation = 'read committed' as const;
 const HOUR_MS = 3_600_000;
-let world: NoticesWorld;
+let world: NoticesHarness;
 
 beforeAll(async () => {
-  world = await openNoticesWorld();
+  world = await openNoticesHarness();
 });
 
 beforeEach(async () => {
@@ -103,7 +103,7 @@ describe('events that matter to a person', () => {
   test('that no event tells are told all the same', async () => {
     const { orgId, people } = await world.organisation('owner');
     await world.db.transaction({ name: 'disable', isolation }, (tx) =>
-      tellPeople(tx, orgId, {
+      notifyMembers(tx, orgId, {
         mode: 'live',
         type: 'webhook.disabled',
         data: {
@@ -152,9 +152,9 @@ describe('a letter', () => {
       },
     };
     await world.events(orgId, [low]);
-    await addressDue(world.db, { log: testLog(), limit: 10 });
+    await assignDueRecipients(world.db, { log: testLog(), limit: 10 });
     const sending = { db: world.db, clock: world.clock, log: testLog(), consoleUrl: null, limit: 5 };
-    await sendDue({ ...sending, mailer: dying, leaseMs: 600_000 });
+    await sendDueEmails({ ...sending, mailer: dying, leaseMs: 600_000 });
     expect(await world.deliver()).toMatchObject({ claimed: 0 });
     await world.rows(`update notice_mails set claimed_until = clock_timestamp()`);
     expect(await world.deliver()).toMatchObject({ claimed: 1 });
@@ -167,16 +167,16 @@ describe('a letter', () => {
   test('that another worker has taken over is settled by that one alone', async () => {
     const { orgId } = await world.organisation('owner');
     await world.events(orgId, [low]);
-    await addressDue(world.db, { log: testLog(), limit: 10 });
+    await assignDueRecipients(world.db, { log: testLog(), limit: 10 });
     const wish = { now: world.clock.now(), limit: 5 };
     const [first, second] = [crypto.randomUUID(), crypto.randomUUID()];
-    const [slow] = await claimMails(world.db, { ...wish, claim: first, leaseMs: 0 });
-    const [quick] = await claimMails(world.db, { ...wish, claim: second, leaseMs: 60_000 });
+    const [slow] = await claimEmails(world.db, { ...wish, claim: first, leaseMs: 0 });
+    const [quick] = await claimEmails(world.db, { ...wish, claim: second, leaseMs: 60_000 });
     if (slow === undefined || quick === undefined) throw new Error('Nothing was claimed.');
     const refused = { state: 'refused', reason: 'late' } as const;
-    expect(await settleMail(world.db, slow, refused, wish.now)).toBe(false);
-    expect(await settleMail(world.db, quick, { state: 'sent' }, wish.now)).toBe(true);
-    expect(await settleMail(world.db, quick, refused, wish.now)).toBe(false);
+    expect(await recordEmailOutcome(world.db, slow, refused, wish.now)).toBe(false);
+    expect(await recordEmailOutcome(world.db, quick, { state: 'sent' }, wish.now)).toBe(true);
+    expect(await recordEmailOutcome(world.db, quick, refused, wish.now)).toBe(false);
     expect(await world.mails(orgId)).toMatchObject([{ state: 'sent' }]);
   });
 
@@ -204,7 +204,7 @@ describe('a letter', () => {
     const { orgId, people } = await world.organisation('owner');
     const outage: Mailer = {
       from: world.mailer.from,
-      send: async (_letter: Letter): Promise<Outcome> => ({ kind: 'unavailable', reason: 'away' }),
+      send: async (_letter: Email): Promise<SendOutcome> => ({ kind: 'unavailable', reason: 'away' }),
     };
     await world.events(orgId, [low]);
     for (let minute = 0; minute < 12; minute += 1) {
@@ -222,7 +222,7 @@ describe('a letter', () => {
     if (owner === undefined || left === undefined || demoted === undefined)
       throw new Error('Nobody is there.');
     await world.events(orgId, [low]);
-    await addressDue(world.db, { log: testLog(), limit: 10 });
+    await assignDueRecipients(world.db, { log: testLog(), limit: 10 });
     await world.rows(`delete from members where user_id = '${toUuid(left.userId)}'`);
     await world.rows(`update members set role = 'viewer' where user_id = '${toUuid(demoted.userId)}'`);
     await world.deliver();
@@ -239,16 +239,16 @@ describe('nobody', () => {
     const { orgId, people } = await world.organisation('owner');
     const [owner] = people;
     if (owner === undefined) throw new Error('Nobody is there.');
-    const many = Array.from({ length: LETTERS_AN_HOUR + 5 }, () => keyCreated(owner.userId));
+    const many = Array.from({ length: EMAILS_PER_HOUR + 5 }, () => keyCreated(owner.userId));
     await world.events(orgId, [...many, low]);
     await world.deliver();
     const states = (await world.mails(orgId)).map(({ state }) => state);
     expect(states.filter((state) => state === 'waiting')).toHaveLength(5);
-    expect(lettersTo(owner.email)).toHaveLength(LETTERS_AN_HOUR + 1);
+    expect(lettersTo(owner.email)).toHaveLength(EMAILS_PER_HOUR + 1);
     await world.clock.advance(HOUR_MS + 1);
     await world.events(orgId, [keyCreated(owner.userId)]);
     await world.deliver();
-    expect(lettersTo(owner.email)).toHaveLength(LETTERS_AN_HOUR + 3);
+    expect(lettersTo(owner.email)).toHaveLength(EMAILS_PER_HOUR + 3);
   });
 
   test('misses what is live because of what they asked for of test mode', async () => {
@@ -260,12 +260,12 @@ describe('nobody', () => {
     );
     await world.events(
       orgId,
-      Array.from({ length: LETTERS_AN_HOUR }, () => ({ ...low, mode: 'test' as const })),
+      Array.from({ length: EMAILS_PER_HOUR }, () => ({ ...low, mode: 'test' as const })),
     );
     await world.events(orgId, [low]);
     await world.deliver();
     expect((await world.mails(orgId)).map(({ state }) => state)).not.toContain('skipped');
-    expect(lettersTo(owner.email)).toHaveLength(LETTERS_AN_HOUR + 1);
+    expect(lettersTo(owner.email)).toHaveLength(EMAILS_PER_HOUR + 1);
   });
 
   test('gets what happened more than a day before anybody could send it', async () => {
@@ -274,7 +274,7 @@ describe('nobody', () => {
     await world.clock.advance(25 * HOUR_MS);
     await world.deliver();
     expect(await world.mails(orgId)).toEqual([]);
-    expect(await addressDue(world.db, { log: testLog(), limit: 10 })).toBe(0);
+    expect(await assignDueRecipients(world.db, { log: testLog(), limit: 10 })).toBe(0);
   });
 
   test('keeps notices for ever: they are forgotten with their letters', async () => {
@@ -283,7 +283,7 @@ describe('nobody', () => {
     await world.deliver();
     const forget = (olderThanMs: number) =>
       world.db.transaction({ name: 'forget', isolation }, (tx) =>
-        forgetOldNotices(tx, { olderThanMs, limit: 10 }),
+        deleteOldNotices(tx, { olderThanMs, limit: 10 }),
       );
     expect(await forget(HOUR_MS)).toBe(0);
     expect(await forget(0)).toBe(1);

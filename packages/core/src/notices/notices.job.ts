@@ -3,8 +3,8 @@ import type { Db } from '@millrace/platform/db';
 import { startLoop as startUngated, type Loop, type StartLoop } from '@millrace/platform/lifecycle';
 import type { Logger } from '@millrace/platform/log';
 import type { Mailer } from '@millrace/platform/mail';
-import { addressDue, sendDue } from './notices.service.ts';
-import { forgetOldNotices } from './notices.store.ts';
+import { assignDueRecipients, sendDueEmails } from './notices.service.ts';
+import { deleteOldNotices } from './notices.store.ts';
 
 export interface NoticeOptions {
   readonly db: Db;
@@ -20,28 +20,34 @@ export interface NoticeOptions {
 
 const ADDRESS_EVERY_MS = 1_000;
 const SEND_EVERY_MS = 1_000;
-const FORGET_EVERY_MS = 60_000;
+const NOTICE_DELETE_EVERY_MS = 60_000;
 const ADDRESS_BATCH = 50;
 /** So many connections to the server has a worker at most. */
 const SEND_BATCH = 8;
 /** Longer than any attempt, with all its timeouts, can take. */
 const LEASE_MS = 300_000;
 /** The longest pause while the server takes nothing. */
-const OUTAGE_MS = 60_000;
-const KEEP_MS = 30 * 86_400_000;
-const FORGET_BATCH = 500;
+const OUTAGE_BACKOFF_MS = 60_000;
+const NOTICE_RETENTION_MS = 30 * 86_400_000;
+const NOTICE_DELETE_BATCH = 500;
 
 /** Addresses notices, sends letters and forgets both. Any number of workers may do so at once. */
 export function startNotices(options: NoticeOptions): readonly Loop[] {
   const { db, clock, log, mailer, consoleUrl, startLoop = startUngated } = options;
   const forget = startLoop(
-    { name: 'forget old notices', clock, log, idleMs: FORGET_EVERY_MS, maxBackoffMs: FORGET_EVERY_MS },
+    {
+      name: 'forget old notices',
+      clock,
+      log,
+      idleMs: NOTICE_DELETE_EVERY_MS,
+      maxBackoffMs: NOTICE_DELETE_EVERY_MS,
+    },
     async () => {
       const forgotten = await db.transaction(
         { name: 'forget old notices', isolation: 'read committed' },
-        (tx) => forgetOldNotices(tx, { olderThanMs: KEEP_MS, limit: FORGET_BATCH }),
+        (tx) => deleteOldNotices(tx, { olderThanMs: NOTICE_RETENTION_MS, limit: NOTICE_DELETE_BATCH }),
       );
-      return forgotten === FORGET_BATCH ? 'busy' : 'idle';
+      return forgotten === NOTICE_DELETE_BATCH ? 'busy' : 'idle';
     },
   );
   if (mailer === null) {
@@ -49,18 +55,18 @@ export function startNotices(options: NoticeOptions): readonly Loop[] {
     return [forget];
   }
   const send = startLoop(
-    { name: 'send mail', clock, log, idleMs: SEND_EVERY_MS, maxBackoffMs: OUTAGE_MS },
+    { name: 'send mail', clock, log, idleMs: SEND_EVERY_MS, maxBackoffMs: OUTAGE_BACKOFF_MS },
     async () => {
       const sending = { db, clock, log, mailer, consoleUrl, leaseMs: LEASE_MS, limit: SEND_BATCH };
-      const { claimed, unavailable } = await sendDue(sending);
+      const { claimed, unavailable } = await sendDueEmails(sending);
       if (unavailable !== null) throw new Error(`The mail server takes nothing: ${unavailable}`);
       return claimed === SEND_BATCH ? 'busy' : 'idle';
     },
   );
   const address = startLoop(
-    { name: 'address notices', clock, log, idleMs: ADDRESS_EVERY_MS, maxBackoffMs: OUTAGE_MS },
+    { name: 'address notices', clock, log, idleMs: ADDRESS_EVERY_MS, maxBackoffMs: OUTAGE_BACKOFF_MS },
     async () => {
-      const addressed = await addressDue(db, { log, limit: ADDRESS_BATCH });
+      const addressed = await assignDueRecipients(db, { log, limit: ADDRESS_BATCH });
       if (addressed > 0) send.wake();
       return addressed === ADDRESS_BATCH ? 'busy' : 'idle';
     },

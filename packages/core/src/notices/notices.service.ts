@@ -6,51 +6,51 @@ import type { Mode } from '@millrace/platform/envelope';
 import { parseId, toUuid, type NoticeId, type OrgId, type UserId } from '@millrace/platform/ids';
 import type { Logger } from '@millrace/platform/log';
 import { createItemRunner } from '@millrace/platform/loops';
-import type { Letter, Mailer } from '@millrace/platform/mail';
+import type { Email, Mailer } from '@millrace/platform/mail';
 import { counter } from '@millrace/platform/telemetry';
-import { deletionAt, digestDueAt, digestId, digestMessage } from './digest.ts';
-import { claimDigest, releaseDigest, settleDigest } from './digest.store.ts';
-import { settlementOf, type Settlement } from './ladder.ts';
-import { addressNotices, sendMail } from './loops.ts';
+import { deletionAt, digestDueAt, digestIdOf, digestMessage } from './digest.ts';
+import { claimDigest, releaseDigest, recordDigestOutcome } from './digest.store.ts';
+import { emailOutcomeOf, type EmailOutcome } from './ladder.ts';
+import { recipientsLoop, emailLoop } from './loops.ts';
 import {
   categoryOf,
   isNoticeType,
-  mayKnow,
-  readData,
+  mayReadCategory,
+  parseNoticeData,
   recipientsOf,
   type NoticeData,
   type NoticeType,
 } from './notices.ts';
 import {
-  claimMails,
-  closeNotice,
-  countRecent,
-  findCandidates,
-  insertMails,
+  claimEmails,
+  markAddressed,
+  countRecentEmails,
+  findRecipientCandidates,
+  insertEmails,
   insertNotice,
   listUnaddressed,
   lockUnaddressed,
-  settleMail,
-  type ClaimedMail,
-  type NewMail,
+  recordEmailOutcome,
+  type ClaimedEmail,
+  type NewEmail,
   type Notice,
 } from './notices.store.ts';
-import { digestLetterOf, letterOf, mailboxLetterOf } from './render.ts';
+import { renderDigestEmail, renderNoticeEmail, renderExternalEmail } from './render.ts';
 
-const letters = counter('millrace_mails_total', 'Letters to people, by what became of them.');
-const late = counter('millrace_notices_too_old_total', 'Notices that nobody addressed in time.');
+const emailsCounter = counter('millrace_mails_total', 'Letters to people, by what became of them.');
+const tooOldCounter = counter('millrace_notices_too_old_total', 'Notices that nobody addressed in time.');
 
 const HOUR_MS = 3_600_000;
 /** A notice that waited for longer, because no mail was set up or no worker ran, is news to nobody. */
 const TOO_OLD_MS = 24 * HOUR_MS;
 /** Of one category, in one organisation and mode, to one person, in an hour. The others are sent together, as a digest. */
-export const LETTERS_AN_HOUR = 20;
-const RECIPIENTS_MOST = 500;
+export const EMAILS_PER_HOUR = 20;
+const RECIPIENTS_MAX = 500;
 /** Notices in one digest: each is named, so more of them are further digests. */
-const DIGEST_MOST = 500;
+const DIGEST_NOTICES_MAX = 500;
 
 /** Has people told of something that no event says, in the transaction in which it happens. */
-export async function tellPeople<Type extends Exclude<NoticeType, EventType>>(
+export async function notifyMembers<Type extends Exclude<NoticeType, EventType>>(
   tx: Tx,
   orgId: OrgId,
   notice: { readonly mode: Mode; readonly type: Type; readonly data: NoticeData<Type> },
@@ -59,7 +59,7 @@ export async function tellPeople<Type extends Exclude<NoticeType, EventType>>(
 }
 
 /** Writes down who gets the oldest notices. Answers how many it looked at. */
-export async function addressDue(
+export async function assignDueRecipients(
   db: Db,
   { log, limit }: { readonly log: Pick<Logger, 'warn'>; readonly limit: number },
 ): Promise<number> {
@@ -67,26 +67,26 @@ export async function addressDue(
   const due = await db.transaction({ name: 'list unaddressed notices', isolation }, (tx) =>
     listUnaddressed(tx, { now: tx.clock.now(), limit }),
   );
-  await createItemRunner(addressNotices, { db, log }).runBatch(due, {
+  await createItemRunner(recipientsLoop, { db, log }).runBatch(due, {
     key: (id) => toUuid(id),
     together: (ids) =>
       db.transaction({ name: 'address notices', isolation }, async (tx) => {
-        for (const notice of await lockUnaddressed(tx, ids)) await address(tx, notice);
+        for (const notice of await lockUnaddressed(tx, ids)) await assignRecipients(tx, notice);
       }),
   });
   return due.length;
 }
 
-async function address(tx: Tx, notice: Notice): Promise<void> {
+async function assignRecipients(tx: Tx, notice: Notice): Promise<void> {
   const { id, orgId, mode, type } = notice;
   const isTooOld = isStale(notice, tx.clock.now());
-  if (isTooOld) late.add(1);
+  if (isTooOld) tooOldCounter.add(1);
   // Of a type that this version does not know nobody is told: it must not stand in the way of the others.
   if (!isTooOld && isNoticeType(type)) {
     const category = categoryOf[type];
-    await insertMails(tx, orgId, { id, mode, category }, await mailsOf(tx, { ...notice, type }));
+    await insertEmails(tx, orgId, { id, mode, category }, await planEmails(tx, { ...notice, type }));
   }
-  await closeNotice(tx, orgId, id);
+  await markAddressed(tx, orgId, id);
 }
 
 /** A warning that data will be deleted is of use until the deletion, however long it waited. */
@@ -97,32 +97,32 @@ function isStale({ type, data, occurredAt }: Notice, now: Date): boolean {
   return deletion === null || deletion <= now;
 }
 
-async function mailsOf(
+async function planEmails(
   tx: Tx,
   { orgId, mode, type, data }: Notice & { readonly type: NoticeType },
-): Promise<readonly NewMail[]> {
+): Promise<readonly NewEmail[]> {
   const category = categoryOf[type];
-  const about = personOf(type, data);
-  const members = await findCandidates(tx, orgId, { mode, category, about, limit: RECIPIENTS_MOST });
+  const about = subjectUserOf(type, data);
+  const members = await findRecipientCandidates(tx, orgId, { mode, category, about, limit: RECIPIENTS_MAX });
   const recipients = recipientsOf({ category, mode, about }, members);
   if (recipients.length === 0) return [];
   const since = new Date(tx.clock.nowMs() - HOUR_MS);
-  const recent = await countRecent(tx, orgId, { mode, category, since });
+  const recent = await countRecentEmails(tx, orgId, { mode, category, since });
   const digestAt = digestDueAt(tx.clock.now(), deletionAt(type, data) !== null);
   return recipients.map((userId) => {
-    const isTooMuch = (recent.get(userId) ?? 0) >= LETTERS_AN_HOUR;
+    const isTooMuch = (recent.get(userId) ?? 0) >= EMAILS_PER_HOUR;
     return { userId, digestAt: isTooMuch ? digestAt : null };
   });
 }
 
 /** Whom it is about, where that is a person. */
-function personOf(type: NoticeType, data: unknown): UserId | null {
+function subjectUserOf(type: NoticeType, data: unknown): UserId | null {
   if (type !== 'key.created') return null;
-  const read = readData(type, data);
+  const read = parseNoticeData(type, data);
   return read === null ? null : parseId('usr', read.createdBy);
 }
 
-export interface Sending {
+export interface SendEmailsDeps {
   readonly db: Db;
   readonly clock: Timer;
   readonly log: Pick<Logger, 'warn'>;
@@ -133,28 +133,28 @@ export interface Sending {
   readonly limit: number;
 }
 
-export interface Sent {
+export interface SendEmailsResult {
   readonly claimed: number;
   /** What the server said, if it takes nothing at all now. */
   readonly unavailable: string | null;
 }
 
 /** Sends letters that are due, all at once: `limit` is small. */
-export async function sendDue(sending: Sending): Promise<Sent> {
+export async function sendDueEmails(sending: SendEmailsDeps): Promise<SendEmailsResult> {
   const { db, clock, log, leaseMs, limit } = sending;
-  const mails = await claimMails(db, { claim: randomUUID(), now: db.clock.now(), leaseMs, limit });
+  const mails = await claimEmails(db, { claim: randomUUID(), now: db.clock.now(), leaseMs, limit });
   let unavailable: string | null = null;
-  await createItemRunner(sendMail, { clock, log }).run(withoutDigestSiblings(mails), {
+  await createItemRunner(emailLoop, { clock, log }).run(withoutDigestSiblings(mails), {
     key: (mail) => `${mail.notice.id} ${mail.email}`,
     work: async (mail) => {
-      unavailable = (await sendOne(sending, mail)) ?? unavailable;
+      unavailable = (await sendClaimedEmail(sending, mail)) ?? unavailable;
     },
   });
   return { claimed: mails.length, unavailable };
 }
 
 /** One of each digest: the one that is sent takes the others with it. */
-function withoutDigestSiblings(mails: readonly ClaimedMail[]): readonly ClaimedMail[] {
+function withoutDigestSiblings(mails: readonly ClaimedEmail[]): readonly ClaimedEmail[] {
   const digests = new Set<string>();
   return mails.filter(({ inDigest, recipient, category, notice }) => {
     if (!inDigest) return true;
@@ -165,47 +165,47 @@ function withoutDigestSiblings(mails: readonly ClaimedMail[]): readonly ClaimedM
   });
 }
 
-async function sendOne(sending: Sending, mail: ClaimedMail): Promise<string | null> {
+async function sendClaimedEmail(sending: SendEmailsDeps, mail: ClaimedEmail): Promise<string | null> {
   const { db, mailer, consoleUrl, leaseMs } = sending;
-  const digested = mail.inDigest ? await claimDigest(db, mail, { leaseMs, limit: DIGEST_MOST }) : [];
+  const digested = mail.inDigest ? await claimDigest(db, mail, { leaseMs, limit: DIGEST_NOTICES_MAX }) : [];
   if (mail.inDigest && digested.length === 0) {
     await releaseDigest(db, mail);
     return null;
   }
-  const settle = async (settlement: Settlement, outcome: string): Promise<void> => {
-    letters.add(1, { outcome });
-    if (mail.inDigest) await settleDigest(db, mail, digested, { settlement, now: db.clock.now() });
-    else await settleMail(db, mail, settlement, db.clock.now());
+  const settle = async (settlement: EmailOutcome, outcome: string): Promise<void> => {
+    emailsCounter.add(1, { outcome });
+    if (mail.inDigest) await recordDigestOutcome(db, mail, digested, { settlement, now: db.clock.now() });
+    else await recordEmailOutcome(db, mail, settlement, db.clock.now());
   };
   const { notice, userId, role, name, email, orgName, category } = mail;
   const { type } = notice;
   const sender = { from: mailer.from, consoleUrl };
-  const post = async (letter: Letter | null): Promise<string | null> => {
+  const post = async (letter: Email | null): Promise<string | null> => {
     if (letter === null) {
       const reason = 'The notice does not say what its type promises.';
       await settle({ state: 'given_up', reason }, 'given_up');
       return null;
     }
     const outcome = await mailer.send(letter);
-    const settlement = settlementOf(outcome, mail, db.clock.now());
+    const settlement = emailOutcomeOf(outcome, mail, db.clock.now());
     await settle(settlement, settlement.state === 'waiting' ? outcome.kind : settlement.state);
     return outcome.kind === 'unavailable' ? outcome.reason : null;
   };
-  if (userId === null) return post(mailboxLetterOf(notice, email, mailer.from));
+  if (userId === null) return post(renderExternalEmail(notice, email, mailer.from));
   if (!mail.inDigest && !isNoticeType(type)) {
     const outcome = { kind: 'unavailable', reason: 'This worker does not know its type.' } as const;
-    await settle(settlementOf(outcome, mail, db.clock.now()), 'unknown');
+    await settle(emailOutcomeOf(outcome, mail, db.clock.now()), 'unknown');
     return null;
   }
-  if (role === null || !mayKnow(role, category)) {
+  if (role === null || !mayReadCategory(role, category)) {
     await settle({ state: 'skipped', reason: 'Not a member any more who may know it.' }, 'skipped');
     return null;
   }
   const addressee = { userId, name: name ?? '', email, role, orgId: notice.orgId, orgName };
   if (mail.inDigest) {
     const message = digestMessage(category, digested);
-    const id = digestId(digested);
-    return post(message === null ? null : digestLetterOf({ id, message }, addressee, sender));
+    const id = digestIdOf(digested);
+    return post(message === null ? null : renderDigestEmail({ id, message }, addressee, sender));
   }
-  return post(isNoticeType(type) ? letterOf({ ...notice, type }, addressee, sender) : null);
+  return post(isNoticeType(type) ? renderNoticeEmail({ ...notice, type }, addressee, sender) : null);
 }

@@ -2,11 +2,11 @@ import type { NoticeCategory, Role } from '@millrace/contract';
 import type { Db, Reader, Tx } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
 import { fromUuid, toUuid, type NoticeId, type OrgId, type UserId } from '@millrace/platform/ids';
-import { isItemFree } from '@millrace/platform/loops';
+import { isItemAvailable } from '@millrace/platform/loops';
 import { sql, type NotNull } from 'kysely';
-import type { Settlement } from './ladder.ts';
-import { addressNotices } from './loops.ts';
-import { rolesToldOf, type Candidate, type NoticeType } from './notices.ts';
+import type { EmailOutcome } from './ladder.ts';
+import { recipientsLoop } from './loops.ts';
+import { defaultRolesOf, type RecipientCandidate, type NoticeType } from './notices.ts';
 import { choicesOf, type ChoiceRow } from './preferences.store.ts';
 
 /** All SQL about notices and their letters. */
@@ -51,7 +51,7 @@ export async function listUnaddressed(
     .selectFrom('notices')
     .select('id')
     .where('addressed_at', 'is', null)
-    .where(isItemFree(addressNotices, sql<string>`notices.id::text`, now))
+    .where(isItemAvailable(recipientsLoop, sql<string>`notices.id::text`, now))
     .orderBy('recorded_at')
     .orderBy('id')
     .limit(limit)
@@ -82,7 +82,7 @@ export async function lockUnaddressed(tx: Tx, ids: readonly NoticeId[]): Promise
 }
 
 /** Members who may be recipients, by role, by choice or as the person it is about; longest-standing first, with their choices. */
-export async function findCandidates(
+export async function findRecipientCandidates(
   tx: Tx,
   orgId: OrgId,
   wanted: {
@@ -91,9 +91,9 @@ export async function findCandidates(
     readonly about: UserId | null;
     readonly limit: number;
   },
-): Promise<readonly Candidate[]> {
+): Promise<readonly RecipientCandidate[]> {
   const { mode, category, about, limit } = wanted;
-  const roles = mode === 'live' ? [...rolesToldOf(category)] : [];
+  const roles = mode === 'live' ? [...defaultRolesOf(category)] : [];
   const { rows } = await sql<{ user_id: string; role: Role; choices: ChoiceRow[] }>`
     select member.user_id, member.role,
            coalesce((select json_agg(json_build_object('category', choice.category, 'wanted', choice.wanted))
@@ -118,7 +118,7 @@ export async function findCandidates(
 }
 
 /** How many letters of a category and mode each member has been written since then, without those in digests. */
-export async function countRecent(
+export async function countRecentEmails(
   tx: Tx,
   orgId: OrgId,
   { mode, category, since }: { readonly mode: Mode; readonly category: NoticeCategory; readonly since: Date },
@@ -139,18 +139,18 @@ export async function countRecent(
   return new Map(rows.map((row) => [fromUuid('usr', row.user_id), Number(row.count)]));
 }
 
-export interface NewMail {
+export interface NewEmail {
   readonly userId: UserId;
   /** When the digest is due that it is sent in; null: it is sent by itself, now. */
   readonly digestAt: Date | null;
 }
 
 /** Writes the letters of a notice down. */
-export async function insertMails(
+export async function insertEmails(
   tx: Tx,
   orgId: OrgId,
   notice: { readonly id: NoticeId; readonly mode: Mode; readonly category: NoticeCategory },
-  mails: readonly NewMail[],
+  mails: readonly NewEmail[],
 ): Promise<void> {
   if (mails.length === 0) return;
   const now = tx.clock.now();
@@ -169,7 +169,7 @@ export async function insertMails(
 }
 
 /** Nobody looks again who gets it. */
-export async function closeNotice(tx: Tx, orgId: OrgId, id: NoticeId): Promise<void> {
+export async function markAddressed(tx: Tx, orgId: OrgId, id: NoticeId): Promise<void> {
   await tx.kysely
     .updateTable('notices')
     .set({ addressed_at: tx.clock.now() })
@@ -179,7 +179,7 @@ export async function closeNotice(tx: Tx, orgId: OrgId, id: NoticeId): Promise<v
 }
 
 /** A letter that is ours to send for a while. */
-export interface ClaimedMail {
+export interface ClaimedEmail {
   readonly claim: string;
   readonly notice: Notice;
   /** The person, or else the mailbox, as the row is known by. */
@@ -221,10 +221,10 @@ interface ClaimedRow {
  * Takes letters that are due. When they are due goes by the clock that is handed in, how long they stay claimed by that of
  * the database: workers whose clocks differ must not send the same letter.
  */
-export async function claimMails(
+export async function claimEmails(
   db: Db,
   wish: { readonly claim: string; readonly now: Date; readonly leaseMs: number; readonly limit: number },
-): Promise<readonly ClaimedMail[]> {
+): Promise<readonly ClaimedEmail[]> {
   const { rows } = await sql<ClaimedRow>`
     with due as (
       select notice_id, recipient
@@ -278,7 +278,7 @@ export async function claimMails(
 }
 
 /** The columns that the outcome of an attempt changes. */
-export function changeOf(settlement: Settlement, now: Date) {
+export function outcomeColumns(settlement: EmailOutcome, now: Date) {
   if (settlement.state === 'waiting') {
     const { attempts, nextAttemptAt, reason } = settlement;
     return { attempts, next_attempt_at: nextAttemptAt, last_error: reason };
@@ -291,15 +291,15 @@ export function changeOf(settlement: Settlement, now: Date) {
 }
 
 /** Writes down what became of a letter; false when it was not ours any more. */
-export async function settleMail(
+export async function recordEmailOutcome(
   db: Db,
-  mail: ClaimedMail,
-  settlement: Settlement,
+  mail: ClaimedEmail,
+  settlement: EmailOutcome,
   now: Date,
 ): Promise<boolean> {
   const settled = await db.kysely
     .updateTable('notice_mails')
-    .set({ ...changeOf(settlement, now), state: settlement.state, claim: null, claimed_until: null })
+    .set({ ...outcomeColumns(settlement, now), state: settlement.state, claim: null, claimed_until: null })
     .where('notice_id', '=', toUuid(mail.notice.id))
     .where('recipient', '=', mail.recipient)
     .where('org_id', '=', toUuid(mail.notice.orgId))
@@ -310,7 +310,7 @@ export async function settleMail(
 }
 
 /** Forgets old notices and their letters, sent or not; by the clock of the database, like events. Answers how many. */
-export async function forgetOldNotices(
+export async function deleteOldNotices(
   tx: Tx,
   { olderThanMs, limit }: { readonly olderThanMs: number; readonly limit: number },
 ): Promise<number> {

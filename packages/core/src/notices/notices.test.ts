@@ -8,12 +8,18 @@ import {
 } from '@millrace/contract';
 import { testIds } from '@millrace/testing';
 import { describe, expect, test } from 'vitest';
-import { GIVE_UP_AFTER_MS, settlementOf } from './ladder.ts';
-import { categoryOf, preferencesOf, recipientsOf, type Candidate, type NoticeType } from './notices.ts';
-import { letterOf, messageOf, type Addressee } from './render.ts';
-import { duration, instant, some, usd } from './words.ts';
+import { GIVE_UP_AFTER_MS, emailOutcomeOf } from './ladder.ts';
+import {
+  categoryOf,
+  preferencesOf,
+  recipientsOf,
+  type RecipientCandidate,
+  type NoticeType,
+} from './notices.ts';
+import { renderNoticeEmail, noticeMessageOf, type Recipient } from './render.ts';
+import { formatDuration, formatInstant, formatFirst, formatNanoUsd } from './words.ts';
 
-const member = (role: Role, choices: Candidate['choices'] = {}): Candidate => ({
+const member = (role: Role, choices: RecipientCandidate['choices'] = {}): RecipientCandidate => ({
   userId: testIds.next('usr'),
   role,
   choices,
@@ -51,7 +57,7 @@ describe('who gets a notice', () => {
 
   test('includes a member in whose name a key was made, unless they chose not to hear of it', () => {
     const [one, other] = [member('member'), member('member', { keys: false })];
-    const to = (about: Candidate) =>
+    const to = (about: RecipientCandidate) =>
       recipientsOf({ category: 'keys', mode: 'live', about: about.userId }, [one, other]);
     expect(to(one)).toEqual([one.userId]);
     expect(to(other)).toEqual([]);
@@ -80,7 +86,7 @@ describe('a letter that was not taken', () => {
     let [attempts, atMs] = [0, now.getTime()];
     for (;;) {
       const outcome = { kind: 'deferred', reason: 'full' } as const;
-      const settled = settlementOf(outcome, { attempts, createdAt: now }, new Date(atMs));
+      const settled = emailOutcomeOf(outcome, { attempts, createdAt: now }, new Date(atMs));
       if (settled.state !== 'waiting') {
         expect(settled).toEqual({ state: 'given_up', reason: 'full' });
         break;
@@ -97,17 +103,17 @@ describe('a letter that was not taken', () => {
 
   test('because the server takes nothing is not any worse for it, until it is too old', () => {
     const outcome = { kind: 'unavailable', reason: 'away' } as const;
-    expect(settlementOf(outcome, { ...young, attempts: 7 }, now)).toMatchObject({
+    expect(emailOutcomeOf(outcome, { ...young, attempts: 7 }, now)).toMatchObject({
       state: 'waiting',
       attempts: 7,
     });
     const later = new Date(now.getTime() + GIVE_UP_AFTER_MS);
-    expect(settlementOf(outcome, young, later)).toEqual({ state: 'given_up', reason: 'away' });
+    expect(emailOutcomeOf(outcome, young, later)).toEqual({ state: 'given_up', reason: 'away' });
   });
 
   test('for good is not tried again', () => {
     const outcome = { kind: 'refused', reason: 'nobody here' } as const;
-    expect(settlementOf(outcome, young, now)).toEqual({ state: 'refused', reason: 'nobody here' });
+    expect(emailOutcomeOf(outcome, young, now)).toEqual({ state: 'refused', reason: 'nobody here' });
   });
 });
 
@@ -183,7 +189,7 @@ const examples: Readonly<Record<NoticeType, readonly [data: object, subject: str
   ],
 };
 
-const ada: Addressee = {
+const ada: Recipient = {
   userId: testIds.next('usr'),
   name: 'Ada',
   email: 'ada@example.com',
@@ -200,7 +206,7 @@ describe('a letter', () => {
   test.each(Object.entries(examples) as [NoticeType, readonly [object, string]][])(
     'about %s can be read at a glance',
     (type, [data, subject]) => {
-      expect(messageOf(type, data)?.subject).toBe(subject);
+      expect(noticeMessageOf(type, data)?.subject).toBe(subject);
     },
   );
 
@@ -210,16 +216,16 @@ describe('a letter', () => {
     ['-5000000', 'Its total was credited to your balance.'],
   ])('about an invoice over %s nano-USD says how it was settled', (totalNanoUsd, said) => {
     const [data] = examples['invoice.finalized'];
-    expect(messageOf('invoice.finalized', { ...data, totalNanoUsd })?.lead).toContain(said);
+    expect(noticeMessageOf('invoice.finalized', { ...data, totalNanoUsd })?.lead).toContain(said);
   });
 
   test('is not written about data that is not what its type promises', () => {
-    expect(messageOf('balance.low', { balanceNanoUsd: 12 })).toBeNull();
+    expect(noticeMessageOf('balance.low', { balanceNanoUsd: 12 })).toBeNull();
   });
 
   test('says the same as text and as HTML, to whom, as what, and where to go', () => {
     const [data] = examples['balance.low'];
-    const letter = letterOf({ id: testIds.next('ntc'), type: 'balance.low', data }, ada, sender);
+    const letter = renderNoticeEmail({ id: testIds.next('ntc'), type: 'balance.low', data }, ada, sender);
     expect(letter).toMatchObject({
       to: { name: 'Ada', address: 'ada@example.com' },
       subject: '[Acme] Your balance ends in 61 minutes',
@@ -238,7 +244,7 @@ describe('a letter', () => {
     const [data] = examples['key.created'];
     const name = '<img src=x onerror="alert(1)">\r\nBcc: eve@example.com & \'so\' on';
     const notice = { id: testIds.next('ntc'), type: 'key.created', data: { ...data, name } } as const;
-    const letter = letterOf(notice, { ...ada, orgName: 'A\nB <i>' }, sender);
+    const letter = renderNoticeEmail(notice, { ...ada, orgName: 'A\nB <i>' }, sender);
     expect(letter?.html).toContain(
       '&lt;img src=x onerror=&quot;alert(1)&quot;&gt; Bcc: eve@example.com &amp; &#39;so&#39; on',
     );
@@ -251,7 +257,7 @@ describe('a letter', () => {
   test('has one id for a notice and a person, however often it is written', () => {
     const [data] = examples['balance.low'];
     const notice = { id: testIds.next('ntc'), type: 'balance.low', data } as const;
-    const idOf = (addressee: Addressee) => letterOf(notice, addressee, sender)?.messageId;
+    const idOf = (addressee: Recipient) => renderNoticeEmail(notice, addressee, sender)?.messageId;
     expect(idOf(ada)).toBe(idOf({ ...ada, name: 'Other' }));
     expect(idOf(ada)).not.toBe(idOf({ ...ada, userId: testIds.next('usr') }));
     expect(idOf(ada)).toMatch(/^[0-9a-f-]{36}\.[0-9a-f-]{36}@example\.com$/);
@@ -264,12 +270,12 @@ test('what is told as an event is a type of event', () => {
 });
 
 test('values are written for people', () => {
-  expect([usd('-1'), usd('1500000000'), usd('12345678901234567')]).toEqual([
+  expect([formatNanoUsd('-1'), formatNanoUsd('1500000000'), formatNanoUsd('12345678901234567')]).toEqual([
     '0.00 USD',
     '1.50 USD',
     '12345678.90 USD',
   ]);
-  expect([30, 60, 61, 119, 120, 3_599, 7_200, 86_400, 172_800].map(duration)).toEqual([
+  expect([30, 60, 61, 119, 120, 3_599, 7_200, 86_400, 172_800].map(formatDuration)).toEqual([
     'a minute or less',
     'a minute or less',
     'less than 2 minutes',
@@ -280,6 +286,6 @@ test('values are written for people', () => {
     '24 hours',
     '2 days',
   ]);
-  expect(instant('2026-08-01T12:34:56.000Z')).toBe('2026-08-01 12:34 UTC');
-  expect([some(['a', 'b'], 2), some(['a', 'b', 'c'], 2)]).toEqual(['a, b', 'a, b and 1 more']);
+  expect(formatInstant('2026-08-01T12:34:56.000Z')).toBe('2026-08-01 12:34 UTC');
+  expect([formatFirst(['a', 'b'], 2), formatFirst(['a', 'b', 'c'], 2)]).toEqual(['a, b', 'a, b and 1 more']);
 });

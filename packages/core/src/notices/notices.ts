@@ -50,7 +50,7 @@ export function isNoticeType(type: string): type is NoticeType {
 }
 
 /** What a notice says; null when that is not what its type promises. */
-export function readData<Type extends NoticeType>(type: Type, data: unknown): NoticeData<Type> | null {
+export function parseNoticeData<Type extends NoticeType>(type: Type, data: unknown): NoticeData<Type> | null {
   const read = types[type].data.safeParse(data);
   return read.success ? (read.data as NoticeData<Type>) : null;
 }
@@ -73,16 +73,16 @@ const categories: Readonly<Record<NoticeCategory, Category>> = {
 };
 
 /** The roles that are told without a choice of the member. */
-export function rolesToldOf(category: NoticeCategory): readonly Role[] {
+export function defaultRolesOf(category: NoticeCategory): readonly Role[] {
   return categories[category].roles;
 }
 
-export function mayKnow(role: Role, category: NoticeCategory): boolean {
+export function mayReadCategory(role: Role, category: NoticeCategory): boolean {
   return roles[role].includes(categories[category].scope);
 }
 
 /** What somebody chose; a category that is missing was not chosen. */
-export type Choices = Readonly<Partial<Record<NoticeCategory, boolean>>>;
+export type CategoryChoices = Readonly<Partial<Record<NoticeCategory, boolean>>>;
 
 export interface Preference {
   readonly enabled: boolean;
@@ -91,9 +91,14 @@ export interface Preference {
 }
 
 /** Test mode is for trying things out: of it nothing is sent unless somebody asks for it. */
-function preferenceOf(role: Role, mode: Mode, category: NoticeCategory, choices: Choices): Preference {
+function preferenceOf(
+  role: Role,
+  mode: Mode,
+  category: NoticeCategory,
+  choices: CategoryChoices,
+): Preference {
   const chosen = choices[category] ?? null;
-  const available = mayKnow(role, category);
+  const available = mayReadCategory(role, category);
   const byRole = mode === 'live' && categories[category].roles.includes(role);
   return { enabled: available && (chosen ?? byRole), chosen, available };
 }
@@ -101,23 +106,23 @@ function preferenceOf(role: Role, mode: Mode, category: NoticeCategory, choices:
 export function preferencesOf(
   role: Role,
   mode: Mode,
-  choices: Choices,
+  choices: CategoryChoices,
 ): Readonly<Record<NoticeCategory, Preference>> {
   const entries = noticeCategoryNames.map((name) => [name, preferenceOf(role, mode, name, choices)] as const);
   return Object.fromEntries(entries) as Record<NoticeCategory, Preference>;
 }
 
 /** A member of the organisation that a notice is about. */
-export interface Candidate {
+export interface RecipientCandidate {
   readonly userId: UserId;
   readonly role: Role;
-  readonly choices: Choices;
+  readonly choices: CategoryChoices;
 }
 
 /** Who gets a notice. Whoever has made a key, or in whose name one was made, hears of it too unless they chose not to. */
 export function recipientsOf(
   notice: { readonly category: NoticeCategory; readonly mode: Mode; readonly about: UserId | null },
-  members: readonly Candidate[],
+  members: readonly RecipientCandidate[],
 ): readonly UserId[] {
   const { category, mode, about } = notice;
   return members

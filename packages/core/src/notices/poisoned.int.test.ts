@@ -2,11 +2,11 @@ import { toUuid } from '@millrace/platform/ids';
 import type { Mailer } from '@millrace/platform/mail';
 import { poisonedCall, poisonedLoop, poisonRows, type ItemPoison, type Poison } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { money, openNoticesWorld, type NoticesWorld } from './world.fixture.ts';
+import { money, openNoticesHarness, type NoticesHarness } from './world.fixture.ts';
 
-let world: NoticesWorld;
+let world: NoticesHarness;
 beforeAll(async () => {
-  world = await openNoticesWorld();
+  world = await openNoticesHarness();
 });
 afterAll(() => world.close());
 

@@ -1,12 +1,18 @@
-import type { Answer, Contract } from '@millrace/contract';
+import type { ResponseBody, Contract } from '@millrace/contract';
 import { noticeCategoryNames } from '@millrace/contract';
 import type { Db, Reader } from '@millrace/platform/db';
 import { Fault } from '@millrace/platform/fault';
 import { requirePrincipal, type HttpServer } from '@millrace/platform/http';
 import type { OrgId } from '@millrace/platform/ids';
-import { appendAudit, enterAs, findMembership, keyCallOf, readCommitted } from '../identity/index.ts';
+import {
+  appendAuditEntry,
+  authorizeCaller,
+  findMembership,
+  callContextOf,
+  readCommitted,
+} from '../identity/index.ts';
 import { preferencesOf } from './notices.ts';
-import { findChoices, saveChoice, type Chooser } from './preferences.store.ts';
+import { findChoices, saveChoice, type PreferenceOwner } from './preferences.store.ts';
 
 export interface NoticeRoutes {
   readonly server: HttpServer;
@@ -14,7 +20,7 @@ export interface NoticeRoutes {
   readonly db: Db;
 }
 
-type WirePreferences = Answer<Contract['operations']['getNoticePreferences']>;
+type WirePreferences = ResponseBody<Contract['operations']['getNoticePreferences']>;
 
 /** What the person of a key is told by mail in the organisation of the key. */
 export function serveNotices({ server, operations, db }: NoticeRoutes): void {
@@ -25,8 +31,8 @@ export function serveNotices({ server, operations, db }: NoticeRoutes): void {
 
   server.serve(operations.updateNoticePreferences, ({ body, context, transact }) =>
     transact({ name: 'choose notices', isolation: readCommitted }, async (tx) => {
-      const call = keyCallOf(context);
-      const { key } = await enterAs(tx, call, 'notices:write');
+      const call = callContextOf(context);
+      const { key } = await authorizeCaller(tx, call, 'notices:write');
       const { orgId, userId, mode } = key;
       const chosen = noticeCategoryNames.flatMap((category) => {
         const wanted = body.preferences[category];
@@ -35,7 +41,7 @@ export function serveNotices({ server, operations, db }: NoticeRoutes): void {
       const before = await findChoices(tx, orgId, { userId, mode });
       for (const choice of chosen) await saveChoice(tx, orgId, { userId, mode }, choice);
       if (chosen.length > 0) {
-        await appendAudit(tx, orgId, call.cause, {
+        await appendAuditEntry(tx, orgId, call.cause, {
           action: 'notice_preferences.changed',
           resource: { kind: 'user', id: userId },
           before,
@@ -47,7 +53,11 @@ export function serveNotices({ server, operations, db }: NoticeRoutes): void {
   );
 }
 
-async function readPreferences(reader: Reader, orgId: OrgId, chooser: Chooser): Promise<WirePreferences> {
+async function readPreferences(
+  reader: Reader,
+  orgId: OrgId,
+  chooser: PreferenceOwner,
+): Promise<WirePreferences> {
   const membership = await findMembership(reader, orgId, chooser.userId);
   // The key was good when the request came in; if its person has left since, it is good no more.
   if (membership === null) throw new Fault('API_KEY_REVOKED');

@@ -2,7 +2,7 @@ import { noticeCategoryNames, type NoticeCategory } from '@millrace/contract';
 import type { Reader, Tx } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
 import { toUuid, type OrgId, type UserId } from '@millrace/platform/ids';
-import type { Choices } from './notices.ts';
+import type { CategoryChoices } from './notices.ts';
 
 /** All SQL about what people choose to be told. */
 
@@ -12,7 +12,7 @@ export interface ChoiceRow {
 }
 
 /** Of categories that there are: one that was withdrawn is nobody's choice any more. */
-export function choicesOf(rows: readonly ChoiceRow[]): Choices {
+export function choicesOf(rows: readonly ChoiceRow[]): CategoryChoices {
   const names: readonly string[] = noticeCategoryNames;
   return Object.fromEntries(
     rows.filter(({ category }) => names.includes(category)).map(({ category, wanted }) => [category, wanted]),
@@ -20,12 +20,16 @@ export function choicesOf(rows: readonly ChoiceRow[]): Choices {
 }
 
 /** Somebody in one organisation, live or test. */
-export interface Chooser {
+export interface PreferenceOwner {
   readonly userId: UserId;
   readonly mode: Mode;
 }
 
-export async function findChoices(reader: Reader, orgId: OrgId, { userId, mode }: Chooser): Promise<Choices> {
+export async function findChoices(
+  reader: Reader,
+  orgId: OrgId,
+  { userId, mode }: PreferenceOwner,
+): Promise<CategoryChoices> {
   const rows = await reader.kysely
     .selectFrom('notice_preferences')
     .select(['category', 'wanted'])
@@ -40,7 +44,7 @@ export async function findChoices(reader: Reader, orgId: OrgId, { userId, mode }
 export async function saveChoice(
   tx: Tx,
   orgId: OrgId,
-  { userId, mode }: Chooser,
+  { userId, mode }: PreferenceOwner,
   choice: { readonly category: NoticeCategory; readonly wanted: boolean | null },
 ): Promise<void> {
   const { category, wanted } = choice;

@@ -1,19 +1,19 @@
 import type { Role } from '@millrace/contract';
-import { domainOf, oneLine, type Letter, type Mailbox } from '@millrace/platform/mail';
+import { domainOf, oneLine, type Email, type EmailAddress } from '@millrace/platform/mail';
 import { toUuid, type NoticeId, type OrgId, type UserId } from '@millrace/platform/ids';
-import { writers, type Message } from './letters.ts';
-import { invitationMessage, readMailboxLetter } from './mailbox-letters.ts';
-import { readData, type NoticeData, type NoticeType } from './notices.ts';
+import { messageWriters, type NoticeMessage } from './letters.ts';
+import { invitationMessage, parseExternalEmail } from './mailbox-letters.ts';
+import { parseNoticeData, type NoticeData, type NoticeType } from './notices.ts';
 
 /** A notice as the letter that somebody gets. Pure. */
 
 /** Who writes: how the installation presents itself. */
 export interface Sender {
-  readonly from: Mailbox;
+  readonly from: EmailAddress;
   readonly consoleUrl: string | null;
 }
 
-export interface Addressee {
+export interface Recipient {
   readonly userId: UserId;
   readonly name: string;
   readonly email: string;
@@ -22,17 +22,17 @@ export interface Addressee {
   readonly orgName: string;
 }
 
-export interface ToldNotice {
+export interface TypedNotice {
   readonly id: NoticeId;
   readonly type: NoticeType;
   readonly data: unknown;
 }
 
 /** Null when the notice does not say what its type promises. */
-export function letterOf(notice: ToldNotice, addressee: Addressee, sender: Sender): Letter | null {
-  const message = messageOf(notice.type, notice.data);
+export function renderNoticeEmail(notice: TypedNotice, addressee: Recipient, sender: Sender): Email | null {
+  const message = noticeMessageOf(notice.type, notice.data);
   if (message === null) return null;
-  const parts = partsOf(message, addressee, sender);
+  const parts = toEmailContent(message, addressee, sender);
   return {
     messageId: `${toUuid(notice.id)}.${toUuid(addressee.userId)}@${domainOf(sender.from)}`,
     to: { name: addressee.name, address: addressee.email },
@@ -44,7 +44,7 @@ export function letterOf(notice: ToldNotice, addressee: Addressee, sender: Sende
 }
 
 /** One click (RFC 8058) needs an address that mail programs can post to by TLS. */
-function refusalHeaders(link: string | null): Readonly<Record<string, string>> {
+function unsubscribeHeaders(link: string | null): Readonly<Record<string, string>> {
   if (link === null) return {};
   const oneClick = { 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' };
   return { 'List-Unsubscribe': `<${link}>`, ...(link.startsWith('https:') ? oneClick : {}) };
@@ -61,12 +61,12 @@ function preferencesPage({ consoleUrl }: Sender): string | null {
 }
 
 /** Several notices as one letter. `id` follows from the notices. */
-export function digestLetterOf(
-  digest: { readonly id: string; readonly message: Message },
-  addressee: Addressee,
+export function renderDigestEmail(
+  digest: { readonly id: string; readonly message: NoticeMessage },
+  addressee: Recipient,
   sender: Sender,
-): Letter {
-  const parts = partsOf(digest.message, addressee, sender);
+): Email {
+  const parts = toEmailContent(digest.message, addressee, sender);
   return {
     messageId: `digest.${digest.id}.${toUuid(addressee.userId)}@${domainOf(sender.from)}`,
     to: { name: addressee.name, address: addressee.email },
@@ -78,12 +78,12 @@ export function digestLetterOf(
 }
 
 /** The same to a mailbox; one letter to one mailbox, so the notice alone names it. */
-export function mailboxLetterOf(
+export function renderExternalEmail(
   notice: { readonly id: NoticeId; readonly type: string; readonly data: unknown },
   email: string,
-  from: Mailbox,
-): Letter | null {
-  const read = readMailboxLetter(notice.type, notice.data);
+  from: EmailAddress,
+): Email | null {
+  const read = parseExternalEmail(notice.type, notice.data);
   if (read === null) return null;
   const message = invitationMessage(read);
   const name = from.name ?? 'Millrace';
@@ -100,22 +100,26 @@ export function mailboxLetterOf(
     subject: oneLine(message.subject),
     text: toText(parts),
     html: toHtml(parts),
-    headers: { 'X-Millrace-Notice': notice.type, ...refusalHeaders(read.refuseLink) },
+    headers: { 'X-Millrace-Notice': notice.type, ...unsubscribeHeaders(read.refuseLink) },
   };
 }
 
-export function messageOf<Type extends NoticeType>(type: Type, data: unknown): Message | null {
-  const read = readData(type, data);
-  const write: (data: NoticeData<Type>) => Message = writers[type];
+export function noticeMessageOf<Type extends NoticeType>(type: Type, data: unknown): NoticeMessage | null {
+  const read = parseNoticeData(type, data);
+  const write: (data: NoticeData<Type>) => NoticeMessage = messageWriters[type];
   return read === null ? null : write(read);
 }
 
-interface Parts extends Message {
+interface EmailContent extends NoticeMessage {
   readonly link: string | null;
   readonly footer: string;
 }
 
-function partsOf(message: Message, { role, orgName, orgId }: Addressee, sender: Sender): Parts {
+function toEmailContent(
+  message: NoticeMessage,
+  { role, orgName, orgId }: Recipient,
+  sender: Sender,
+): EmailContent {
   const { from, consoleUrl } = sender;
   const page = preferencesPage(sender);
   const name = from.name ?? 'Millrace';
@@ -128,26 +132,26 @@ function partsOf(message: Message, { role, orgName, orgId }: Addressee, sender: 
   };
 }
 
-function toText({ lead, facts, advice, link, footer }: Parts): string {
+function toText({ lead, facts, advice, link, footer }: EmailContent): string {
   const width = Math.max(...facts.map(([name]) => name.length)) + 2;
   const lines = facts.map(([name, value]) => `  ${`${name}:`.padEnd(width)}${oneLine(value)}`);
   const paragraphs = [oneLine(lead), lines.join('\n'), advice, ...(link === null ? [] : [link])];
   return `${[...paragraphs, `-- \n${footer}`].join('\n\n')}\n`;
 }
 
-function toHtml({ subject, lead, facts, advice, link, footer }: Parts): string {
+function toHtml({ subject, lead, facts, advice, link, footer }: EmailContent): string {
   const rows = facts.map(([name, value]) => {
-    return `<tr><td style="padding-right:1em;color:#555">${escape(name)}</td><td>${escape(value)}</td></tr>`;
+    return `<tr><td style="padding-right:1em;color:#555">${escapeHtml(name)}</td><td>${escapeHtml(value)}</td></tr>`;
   });
-  const address = link === null ? [] : [`<p><a href="${escape(link)}">${escape(link)}</a></p>`];
+  const address = link === null ? [] : [`<p><a href="${escapeHtml(link)}">${escapeHtml(link)}</a></p>`];
   return [
-    `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${escape(subject)}</title></head>`,
+    `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${escapeHtml(subject)}</title></head>`,
     '<body style="font-family:sans-serif;line-height:1.5">',
-    `<p>${escape(lead)}</p>`,
+    `<p>${escapeHtml(lead)}</p>`,
     `<table>${rows.join('')}</table>`,
-    `<p>${escape(advice)}</p>`,
+    `<p>${escapeHtml(advice)}</p>`,
     ...address,
-    `<p style="color:#777;font-size:small">${escape(footer)}</p>`,
+    `<p style="color:#777;font-size:small">${escapeHtml(footer)}</p>`,
     '</body></html>',
   ].join('\n');
 }
@@ -161,6 +165,6 @@ const entities: Readonly<Record<string, string>> = {
 };
 
 /** Names of things come from tenants, and a letter is read by others than those who named them. */
-function escape(text: string): string {
+function escapeHtml(text: string): string {
   return oneLine(text).replaceAll(/[&<>"']/g, (char) => entities[char] ?? '');
 }

@@ -1,16 +1,16 @@
-import { formatUsd, parseNanoUsd, splitBy } from '@millrace/platform/money';
+import { formatUsd, parseNanoUsd, divideWithRemainder } from '@millrace/platform/money';
 
 /** Values as people read them in a letter. Pure. */
 
 /** Cents are enough for a letter; what is below them is cut off, never rounded up. */
-export function usd(nano: string): string {
+export function formatNanoUsd(nano: string): string {
   const amount = parseNanoUsd(nano);
   const cut = amount === null ? nano : formatUsd(amount).replace(/(\.\d\d)\d+$/, '$1');
   return `${cut === '-0.00' ? '0.00' : cut} USD`;
 }
 
 /** `2026-08-01 12:00 UTC`: readers are in many places, and this one is in all of them. */
-export function instant(iso: string): string {
+export function formatInstant(iso: string): string {
   return `${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC`;
 }
 
@@ -21,16 +21,16 @@ const units = [
 ] as const;
 
 /** In the largest unit of which there are two at least, rounded down. */
-export function duration(seconds: number): string {
+export function formatDuration(seconds: number): string {
   for (const unit of units) {
-    const [count] = splitBy(seconds, unit.seconds);
+    const [count] = divideWithRemainder(seconds, unit.seconds);
     if (count >= 2) return `${count} ${unit.name}`;
   }
   return seconds > 60 ? 'less than 2 minutes' : 'a minute or less';
 }
 
 /** The first few of many things. */
-export function some(names: readonly string[], most: number): string {
+export function formatFirst(names: readonly string[], most: number): string {
   if (names.length <= most) return names.join(', ');
   return `${names.slice(0, most).join(', ')} and ${names.length - most} more`;
 }

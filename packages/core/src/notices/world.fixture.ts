@@ -19,10 +19,10 @@ import {
   type TestSmtp,
   type TestDatabase,
 } from '@millrace/testing';
-import { addressDue, sendDue, type Sent } from './notices.service.ts';
+import { assignDueRecipients, sendDueEmails, type SendEmailsResult } from './notices.service.ts';
 
 /** Real tables, a real SMTP server, and a clock that a test moves by hand. */
-export interface NoticesWorld {
+export interface NoticesHarness {
   readonly db: Db;
   readonly database: TestDatabase;
   readonly clock: SimulatedClock;
@@ -32,7 +32,7 @@ export interface NoticesWorld {
   /** As the relay stores events: numbered, in one statement. */
   events(orgId: OrgId, events: readonly TestEvent[]): Promise<void>;
   /** Until nobody is left who has to get a letter now. */
-  deliver(options?: { readonly mailer?: Mailer; readonly leaseMs?: number }): Promise<Sent>;
+  deliver(options?: { readonly mailer?: Mailer; readonly leaseMs?: number }): Promise<SendEmailsResult>;
   mails(orgId: OrgId): Promise<readonly MailRow[]>;
   rows<Row>(text: string): Promise<Row[]>;
   close(): Promise<void>;
@@ -58,7 +58,7 @@ export interface MailRow {
 
 const from = { name: 'Example Cloud', address: 'notices@example.com' };
 
-export async function openNoticesWorld(): Promise<NoticesWorld> {
+export async function openNoticesHarness(): Promise<NoticesHarness> {
   const database = await createTestDatabase();
   const client = await database.connect();
   const smtp = await startSmtpServer();
@@ -69,7 +69,7 @@ export async function openNoticesWorld(): Promise<NoticesWorld> {
     ...{ url: database.url, poolSize: 8, clock: hybridClock(clock), ids, log: testLog('notices') },
   });
   const mailer = createSmtpMailer({ url: smtp.url, from, timeoutMs: 20_000 });
-  const rows: NoticesWorld['rows'] = async <Row>(text: string) => (await client.query(text)).rows as Row[];
+  const rows: NoticesHarness['rows'] = async <Row>(text: string) => (await client.query(text)).rows as Row[];
   const seqs = new Map<OrgId, number>();
   return {
     db,
@@ -112,11 +112,11 @@ export async function openNoticesWorld(): Promise<NoticesWorld> {
       await db.kysely.insertInto('events').values(values).execute();
     },
     deliver: async ({ mailer: other = mailer, leaseMs = 60_000 } = {}) => {
-      while ((await addressDue(db, { log: testLog(), limit: 7 })) > 0);
-      let all: Sent = { claimed: 0, unavailable: null };
+      while ((await assignDueRecipients(db, { log: testLog(), limit: 7 })) > 0);
+      let all: SendEmailsResult = { claimed: 0, unavailable: null };
       for (;;) {
         const sending = { db, clock, log: testLog(), mailer: other, consoleUrl: null, leaseMs, limit: 5 };
-        const { claimed, unavailable } = await sendDue(sending);
+        const { claimed, unavailable } = await sendDueEmails(sending);
         all = { claimed: all.claimed + claimed, unavailable: unavailable ?? all.unavailable };
         if (claimed === 0) return all;
       }

@@ -9,13 +9,13 @@ import {
   eventOutcomes,
   failedRefundOf,
   refundOf,
-  startPaymentsWorld,
-  type PaymentsWorld,
+  startPaymentsHarness,
+  type PaymentsHarness,
 } from './world.fixture.ts';
 
-let world: PaymentsWorld;
+let world: PaymentsHarness;
 beforeAll(async () => {
-  world = await startPaymentsWorld();
+  world = await startPaymentsHarness();
 });
 afterAll(() => world[Symbol.asyncDispose]());
 

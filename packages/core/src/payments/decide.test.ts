@@ -1,21 +1,21 @@
 import { nanoUsd } from '@millrace/platform/money';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { clawbackTarget, decide, decideClawback, isUndecided, type Decision } from './decide.ts';
-import type { Dispute, Payment, PaymentState, Report, Standing } from './payment.ts';
+import { clawbackTarget, decideReport, decideClawback, isUndecided, type Decision } from './decide.ts';
+import type { Dispute, Payment, PaymentState, Report, DisputeStanding } from './payment.ts';
 import {
   disputed,
   paidPayment,
   payment,
   refunded,
   refundFailed,
-  said,
+  providerReport,
   session,
   usd,
 } from './payments.fixture.ts';
 
 const after = (before: Payment, ...reports: readonly Report[]): Decision =>
-  reports.reduce<Decision>((so, report) => decide(so.payment, so.disputes, report), {
+  reports.reduce<Decision>((so, report) => decideReport(so.payment, so.disputes, report), {
     outcome: 'unchanged',
     why: '',
     payment: before,
@@ -41,7 +41,7 @@ describe('a payment page', () => {
     ['failed', 'processing', 'failed'],
     ['failed', 'expired', 'failed'],
   ])('that is %s and is said to be %s becomes %s', (state, status, expected) => {
-    const decision = decide(payment({ state }), [], said(session(status)));
+    const decision = decideReport(payment({ state }), [], providerReport(session(status)));
     expect(decision.payment.state).toBe(expected);
     expect(decision.payment.credited).toBe(0n);
   });
@@ -49,14 +49,18 @@ describe('a payment page', () => {
   it.each<PaymentState>(['created', 'open', 'processing', 'expired', 'failed'])(
     'that is %s is credited whole when it was paid as asked: money that came is never kept back',
     (state) => {
-      const decision = decide(payment({ state, sessionRef: null }), [], said(session('paid'), 5));
+      const decision = decideReport(
+        payment({ state, sessionRef: null }),
+        [],
+        providerReport(session('paid'), 5),
+      );
       expect(decision).toMatchObject({ outcome: 'applied', why: '' });
       expect(decision.payment).toMatchObject({
         state: 'paid',
         credited: usd(100),
         sessionRef: 'cs_1',
         intentRef: 'pi_1',
-        paidAt: said(session('paid'), 5).occurredAt,
+        paidAt: providerReport(session('paid'), 5).occurredAt,
       });
     },
   );
@@ -67,10 +71,10 @@ describe('a payment page', () => {
     ['nothing, by a coupon', { amountCents: 0 }, /0 nano-USD were paid/],
     ['the same number in another currency', { currency: 'eur' }, /paid in eur/],
   ])('paid with %s credits nothing, and stays so whatever is said later', (_what, fields, why) => {
-    const wrong = decide(payment(), [], said(session('paid', fields)));
+    const wrong = decideReport(payment(), [], providerReport(session('paid', fields)));
     expect(wrong).toMatchObject({ outcome: 'mismatch', payment: { state: 'mismatch', credited: 0n } });
     expect(wrong.why).toMatch(why);
-    const later = after(wrong.payment, said(session('paid')), said(session('expired')));
+    const later = after(wrong.payment, providerReport(session('paid')), providerReport(session('expired')));
     expect(later.payment).toMatchObject({ state: 'mismatch', credited: 0n });
   });
 
@@ -80,7 +84,7 @@ describe('a payment page', () => {
     ['another page', payment(), session('paid', { sessionRef: 'cs_2' })],
     ['another intent', payment({ intentRef: 'pi_2' }), session('paid')],
   ])('is not touched by a report about %s, which is shown to the operator', (_what, before, fact) => {
-    const decision = decide(before, [], said(fact));
+    const decision = decideReport(before, [], providerReport(fact));
     expect(decision.outcome).toBe('mismatch');
     expect(decision.why).not.toBe('');
     expect(decision.payment).toBe(before);
@@ -88,13 +92,13 @@ describe('a payment page', () => {
 
   it('that was credited stays credited, and a contradiction is only shown', () => {
     const before = paidPayment();
-    const decision = decide(before, [], said(session('paid', { amountCents: 1 })));
+    const decision = decideReport(before, [], providerReport(session('paid', { amountCents: 1 })));
     expect(decision).toMatchObject({ outcome: 'mismatch', payment: { state: 'paid', credited: usd(100) } });
   });
 
   it('said to be what it is changes nothing, and says so', () => {
-    expect(decide(paidPayment(), [], said(session('paid'))).outcome).toBe('unchanged');
-    expect(decide(payment(), [], said(session('open'))).outcome).toBe('unchanged');
+    expect(decideReport(paidPayment(), [], providerReport(session('paid'))).outcome).toBe('unchanged');
+    expect(decideReport(payment(), [], providerReport(session('open'))).outcome).toBe('unchanged');
   });
 
   it('is looked after while it is undecided', () => {
@@ -105,35 +109,40 @@ describe('a payment page', () => {
 
 describe('a refund', () => {
   it('is a total: told again it changes nothing, told late it takes nothing back', () => {
-    const decision = after(paidPayment(), said(refunded(30)), said(refunded(50)), said(refunded(30)));
+    const decision = after(
+      paidPayment(),
+      providerReport(refunded(30)),
+      providerReport(refunded(50)),
+      providerReport(refunded(30)),
+    );
     expect(decision).toMatchObject({ outcome: 'unchanged', payment: { state: 'paid', refunded: usd(50) } });
     expect(target(decision)).toBe(usd(50));
   });
 
   it('of all of it makes the payment refunded', () => {
-    expect(after(paidPayment(), said(refunded(100))).payment.state).toBe('refunded');
-    expect(after(paidPayment(), said(refunded(99.99))).payment.state).toBe('paid');
+    expect(after(paidPayment(), providerReport(refunded(100))).payment.state).toBe('refunded');
+    expect(after(paidPayment(), providerReport(refunded(99.99))).payment.state).toBe('paid');
   });
 
   it('of more than was paid takes back all of it and no more, and is shown to the operator', () => {
-    const decision = after(paidPayment(), said(refunded(100.01)));
+    const decision = after(paidPayment(), providerReport(refunded(100.01)));
     expect(decision).toMatchObject({ outcome: 'mismatch', payment: { state: 'refunded' } });
     expect(target(decision)).toBe(usd(100));
   });
 
   it('before the payment is credited takes nothing back yet, and is counted once it is', () => {
-    const early = after(payment({ intentRef: 'pi_1' }), said(refunded(40)));
+    const early = after(payment({ intentRef: 'pi_1' }), providerReport(refunded(40)));
     expect([early.payment.state, target(early)]).toEqual(['open', 0n]);
-    const paid = after(early.payment, said(session('paid')));
+    const paid = after(early.payment, providerReport(session('paid')));
     expect([paid.payment.credited, target(paid)]).toEqual([usd(100), usd(40)]);
   });
 
   it('that fails at the bank gives the credit back, in whatever order and however often it is told', () => {
     const reports = [
-      said(refunded(100), 1),
-      said(refundFailed(100), 5),
-      said(refundFailed(100), 6),
-      said(refunded(100), 1),
+      providerReport(refunded(100), 1),
+      providerReport(refundFailed(100), 5),
+      providerReport(refundFailed(100), 6),
+      providerReport(refunded(100), 1),
     ];
     for (const order of [reports, reports.toReversed(), [2, 0, 1, 3].flatMap((at) => reports[at] ?? [])]) {
       const decision = after(paidPayment(), ...order);
@@ -142,37 +151,45 @@ describe('a refund', () => {
   });
 
   it('that follows a failed one counts, since its total leaves the failed one out', () => {
-    const reports = [said(refunded(100), 1), said(refundFailed(100), 5), said(refunded(60), 9)];
+    const reports = [
+      providerReport(refunded(100), 1),
+      providerReport(refundFailed(100), 5),
+      providerReport(refunded(60), 9),
+    ];
     for (const order of [reports, reports.toReversed()]) {
       expect(target(after(paidPayment(), ...order))).toBe(usd(60));
     }
   });
 
   it('whose total goes down is followed, by the clock of the provider', () => {
-    const [high, low] = [said(refunded(100), 1), said(refunded(0), 2)];
+    const [high, low] = [providerReport(refunded(100), 1), providerReport(refunded(0), 2)];
     expect(target(after(paidPayment(), high, low))).toBe(0n);
     expect(target(after(paidPayment(), low, high))).toBe(0n);
   });
 
   it('of one of two parts that fails leaves the other taken back', () => {
-    const reports = [said(refunded(30), 1), said(refunded(80), 2), said(refundFailed(50), 3)];
+    const reports = [
+      providerReport(refunded(30), 1),
+      providerReport(refunded(80), 2),
+      providerReport(refundFailed(50), 3),
+    ];
     expect(target(after(paidPayment(), ...reports))).toBe(usd(30));
   });
 
   it('in another currency moves nothing and is shown to the operator', () => {
-    const decision = after(paidPayment(), said(refunded(40, { currency: 'eur' })));
+    const decision = after(paidPayment(), providerReport(refunded(40, { currency: 'eur' })));
     expect([decision.outcome, target(decision)]).toEqual(['mismatch', 0n]);
   });
 });
 
 describe('a dispute', () => {
-  it.each<[Standing, PaymentState, number]>([
+  it.each<[DisputeStanding, PaymentState, number]>([
     ['inquiry', 'paid', 0],
     ['open', 'disputed', 60],
     ['lost', 'charged_back', 60],
     ['won', 'paid', 0],
   ])('that is %s makes the payment %s and takes back %d USD', (standing, state, dollars) => {
-    const decision = after(paidPayment(), said(disputed(standing, 60)));
+    const decision = after(paidPayment(), providerReport(disputed(standing, 60)));
     expect([decision.outcome, decision.payment.state, target(decision)]).toEqual([
       'applied',
       state,
@@ -182,47 +199,59 @@ describe('a dispute', () => {
 
   it('never takes back more than was credited, whatever else was refunded or disputed', () => {
     const second = disputed('lost', 70, { disputeRef: 'dp_2' });
-    const reports = [said(refunded(40)), said(disputed('open', 70)), said(second)];
+    const reports = [
+      providerReport(refunded(40)),
+      providerReport(disputed('open', 70)),
+      providerReport(second),
+    ];
     const decision = after(paidPayment(), ...reports);
     expect([decision.payment.state, target(decision)]).toEqual(['disputed', usd(100)]);
-    const won = after(paidPayment(), ...reports, said(disputed('won', 70), 9));
+    const won = after(paidPayment(), ...reports, providerReport(disputed('won', 70), 9));
     expect([won.payment.state, target(won)]).toEqual(['charged_back', usd(100)]);
     const bothWon = after(
       paidPayment(),
       ...reports,
-      said(disputed('won', 70), 9),
-      said({ ...second, standing: 'won' }, 9),
+      providerReport(disputed('won', 70), 9),
+      providerReport({ ...second, standing: 'won' }, 9),
     );
     expect([bothWon.payment.state, target(bothWon)]).toEqual(['paid', usd(40)]);
   });
 
   it('takes the newest word: an older one that comes late is not heard', () => {
-    const opened = said(disputed('open'), 1);
-    const closed = said(disputed('won'), 2);
+    const opened = providerReport(disputed('open'), 1);
+    const closed = providerReport(disputed('won'), 2);
     expect(after(paidPayment(), opened, closed).payment.state).toBe('paid');
     expect(after(paidPayment(), closed, opened).payment.state).toBe('paid');
-    expect(after(paidPayment(), closed, said(disputed('lost'), 3)).payment.state).toBe('charged_back');
+    expect(after(paidPayment(), closed, providerReport(disputed('lost'), 3)).payment.state).toBe(
+      'charged_back',
+    );
   });
 
   it('within one second takes the word that is further along', () => {
-    expect(after(paidPayment(), said(disputed('lost')), said(disputed('open'))).payment.state).toBe(
-      'charged_back',
-    );
-    expect(after(paidPayment(), said(disputed('inquiry')), said(disputed('open'))).payment.state).toBe(
-      'disputed',
-    );
+    expect(
+      after(paidPayment(), providerReport(disputed('lost')), providerReport(disputed('open'))).payment.state,
+    ).toBe('charged_back');
+    expect(
+      after(paidPayment(), providerReport(disputed('inquiry')), providerReport(disputed('open'))).payment
+        .state,
+    ).toBe('disputed');
   });
 
   it('may change its amount', () => {
-    const decision = after(paidPayment(), said(disputed('open', 60), 1), said(disputed('open', 80), 2));
-    expect([decision.outcome, target(decision), decision.disputes.length]).toEqual(['applied', usd(80), 1]);
-    expect(after(paidPayment(), said(disputed('open', 60), 1), said(disputed('open', 60), 2)).outcome).toBe(
-      'unchanged',
+    const decision = after(
+      paidPayment(),
+      providerReport(disputed('open', 60), 1),
+      providerReport(disputed('open', 80), 2),
     );
+    expect([decision.outcome, target(decision), decision.disputes.length]).toEqual(['applied', usd(80), 1]);
+    expect(
+      after(paidPayment(), providerReport(disputed('open', 60), 1), providerReport(disputed('open', 60), 2))
+        .outcome,
+    ).toBe('unchanged');
   });
 
   it('in another currency holds back the whole payment until the operator has looked', () => {
-    const decision = after(paidPayment(), said(disputed('open', 1, { currency: 'eur' })));
+    const decision = after(paidPayment(), providerReport(disputed('open', 1, { currency: 'eur' })));
     expect(decision).toMatchObject({ outcome: 'mismatch', payment: { state: 'disputed' } });
     expect([decision.why, target(decision)]).toEqual(['it is disputed in eur', usd(100)]);
   });
@@ -239,18 +268,18 @@ describe('the clawback', () => {
 });
 
 const everything: readonly Report[] = [
-  said(session('open'), 1),
-  said(session('processing'), 2),
-  said(session('expired'), 2),
-  said(session('paid'), 3),
-  said(session('paid'), 4),
-  said(refunded(20), 5),
-  said(refunded(45), 6),
-  said(disputed('inquiry', 30), 7),
-  said(disputed('open', 30), 8),
-  said(disputed('won', 30), 9),
-  said(disputed('open', 25, { disputeRef: 'dp_2' }), 9),
-  said(disputed('lost', 25, { disputeRef: 'dp_2' }), 11),
+  providerReport(session('open'), 1),
+  providerReport(session('processing'), 2),
+  providerReport(session('expired'), 2),
+  providerReport(session('paid'), 3),
+  providerReport(session('paid'), 4),
+  providerReport(refunded(20), 5),
+  providerReport(refunded(45), 6),
+  providerReport(disputed('inquiry', 30), 7),
+  providerReport(disputed('open', 30), 8),
+  providerReport(disputed('won', 30), 9),
+  providerReport(disputed('open', 25, { disputeRef: 'dp_2' }), 9),
+  providerReport(disputed('lost', 25, { disputeRef: 'dp_2' }), 11),
 ];
 
 it('what was said decides, not when or how often it arrived: every order, with any repetitions, ends the same', () => {

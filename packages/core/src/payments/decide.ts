@@ -35,7 +35,7 @@ export function isUndecided(state: PaymentState): boolean {
   return undecided.has(state);
 }
 
-export function decide(payment: Payment, disputes: readonly Dispute[], report: Report): Decision {
+export function decideReport(payment: Payment, disputes: readonly Dispute[], report: Report): Decision {
   const { fact } = report;
   if (fact.live !== payment.real) {
     return mismatch(payment, disputes, 'real money and play money were mixed');
@@ -69,21 +69,21 @@ function decideSession(
     sessionRef: fact.sessionRef,
     intentRef: payment.intentRef ?? fact.intentRef,
   };
-  const wrong = fact.status === 'paid' ? whyNotAsAsked(payment, fact) : '';
+  const wrong = fact.status === 'paid' ? amountMismatchReason(payment, fact) : '';
   if (wrong !== '') {
     // What was credited rightly before stays credited; what was not must not be.
     const state = payment.credited === 0n ? 'mismatch' : payment.state;
     return mismatch({ ...known, state }, disputes, wrong);
   }
-  if (payment.credited > 0n || payment.state === 'mismatch') return compared(payment, known, disputes);
+  if (payment.credited > 0n || payment.state === 'mismatch') return decisionOf(payment, known, disputes);
   if (fact.status === 'paid') {
     const paid: Payment = { ...known, credited: payment.amount, paidAt: occurredAt };
-    return compared(payment, withState(paid, disputes), disputes);
+    return decisionOf(payment, withDerivedState(paid, disputes), disputes);
   }
-  return compared(payment, { ...known, state: stateBeforePaid(payment.state, fact.status) }, disputes);
+  return decisionOf(payment, { ...known, state: stateBeforePaid(payment.state, fact.status) }, disputes);
 }
 
-function whyNotAsAsked(payment: Payment, fact: SessionFact): string {
+function amountMismatchReason(payment: Payment, fact: SessionFact): string {
   if (fact.currency !== currency) return `it was paid in ${fact.currency}`;
   const paid = fromCents(BigInt(fact.amountCents));
   return paid === payment.amount ? '' : `${paid} nano-USD were paid and ${payment.amount} asked for`;
@@ -109,7 +109,7 @@ function decideRefund(
   const refundReport = isNewerTotal(told, payment.refundReport) ? told : payment.refundReport;
   const next = withRefunds({ ...payment, intentRef: fact.intentRef, refundReport }, disputes);
   if (next.refunded > payment.amount) return mismatch(next, disputes, 'more was refunded than was paid');
-  return compared(payment, next, disputes);
+  return decisionOf(payment, next, disputes);
 }
 
 /** The newest total counts; of two in one second the larger; of one that has no time, because it is old, the larger too. */
@@ -131,10 +131,10 @@ function decideFailedRefund(
   const before = payment.failedRefunds.find((known) => known.ref === ref);
   // One refund fails once, and several events say so: the earliest of them counts, in whatever order they come.
   if (before !== undefined && before.toldAt <= occurredAt) {
-    return compared(payment, { ...payment, intentRef }, disputes);
+    return decisionOf(payment, { ...payment, intentRef }, disputes);
   }
   const failedRefunds = [...payment.failedRefunds.filter((known) => known.ref !== ref), failed];
-  return compared(payment, withRefunds({ ...payment, intentRef, failedRefunds }, disputes), disputes);
+  return decisionOf(payment, withRefunds({ ...payment, intentRef, failedRefunds }, disputes), disputes);
 }
 
 /** A total that was reported before a refund failed still includes it; a later total does not. */
@@ -143,7 +143,7 @@ function withRefunds(payment: Payment, disputes: readonly Dispute[]): Payment {
   const { total, toldAt } = refundReport;
   const failed = failedRefunds.filter((each) => toldAt === null || each.toldAt >= toldAt);
   const net = subtractUsd(total, addUsd(...failed.map(({ amount }) => amount)));
-  return withState({ ...payment, refunded: net < 0n ? zeroUsd : net }, disputes);
+  return withDerivedState({ ...payment, refunded: net < 0n ? zeroUsd : net }, disputes);
 }
 
 /** The newest report counts, by the provider's clock; within its second, the one that is further along. */
@@ -161,9 +161,9 @@ function decideDispute(
   // In another currency its size is not known exactly; until the operator has looked, all of the payment is in dispute.
   const amount = inUsd ? fromCents(BigInt(fact.amountCents)) : payment.amount;
   const dispute: Dispute = { ref: fact.disputeRef, amount, standing: fact.standing, toldAt: occurredAt };
-  if (before !== undefined && !supersedes(dispute, before)) return compared(payment, known, disputes);
+  if (before !== undefined && !supersedes(dispute, before)) return decisionOf(payment, known, disputes);
   const now = [...disputes.filter(({ ref }) => ref !== dispute.ref), dispute];
-  const next = withState(known, now);
+  const next = withDerivedState(known, now);
   return {
     outcome: inUsd ? 'applied' : 'mismatch',
     why: inUsd ? '' : `it is disputed in ${fact.currency}`,
@@ -179,7 +179,7 @@ function supersedes(told: Dispute, before: Dispute): boolean {
   return laterMs > 0 || (laterMs === 0 && rank[told.standing] > rank[before.standing]);
 }
 
-function withState(payment: Payment, disputes: readonly Dispute[]): Payment {
+function withDerivedState(payment: Payment, disputes: readonly Dispute[]): Payment {
   return payment.credited === 0n ? payment : { ...payment, state: creditedState(payment, disputes) };
 }
 
@@ -216,7 +216,7 @@ function mismatch(payment: Payment, disputes: readonly Dispute[], why: string): 
   return { outcome: 'mismatch', why, payment, disputes, dispute: null };
 }
 
-function compared(before: Payment, after: Payment, disputes: readonly Dispute[]): Decision {
+function decisionOf(before: Payment, after: Payment, disputes: readonly Dispute[]): Decision {
   const changed = (Object.keys(after) as (keyof Payment)[]).some((field) => after[field] !== before[field]);
   return { outcome: changed ? 'applied' : 'unchanged', why: '', payment: after, disputes, dispute: null };
 }

@@ -1,9 +1,9 @@
 import type { Db } from '@millrace/platform/db';
-import { listCredited } from './payments.store.ts';
+import { listCreditedSessions } from './payments.store.ts';
 import type { StripeGateway } from './stripe-gateway.ts';
 
 /** A payment that Stripe has taken and that the ledger has not credited. */
-export interface LostPayment {
+export interface UncreditedPayment {
   readonly sessionRef: string;
   /** The id of our payment, as we wrote it into the page. */
   readonly paymentId: string | null;
@@ -12,13 +12,13 @@ export interface LostPayment {
 }
 
 /** Payments since then that a restored database does not know, or knows as unpaid. */
-export async function listLostPayments(
+export async function listUncreditedPayments(
   db: Db,
   stripe: Pick<StripeGateway, 'listPaid'>,
   since: Date,
-): Promise<readonly LostPayment[]> {
+): Promise<readonly UncreditedPayment[]> {
   const paid = await stripe.listPaid(since);
-  const credited = await listCredited(
+  const credited = await listCreditedSessions(
     db,
     paid.map(({ sessionRef }) => sessionRef),
   );

@@ -1,18 +1,18 @@
-import { createRandom, killBackends, poolRecovered } from '@millrace/testing';
+import { createRandom, killBackends, waitForPoolRecovery } from '@millrace/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { usd } from './payments.fixture.ts';
 import {
   completed,
   disputeOf,
   refundOf,
-  startPaymentsWorld,
-  type PaymentsWorld,
+  startPaymentsHarness,
+  type PaymentsHarness,
   type SentEvent,
 } from './world.fixture.ts';
 
-let world: PaymentsWorld;
+let world: PaymentsHarness;
 beforeAll(async () => {
-  world = await startPaymentsWorld();
+  world = await startPaymentsHarness();
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
@@ -23,7 +23,7 @@ async function untilTaken(event: SentEvent): Promise<number> {
       await world.send(event);
       return attempt;
     } catch {
-      await poolRecovered(world.db);
+      await waitForPoolRecovery(world.db);
     }
   }
   throw new Error('the event was never taken');
@@ -64,7 +64,7 @@ it('connections killed at random places in the middle of events: nothing is lost
       isOver = true;
     });
     await killing;
-    await poolRecovered(world.db);
+    await waitForPoolRecovery(world.db);
     attempts += taken.reduce((sum, each) => sum + each, 0);
     expect(await world.read(opened)).toMatchObject({ state: 'paid', refunded: usd(10), clawedBack: usd(10) });
   }

@@ -29,7 +29,7 @@ export async function insertEvent(tx: Tx, event: StripeEvent): Promise<boolean> 
   return inserted !== undefined;
 }
 
-export async function settleEvent(
+export async function markEventApplied(
   tx: Tx,
   eventId: string,
   result: { readonly paymentId: PaymentId; readonly outcome: ReportOutcome },
@@ -42,12 +42,12 @@ export async function settleEvent(
     .execute();
 }
 
-export interface WaitingReport extends Report {
+export interface UnmatchedReport extends Report {
   readonly eventId: string;
 }
 
 /** Refunds and disputes that came before we knew whose payment they are about, oldest first. */
-export async function listWaitingEvents(tx: Tx, intentRef: string): Promise<readonly WaitingReport[]> {
+export async function listUnmatchedReports(tx: Tx, intentRef: string): Promise<readonly UnmatchedReport[]> {
   const rows = await tx.kysely
     .selectFrom('payment_events')
     .select(['event_id', 'fact', 'occurred_at'])
@@ -57,12 +57,12 @@ export async function listWaitingEvents(tx: Tx, intentRef: string): Promise<read
     .orderBy('occurred_at')
     .orderBy('event_id')
     .execute();
-  return rows.map(toWaiting).filter(({ fact }) => fact.kind !== 'session');
+  return rows.map(toUnmatchedReport).filter(({ fact }) => fact.kind !== 'session');
 }
 
-function toWaiting(
+function toUnmatchedReport(
   row: Pick<Selectable<Tables['payment_events']>, 'event_id' | 'fact' | 'occurred_at'>,
-): WaitingReport {
+): UnmatchedReport {
   // Written by `insertEvent` and by nothing else.
   return { eventId: row.event_id, fact: row.fact as unknown as PaymentFact, occurredAt: row.occurred_at };
 }

@@ -57,24 +57,24 @@ export interface FailedRefund {
 }
 
 /** `inquiry`: no money has moved. `open`, `lost`: it is gone. `won`: it is back, or never went. */
-export type Standing = 'inquiry' | 'open' | 'won' | 'lost';
+export type DisputeStanding = 'inquiry' | 'open' | 'won' | 'lost';
 
 export interface Dispute {
   readonly ref: string;
   readonly amount: NanoUsd;
-  readonly standing: Standing;
+  readonly standing: DisputeStanding;
   /** When the provider said so, by its clock. */
   readonly toldAt: Date;
 }
 
-interface Told {
+interface ProviderFact {
   /** Real money, not the provider's play money. */
   readonly live: boolean;
   readonly currency: string;
 }
 
 /** What the provider says of a payment page. */
-export interface SessionFact extends Told {
+export interface SessionFact extends ProviderFact {
   readonly kind: 'session';
   readonly sessionRef: string;
   readonly intentRef: string | null;
@@ -85,26 +85,26 @@ export interface SessionFact extends Told {
 }
 
 /** What the provider says was paid back, in all, so far. */
-export interface RefundFact extends Told {
+export interface RefundFact extends ProviderFact {
   readonly kind: 'refund';
   readonly intentRef: string;
   readonly refundedCents: number;
 }
 
 /** What the provider says of a refund that it reported before and that failed or was cancelled. */
-export interface FailedRefundFact extends Told {
+export interface FailedRefundFact extends ProviderFact {
   readonly kind: 'refund-failed';
   readonly intentRef: string;
   readonly refundRef: string;
   readonly amountCents: number;
 }
 
-export interface DisputeFact extends Told {
+export interface DisputeFact extends ProviderFact {
   readonly kind: 'dispute';
   readonly intentRef: string;
   readonly disputeRef: string;
   readonly amountCents: number;
-  readonly standing: Standing;
+  readonly standing: DisputeStanding;
 }
 
 export type PaymentFact = SessionFact | RefundFact | FailedRefundFact | DisputeFact;

@@ -8,7 +8,7 @@ import type {
   RefundFact,
   Report,
   SessionFact,
-  Standing,
+  DisputeStanding,
 } from './payment.ts';
 
 /** Payments and what is said of them, for tests. */
@@ -51,7 +51,7 @@ export function paidPayment(fields: Partial<Payment> = {}): Payment {
 }
 
 /** What was said, and the second in which it was said. */
-export function said(fact: PaymentFact, second = 0): Report {
+export function providerReport(fact: PaymentFact, second = 0): Report {
   return { fact, occurredAt: new Date(startMs + second * 1_000) };
 }
 
@@ -87,7 +87,11 @@ export function refundFailed(dollars: number, fields: Partial<FailedRefundFact> 
   };
 }
 
-export function disputed(standing: Standing, dollars = 100, fields: Partial<DisputeFact> = {}): DisputeFact {
+export function disputed(
+  standing: DisputeStanding,
+  dollars = 100,
+  fields: Partial<DisputeFact> = {},
+): DisputeFact {
   return {
     kind: 'dispute',
     intentRef: 'pi_1',

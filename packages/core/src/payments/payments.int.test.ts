@@ -3,11 +3,11 @@ import { startStripeDouble } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { usd } from './payments.fixture.ts';
 import { createStripeGateway } from './stripe-gateway.ts';
-import { completed, eventOutcomes, startPaymentsWorld, type PaymentsWorld } from './world.fixture.ts';
+import { completed, eventOutcomes, startPaymentsHarness, type PaymentsHarness } from './world.fixture.ts';
 
-let world: PaymentsWorld;
+let world: PaymentsHarness;
 beforeAll(async () => {
-  world = await startPaymentsWorld();
+  world = await startPaymentsHarness();
 });
 afterAll(() => world[Symbol.asyncDispose]());
 

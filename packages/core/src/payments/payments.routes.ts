@@ -1,10 +1,10 @@
-import type { Answer, Contract } from '@millrace/contract';
+import type { ResponseBody, Contract } from '@millrace/contract';
 import type { Db } from '@millrace/platform/db';
 import { Fault } from '@millrace/platform/fault';
 import { reply, requirePrincipal, type HttpServer } from '@millrace/platform/http';
 import { parseId, type PaymentId } from '@millrace/platform/ids';
 import { toCents } from '@millrace/platform/money';
-import { keyCallOf, pageOf, positionIn, readCommitted } from '../identity/index.ts';
+import { callContextOf, pageById, positionFromCursor, readCommitted } from '../identity/index.ts';
 import type { Payment } from './payment.ts';
 import type { Payments } from './payments.service.ts';
 import { findPayment, listPayments } from './payments.store.ts';
@@ -23,7 +23,7 @@ export function servePayments({ server, operations, db, payments }: PaymentRoute
     const { orgId, mode } = requirePrincipal(context);
     payments.requireAvailable(body);
     const started = await transact({ name: 'start top-up', isolation: readCommitted }, async (tx) => {
-      const payment = await payments.start(tx, keyCallOf(context), body);
+      const payment = await payments.start(tx, callContextOf(context), body);
       return { body: toWireTopUp(payment), resource: { kind: 'payment', id: payment.id } };
     });
     // A repeated request is answered with the payment as it stands now: its page may not have been made the first time.
@@ -34,9 +34,9 @@ export function servePayments({ server, operations, db, payments }: PaymentRoute
   server.serve(operations.listTopUps, async ({ query, context }) => {
     const { orgId, mode } = requirePrincipal(context);
     const { limit } = query;
-    const after = positionIn('pay', query.cursor);
+    const after = positionFromCursor('pay', query.cursor);
     const rows = await listPayments(db, orgId, mode, { limit, after });
-    return pageOf(rows, limit, toWireTopUp);
+    return pageById(rows, limit, toWireTopUp);
   });
 
   server.serve(operations.getTopUp, async ({ params, context }) => {
@@ -58,7 +58,7 @@ function requirePaymentId(text: string): PaymentId {
   return id;
 }
 
-function toWireTopUp(payment: Payment): Answer<Operations['getTopUp']> {
+function toWireTopUp(payment: Payment): ResponseBody<Operations['getTopUp']> {
   return {
     paymentId: payment.id,
     state: payment.state,

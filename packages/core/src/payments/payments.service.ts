@@ -7,14 +7,14 @@ import type { Logger } from '@millrace/platform/log';
 import { createItemRunner } from '@millrace/platform/loops';
 import { fromCents } from '@millrace/platform/money';
 import { counter } from '@millrace/platform/telemetry';
-import { appendAudit, enterAs, readCommitted, type KeyCall } from '../identity/index.ts';
-import { insertEvent, settleEvent } from './payment-events.store.ts';
-import { checkPayments } from './loops.ts';
+import { appendAuditEntry, authorizeCaller, readCommitted, type CallContext } from '../identity/index.ts';
+import { insertEvent, markEventApplied } from './payment-events.store.ts';
+import { checkPaymentsLoop } from './loops.ts';
 import type { Payment } from './payment.ts';
 import {
   claimDuePayments,
   countUnpaid,
-  endUnopened,
+  endUnopenedPayment,
   findPayment,
   insertPayment,
   storeCheckout,
@@ -30,12 +30,15 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 /** How long a report may be late before we ask ourselves, and how rarely we ask in the end. */
 const FIRST_CHECK_MS = 10 * MINUTE_MS;
-const LONGEST_CHECK_MS = 6 * HOUR_MS;
+const MAX_CHECK_MS = 6 * HOUR_MS;
 /** Stripe forgets that it made a page after a day; asking for one that late could make a second. */
-const OPENABLE_MS = 20 * HOUR_MS;
+const CHECKOUT_CREATABLE_MS = 20 * HOUR_MS;
 
-const reports = counter('millrace_payment_reports_total', 'Reports of the payment provider, by outcome.');
-const mismatched = counter(
+const reportsCounter = counter(
+  'millrace_payment_reports_total',
+  'Reports of the payment provider, by outcome.',
+);
+const mismatchesCounter = counter(
   'millrace_payment_mismatches_total',
   'Reports that contradict a payment of ours; each needs a person.',
 );
@@ -50,7 +53,7 @@ export interface PaymentsOptions extends DepositHooks {
   readonly consoleUrl: string | null;
 }
 
-export interface TopUpWish {
+export interface TopUpRequest {
   readonly amountCents: number;
   readonly successUrl?: string | undefined;
   readonly cancelUrl?: string | undefined;
@@ -65,14 +68,14 @@ export class Payments {
   }
 
   /** Refuses at once what cannot lead to a payment page, before anything is written. */
-  requireAvailable(wish: TopUpWish): void {
+  requireAvailable(wish: TopUpRequest): void {
     this.#gateway();
     this.#returnUrls(wish);
   }
 
   /** Writes the payment. Its page is made by `openCheckout` once this has committed. */
-  async start(tx: Tx, call: KeyCall, wish: TopUpWish): Promise<Payment> {
-    const { key } = await enterAs(tx, call, 'billing:write');
+  async start(tx: Tx, call: CallContext, wish: TopUpRequest): Promise<Payment> {
+    const { key } = await authorizeCaller(tx, call, 'billing:write');
     // The organisation's row is locked by now, so nobody counts at the same time.
     if ((await countUnpaid(tx, call.orgId, key.mode)) >= UNPAID_MAX) throw new Fault('TOP_UP_LIMIT_REACHED');
     const payment = await insertPayment(tx, call.orgId, {
@@ -82,7 +85,7 @@ export class Payments {
       ...this.#returnUrls(wish),
       nextCheckAt: new Date(tx.clock.nowMs() + FIRST_CHECK_MS),
     });
-    await appendAudit(tx, call.orgId, call.cause, {
+    await appendAuditEntry(tx, call.orgId, call.cause, {
       action: 'top_up.created',
       resource: { kind: 'payment', id: payment.id },
       after: { amountNanoUsd: payment.amount.toString() },
@@ -98,7 +101,10 @@ export class Payments {
     const { db } = this.#options;
     assertOutsideTransaction('The payment provider');
     const payment = await this.#read(orgId, mode, id);
-    if (payment.state !== 'created' || db.clock.nowMs() - payment.createdAt.getTime() > OPENABLE_MS) {
+    if (
+      payment.state !== 'created' ||
+      db.clock.nowMs() - payment.createdAt.getTime() > CHECKOUT_CREATABLE_MS
+    ) {
       return payment;
     }
     try {
@@ -109,7 +115,7 @@ export class Payments {
     } catch (error) {
       if (isFault(error) && error.reason === 'PAYMENT_PROVIDER_REFUSED') {
         await db.transaction({ name: 'fail payment', isolation: readCommitted }, (tx) =>
-          endUnopened(tx, orgId, id, 'failed'),
+          endUnopenedPayment(tx, orgId, id, 'failed'),
         );
       }
       throw error;
@@ -122,7 +128,7 @@ export class Payments {
     const { db, log } = this.#options;
     const reading = readEvent(this.#gateway().verify(body, signature, db.clock.nowMs()));
     if (reading.kind === 'ignored') {
-      reports.add(1, { outcome: 'ignored' });
+      reportsCounter.add(1, { outcome: 'ignored' });
       return;
     }
     if (reading.kind === 'malformed') {
@@ -133,7 +139,7 @@ export class Payments {
       this.#applyEvent(tx, event),
     );
     if (applied === null) {
-      reports.add(1, { outcome: 'repeated' });
+      reportsCounter.add(1, { outcome: 'repeated' });
       return;
     }
     this.#observe(applied, { eventId: event.id, type: event.type });
@@ -148,7 +154,7 @@ export class Payments {
     if (!(await insertEvent(tx, event))) return null;
     const applied = await applyReport(tx, this.#options, event);
     const { paymentId, outcome } = applied;
-    if (paymentId !== null) await settleEvent(tx, event.id, { paymentId, outcome });
+    if (paymentId !== null) await markEventApplied(tx, event.id, { paymentId, outcome });
     return applied;
   }
 
@@ -164,12 +170,12 @@ export class Payments {
         real: stripe.live,
         now: tx.clock.now(),
         firstMs: FIRST_CHECK_MS,
-        longestMs: LONGEST_CHECK_MS,
+        longestMs: MAX_CHECK_MS,
         limit,
       }),
     );
     let isAway = false;
-    await createItemRunner(checkPayments, { clock, log }).run(due, {
+    await createItemRunner(checkPaymentsLoop, { clock, log }).run(due, {
       key: ({ id }) => id,
       work: async (payment) => {
         // The time of its next check is set already; a further wait would only delay it.
@@ -189,13 +195,13 @@ export class Payments {
     const { db } = this.#options;
     const { id, orgId, mode, sessionRef } = payment;
     if (sessionRef === null) {
-      if (db.clock.nowMs() - payment.createdAt.getTime() <= OPENABLE_MS) {
+      if (db.clock.nowMs() - payment.createdAt.getTime() <= CHECKOUT_CREATABLE_MS) {
         await this.openCheckout(orgId, mode, id);
         return;
       }
       // Nobody was ever told of a page, so nobody can pay on it.
       await db.transaction({ name: 'expire payment', isolation: readCommitted }, (tx) =>
-        endUnopened(tx, orgId, id, 'expired'),
+        endUnopenedPayment(tx, orgId, id, 'expired'),
       );
       return;
     }
@@ -207,9 +213,9 @@ export class Payments {
   }
 
   #observe(applied: AppliedReport, about: { readonly eventId: string | null; readonly type: string }): void {
-    reports.add(1, { outcome: applied.outcome });
+    reportsCounter.add(1, { outcome: applied.outcome });
     for (const why of applied.mismatches) {
-      mismatched.add(1);
+      mismatchesCounter.add(1);
       this.#options.log.error(
         { ...about, paymentId: applied.paymentId, why },
         'a payment and what the provider says of it do not agree; nothing was credited for it',
@@ -229,7 +235,7 @@ export class Payments {
     return stripe;
   }
 
-  #returnUrls({ successUrl, cancelUrl }: TopUpWish): { successUrl: string; cancelUrl: string } {
+  #returnUrls({ successUrl, cancelUrl }: TopUpRequest): { successUrl: string; cancelUrl: string } {
     const success = successUrl ?? this.#options.consoleUrl;
     if (success === null) {
       throw new Fault('VALIDATION_FAILED', {

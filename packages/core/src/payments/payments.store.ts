@@ -92,7 +92,7 @@ export async function insertPayment(tx: Tx, orgId: OrgId, fields: NewPayment): P
 }
 
 /** Those of these pages whose payment was credited. */
-export async function listCredited(
+export async function listCreditedSessions(
   reader: Reader,
   sessionRefs: readonly string[],
 ): Promise<ReadonlySet<string>> {
@@ -155,17 +155,17 @@ export async function listPayments(
 }
 
 /** Whose payment it is, as our own rows have it. The provider knows nothing of organisations. */
-export interface Owner {
+export interface PaymentOwner {
   readonly orgId: OrgId;
   readonly mode: Mode;
   readonly id: PaymentId;
 }
 
-async function ownerWhere(
+async function findOwnerWhere(
   reader: Reader,
   column: 'provider_ref' | 'provider_intent',
   value: string,
-): Promise<Owner | null> {
+): Promise<PaymentOwner | null> {
   const row = await reader.kysely
     .selectFrom('payments')
     .select(['id', 'org_id', 'mode'])
@@ -175,20 +175,20 @@ async function ownerWhere(
   return row === undefined ? null : toOwner(row);
 }
 
-function toOwner(row: Pick<Selectable<Tables['payments']>, 'id' | 'org_id' | 'mode'>): Owner {
+function toOwner(row: Pick<Selectable<Tables['payments']>, 'id' | 'org_id' | 'mode'>): PaymentOwner {
   return { orgId: fromUuid('org', row.org_id), mode: row.mode, id: fromUuid('pay', row.id) };
 }
 
-export function findOwnerBySession(reader: Reader, sessionRef: string): Promise<Owner | null> {
-  return ownerWhere(reader, 'provider_ref', sessionRef);
+export function findOwnerBySession(reader: Reader, sessionRef: string): Promise<PaymentOwner | null> {
+  return findOwnerWhere(reader, 'provider_ref', sessionRef);
 }
 
-export function findOwnerByIntent(reader: Reader, intentRef: string): Promise<Owner | null> {
-  return ownerWhere(reader, 'provider_intent', intentRef);
+export function findOwnerByIntent(reader: Reader, intentRef: string): Promise<PaymentOwner | null> {
+  return findOwnerWhere(reader, 'provider_intent', intentRef);
 }
 
 /** A payment whose page was made while we died before storing its id. One that has its page is nobody else's. */
-export async function findOwnerWithoutSession(reader: Reader, id: PaymentId): Promise<Owner | null> {
+export async function findOwnerWithoutSession(reader: Reader, id: PaymentId): Promise<PaymentOwner | null> {
   const row = await reader.kysely
     .selectFrom('payments')
     .select(['id', 'org_id', 'mode'])
@@ -271,7 +271,7 @@ export async function storeCheckout(
 }
 
 /** Ends a payment whose page never came to be. */
-export async function endUnopened(
+export async function endUnopenedPayment(
   tx: Tx,
   orgId: OrgId,
   id: PaymentId,

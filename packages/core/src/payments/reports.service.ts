@@ -1,11 +1,11 @@
 import type { Tx } from '@millrace/platform/db';
 import type { PaymentId } from '@millrace/platform/ids';
 import { parseId } from '@millrace/platform/ids';
-import { announceTopUp, noteDeposit, type BurnOf } from '../billing/index.ts';
-import { lockOrganisation, type AnnounceKeyChange } from '../identity/index.ts';
-import { applyLedger, requireDone, setFrozen } from '../ledger/index.ts';
-import { decide, type Decision } from './decide.ts';
-import { listWaitingEvents, settleEvent } from './payment-events.store.ts';
+import { emitToppedUpEvent, recordDeposit, type ReadBurnRate } from '../billing/index.ts';
+import { lockOrganisation, type PublishKeyChange } from '../identity/index.ts';
+import { applyLedger, requireLedgerSuccess, setFrozen } from '../ledger/index.ts';
+import { decideReport, type Decision } from './decide.ts';
+import { listUnmatchedReports, markEventApplied } from './payment-events.store.ts';
 import type { Dispute, Payment, PaymentFact, Report, ReportOutcome } from './payment.ts';
 import {
   findOwnerByIntent,
@@ -17,15 +17,15 @@ import {
   lockPayment,
   saveDispute,
   savePayment,
-  type Owner,
+  type PaymentOwner,
 } from './payments.store.ts';
-import { causeOfPayment, settle } from './settle.ts';
+import { causeOfPayment, settlePayment } from './settle.ts';
 
 /** What happens elsewhere when money comes in. */
 export interface DepositHooks {
-  readonly burnOf: BurnOf;
+  readonly burnOf: ReadBurnRate;
   /** Tells the api processes that a rate limit was lifted. */
-  readonly announce?: AnnounceKeyChange;
+  readonly announce?: PublishKeyChange;
 }
 
 export interface AppliedReport {
@@ -50,23 +50,23 @@ export async function applyReport(tx: Tx, hooks: DepositHooks, report: Report): 
   const before = await lockPayment(tx, owner.orgId, owner.id);
   const disputesBefore = await listDisputes(tx, owner.orgId, owner.id);
 
-  const first = decide(before, disputesBefore, report);
-  const { last, changed, mismatches } = await applyWaiting(tx, before, first);
+  const first = decideReport(before, disputesBefore, report);
+  const { last, changed, mismatches } = await applyUnmatched(tx, before, first);
   for (const dispute of changed) await saveDispute(tx, last.payment, dispute);
   const credited = last.payment.credited > before.credited;
-  if (credited) await noteIncoming(tx, hooks, last.payment);
+  if (credited) await recordPaymentDeposit(tx, hooks, last.payment);
 
-  const settlement = settle(before, last.payment, last.disputes);
+  const settlement = settlePayment(before, last.payment, last.disputes);
   // The row must say what the ledger did, so it is written after the ledger has answered; it is locked already.
-  const settled = settlement.settled(await applyLedger(tx, settlement.commands), requireDone);
+  const settled = settlement.settled(await applyLedger(tx, settlement.commands), requireLedgerSuccess);
   await savePayment(tx, owner.orgId, settled);
-  await freezeOrLift(tx, settled, { before: disputesBefore, after: last.disputes, credited });
-  if (credited) await tellIncoming(tx, hooks, settled);
+  await updateFreeze(tx, settled, { before: disputesBefore, after: last.disputes, credited });
+  if (credited) await emitPaymentEvent(tx, hooks, settled);
   return { outcome: first.outcome, paymentId: owner.id, mismatches };
 }
 
 /** Our own row says whose it is. What the provider's page claims counts only for a row that has no page yet. */
-async function findOwner(tx: Tx, fact: PaymentFact): Promise<Owner | null> {
+async function findOwner(tx: Tx, fact: PaymentFact): Promise<PaymentOwner | null> {
   if (fact.kind !== 'session') return findOwnerByIntent(tx, fact.intentRef);
   const known = await findOwnerBySession(tx, fact.sessionRef);
   if (known !== null || fact.claimedPayment === null) return known;
@@ -75,16 +75,16 @@ async function findOwner(tx: Tx, fact: PaymentFact): Promise<Owner | null> {
 }
 
 /** A payment that has just learnt its name at the provider hears what was said of that name before. */
-async function applyWaiting(tx: Tx, before: Payment, first: Decision): Promise<Applied> {
+async function applyUnmatched(tx: Tx, before: Payment, first: Decision): Promise<AppliedDecisions> {
   const decisions = [first];
   let last = first;
   const { intentRef } = first.payment;
   const waiting =
-    before.intentRef === null && intentRef !== null ? await listWaitingEvents(tx, intentRef) : [];
+    before.intentRef === null && intentRef !== null ? await listUnmatchedReports(tx, intentRef) : [];
   for (const { eventId, ...report } of waiting) {
-    last = decide(last.payment, last.disputes, report);
+    last = decideReport(last.payment, last.disputes, report);
     decisions.push(last);
-    await settleEvent(tx, eventId, { paymentId: before.id, outcome: last.outcome });
+    await markEventApplied(tx, eventId, { paymentId: before.id, outcome: last.outcome });
   }
   return {
     last,
@@ -93,7 +93,7 @@ async function applyWaiting(tx: Tx, before: Payment, first: Decision): Promise<A
   };
 }
 
-interface Applied {
+interface AppliedDecisions {
   readonly last: Decision;
   readonly changed: readonly Dispute[];
   readonly mismatches: readonly string[];
@@ -105,7 +105,7 @@ const isAgainst = ({ standing }: Dispute): boolean => standing === 'open' || sta
  * A dispute freezes, and only its end in the organisation's favour lifts that, once nothing else stands against it. What
  * an operator lifts by hand stays lifted until something new happens.
  */
-async function freezeOrLift(
+async function updateFreeze(
   tx: Tx,
   { orgId, mode }: Payment,
   change: {
@@ -125,16 +125,16 @@ async function freezeOrLift(
   if (isOver && !(await hasDisputesAgainst(tx, orgId, mode))) await setFrozen(tx, orgId, mode, false);
 }
 
-async function noteIncoming(tx: Tx, { announce }: DepositHooks, payment: Payment): Promise<void> {
-  await noteDeposit(tx, payment.orgId, payment.mode, {
+async function recordPaymentDeposit(tx: Tx, { announce }: DepositHooks, payment: Payment): Promise<void> {
+  await recordDeposit(tx, payment.orgId, payment.mode, {
     amount: payment.amount,
     cause: causeOfPayment(payment),
     ...(announce === undefined ? {} : { announce }),
   });
 }
 
-async function tellIncoming(tx: Tx, { burnOf }: DepositHooks, payment: Payment): Promise<void> {
-  await announceTopUp(tx, payment.orgId, payment.mode, {
+async function emitPaymentEvent(tx: Tx, { burnOf }: DepositHooks, payment: Payment): Promise<void> {
+  await emitToppedUpEvent(tx, payment.orgId, payment.mode, {
     amount: payment.amount,
     source: 'payment',
     actor: { kind: 'system', id: 'payments' },

@@ -1,12 +1,12 @@
 import { nanoUsd } from '@millrace/platform/money';
 import { testIds } from '@millrace/testing';
 import { describe, expect, it } from 'vitest';
-import type { Done, LedgerResult } from '../ledger/index.ts';
+import type { LedgerSuccess, LedgerResult } from '../ledger/index.ts';
 import type { Dispute } from './payment.ts';
 import { paidPayment, payment, usd } from './payments.fixture.ts';
-import { settle } from './settle.ts';
+import { settlePayment } from './settle.ts';
 
-const done = (fields: Partial<Done> = {}): Done => ({
+const done = (fields: Partial<LedgerSuccess> = {}): LedgerSuccess => ({
   ok: true,
   replayed: false,
   transferId: testIds.next('trf'),
@@ -17,7 +17,7 @@ const done = (fields: Partial<Done> = {}): Done => ({
   balanceAfter: nanoUsd(0n),
   ...fields,
 });
-const requireDone = (result: LedgerResult | undefined): Done => {
+const requireDone = (result: LedgerResult | undefined): LedgerSuccess => {
   if (result?.ok !== true) throw new Error('refused');
   return result;
 };
@@ -32,7 +32,7 @@ describe('settling', () => {
   it('credits a payment once, from where payments come in, in the name of the payment', () => {
     const before = payment();
     const after = { ...paidPayment(), id: before.id, orgId: before.orgId };
-    const { commands, settled } = settle(before, after, []);
+    const { commands, settled } = settlePayment(before, after, []);
     expect(commands).toEqual([
       {
         do: 'credit',
@@ -47,12 +47,12 @@ describe('settling', () => {
       },
     ]);
     expect(settled([done()], requireDone)).toBe(after);
-    expect(settle(after, after, []).commands).toEqual([]);
+    expect(settlePayment(after, after, []).commands).toEqual([]);
   });
 
   it('takes back what is missing to the target, and remembers by which transfer and what the operator bore', () => {
     const first = paidPayment({ refunded: usd(30) });
-    const take = settle(first, first, []);
+    const take = settlePayment(first, first, []);
     expect(take.commands).toMatchObject([
       { do: 'debit', kind: 'clawback', step: 'clawback:1', amount: usd(30), whenShort: 'shortfall' },
     ]);
@@ -65,7 +65,7 @@ describe('settling', () => {
       moneySteps: 1,
     });
 
-    const more = settle(after, after, [open(usd(60))]);
+    const more = settlePayment(after, after, [open(usd(60))]);
     expect(more.commands).toMatchObject([{ step: 'clawback:2', amount: usd(60) }]);
     const two = done({ shortfall: usd(60) });
     expect(more.settled([two], requireDone)).toMatchObject({
@@ -85,7 +85,7 @@ describe('settling', () => {
       clawbackTransfers: taken,
       moneySteps: 2,
     });
-    const { commands, settled } = settle(before, before, []);
+    const { commands, settled } = settlePayment(before, before, []);
     expect(commands).toMatchObject([
       { do: 'reverse', step: 'return:3', transferId: taken[0] },
       { do: 'reverse', step: 'return:4', transferId: taken[1] },
@@ -103,7 +103,7 @@ describe('settling', () => {
   it('takes for given back what an operator has undone by hand, and for an error any other refusal', () => {
     const transferId = testIds.next('trf');
     const before = paidPayment({ clawedBack: usd(100), clawbackTransfers: [transferId], moneySteps: 1 });
-    const { commands, settled } = settle(before, before, []);
+    const { commands, settled } = settlePayment(before, before, []);
     expect(commands).toHaveLength(1);
     const refusal = { ok: false, available: null, budgetId: null } as const;
     expect(settled([{ ...refusal, reason: 'TRANSFER_NOT_REVERSIBLE' }], requireDone)).toMatchObject({
@@ -111,7 +111,7 @@ describe('settling', () => {
       clawbackTransfers: [],
     });
     expect(() => settled([{ ...refusal, reason: 'STEP_REUSED' }], requireDone)).toThrow('refused');
-    const credit = settle(payment(), paidPayment(), []);
+    const credit = settlePayment(payment(), paidPayment(), []);
     expect(() => credit.settled([{ ...refusal, reason: 'STEP_REUSED' }], requireDone)).toThrow('refused');
   });
 });

@@ -1,5 +1,5 @@
 import { addUsd, zeroUsd } from '@millrace/platform/money';
-import type { Done, LedgerCommand, LedgerResult, MoneyCause } from '../ledger/index.ts';
+import type { LedgerSuccess, LedgerCommand, LedgerResult, MoneyCause } from '../ledger/index.ts';
 import { clawbackTarget, decideClawback } from './decide.ts';
 import type { Dispute, Payment } from './payment.ts';
 
@@ -8,17 +8,24 @@ import type { Dispute, Payment } from './payment.ts';
  * to what must have been; asked again on the result, there are none.
  */
 
-export interface Settlement {
+export interface PaymentSettlement {
   readonly commands: readonly LedgerCommand[];
   /** The payment once the ledger has answered. `requireDone` turns a refusal into an error. */
-  settled(results: readonly LedgerResult[], requireDone: (result: LedgerResult | undefined) => Done): Payment;
+  settled(
+    results: readonly LedgerResult[],
+    requireDone: (result: LedgerResult | undefined) => LedgerSuccess,
+  ): Payment;
 }
 
 export function causeOfPayment(payment: Pick<Payment, 'id'>): MoneyCause {
   return { kind: 'payment', id: payment.id };
 }
 
-export function settle(before: Payment, after: Payment, disputes: readonly Dispute[]): Settlement {
+export function settlePayment(
+  before: Payment,
+  after: Payment,
+  disputes: readonly Dispute[],
+): PaymentSettlement {
   const { orgId, mode, amount } = after;
   const base = { orgId, mode, cause: causeOfPayment(after) };
   const credits: LedgerCommand[] =

@@ -1,6 +1,13 @@
 import { secondsToMs } from '@millrace/platform/money';
 import { z } from 'zod';
-import type { DisputeFact, FailedRefundFact, RefundFact, Report, SessionFact, Standing } from './payment.ts';
+import type {
+  DisputeFact,
+  FailedRefundFact,
+  RefundFact,
+  Report,
+  SessionFact,
+  DisputeStanding,
+} from './payment.ts';
 
 /**
  * From Stripe's words to ours. Only the fields that are used are read, so that an endpoint set to another API version
@@ -112,11 +119,11 @@ export function readEvent(json: unknown): EventReading {
   }
 }
 
-const otherPage = z.object({ mode: z.enum(['setup', 'subscription']) });
+const otherSession = z.object({ mode: z.enum(['setup', 'subscription']) });
 
 /** Null for a page that another product made: refused again and again, it would make Stripe give up on the endpoint. */
 function readOwnSession(object: unknown, options?: { readonly failed: boolean }): SessionFact | null {
-  return otherPage.safeParse(object).success ? null : readSession(object, options);
+  return otherSession.safeParse(object).success ? null : readSession(object, options);
 }
 
 export function readSession(object: unknown, { failed = false } = {}): SessionFact {
@@ -186,7 +193,7 @@ function readDispute(object: unknown): DisputeFact | null {
 }
 
 /** A status that Stripe adds later counts as open: money is held back rather than given away. */
-const standings: Readonly<Record<string, Standing | undefined>> = {
+const standings: Readonly<Record<string, DisputeStanding | undefined>> = {
   warning_needs_response: 'inquiry',
   warning_under_review: 'inquiry',
   warning_closed: 'won',

@@ -54,7 +54,7 @@ export function createStripeGateway(settings: StripeSettings): StripeGateway {
         });
         return { sessionRef: made.id, url: made.url };
       } catch (error) {
-        throw faultOf(error);
+        throw toFault(error);
       }
     },
 
@@ -63,7 +63,7 @@ export function createStripeGateway(settings: StripeSettings): StripeGateway {
         const found = await stripe.checkout.sessions.retrieve(sessionRef, { expand: ['payment_intent'] });
         return readSession(found, { failed: hasFailed(found) });
       } catch (error) {
-        throw faultOf(error);
+        throw toFault(error);
       }
     },
 
@@ -77,7 +77,7 @@ export function createStripeGateway(settings: StripeSettings): StripeGateway {
           throw new Error(`Stripe has ${PAID_MAX} payments or more: compare them by hand.`);
         return pages.map((page) => readSession(page)).filter(({ status }) => status === 'paid');
       } catch (error) {
-        throw faultOf(error);
+        throw toFault(error);
       }
     },
 
@@ -141,7 +141,7 @@ function hasFailed(session: Stripe.Checkout.Session): boolean {
 }
 
 /** Refusals that a repetition may cure, and those that none will. Stripe's own words go to the log, not to the caller. */
-function faultOf(error: unknown): unknown {
+function toFault(error: unknown): unknown {
   const { errors } = Stripe;
   if (!(error instanceof errors.StripeError)) return error;
   const refused =

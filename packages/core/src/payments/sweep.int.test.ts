@@ -2,12 +2,12 @@ import { toUuid } from '@millrace/platform/ids';
 import { poisonedLoop, poisonRows, type Poison } from '@millrace/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { usd } from './payments.fixture.ts';
-import { startPaymentsWorld, type PaymentsWorld } from './world.fixture.ts';
+import { startPaymentsHarness, type PaymentsHarness } from './world.fixture.ts';
 
 // Each test has a world of its own: a sweep takes whatever is due.
-let world: PaymentsWorld;
+let world: PaymentsHarness;
 beforeEach(async () => {
-  world = await startPaymentsWorld();
+  world = await startPaymentsHarness();
 });
 afterEach(() => world[Symbol.asyncDispose]());
 

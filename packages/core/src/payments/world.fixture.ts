@@ -8,21 +8,21 @@ import {
   signStripeEvent,
   startStripeDouble,
   uniqueId,
-  databaseAt,
+  databaseWithClock,
   type DoubleSession,
   type StripeDouble,
   type TestDatabase,
 } from '@millrace/testing';
-import { noBurn } from '../billing/index.ts';
+import { zeroBurnRate } from '../billing/index.ts';
 import {
   createOrganisation,
   ensureUser,
-  issueFullKey,
+  issueUnrestrictedKey,
   readCommitted,
-  systemCause,
-  type KeyCall,
+  systemAuditContext,
+  type CallContext,
 } from '../identity/index.ts';
-import { applyLedger, readBalance, requireDone, type LedgerCommand } from '../ledger/index.ts';
+import { applyLedger, readBalance, requireLedgerSuccess, type LedgerCommand } from '../ledger/index.ts';
 import type { Payment } from './payment.ts';
 import { Payments, type PaymentsOptions } from './payments.service.ts';
 import { findPayment } from './payments.store.ts';
@@ -30,7 +30,7 @@ import { usd } from './payments.fixture.ts';
 import { createStripeGateway } from './stripe-gateway.ts';
 
 /** Payments on a real PostgreSQL and a double of Stripe, for tests. */
-export interface PaymentsWorld {
+export interface PaymentsHarness {
   readonly database: TestDatabase;
   readonly db: Db;
   readonly stripe: StripeDouble;
@@ -40,12 +40,12 @@ export interface PaymentsWorld {
   with(changes: Partial<PaymentsOptions>): Payments;
   /** The same service that many minutes from now. */
   inMinutes(minutes: number): Payments;
-  newCaller(): Promise<KeyCall>;
-  start(call: KeyCall, dollars?: number): Promise<Payment>;
+  newCaller(): Promise<CallContext>;
+  start(call: CallContext, dollars?: number): Promise<Payment>;
   /** A payment with its page. */
-  open(call: KeyCall, dollars?: number): Promise<Payment>;
+  open(call: CallContext, dollars?: number): Promise<Payment>;
   /** A payment that was paid and credited, with what Stripe has of it. */
-  paid(call: KeyCall, dollars?: number): Promise<PaidPayment>;
+  paid(call: CallContext, dollars?: number): Promise<PaidPayment>;
   read(payment: Payment): Promise<Payment>;
   send(event: SentEvent, to?: Payments): Promise<void>;
   /** Balance and what of it is available, in nano-USD, and whether it is frozen. */
@@ -128,7 +128,7 @@ export const disputeOf = (
   ...(fields.second === undefined ? {} : { second: fields.second }),
 });
 
-export async function startPaymentsWorld(): Promise<PaymentsWorld> {
+export async function startPaymentsHarness(): Promise<PaymentsHarness> {
   const database = await createTestDatabase();
   const { db } = database;
   const stripe = await startStripeDouble();
@@ -144,7 +144,7 @@ export async function startPaymentsWorld(): Promise<PaymentsWorld> {
     log,
     stripe: createStripeGateway(stripe.settings),
     consoleUrl: 'https://console.example.com',
-    burnOf: noBurn,
+    burnOf: zeroBurnRate,
   };
   const payments = new Payments(options);
   const startedMs = systemClock.nowMs();
@@ -152,16 +152,17 @@ export async function startPaymentsWorld(): Promise<PaymentsWorld> {
   const transaction = <T>(work: Parameters<typeof db.transaction<T>>[1]): Promise<T> =>
     db.transaction({ name: 'test', isolation: readCommitted }, work);
   const with_ = (changes: Partial<PaymentsOptions>): Payments => new Payments({ ...options, ...changes });
-  const inMinutes = (minutes: number): Db => databaseAt(db, new Date(systemClock.nowMs() + minutes * 60_000));
+  const inMinutes = (minutes: number): Db =>
+    databaseWithClock(db, new Date(systemClock.nowMs() + minutes * 60_000));
 
   const read = async ({ orgId, mode, id }: Payment): Promise<Payment> => {
     const found = await findPayment(db, orgId, mode, id);
     if (found === null) throw new Error(`${id} is gone`);
     return found;
   };
-  const start = (call: KeyCall, dollars = 100): Promise<Payment> =>
+  const start = (call: CallContext, dollars = 100): Promise<Payment> =>
     transaction((tx) => payments.start(tx, call, { amountCents: dollars * 100 }));
-  const open = async (call: KeyCall, dollars = 100): Promise<Payment> => {
+  const open = async (call: CallContext, dollars = 100): Promise<Payment> => {
     const { orgId, mode, id } = await start(call, dollars);
     return payments.openCheckout(orgId, mode, id);
   };
@@ -176,7 +177,7 @@ export async function startPaymentsWorld(): Promise<PaymentsWorld> {
   };
 
   const runCommand = (command: LedgerCommand) =>
-    transaction(async (tx) => requireDone((await applyLedger(tx, [command]))[0]));
+    transaction(async (tx) => requireLedgerSuccess((await applyLedger(tx, [command]))[0]));
   const rental = (orgId: OrgId, step: string) =>
     ({ orgId, mode: 'live', cause: { kind: 'test', id: uniqueId() }, step }) as const;
 
@@ -190,7 +191,7 @@ export async function startPaymentsWorld(): Promise<PaymentsWorld> {
     inMinutes: (minutes) => with_({ db: inMinutes(minutes) }),
     newCaller: () =>
       transaction(async (tx) => {
-        const cause = systemCause('test', 'live');
+        const cause = systemAuditContext('test', 'live');
         const email = `owner-${uniqueId()}@example.com`;
         const { organisation } = await createOrganisation(tx, cause, {
           name: `Test ${uniqueId()}`,
@@ -198,7 +199,7 @@ export async function startPaymentsWorld(): Promise<PaymentsWorld> {
           owner: { email, name: 'Owner' },
         });
         const user = await ensureUser(tx, { email });
-        const { key } = await issueFullKey(tx, cause, {
+        const { key } = await issueUnrestrictedKey(tx, cause, {
           orgId: organisation.id,
           user,
           mode: 'live',
@@ -239,7 +240,7 @@ export async function startPaymentsWorld(): Promise<PaymentsWorld> {
             description: 'Spent',
           },
         ]);
-        requireDone(result);
+        requireLedgerSuccess(result);
       }),
     hold: async (orgId, dollars) => {
       const { holdId } = await runCommand({

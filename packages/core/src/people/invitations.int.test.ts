@@ -2,7 +2,7 @@ import { isUnavailable } from '@millrace/platform/db';
 import { toUuid, type InvitationId, type OrgId } from '@millrace/platform/ids';
 import { eventually, testIds, uniqueId } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { forgetPerson } from '../identity/index.ts';
+import { erasePersonalData } from '../identity/index.ts';
 import {
   acceptInvitation,
   cancelInvitation,
@@ -10,23 +10,23 @@ import {
   inviteMember,
 } from './invitations.service.ts';
 import {
-  INVITATION_LETTERS_A_DAY,
-  INVITATION_MS,
-  INVITATIONS_A_DAY,
+  INVITATION_EMAILS_PER_DAY,
+  INVITATION_TTL_MS,
+  INVITATIONS_PER_DAY,
   PENDING_INVITATIONS_MAX,
 } from './people.ts';
-import { openPeopleWorld, type PeopleWorld, type TestPerson } from './people.fixture.ts';
-import { listOpenFor, listUnanswered } from './people.store.ts';
+import { openPeopleHarness, type PeopleHarness, type TestPerson } from './people.fixture.ts';
+import { listOpenInvitations, listUnansweredInvitations } from './people.store.ts';
 
-let world: PeopleWorld;
+let world: PeopleHarness;
 beforeAll(async () => {
-  world = await openPeopleWorld();
+  world = await openPeopleHarness();
 });
 afterAll(() => world.close());
 
 const refused = (reason: string) => expect.objectContaining({ reason });
 const invite = (
-  { call }: Awaited<ReturnType<PeopleWorld['member']>>,
+  { call }: Awaited<ReturnType<PeopleHarness['member']>>,
   email: string,
   role: 'owner' | 'admin' | 'member' | 'viewer' = 'member',
 ) => world.inTx((tx) => inviteMember(tx, call, { email, role, link: null, refuseLink: null }));
@@ -60,7 +60,7 @@ describe('an invitation', () => {
     const { id } = await invite(host, guest.email);
     const [forgotten, isWaiting] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const deleting = world.inTx(async (tx) => {
-      expect(await forgetPerson(tx, guest.email)).toMatchObject({ kind: 'forgotten' });
+      expect(await erasePersonalData(tx, guest.email)).toMatchObject({ kind: 'forgotten' });
       forgotten.resolve();
       await isWaiting.promise;
     });
@@ -81,12 +81,15 @@ describe('an invitation', () => {
   test('makes its mailbox a member with the role that was offered, once, and leaves its lines in the audit log', async () => {
     const { orgId, host, guest } = await scene();
     const { id } = await invite(host, guest.email);
-    const open = await listOpenFor(world.db, guest.email, world.clock.now(), { limit: 10, after: null });
+    const open = await listOpenInvitations(world.db, guest.email, world.clock.now(), {
+      limit: 10,
+      after: null,
+    });
     expect(open.map((each) => each.id)).toEqual([id]);
     expect(await accept(guest, id)).toMatchObject({ role: 'member', organisation: { id: orgId } });
     expect(await rolesOf(orgId, guest)).toEqual([{ role: 'member' }]);
     expect(await actions(id)).toEqual(['invitation.created', 'invitation.accepted']);
-    expect(await listUnanswered(world.db, orgId, { limit: 10, after: null })).toEqual([]);
+    expect(await listUnansweredInvitations(world.db, orgId, { limit: 10, after: null })).toEqual([]);
   });
 
   test('accepted from many windows at once makes one member, and each window hears the same', async () => {
@@ -114,7 +117,7 @@ describe('an invitation', () => {
     const again = await invite(host, guest.email, 'admin');
     expect(again.expiresAt.getTime()).toBeGreaterThan(made[0]?.expiresAt.getTime() ?? Infinity);
     expect(
-      (await listUnanswered(world.db, orgId, { limit: 10, after: null })).map(({ role }) => role),
+      (await listUnansweredInvitations(world.db, orgId, { limit: 10, after: null })).map(({ role }) => role),
     ).toEqual(['admin']);
     expect(await accept(guest, again.id)).toMatchObject({ role: 'admin' });
   });
@@ -122,7 +125,7 @@ describe('an invitation', () => {
   test('is over after seven days by the clock, and can be renewed', async () => {
     const { host, guest } = await scene();
     const { id } = await invite(host, guest.email);
-    await world.clock.advance(INVITATION_MS);
+    await world.clock.advance(INVITATION_TTL_MS);
     await expect(accept(guest, id)).rejects.toEqual(refused('INVITATION_NOT_FOUND'));
     await expect(decline(guest, id)).rejects.toEqual(refused('INVITATION_NOT_FOUND'));
     expect((await invite(host, guest.email)).id).toBe(id);
@@ -187,7 +190,10 @@ describe('an organisation', () => {
         where id = '${toUuid(orgId)}'`,
     );
     await expect(accept(guest, id)).rejects.toEqual(refused('ORGANISATION_SUSPENDED'));
-    const shown = await listOpenFor(world.db, guest.email, world.clock.now(), { limit: 10, after: null });
+    const shown = await listOpenInvitations(world.db, guest.email, world.clock.now(), {
+      limit: 10,
+      after: null,
+    });
     expect(shown).toEqual([]);
   });
 
@@ -216,7 +222,7 @@ describe('an organisation', () => {
           where org_id = '${toUuid(orgId)}' and status = 'pending'`,
       );
     await close();
-    expect(done(await many(PENDING_INVITATIONS_MAX))).toBe(INVITATIONS_A_DAY - PENDING_INVITATIONS_MAX);
+    expect(done(await many(PENDING_INVITATIONS_MAX))).toBe(INVITATIONS_PER_DAY - PENDING_INVITATIONS_MAX);
     await close();
     await expect(invite(host, 'one-more@example.com')).rejects.toEqual(refused('INVITATION_LIMIT_REACHED'));
   });
@@ -225,16 +231,16 @@ describe('an organisation', () => {
 test('renewing expired invitations counts against the invitations of the day', async () => {
   const { orgId, host, guest } = await scene();
   await invite(host, guest.email);
-  await world.clock.advance(INVITATION_MS);
+  await world.clock.advance(INVITATION_TTL_MS);
   const inviterId = toUuid(host.userId);
   const at = world.clock.now();
-  const ends = new Date(at.getTime() + INVITATION_MS).toISOString();
+  const ends = new Date(at.getTime() + INVITATION_TTL_MS).toISOString();
   // As many as a day allows, each of which was made before and renewed just now, and answered.
   await world.rows(
     `insert into invitations (id, org_id, email, role, inviter_id, status, created_at, expires_at, answered_at)
      select gen_random_uuid(), '${toUuid(orgId)}', 'x-' || n || '@example.com', 'member', '${inviterId}',
             'rejected', timestamptz '${at.toISOString()}' - interval '8 days', '${ends}', '${at.toISOString()}'
-       from generate_series(1, ${String(INVITATIONS_A_DAY)}) as n`,
+       from generate_series(1, ${String(INVITATIONS_PER_DAY)}) as n`,
   );
   await expect(invite(host, guest.email)).rejects.toEqual(refused('INVITATION_LIMIT_REACHED'));
 });
@@ -271,12 +277,15 @@ describe('the letter', () => {
   test('comes only so often to one mailbox, whoever invites; the invitation stands all the same', async () => {
     const guest = await world.person();
     const hosts = await Promise.all(
-      Array.from({ length: INVITATION_LETTERS_A_DAY + 2 }, async () => (await scene()).host),
+      Array.from({ length: INVITATION_EMAILS_PER_DAY + 2 }, async () => (await scene()).host),
     );
     // All at once: each has a lock on an organisation of its own.
     await Promise.all(hosts.map((host) => invite(host, guest.email)));
-    expect(await lettersOf(guest.email)).toHaveLength(INVITATION_LETTERS_A_DAY);
-    const open = await listOpenFor(world.db, guest.email, world.clock.now(), { limit: 50, after: null });
-    expect(open).toHaveLength(INVITATION_LETTERS_A_DAY + 2);
+    expect(await lettersOf(guest.email)).toHaveLength(INVITATION_EMAILS_PER_DAY);
+    const open = await listOpenInvitations(world.db, guest.email, world.clock.now(), {
+      limit: 50,
+      after: null,
+    });
+    expect(open).toHaveLength(INVITATION_EMAILS_PER_DAY + 2);
   });
 });

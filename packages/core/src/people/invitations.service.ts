@@ -3,55 +3,55 @@ import type { Tx } from '@millrace/platform/db';
 import { Fault } from '@millrace/platform/fault';
 import type { InvitationId, OrgId, UserId } from '@millrace/platform/ids';
 import {
-  appendAudit,
-  enterAs,
+  appendAuditEntry,
+  authorizeCaller,
   findMembership,
   insertMember,
   lockOrganisation,
   mayChangeRole,
-  type Cause,
-  type KeyCall,
+  type AuditContext,
+  type CallContext,
 } from '../identity/index.ts';
-import { callOffLetter, countLettersTo, isMailRefused, writeToMailbox } from '../notices/index.ts';
-import { requireKnown, requireMembership, requireReachable } from './organisations.service.ts';
+import { callOffLetter, countLettersTo, isUnsubscribed, writeToMailbox } from '../notices/index.ts';
+import { requirePersonRecord, requireMembership, requireVerifiedEmail } from './organisations.service.ts';
 import {
   daysBefore,
-  INVITATION_LETTERS_A_DAY,
-  INVITATION_MS,
-  INVITATIONS_A_DAY,
-  isOpen,
+  INVITATION_EMAILS_PER_DAY,
+  INVITATION_TTL_MS,
+  INVITATIONS_PER_DAY,
+  isInvitationOpen,
   PENDING_INVITATIONS_MAX,
   type Invitation,
-  type KnownPerson,
+  type PersonRecord,
   type Membership,
 } from './people.ts';
 import {
   answerInvitation,
   countInvitations,
   findInvitation,
-  findPending,
+  findPendingInvitation,
   insertInvitation,
   isMemberByEmail,
   lockPerson,
   renewInvitation,
-  setLetter,
+  setInvitationNotice,
 } from './people.store.ts';
 
 /** Inviting, and answering. Everything about the invitations of one organisation takes turns on its row. */
 
 /** Where the email of an invitation leads; null: the installation has not said where it is. */
-interface LetterLinks {
+interface InvitationLinks {
   readonly link: string | null;
   readonly refuseLink: string | null;
 }
 
 export async function inviteMember(
   tx: Tx,
-  call: KeyCall,
-  wish: { readonly email: string; readonly role: Role } & LetterLinks,
+  call: CallContext,
+  wish: { readonly email: string; readonly role: Role } & InvitationLinks,
 ): Promise<Invitation> {
   const { orgId, cause } = call;
-  const caller = await enterAs(tx, call, 'members:write');
+  const caller = await authorizeCaller(tx, call, 'members:write');
   if (!mayChangeRole(caller, null, wish.role)) {
     throw new Fault('SCOPE_ESCALATION', {
       message: 'The role that is offered holds more than you may hand out.',
@@ -62,33 +62,33 @@ export async function inviteMember(
   const terms = {
     role: wish.role,
     inviterId: caller.key.userId,
-    expiresAt: new Date(tx.clock.nowMs() + INVITATION_MS),
+    expiresAt: new Date(tx.clock.nowMs() + INVITATION_TTL_MS),
   };
-  const before = await findPending(tx, orgId, wish.email);
-  if (before === null || !isOpen(before, tx.clock.now())) await requireRoom(tx, orgId);
+  const before = await findPendingInvitation(tx, orgId, wish.email);
+  if (before === null || !isInvitationOpen(before, tx.clock.now())) await requireInvitationQuota(tx, orgId);
   if (before !== null) await renewInvitation(tx, orgId, before.id, terms);
   const id = before?.id ?? (await insertInvitation(tx, orgId, wish.email, terms));
   const invitation = await requireInvitation(tx, id, orgId);
-  await appendAudit(tx, orgId, cause, {
+  await appendAuditEntry(tx, orgId, cause, {
     action: before === null ? 'invitation.created' : 'invitation.renewed',
     resource: { kind: 'invitation', id },
     ...(before === null ? {} : { before: { role: before.role } }),
     after: { email: wish.email, role: wish.role, expiresAt: terms.expiresAt.toISOString() },
   });
-  await tell(tx, invitation, wish);
+  await queueInvitationEmail(tx, invitation, wish);
   return invitation;
 }
 
-export async function cancelInvitation(tx: Tx, call: KeyCall, id: InvitationId): Promise<void> {
+export async function cancelInvitation(tx: Tx, call: CallContext, id: InvitationId): Promise<void> {
   const { orgId, cause } = call;
-  await enterAs(tx, call, 'members:write');
+  await authorizeCaller(tx, call, 'members:write');
   const invitation = await findInvitation(tx, id, { orgId });
   if (invitation?.status !== 'pending') throw new Fault('INVITATION_NOT_FOUND');
-  await close(tx, cause, invitation, 'canceled');
+  await closeInvitation(tx, cause, invitation, 'canceled');
 }
 
 /** How a person shows that an invitation is theirs: by a mailbox that a letter proved, or by the secret of the invitation's link. */
-export type MailboxProof = 'mail' | ((invitation: Invitation) => boolean);
+export type EmailProof = 'mail' | ((invitation: Invitation) => boolean);
 
 /**
  * Accepting twice, or from two windows at once, answers the same membership. Whoever invited must still be somebody who may
@@ -96,17 +96,17 @@ export type MailboxProof = 'mail' | ((invitation: Invitation) => boolean);
  */
 export async function acceptInvitation(
   tx: Tx,
-  cause: Cause,
+  cause: AuditContext,
   userId: UserId,
   id: InvitationId,
-  proof: MailboxProof,
+  proof: EmailProof,
 ): Promise<Membership> {
-  const invitee = await enterInvitee(tx, userId, proof);
-  const { invitation, isSuspended } = await enterAnswer(tx, invitee, id);
+  const invitee = await lockInvitee(tx, userId, proof);
+  const { invitation, isSuspended } = await lockInvitationToAnswer(tx, invitee, id);
   const { orgId, role, inviter } = invitation;
   if (invitation.status === 'accepted' && (await findMembership(tx, orgId, userId)) !== null)
     return requireMembership(tx, orgId, userId);
-  if (!isOpen(invitation, tx.clock.now())) throw new Fault('INVITATION_NOT_FOUND');
+  if (!isInvitationOpen(invitation, tx.clock.now())) throw new Fault('INVITATION_NOT_FOUND');
   requireProof(proof, invitation);
   if (isSuspended) throw new Fault('ORGANISATION_SUSPENDED');
   const sponsor = await findMembership(tx, orgId, inviter.id);
@@ -115,10 +115,10 @@ export async function acceptInvitation(
     throw new Fault('INVITATION_NOT_VALID');
   const user = { id: userId, name: invitee.name, email: invitee.email, image: null };
   const member = await insertMember(tx, orgId, { user, role });
-  await close(tx, cause, invitation, 'accepted');
+  await closeInvitation(tx, cause, invitation, 'accepted');
   // Somebody whom an operator has added meanwhile keeps the role that they have.
   if (member !== null) {
-    await appendAudit(tx, orgId, cause, {
+    await appendAuditEntry(tx, orgId, cause, {
       action: 'member.added',
       resource: { kind: 'member', id: member.id },
       after: { userId, email: invitation.email, role, invitationId: id },
@@ -129,32 +129,32 @@ export async function acceptInvitation(
 
 export async function declineInvitation(
   tx: Tx,
-  cause: Cause,
+  cause: AuditContext,
   userId: UserId,
   id: InvitationId,
-  proof: MailboxProof,
+  proof: EmailProof,
 ): Promise<void> {
-  const invitee = await enterInvitee(tx, userId, proof);
-  const { invitation } = await enterAnswer(tx, invitee, id);
-  if (!isOpen(invitation, tx.clock.now())) throw new Fault('INVITATION_NOT_FOUND');
+  const invitee = await lockInvitee(tx, userId, proof);
+  const { invitation } = await lockInvitationToAnswer(tx, invitee, id);
+  if (!isInvitationOpen(invitation, tx.clock.now())) throw new Fault('INVITATION_NOT_FOUND');
   requireProof(proof, invitation);
-  await close(tx, cause, invitation, 'rejected');
+  await closeInvitation(tx, cause, invitation, 'rejected');
 }
 
 /** Locks the person: one who is deleted at the same time does not become a member. */
-async function enterInvitee(tx: Tx, userId: UserId, proof: MailboxProof): Promise<KnownPerson> {
+async function lockInvitee(tx: Tx, userId: UserId, proof: EmailProof): Promise<PersonRecord> {
   const person = await lockPerson(tx, userId);
-  return proof === 'mail' ? requireReachable(person) : requireKnown(person);
+  return proof === 'mail' ? requireVerifiedEmail(person) : requirePersonRecord(person);
 }
 
-function requireProof(proof: MailboxProof, invitation: Invitation): void {
+function requireProof(proof: EmailProof, invitation: Invitation): void {
   if (proof !== 'mail' && !proof(invitation)) throw new Fault('INVITATION_LINK_REQUIRED');
 }
 
 /** Finds whose it is, takes its turn there, and reads it again: what was seen before may be answered by now. */
-async function enterAnswer(
+async function lockInvitationToAnswer(
   tx: Tx,
-  { email }: KnownPerson,
+  { email }: PersonRecord,
   id: InvitationId,
 ): Promise<{ readonly invitation: Invitation; readonly isSuspended: boolean }> {
   const seen = await findInvitation(tx, id, { email });
@@ -171,44 +171,48 @@ async function requireInvitation(tx: Tx, id: InvitationId, orgId: OrgId): Promis
   return invitation;
 }
 
-async function requireRoom(tx: Tx, orgId: OrgId): Promise<void> {
+async function requireInvitationQuota(tx: Tx, orgId: OrgId): Promise<void> {
   const now = tx.clock.now();
   const { open, recent } = await countInvitations(tx, orgId, {
     now,
     since: daysBefore(now, 1),
-    lastsMs: INVITATION_MS,
+    lastsMs: INVITATION_TTL_MS,
   });
-  if (open >= PENDING_INVITATIONS_MAX || recent >= INVITATIONS_A_DAY)
+  if (open >= PENDING_INVITATIONS_MAX || recent >= INVITATIONS_PER_DAY)
     throw new Fault('INVITATION_LIMIT_REACHED');
 }
 
-const actions = {
+const auditActions = {
   accepted: 'invitation.accepted',
   rejected: 'invitation.declined',
   canceled: 'invitation.canceled',
 } as const;
 
-async function close(
+async function closeInvitation(
   tx: Tx,
-  cause: Cause,
+  cause: AuditContext,
   { id, orgId, email, role }: Invitation,
-  status: keyof typeof actions,
+  status: keyof typeof auditActions,
 ): Promise<void> {
   if (!(await answerInvitation(tx, orgId, id, status))) throw new Fault('INVITATION_NOT_FOUND');
-  const letter = await setLetter(tx, orgId, id, null);
+  const letter = await setInvitationNotice(tx, orgId, id, null);
   if (letter !== null) await callOffLetter(tx, orgId, letter, 'It was answered or taken back before.');
-  await appendAudit(tx, orgId, cause, {
-    action: actions[status],
+  await appendAuditEntry(tx, orgId, cause, {
+    action: auditActions[status],
     resource: { kind: 'invitation', id },
     after: { email, role },
   });
 }
 
 /** The letter is a row of this transaction, which workers send: it survives whatever dies, and none is sent of what was undone. */
-async function tell(tx: Tx, invitation: Invitation, { link, refuseLink }: LetterLinks): Promise<void> {
+async function queueInvitationEmail(
+  tx: Tx,
+  invitation: Invitation,
+  { link, refuseLink }: InvitationLinks,
+): Promise<void> {
   const { id, orgId, email, role, inviter, orgName, expiresAt } = invitation;
   const sent = await countLettersTo(tx, email, daysBefore(tx.clock.now(), 1));
-  if (sent >= INVITATION_LETTERS_A_DAY || (await isMailRefused(tx, email))) return;
+  if (sent >= INVITATION_EMAILS_PER_DAY || (await isUnsubscribed(tx, email))) return;
   const letter = await writeToMailbox(tx, orgId, {
     type: 'member.invited',
     email,
@@ -222,6 +226,6 @@ async function tell(tx: Tx, invitation: Invitation, { link, refuseLink }: Letter
       refuseLink,
     },
   });
-  const before = await setLetter(tx, orgId, id, letter);
+  const before = await setInvitationNotice(tx, orgId, id, letter);
   if (before !== null) await callOffLetter(tx, orgId, before, 'A newer letter says the same.');
 }

@@ -2,12 +2,12 @@ import { toUuid } from '@millrace/platform/ids';
 import { countStatements } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createOwnOrganisation, listMemberships } from './organisations.service.ts';
-import { OWNED_ORGANISATIONS_MAX, SAME_ORGANISATION_MS } from './people.ts';
-import { openPeopleWorld, type PeopleWorld, type TestPerson } from './people.fixture.ts';
+import { OWNED_ORGANISATIONS_MAX, DUPLICATE_ORGANISATION_MS } from './people.ts';
+import { openPeopleHarness, type PeopleHarness, type TestPerson } from './people.fixture.ts';
 
-let world: PeopleWorld;
+let world: PeopleHarness;
 beforeAll(async () => {
-  world = await openPeopleWorld();
+  world = await openPeopleHarness();
 });
 afterAll(() => world.close());
 
@@ -45,7 +45,7 @@ describe('an organisation that a person creates', () => {
     const ada = await world.person();
     const made = await Promise.all(Array.from({ length: 5 }, () => create(ada, 'Lab')));
     expect(new Set(made.map(({ organisation }) => organisation.id)).size).toBe(1);
-    await world.clock.advance(SAME_ORGANISATION_MS + 1);
+    await world.clock.advance(DUPLICATE_ORGANISATION_MS + 1);
     const later = await create(ada, 'Lab');
     expect(later.organisation.id).not.toBe(made[0]?.organisation.id);
     expect(await mine(ada)).toHaveLength(2);

@@ -8,15 +8,15 @@ import {
   listMembershipsOf,
   listPlatformRoles,
   platformRolesIn,
-  type Cause,
+  type AuditContext,
 } from '../identity/index.ts';
 import {
   OWNED_ORGANISATIONS_MAX,
-  SAME_ORGANISATION_MS,
-  type KnownPerson,
+  DUPLICATE_ORGANISATION_MS,
+  type PersonRecord,
   type Membership,
 } from './people.ts';
-import { listOwned, lockPerson } from './people.store.ts';
+import { listOwnedOrganisations, lockPerson } from './people.store.ts';
 
 /** The organisations of a person. */
 
@@ -27,14 +27,14 @@ import { listOwned, lockPerson } from './people.store.ts';
  */
 export async function createOwnOrganisation(
   tx: Tx,
-  cause: Cause,
+  cause: AuditContext,
   userId: UserId,
   wish: { readonly name: string; readonly homeCell: number; readonly mustProveMailbox: boolean },
 ): Promise<Membership> {
   const locked = await lockPerson(tx, userId);
-  const person = wish.mustProveMailbox ? requireReachable(locked) : requireKnown(locked);
-  const owned = await listOwned(tx, userId);
-  const since = tx.clock.nowMs() - SAME_ORGANISATION_MS;
+  const person = wish.mustProveMailbox ? requireVerifiedEmail(locked) : requirePersonRecord(locked);
+  const owned = await listOwnedOrganisations(tx, userId);
+  const since = tx.clock.nowMs() - DUPLICATE_ORGANISATION_MS;
   const same = owned.find(({ name, createdAt }) => name === wish.name && createdAt.getTime() > since);
   if (same !== undefined) return requireMembership(tx, same.id, userId);
   if (owned.length >= OWNED_ORGANISATIONS_MAX) throw new Fault('ORGANISATION_LIMIT_REACHED');
@@ -46,14 +46,14 @@ export async function createOwnOrganisation(
   return requireMembership(tx, organisation.id, userId);
 }
 
-export function requireKnown(person: KnownPerson | null): KnownPerson {
+export function requirePersonRecord(person: PersonRecord | null): PersonRecord {
   if (person === null) throw new Fault('SESSION_ENDED');
   return person;
 }
 
 /** In an installation with mail, creating an organisation and answering an invitation need a mailbox that a letter has proven. */
-export function requireReachable(found: KnownPerson | null): KnownPerson {
-  const person = requireKnown(found);
+export function requireVerifiedEmail(found: PersonRecord | null): PersonRecord {
+  const person = requirePersonRecord(found);
   if (!person.emailVerified) throw new Fault('EMAIL_NOT_VERIFIED');
   return person;
 }

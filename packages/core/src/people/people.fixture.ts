@@ -13,17 +13,22 @@ import {
   testLog,
   uniqueId,
 } from '@millrace/testing';
-import { issueFullKey, systemCause, type Cause, type KeyCall } from '../identity/index.ts';
+import {
+  issueUnrestrictedKey,
+  systemAuditContext,
+  type AuditContext,
+  type CallContext,
+} from '../identity/index.ts';
 
 /** Real tables and a clock that a test moves by hand. */
-export interface PeopleWorld {
+export interface PeopleHarness {
   readonly db: Db;
   readonly clock: SimulatedClock;
   /** Somebody who has shown that the mailbox is theirs, unless said. */
   person(options?: { readonly isVerified?: boolean }): Promise<TestPerson>;
   organisation(): Promise<OrgId>;
   /** A member with a key that may do all that the role may. */
-  member(orgId: OrgId, role: Role): Promise<TestPerson & { readonly call: KeyCall }>;
+  member(orgId: OrgId, role: Role): Promise<TestPerson & { readonly call: CallContext }>;
   inTx<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   rows<Row>(text: string): Promise<Row[]>;
   close(): Promise<void>;
@@ -32,10 +37,10 @@ export interface PeopleWorld {
 export interface TestPerson {
   readonly userId: UserId;
   readonly email: string;
-  readonly cause: Cause;
+  readonly cause: AuditContext;
 }
 
-export async function openPeopleWorld(): Promise<PeopleWorld> {
+export async function openPeopleHarness(): Promise<PeopleHarness> {
   const database = await createTestDatabase();
   const client = await database.connect();
   const clock = testClock();
@@ -44,10 +49,10 @@ export async function openPeopleWorld(): Promise<PeopleWorld> {
     ...longDbTimeouts,
     ...{ url: database.url, poolSize: 8, clock: hybridClock(clock), ids, log: testLog('people') },
   });
-  const rows: PeopleWorld['rows'] = async <Row>(text: string) => (await client.query(text)).rows as Row[];
-  const inTx: PeopleWorld['inTx'] = (work) =>
+  const rows: PeopleHarness['rows'] = async <Row>(text: string) => (await client.query(text)).rows as Row[];
+  const inTx: PeopleHarness['inTx'] = (work) =>
     db.transaction({ name: 'test', isolation: 'read committed' }, work);
-  const person: PeopleWorld['person'] = async ({ isVerified = true } = {}) => {
+  const person: PeopleHarness['person'] = async ({ isVerified = true } = {}) => {
     const email = `ada-${uniqueId()}@example.com`;
     const userId = await createUser(db, { email });
     await rows(`update users set email_verified = ${String(isVerified)} where id = '${toUuid(userId)}'`);
@@ -66,7 +71,12 @@ export async function openPeopleWorld(): Promise<PeopleWorld> {
       await addMember(db, orgId, someone.userId, role);
       const user = { id: someone.userId, name: 'Ada Tester', email: someone.email, image: null };
       const { key } = await inTx((tx) =>
-        issueFullKey(tx, systemCause('test', 'live'), { orgId, user, mode: 'live', name: 'test' }),
+        issueUnrestrictedKey(tx, systemAuditContext('test', 'live'), {
+          orgId,
+          user,
+          mode: 'live',
+          name: 'test',
+        }),
       );
       return { ...someone, call: { orgId, keyId: key.id, cause: someone.cause } };
     },

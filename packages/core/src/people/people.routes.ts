@@ -2,19 +2,26 @@ import type { Contract } from '@millrace/contract';
 import type { Timer } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { Fault } from '@millrace/platform/fault';
-import { requirePerson, toPage, type HttpServer } from '@millrace/platform/http';
+import { requireSessionUser, toPage, type HttpServer } from '@millrace/platform/http';
 import { parseId, type InvitationId } from '@millrace/platform/ids';
-import { keyCallOf, ownOrgId, pageOf, personCauseOf, positionIn, readCommitted } from '../identity/index.ts';
+import {
+  callContextOf,
+  requireOwnOrgId,
+  pageById,
+  personAuditContext,
+  positionFromCursor,
+  readCommitted,
+} from '../identity/index.ts';
 import {
   acceptInvitation,
   cancelInvitation,
   declineInvitation,
   inviteMember,
-  type MailboxProof,
+  type EmailProof,
 } from './invitations.service.ts';
 import { createOwnOrganisation, listMemberships } from './organisations.service.ts';
 import type { Invitation } from './people.ts';
-import { listOpenFor, listUnanswered } from './people.store.ts';
+import { listOpenInvitations, listUnansweredInvitations } from './people.store.ts';
 import { toWireInvitation, toWireMembership, toWireOwnInvitation } from './people.wire.ts';
 
 export interface PeopleRoutes {
@@ -38,22 +45,22 @@ export interface PeopleRoutes {
 export function servePeople(routes: PeopleRoutes): void {
   serveOwnOrganisations(routes);
   serveInvitations(routes);
-  serveAnswers(routes);
+  serveInvitationAnswers(routes);
 }
 
 function serveOwnOrganisations({ server, operations, db, homeCell, signUpLinkOf }: PeopleRoutes): void {
   server.serve(operations.listMyOrganisations, async ({ query: { limit, cursor }, context }) => {
-    const { userId } = requirePerson(context);
-    const rows = await listMemberships(db, userId, { limit, after: positionIn('org', cursor) });
+    const { userId } = requireSessionUser(context);
+    const rows = await listMemberships(db, userId, { limit, after: positionFromCursor('org', cursor) });
     const positionOf = ({ organisation }: (typeof rows)[number]) => ({ id: organisation.id });
     return toPage({ rows, limit, toItem: toWireMembership, positionOf });
   });
 
   server.serve(operations.createOrganisation, ({ body: { name }, context, transact }) =>
     transact({ name: 'create own organisation', isolation: readCommitted }, async (tx) => {
-      const { userId } = requirePerson(context);
+      const { userId } = requireSessionUser(context);
       const wish = { name, homeCell, mustProveMailbox: signUpLinkOf === null };
-      const made = await createOwnOrganisation(tx, personCauseOf(context), userId, wish);
+      const made = await createOwnOrganisation(tx, personAuditContext(context), userId, wish);
       return {
         body: toWireMembership(made),
         resource: { kind: 'organisation', id: made.organisation.id },
@@ -65,17 +72,20 @@ function serveOwnOrganisations({ server, operations, db, homeCell, signUpLinkOf 
 function serveInvitations(routes: PeopleRoutes): void {
   const { server, operations, db, invitationsUrl: link, refuseLinkOf, signUpLinkOf } = routes;
   server.serve(operations.listInvitations, async ({ params, query: { limit, cursor }, context }) => {
-    const orgId = ownOrgId(context, params.organisationId, 'ORGANISATION_NOT_FOUND');
-    const rows = await listUnanswered(db, orgId, { limit, after: positionIn('inv', cursor) });
+    const orgId = requireOwnOrgId(context, params.organisationId, 'ORGANISATION_NOT_FOUND');
+    const rows = await listUnansweredInvitations(db, orgId, {
+      limit,
+      after: positionFromCursor('inv', cursor),
+    });
     const now = db.clock.now();
-    return pageOf(rows, limit, (invitation) => toWireInvitation(invitation, now));
+    return pageById(rows, limit, (invitation) => toWireInvitation(invitation, now));
   });
 
   server.serve(operations.inviteMember, ({ params, body, context, transact }) => {
-    ownOrgId(context, params.organisationId, 'ORGANISATION_NOT_FOUND');
+    requireOwnOrgId(context, params.organisationId, 'ORGANISATION_NOT_FOUND');
     return transact({ name: 'invite member', isolation: readCommitted }, async (tx) => {
       const refuseLink = refuseLinkOf?.(body.email) ?? null;
-      const invitation = await inviteMember(tx, keyCallOf(context), { ...body, link, refuseLink });
+      const invitation = await inviteMember(tx, callContextOf(context), { ...body, link, refuseLink });
       const signUpLink = signUpLinkOf === null ? null : signUpLinkOf(invitation);
       return {
         body: { ...toWireInvitation(invitation, tx.clock.now()), link: signUpLink },
@@ -85,39 +95,39 @@ function serveInvitations(routes: PeopleRoutes): void {
   });
 
   server.serve(operations.cancelInvitation, ({ params, context, transact }) => {
-    ownOrgId(context, params.organisationId, 'INVITATION_NOT_FOUND');
+    requireOwnOrgId(context, params.organisationId, 'INVITATION_NOT_FOUND');
     const id = requireInvitationId(params.invitationId);
     return transact({ name: 'cancel invitation', isolation: readCommitted }, async (tx) => {
-      await cancelInvitation(tx, keyCallOf(context), id);
+      await cancelInvitation(tx, callContextOf(context), id);
       return { body: undefined };
     });
   });
 }
 
-function serveAnswers({ server, operations, db, isSecretOf }: PeopleRoutes): void {
+function serveInvitationAnswers({ server, operations, db, isSecretOf }: PeopleRoutes): void {
   server.serve(operations.listMyInvitations, async ({ query: { limit, cursor }, context }) => {
-    const { email } = requirePerson(context);
-    const page = { limit, after: positionIn('inv', cursor) };
-    return pageOf(await listOpenFor(db, email, db.clock.now(), page), limit, toWireOwnInvitation);
+    const { email } = requireSessionUser(context);
+    const page = { limit, after: positionFromCursor('inv', cursor) };
+    return pageById(await listOpenInvitations(db, email, db.clock.now(), page), limit, toWireOwnInvitation);
   });
 
-  const proofBy = (secret: string): MailboxProof =>
+  const proofBy = (secret: string): EmailProof =>
     isSecretOf === null ? 'mail' : (invitation) => isSecretOf(invitation, secret);
 
   server.serve(operations.acceptInvitation, ({ params, body: { secret = '' }, context, transact }) =>
     transact({ name: 'accept invitation', isolation: readCommitted }, async (tx) => {
-      const { userId } = requirePerson(context);
+      const { userId } = requireSessionUser(context);
       const id = requireInvitationId(params.invitationId);
-      const membership = await acceptInvitation(tx, personCauseOf(context), userId, id, proofBy(secret));
+      const membership = await acceptInvitation(tx, personAuditContext(context), userId, id, proofBy(secret));
       return { body: toWireMembership(membership) };
     }),
   );
 
   server.serve(operations.declineInvitation, ({ params, body: { secret = '' }, context, transact }) =>
     transact({ name: 'decline invitation', isolation: readCommitted }, async (tx) => {
-      const { userId } = requirePerson(context);
+      const { userId } = requireSessionUser(context);
       const id = requireInvitationId(params.invitationId);
-      await declineInvitation(tx, personCauseOf(context), userId, id, proofBy(secret));
+      await declineInvitation(tx, personAuditContext(context), userId, id, proofBy(secret));
       return { body: undefined };
     }),
   );

@@ -9,7 +9,7 @@ import {
   type UserId,
 } from '@millrace/platform/ids';
 import { sql } from 'kysely';
-import type { Invitation, InvitationStatus, KnownPerson } from './people.ts';
+import type { Invitation, InvitationStatus, PersonRecord } from './people.ts';
 
 /** All SQL about invitations, and about what belongs to a person and to no organisation. */
 
@@ -19,7 +19,7 @@ interface PageRequest<Position> {
 }
 
 /** Requests of one person that are counted, or that must not run while the person is deleted, take turns. */
-export async function lockPerson(tx: Tx, userId: UserId): Promise<KnownPerson | null> {
+export async function lockPerson(tx: Tx, userId: UserId): Promise<PersonRecord | null> {
   const row = await tx.kysely
     .selectFrom('users')
     .select(['id', 'name', 'email', 'email_verified'])
@@ -36,7 +36,7 @@ export interface OwnedOrganisation {
   readonly createdAt: Date;
 }
 
-export async function listOwned(tx: Tx, userId: UserId): Promise<readonly OwnedOrganisation[]> {
+export async function listOwnedOrganisations(tx: Tx, userId: UserId): Promise<readonly OwnedOrganisation[]> {
   const rows = await tx.kysely
     .selectFrom('members')
     .innerJoin('organisations', 'organisations.id', 'members.org_id')
@@ -96,7 +96,7 @@ function invitationsQuery(reader: Reader) {
 }
 
 /** What an organisation waits for an answer to, expired ones included; newest first. */
-export async function listUnanswered(
+export async function listUnansweredInvitations(
   reader: Reader,
   orgId: OrgId,
   page: PageRequest<InvitationId>,
@@ -111,7 +111,7 @@ export async function listUnanswered(
 }
 
 /** What can be accepted now with this mailbox; newest first. Of suspended organisations nothing can. */
-export async function listOpenFor(
+export async function listOpenInvitations(
   reader: Reader,
   email: string,
   now: Date,
@@ -143,7 +143,7 @@ export async function findInvitation(
   return row === undefined ? null : toInvitation(row);
 }
 
-export async function findPending(tx: Tx, orgId: OrgId, email: string): Promise<Invitation | null> {
+export async function findPendingInvitation(tx: Tx, orgId: OrgId, email: string): Promise<Invitation | null> {
   const row = await invitationsQuery(tx)
     .where('invitations.org_id', '=', toUuid(orgId))
     .where('invitations.email', '=', email)
@@ -228,7 +228,7 @@ export async function renewInvitation(
 }
 
 /** Which letter tells of it. Answers the one that did before. */
-export async function setLetter(
+export async function setInvitationNotice(
   tx: Tx,
   orgId: OrgId,
   id: InvitationId,

@@ -1,13 +1,13 @@
-import type { Answer, Contract } from '@millrace/contract';
+import type { ResponseBody, Contract } from '@millrace/contract';
 import { toWireOrganisation } from '../identity/index.ts';
-import { isOpen, type Invitation, type Membership } from './people.ts';
+import { isInvitationOpen, type Invitation, type Membership } from './people.ts';
 
 /** Values of this feature as answers of the API. */
 
 type Operations = Contract['operations'];
-type WireMembership = Answer<Operations['createOrganisation']>;
-type WireInvitation = Answer<Operations['listInvitations']>['items'][number];
-type WireOwnInvitation = Answer<Operations['listMyInvitations']>['items'][number];
+type WireMembership = ResponseBody<Operations['createOrganisation']>;
+type WireInvitation = ResponseBody<Operations['listInvitations']>['items'][number];
+type WireOwnInvitation = ResponseBody<Operations['listMyInvitations']>['items'][number];
 
 export function toWireMembership({ organisation, role, platformRoles }: Membership): WireMembership {
   return { organisation: toWireOrganisation(organisation), role, platformRoles: [...platformRoles] };
@@ -19,7 +19,7 @@ export function toWireInvitation(invitation: Invitation, now: Date): WireInvitat
     organisationId: invitation.orgId,
     email: invitation.email,
     role: invitation.role,
-    status: isOpen(invitation, now) ? 'pending' : 'expired',
+    status: isInvitationOpen(invitation, now) ? 'pending' : 'expired',
     invitedBy: { name: invitation.inviter.name, email: invitation.inviter.email },
     createdAt: invitation.createdAt.toISOString(),
     expiresAt: invitation.expiresAt.toISOString(),

@@ -1,13 +1,13 @@
 import type { RequestId } from '@millrace/platform/ids';
 import { describe, expect, it } from 'vitest';
-import { createEpochs } from './epochs.ts';
+import { createEpochTracker } from './epochs.ts';
 
 const request = (nth: number): RequestId => `req_${nth}` as RequestId;
 
 function setUp(publish?: () => Promise<void>) {
   const published: string[] = [];
   let lives = 0;
-  const epochs = createEpochs({
+  const epochs = createEpochTracker({
     nextId: () => `g.${(lives += 1)}`,
     publish: async (id, through) => {
       await publish?.();

@@ -6,7 +6,7 @@ import type { Logger } from '@millrace/platform/log';
  * epochs will follow. So it is sent when the epoch is over here and its last request has been settled, which is after its
  * usage was acknowledged; and an epoch that was reported is never entered again under the same id.
  */
-export interface Epochs {
+export interface EpochTracker {
   /** The id to be known by in this life. */
   gatewayId(): string;
   /** False for an epoch that has ended here: it may live on elsewhere, but is open only to another life. */
@@ -30,7 +30,7 @@ export interface Epochs {
   idle(): Promise<void>;
 }
 
-interface Life {
+interface HolderRun {
   readonly id: string;
   readonly inFlight: Map<bigint, Set<RequestId>>;
   begun: bigint;
@@ -38,15 +38,15 @@ interface Life {
   reported: bigint;
 }
 
-export interface EpochsOptions {
+export interface EpochTrackerOptions {
   /** Never the same twice. */
   readonly nextId: () => string;
   readonly publish: (gatewayId: string, throughEpoch: bigint) => Promise<void>;
   readonly log: Pick<Logger, 'warn'>;
 }
 
-export function createEpochs(options: EpochsOptions): Epochs {
-  const newLife = (): Life => ({
+export function createEpochTracker(options: EpochTrackerOptions): EpochTracker {
+  const newLife = (): HolderRun => ({
     id: options.nextId(),
     inFlight: new Map(),
     begun: 0n,
@@ -55,13 +55,13 @@ export function createEpochs(options: EpochsOptions): Epochs {
   });
   let life = newLife();
   // Lives that are over, until the last of their requests is settled and reported.
-  const past = new Set<Life>();
+  const past = new Set<HolderRun>();
   const waiters = new Set<() => void>();
   let reporting: Promise<void> = Promise.resolve();
   let inFlight = 0;
 
   /** How far the ends can be reported: up to what is over, and below the oldest request under way. */
-  function reportable(each: Life): bigint {
+  function publishableThrough(each: HolderRun): bigint {
     let through = each.over;
     for (const [epoch, requests] of each.inFlight) {
       if (requests.size > 0 && epoch <= through) through = epoch - 1n;
@@ -69,7 +69,7 @@ export function createEpochs(options: EpochsOptions): Epochs {
     return through;
   }
 
-  function leaveLife(each: Life, epoch: bigint, requestId: RequestId): boolean {
+  function removeFromHolder(each: HolderRun, epoch: bigint, requestId: RequestId): boolean {
     const requests = each.inFlight.get(epoch);
     if (requests?.delete(requestId) !== true) return false;
     if (requests.size === 0) each.inFlight.delete(epoch);
@@ -78,23 +78,27 @@ export function createEpochs(options: EpochsOptions): Epochs {
 
   /** Most requests are of the present life, and end nothing with their own end. */
   function leave(epoch: bigint, requestId: RequestId): void {
-    if (!leaveLife(life, epoch, requestId) && ![...past].some((each) => leaveLife(each, epoch, requestId)))
+    if (
+      !removeFromHolder(life, epoch, requestId) &&
+      ![...past].some((each) => removeFromHolder(each, epoch, requestId))
+    )
       return;
     inFlight -= 1;
     if (inFlight === 0) for (const wake of waiters) wake();
-    if (mustReport()) void report();
+    if (hasEndsToPublish()) void report();
   }
 
-  const isBehind = (each: Life): boolean => each.over > each.reported && reportable(each) > each.reported;
+  const isBehind = (each: HolderRun): boolean =>
+    each.over > each.reported && publishableThrough(each) > each.reported;
 
-  function mustReport(): boolean {
+  function hasEndsToPublish(): boolean {
     if (isBehind(life)) return true;
     for (const each of past) if (isBehind(each)) return true;
     return false;
   }
 
-  async function reportLife(each: Life): Promise<void> {
-    const through = reportable(each);
+  async function publishHolderEnd(each: HolderRun): Promise<void> {
+    const through = publishableThrough(each);
     if (through > each.reported) {
       await options.publish(each.id, through);
       each.reported = through;
@@ -102,9 +106,9 @@ export function createEpochs(options: EpochsOptions): Epochs {
     if (each !== life && each.inFlight.size === 0) past.delete(each);
   }
 
-  async function reportAll(): Promise<void> {
+  async function publishAllEnds(): Promise<void> {
     for (const each of [life, ...past]) {
-      await reportLife(each).catch((error: unknown) =>
+      await publishHolderEnd(each).catch((error: unknown) =>
         options.log.warn({ err: error }, 'the end of an epoch will be reported again'),
       );
     }
@@ -112,7 +116,7 @@ export function createEpochs(options: EpochsOptions): Epochs {
 
   function report(): Promise<void> {
     // One after the other, so that who waits for this one knows that everything until now was looked at.
-    reporting = reporting.then(reportAll);
+    reporting = reporting.then(publishAllEnds);
     return reporting;
   }
 
@@ -141,16 +145,16 @@ export function createEpochs(options: EpochsOptions): Epochs {
       // would never close while this gateway lives, and a second marker changes nothing.
       if (throughEpoch > 0n && throughEpoch <= life.reported) life.reported = throughEpoch - 1n;
       if (throughEpoch > life.over) life.over = throughEpoch;
-      if (mustReport()) void report();
+      if (hasEndsToPublish()) void report();
     },
     beginLife() {
       if (life.begun > life.over) life.over = life.begun;
       past.add(life);
       life = newLife();
-      if (mustReport()) void report();
+      if (hasEndsToPublish()) void report();
     },
     inFlight: () => inFlight,
-    isDone: () => inFlight === 0 && !mustReport(),
+    isDone: () => inFlight === 0 && !hasEndsToPublish(),
     report,
     idle: () =>
       inFlight === 0

@@ -1,13 +1,20 @@
 import { toUuid, type OrgId } from '@millrace/platform/ids';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { askFor, createPotWorld, nextRequest, usageOf, type Gateway, type PotWorld } from './pots.fixture.ts';
+import {
+  reserveRequestOf,
+  createLeaseHarness,
+  nextRequestId,
+  usageOf,
+  type TestGateway,
+  type LeaseHarness,
+} from './pots.fixture.ts';
 import type { Reservation } from './purse.ts';
 
-let world: PotWorld;
+let world: LeaseHarness;
 beforeAll(async () => {
-  world = await createPotWorld();
+  world = await createLeaseHarness();
   // The server is made ready once, so that a fault hits what it is meant for.
-  await world.gateway().reserve(askFor(await world.organisation(10n), 1n));
+  await world.gateway().reserve(reserveRequestOf(await world.organisation(10n), 1n));
 });
 afterAll(() => world[Symbol.asyncDispose]());
 beforeEach(() => world.clock.reset());
@@ -23,8 +30,8 @@ afterEach(async () => {
   expect(wrong).toEqual([]);
 });
 
-async function reserved(gateway: Gateway, orgId: OrgId, amount: bigint): Promise<Reservation> {
-  const got = await gateway.reserve(askFor(orgId, amount));
+async function reserved(gateway: TestGateway, orgId: OrgId, amount: bigint): Promise<Reservation> {
+  const got = await gateway.reserve(reserveRequestOf(orgId, amount));
   if ('refused' in got) return expect.fail(`refused: ${got.refused}`);
   return got;
 }
@@ -42,7 +49,11 @@ const recalledInBook = async (orgId: OrgId) =>
   ).map(({ recalled }) => recalled);
 
 /** Whatever happened: in the end the organisation has what it did not use, and nothing is held. */
-async function expectInTheEnd(gateways: readonly Gateway[], orgId: OrgId, balance: bigint): Promise<void> {
+async function expectInTheEnd(
+  gateways: readonly TestGateway[],
+  orgId: OrgId,
+  balance: bigint,
+): Promise<void> {
   for (const gateway of gateways) await gateway.close();
   world.clock.advance(200_000);
   await world.sweeps.callIn();
@@ -58,7 +69,9 @@ describe('a worker that dies', () => {
     const orgId = await world.organisation(100n);
     const gateway = world.gateway();
     world.faults.dieAt('pot open', 'before');
-    expect(await gateway.reserve(askFor(orgId, 80n))).toMatchObject({ refused: 'LEDGER_UNAVAILABLE' });
+    expect(await gateway.reserve(reserveRequestOf(orgId, 80n))).toMatchObject({
+      refused: 'LEDGER_UNAVAILABLE',
+    });
     expect((await world.balance(orgId)).held).toBe(80n);
     // It needs the money of the lost lease, and gets it.
     const got = await reserved(gateway, orgId, 80n);
@@ -71,7 +84,9 @@ describe('a worker that dies', () => {
     const orgId = await world.organisation(100n);
     const gateway = world.gateway();
     world.faults.dieAt('pot open', 'after');
-    expect(await gateway.reserve(askFor(orgId, 80n))).toMatchObject({ refused: 'LEDGER_UNAVAILABLE' });
+    expect(await gateway.reserve(reserveRequestOf(orgId, 80n))).toMatchObject({
+      refused: 'LEDGER_UNAVAILABLE',
+    });
     const got = await reserved(gateway, orgId, 80n);
     expect(await states(orgId)).toEqual(['open']);
     await gateway.use(got, 80n);
@@ -82,10 +97,14 @@ describe('a worker that dies', () => {
     const orgId = await world.organisation(100n);
     const gateway = world.gateway();
     world.faults.dieAt('tell gateway of lease', 'after');
-    expect(await gateway.reserve(askFor(orgId, 80n))).toMatchObject({ refused: 'LEDGER_UNAVAILABLE' });
+    expect(await gateway.reserve(reserveRequestOf(orgId, 80n))).toMatchObject({
+      refused: 'LEDGER_UNAVAILABLE',
+    });
     await world.valkey.client.command(['FLUSHALL']);
     // The lease is lost, and its money may be in use as far as the book knows: not gone, but not to be had yet.
-    expect(await gateway.reserve(askFor(orgId, 80n))).toMatchObject({ refused: 'LEDGER_UNAVAILABLE' });
+    expect(await gateway.reserve(reserveRequestOf(orgId, 80n))).toMatchObject({
+      refused: 'LEDGER_UNAVAILABLE',
+    });
     await world.stream.sink();
     await world.sweeps.closePassed();
     await gateway.use(await reserved(gateway, orgId, 80n), 10n);
@@ -97,7 +116,9 @@ describe('a worker that dies', () => {
     const gateway = world.gateway();
     await gateway.use(await reserved(gateway, orgId, 100n), 100n);
     world.faults.dieAt('pot enlarge', 'before');
-    expect(await gateway.reserve(askFor(orgId, 300n))).toMatchObject({ refused: 'LEDGER_UNAVAILABLE' });
+    expect(await gateway.reserve(reserveRequestOf(orgId, 300n))).toMatchObject({
+      refused: 'LEDGER_UNAVAILABLE',
+    });
     await gateway.use(await reserved(gateway, orgId, 300n), 300n);
     expect(await states(orgId)).toEqual(['open']);
     await expectInTheEnd([gateway], orgId, 600n);
@@ -146,20 +167,22 @@ describe('a worker that dies', () => {
   });
 
   it('between beginning a generation and making the server ready: the next one begins another', async () => {
-    await using own = await createPotWorld();
+    await using own = await createLeaseHarness();
     const orgId = await own.organisation(100n);
     own.faults.dieAt('SCRIPT', 'before');
-    expect(await own.gateway().reserve(askFor(orgId, 10n))).toMatchObject({ refused: 'LEDGER_UNAVAILABLE' });
-    expect(await own.gateway().reserve(askFor(orgId, 10n))).toMatchObject({ epoch: 1n });
+    expect(await own.gateway().reserve(reserveRequestOf(orgId, 10n))).toMatchObject({
+      refused: 'LEDGER_UNAVAILABLE',
+    });
+    expect(await own.gateway().reserve(reserveRequestOf(orgId, 10n))).toMatchObject({ epoch: 1n });
     expect(await own.query('select generation::int from pot_servers')).toEqual([{ generation: 2 }]);
   });
 });
 
 describe('two workers at once', () => {
   it('begin one generation between them, however long the old pots take to be removed', async () => {
-    await using own = await createPotWorld();
+    await using own = await createLeaseHarness();
     const orgId = await own.organisation(1_000n);
-    await own.gateway().reserve(askFor(orgId, 1n));
+    await own.gateway().reserve(reserveRequestOf(orgId, 1n));
     await own.valkey.restart();
     let goOn = (): void => undefined;
     let reached = (): void => undefined;
@@ -176,7 +199,7 @@ describe('two workers at once', () => {
       },
     });
     const first = own.gateway({ ledger: slow.lease });
-    const late = first.reserve(askFor(orgId, 10n));
+    const late = first.reserve(reserveRequestOf(orgId, 10n));
     await scanning;
     const second = own.gateway({ ledger: own.worker().lease });
     const got = await reserved(second, orgId, 10n);
@@ -189,16 +212,16 @@ describe('two workers at once', () => {
   });
 
   it('make a new server ready once, and lend to a pot in turns', async () => {
-    await using own = await createPotWorld();
+    await using own = await createLeaseHarness();
     const orgId = await own.organisation(1_000n);
     const workers = [own.worker(), own.worker(), own.worker()];
     const gateways = workers.map((worker) => own.gateway({ ledger: worker.lease }));
     for (let round = 0; round < 3; round += 1) {
-      await Promise.all(gateways.map((gateway) => gateway.reserve(askFor(orgId, 1n))));
+      await Promise.all(gateways.map((gateway) => gateway.reserve(reserveRequestOf(orgId, 1n))));
     }
     const answers = await Promise.all(
       Array.from({ length: 90 }, (_, nth) =>
-        (gateways[nth % 3] ?? expect.fail('none')).reserve(askFor(orgId, 20n)),
+        (gateways[nth % 3] ?? expect.fail('none')).reserve(reserveRequestOf(orgId, 20n)),
       ),
     );
     const admitted = answers.filter((got) => 'leaseId' in got).length;
@@ -227,7 +250,7 @@ describe('a Valkey that', () => {
   });
 
   it('comes back from disk: its pots are not believed, although they are there', async () => {
-    await using own = await createPotWorld();
+    await using own = await createLeaseHarness();
     const orgId = await own.organisation(1_000n);
     const gateway = own.gateway();
     const first = await reserved(gateway, orgId, 10n);
@@ -244,13 +267,17 @@ describe('a Valkey that', () => {
   });
 
   it('cannot be reached: requests get 503 and no answer of the ledger helps', async () => {
-    await using own = await createPotWorld();
+    await using own = await createLeaseHarness();
     const orgId = await own.organisation(1_000n);
     const gateway = own.gateway();
     await reserved(gateway, orgId, 10n);
     await own.valkey[Symbol.asyncDispose]();
-    expect(await gateway.reserve(askFor(orgId, 10n))).toMatchObject({ refused: 'LEDGER_UNAVAILABLE' });
-    expect(await own.gateway().reserve(askFor(orgId, 10n))).toMatchObject({ refused: 'LEDGER_UNAVAILABLE' });
+    expect(await gateway.reserve(reserveRequestOf(orgId, 10n))).toMatchObject({
+      refused: 'LEDGER_UNAVAILABLE',
+    });
+    expect(await own.gateway().reserve(reserveRequestOf(orgId, 10n))).toMatchObject({
+      refused: 'LEDGER_UNAVAILABLE',
+    });
   });
 });
 
@@ -322,7 +349,9 @@ describe('a reservation that could not be settled', () => {
     world.cutGateways(false);
     await leaving.close();
     await world.stream.sink();
-    expect(await steady.reserve(askFor(orgId, 70n))).toMatchObject({ refused: 'INSUFFICIENT_BALANCE' });
+    expect(await steady.reserve(reserveRequestOf(orgId, 70n))).toMatchObject({
+      refused: 'INSUFFICIENT_BALANCE',
+    });
     await world.sweeps.settleDead();
     expect(await world.sweeps.settleDead()).toBe(0);
     const got = await reserved(steady, orgId, 70n);
@@ -347,7 +376,9 @@ describe('a gateway that dies', () => {
           where org_id = '${toUuid(orgId)}' and gateway_id <> '${charged.gatewayId}')`);
     await world.sweeps.buryDead();
     await world.sweeps.settleDead();
-    expect(await living.reserve(askFor(orgId, 80n))).toMatchObject({ refused: 'INSUFFICIENT_BALANCE' });
+    expect(await living.reserve(reserveRequestOf(orgId, 80n))).toMatchObject({
+      refused: 'INSUFFICIENT_BALANCE',
+    });
     await world.stream.sink();
     world.faults.dieAt('give back of ended gateway', 'before');
     await world.sweeps.settleDead();
@@ -355,7 +386,7 @@ describe('a gateway that dies', () => {
     expect(await world.sweeps.settleDead()).toBe(0);
     await reserved(living, orgId, 80n);
     // It was only asleep: what it reports now is recorded and not charged.
-    world.stream.publishUsage({ ...usageOf(charged, 25n), requestId: nextRequest() });
+    world.stream.publishUsage({ ...usageOf(charged, 25n), requestId: nextRequestId() });
     expect(await world.stream.sink()).toMatchObject([{ verdict: 'late' }]);
     expect((await world.balance(orgId)).balance).toBe(85n);
   });

@@ -1,12 +1,12 @@
 import type { Reader, Tx } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
 import { fromUuid, toUuid, type LeaseId, type OrgId } from '@millrace/platform/ids';
-import { isItemFree } from '@millrace/platform/loops';
+import { isItemAvailable } from '@millrace/platform/loops';
 import { sql } from 'kysely';
-import { endGateways, settleGateways } from './loops.ts';
+import { endDeadHolders, releaseEndedHolders } from './loops.ts';
 import type { EpochEnd } from './messages.ts';
-import type { ToldGateway } from './pot.ts';
-import type { PotRef } from './pots.store.ts';
+import type { HolderEnd } from './pot.ts';
+import type { LeaseSeriesRef } from './pots.store.ts';
 import { hasNoDeferredUsage } from './sweeps.store.ts';
 
 /** Which gateways were told of which lease, and what became of them. */
@@ -19,7 +19,7 @@ export async function touchGateway(tx: Tx, gatewayId: string, cell: number): Pro
 }
 
 /** Notes that a gateway will be told. False when it was given up on this lease and must not use it again. */
-export async function noteTold(
+export async function recordLeaseHolder(
   tx: Tx,
   orgId: OrgId,
   told: { readonly leaseId: LeaseId; readonly mode: Mode; readonly gatewayId: string },
@@ -37,11 +37,15 @@ export async function noteTold(
   return rows[0]?.usable ?? false;
 }
 
-export interface Told extends ToldGateway {
+export interface LeaseHolder extends HolderEnd {
   readonly gatewayId: string;
 }
 
-export async function listTold(reader: Reader, orgId: OrgId, leaseId: LeaseId): Promise<Told[]> {
+export async function listLeaseHolders(
+  reader: Reader,
+  orgId: OrgId,
+  leaseId: LeaseId,
+): Promise<LeaseHolder[]> {
   const { rows } = await sql<{
     gateway_id: string;
     ended_stream: string | null;
@@ -60,7 +64,11 @@ export async function listTold(reader: Reader, orgId: OrgId, leaseId: LeaseId): 
 }
 
 /** The newest epoch that is over and whose end this gateway has not reported; 0 when there is none. */
-export async function findUnended(reader: Reader, pot: PotRef, gatewayId: string): Promise<bigint> {
+export async function findEpochToEnd(
+  reader: Reader,
+  pot: LeaseSeriesRef,
+  gatewayId: string,
+): Promise<bigint> {
   const { rows } = await sql<{ epoch: bigint | null }>`
     select max(lease.epoch) as epoch
       from pot_lease_gateways told join pot_leases lease on lease.id = told.lease_id
@@ -71,7 +79,7 @@ export async function findUnended(reader: Reader, pot: PotRef, gatewayId: string
 }
 
 /** Notes where in the stream the end of these epochs stands. The first marker counts; a repetition changes nothing. */
-export async function noteEnded(
+export async function recordHolderEnd(
   tx: Tx,
   orgId: OrgId,
   end: EpochEnd,
@@ -88,7 +96,7 @@ export async function noteEnded(
 }
 
 /** Gives up on gateways that have been silent since `before`, on every lease they were told of. */
-export async function declareDead(tx: Tx, cell: number, before: Date): Promise<number> {
+export async function declareHoldersDead(tx: Tx, cell: number, before: Date): Promise<number> {
   const { rows } = await sql<{ lease_id: string }>`
     update pot_lease_gateways told
        set declared_dead_at = ${tx.clock.now()}
@@ -100,7 +108,7 @@ export async function declareDead(tx: Tx, cell: number, before: Date): Promise<n
   return rows.length;
 }
 
-interface DeadRow {
+interface HolderRow {
   gateway_id: string;
   org_id: string;
   mode: Mode;
@@ -109,18 +117,18 @@ interface DeadRow {
 }
 
 /** The ends to be published on behalf of gateways that will not do it any more. */
-export async function listUnendedDead(
+export async function listDeadHoldersToEnd(
   reader: Reader,
   cell: number,
   now: Date,
   limit: number,
 ): Promise<EpochEnd[]> {
   const item = sql<string>`told.gateway_id || ' ' || lease.org_id::text || ' ' || lease.mode`;
-  const { rows } = await sql<DeadRow>`
+  const { rows } = await sql<HolderRow>`
     select told.gateway_id, lease.org_id, lease.mode, lease.cell, max(lease.epoch) as epoch
       from pot_lease_gateways told join pot_leases lease on lease.id = told.lease_id
      where told.declared_dead_at is not null and told.given_back_at is null and told.ended_at_seq is null
-       and lease.cell = ${cell} and ${isItemFree(endGateways, item, now)}
+       and lease.cell = ${cell} and ${isItemAvailable(endDeadHolders, item, now)}
      group by told.gateway_id, lease.org_id, lease.mode, lease.cell
      limit ${limit}
   `.execute(reader.kysely);
@@ -133,7 +141,7 @@ export async function listUnendedDead(
   }));
 }
 
-export interface EndedGateway extends PotRef {
+export interface EndedHolder extends LeaseSeriesRef {
   readonly leaseId: LeaseId;
   readonly gatewayId: string;
   readonly epoch: bigint;
@@ -144,21 +152,21 @@ export interface EndedGateway extends PotRef {
  * Gateways that have ended, or were declared dead, and whose last usage has been worked through, on leases that live on:
  * what they left reserved can be given back.
  */
-export async function listPassed(
+export async function listProcessedHolders(
   reader: Reader,
   cell: number,
   now: Date,
   limit: number,
-): Promise<EndedGateway[]> {
+): Promise<EndedHolder[]> {
   const item = sql<string>`told.lease_id::text || ' ' || told.gateway_id`;
-  const { rows } = await sql<DeadRow & { lease_id: string; generation: bigint }>`
+  const { rows } = await sql<HolderRow & { lease_id: string; generation: bigint }>`
     select told.lease_id, told.gateway_id, lease.org_id, lease.mode, lease.cell, lease.epoch, lease.generation
       from pot_lease_gateways told
       join pot_leases lease on lease.id = told.lease_id
       join usage_watermarks mark on mark.stream = told.ended_stream and mark.passed_seq >= told.ended_at_seq
      where told.ended_at_seq is not null and told.given_back_at is null
        and lease.cell = ${cell} and lease.state = 'open' and ${hasNoDeferredUsage}
-       and ${isItemFree(settleGateways, item, now)}
+       and ${isItemAvailable(releaseEndedHolders, item, now)}
      limit ${limit}
   `.execute(reader.kysely);
   return rows.map((row) => ({
@@ -173,14 +181,14 @@ export async function listPassed(
 }
 
 /** From now on its usage of this lease is recorded and not charged. The lease's row is locked. */
-export async function markSettled(tx: Tx, orgId: OrgId, ended: EndedGateway): Promise<void> {
+export async function markHolderSettled(tx: Tx, orgId: OrgId, ended: EndedHolder): Promise<void> {
   await sql`
     update pot_lease_gateways set settled_at = coalesce(settled_at, ${tx.clock.now()})
      where lease_id = ${toUuid(ended.leaseId)} and gateway_id = ${ended.gatewayId} and org_id = ${toUuid(orgId)}
   `.execute(tx.kysely);
 }
 
-export async function markGivenBack(tx: Tx, orgId: OrgId, ended: EndedGateway): Promise<void> {
+export async function markHolderReleased(tx: Tx, orgId: OrgId, ended: EndedHolder): Promise<void> {
   await sql`
     update pot_lease_gateways set given_back_at = ${tx.clock.now()}
      where lease_id = ${toUuid(ended.leaseId)} and gateway_id = ${ended.gatewayId} and org_id = ${toUuid(orgId)}
@@ -189,7 +197,7 @@ export async function markGivenBack(tx: Tx, orgId: OrgId, ended: EndedGateway): 
 }
 
 /** With its lease everything of it is settled. */
-export async function markAllGivenBack(tx: Tx, orgId: OrgId, leaseId: LeaseId): Promise<void> {
+export async function markAllHoldersReleased(tx: Tx, orgId: OrgId, leaseId: LeaseId): Promise<void> {
   const now = tx.clock.now();
   await sql`
     update pot_lease_gateways set settled_at = coalesce(settled_at, ${now}), given_back_at = ${now}
@@ -198,7 +206,7 @@ export async function markAllGivenBack(tx: Tx, orgId: OrgId, leaseId: LeaseId): 
 }
 
 /** Of these gateways, those whose usage of these leases is no longer charged, as `lease gateway`. */
-export async function listSettled(
+export async function listSettledHolders(
   reader: Reader,
   leaseIds: readonly LeaseId[],
   gatewayIds: readonly string[],
@@ -213,7 +221,7 @@ export async function listSettled(
 }
 
 /** Gateways that nothing refers to any more. */
-export async function forgetGateways(tx: Tx, cell: number, before: Date, limit: number): Promise<void> {
+export async function deleteUnusedGateways(tx: Tx, cell: number, before: Date, limit: number): Promise<void> {
   await sql`
     delete from pot_gateways where gateway_id in (
       select gateway_id from pot_gateways gateway

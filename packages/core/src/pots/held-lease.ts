@@ -2,10 +2,10 @@ import type { Timer } from '@millrace/platform/clock';
 import type { BudgetId } from '@millrace/platform/ids';
 import type { Logger } from '@millrace/platform/log';
 import type { ValkeyClient } from '@millrace/platform/valkey';
-import { createEpochs, type Epochs } from './epochs.ts';
+import { createEpochTracker, type EpochTracker } from './epochs.ts';
 import type { EpochEnd, LeaseReply, LeaseRequest } from './messages.ts';
-import { potsOn, type PotName, type PotValkey } from './pot-valkey.ts';
-import { createWaitingSum, type Waiting } from './waiting.ts';
+import { createValkeyLeases, type LeaseOwner, type ValkeyLeases } from './pot-valkey.ts';
+import { createWaitingTotals, type WaitingRequest } from './waiting.ts';
 
 export interface HeldLeaseOptions {
   readonly valkey: Pick<ValkeyClient, 'run' | 'runLoaded' | 'command'>;
@@ -18,16 +18,16 @@ export interface HeldLeaseOptions {
   readonly log: Pick<Logger, 'warn'>;
 }
 
-type Leased = Extract<LeaseReply, { outcome: 'leased' }>;
+type LeaseGranted = Extract<LeaseReply, { outcome: 'leased' }>;
 
-export interface Holding {
-  readonly lease: Leased;
-  readonly pots: PotValkey;
+export interface ActiveLease {
+  readonly lease: LeaseGranted;
+  readonly pots: ValkeyLeases;
 }
 
-export type Need = Pick<LeaseRequest, 'shortage' | 'budgets'>;
+export type LeaseNeed = Pick<LeaseRequest, 'shortage' | 'budgets'>;
 
-export interface Answer {
+export interface LeaseAnswer {
   /** Null: there was none. */
   readonly reply: LeaseReply | null;
   /** What was asked for was more than this one needs: a refusal of that says nothing about less. */
@@ -38,11 +38,11 @@ export interface Answer {
 
 /** The lease of one pot, as one gateway holds it. */
 export interface HeldLease {
-  readonly epochs: Epochs;
+  readonly epochs: EpochTracker;
   /** What can be spent from now; null when there is none, or its time is over by the gateway's own clock. */
-  current(): Holding | null;
+  current(): ActiveLease | null;
   /** Asks the ledger, one question at a time: who comes meanwhile waits for the same answer. */
-  ask(need: Need): Promise<Answer>;
+  ask(need: LeaseNeed): Promise<LeaseAnswer>;
   /** A request got less than it would have liked although the ledger was asked, for want of money or of a budget. */
   notePoor(lacking: BudgetId | 'money'): void;
   /** That was a moment ago, so asking again would help nobody. */
@@ -54,8 +54,8 @@ export interface HeldLease {
   /** What Valkey said of the pot. */
   saw(seen: NonNullable<LeaseRequest['seen']>): void;
   /** Counts a request among those that wait for money and budgets, until it stops waiting. */
-  wait(request: Waiting): void;
-  stopWaiting(request: Waiting): void;
+  wait(request: WaitingRequest): void;
+  stopWaiting(request: WaitingRequest): void;
   /** Prolongs the lease if it is used, gives it back when it was idle for a minute, and reports ends. */
   tend(): Promise<void>;
   /** Nothing is left of it here: no lease, no question, no request and nothing to report. */
@@ -64,18 +64,18 @@ export interface HeldLease {
 }
 
 /** A pot that cannot be filled above its low-water mark, or to all that a request would like, is not asked for each time. */
-const betweenAsksMs = 1_000;
+const requestIntervalMs = 1_000;
 /** A lease without requests for so long is given back: until then its hold keeps the money from everything else. */
-const idleMs = 60_000;
+const idleReturnMs = 60_000;
 /** Budgets that are remembered as dry; more of them are simply asked for again. */
-const mostPoor = 100;
+const maxShortages = 100;
 
-function createPoorNotes(clock: Pick<Timer, 'monotonicMs'>): Pick<HeldLease, 'notePoor' | 'isPoor'> {
+function createShortageMemory(clock: Pick<Timer, 'monotonicMs'>): Pick<HeldLease, 'notePoor' | 'isPoor'> {
   const untilMs = new Map<BudgetId | 'money', number>();
   return {
     notePoor(lacking) {
-      if (untilMs.size >= mostPoor) untilMs.clear();
-      untilMs.set(lacking, clock.monotonicMs() + betweenAsksMs);
+      if (untilMs.size >= maxShortages) untilMs.clear();
+      untilMs.set(lacking, clock.monotonicMs() + requestIntervalMs);
     },
     isPoor(budgets) {
       if (untilMs.size === 0) return false;
@@ -87,15 +87,15 @@ function createPoorNotes(clock: Pick<Timer, 'monotonicMs'>): Pick<HeldLease, 'no
 }
 
 /** How long a lease has had no request. */
-interface Idleness {
+interface IdleTimer {
   end(): void;
   /** Whether to give the lease back now. Asks the ledger first: while it does not answer, the lease could not be borrowed again. */
   mayReturn(ask: HeldLease['ask']): Promise<boolean>;
 }
 
-function createIdleness(clock: Pick<Timer, 'monotonicMs'>): Idleness {
+function createIdleTimer(clock: Pick<Timer, 'monotonicMs'>): IdleTimer {
   let sinceMs = clock.monotonicMs();
-  const isOver = (): boolean => clock.monotonicMs() - sinceMs >= idleMs;
+  const isOver = (): boolean => clock.monotonicMs() - sinceMs >= idleReturnMs;
   const end = (): void => void (sinceMs = clock.monotonicMs());
   return {
     end,
@@ -110,19 +110,23 @@ function createIdleness(clock: Pick<Timer, 'monotonicMs'>): Idleness {
   };
 }
 
-export function createHeldLease(options: HeldLeaseOptions, name: PotName, nextId: () => string): HeldLease {
+export function createHeldLease(
+  options: HeldLeaseOptions,
+  name: LeaseOwner,
+  nextId: () => string,
+): HeldLease {
   const { clock, log, cell } = options;
-  let held: Holding | null = null;
+  let held: ActiveLease | null = null;
   let seen: LeaseRequest['seen'] = null;
   let asking: { readonly shortage: bigint; readonly reply: Promise<LeaseReply | null> } | null = null;
-  const waiting = createWaitingSum();
+  const waiting = createWaitingTotals();
   let admitUntilMs = 0;
   let prolongAtMs = 0;
-  const idleness = createIdleness(clock);
+  const idleness = createIdleTimer(clock);
   let aheadAtMs = 0;
   let used = false;
   let closed = false;
-  const epochs = createEpochs({
+  const epochs = createEpochTracker({
     nextId,
     publish: (gatewayId, throughEpoch) => options.publishEnd({ ...name, cell, gatewayId, throughEpoch }),
     log,
@@ -147,7 +151,7 @@ export function createHeldLease(options: HeldLeaseOptions, name: PotName, nextId
     if (reply.outcome === 'refused') return reply;
     if (held?.lease.epoch === reply.epoch) held = { ...held, lease: reply };
     else {
-      held = { lease: reply, pots: potsOn({ valkey: options.valkey, server: reply.server }) };
+      held = { lease: reply, pots: createValkeyLeases({ valkey: options.valkey, server: reply.server }) };
       seen = { epoch: reply.epoch, granted: 0n, remaining: 0n };
     }
     // From when the question was sent: the lease was prolonged later than that.
@@ -157,7 +161,7 @@ export function createHeldLease(options: HeldLeaseOptions, name: PotName, nextId
     return reply;
   }
 
-  async function askOnce(need: Need): Promise<LeaseReply | null> {
+  async function requestOnce(need: LeaseNeed): Promise<LeaseReply | null> {
     const sentMs = clock.monotonicMs();
     const gatewayId = epochs.gatewayId();
     try {
@@ -182,15 +186,15 @@ export function createHeldLease(options: HeldLeaseOptions, name: PotName, nextId
     }
   }
 
-  async function ask(need: Need): Promise<Answer> {
+  async function ask(need: LeaseNeed): Promise<LeaseAnswer> {
     if (closed && asking === null) return { reply: null, askedForMore: false, own: true };
     const own = asking === null;
-    asking ??= { shortage: need.shortage, reply: askOnce(need).finally(() => (asking = null)) };
+    asking ??= { shortage: need.shortage, reply: requestOnce(need).finally(() => (asking = null)) };
     const askedForMore = asking.shortage > need.shortage;
     return { reply: await asking.reply, askedForMore, own };
   }
 
-  function current(): Holding | null {
+  function current(): ActiveLease | null {
     if (held !== null && clock.monotonicMs() >= admitUntilMs) drop();
     return held;
   }
@@ -199,13 +203,13 @@ export function createHeldLease(options: HeldLeaseOptions, name: PotName, nextId
     epochs,
     current,
     ask,
-    ...createPoorNotes(clock),
+    ...createShortageMemory(clock),
     askAhead() {
       used = true;
       const nowMs = clock.monotonicMs();
       const low = held !== null && seen !== null && seen.remaining < held.lease.lowWater;
       if (!low || nowMs < aheadAtMs) return;
-      aheadAtMs = nowMs + betweenAsksMs;
+      aheadAtMs = nowMs + requestIntervalMs;
       void ask({ shortage: 0n, budgets: [] });
     },
     drop,

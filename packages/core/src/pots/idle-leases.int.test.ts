@@ -1,30 +1,37 @@
 import type { OrgId } from '@millrace/platform/ids';
 import { toUuid } from '@millrace/platform/ids';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { askFor, createPotWorld, testRules, usageOf, type Gateway, type PotWorld } from './pots.fixture.ts';
+import {
+  reserveRequestOf,
+  createLeaseHarness,
+  testRules,
+  usageOf,
+  type TestGateway,
+  type LeaseHarness,
+} from './pots.fixture.ts';
 import type { Reservation } from './purse.ts';
 
 /** Leases of five minutes, so that none of them expires within a test. */
 const rules = { ...testRules, leaseMs: 310_000, deadAfterMs: 620_000 };
 
-let world: PotWorld;
+let world: LeaseHarness;
 beforeAll(async () => {
-  world = await createPotWorld(rules);
+  world = await createLeaseHarness(rules);
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-async function reserve(gateway: Gateway, orgId: OrgId, amount: bigint): Promise<Reservation> {
-  const got = await gateway.reserve(askFor(orgId, amount));
+async function reserve(gateway: TestGateway, orgId: OrgId, amount: bigint): Promise<Reservation> {
+  const got = await gateway.reserve(reserveRequestOf(orgId, amount));
   if ('refused' in got) throw new Error(`Refused: ${got.refused}.`);
   return got;
 }
 
-async function pass(gateway: Gateway, ms: number): Promise<void> {
+async function pass(gateway: TestGateway, ms: number): Promise<void> {
   await gateway.clock.advance(ms);
   await gateway.tend();
 }
 
-async function sweep({ stream, sweeps }: PotWorld = world): Promise<void> {
+async function sweep({ stream, sweeps }: LeaseHarness = world): Promise<void> {
   await stream.sink();
   await sweeps.callIn();
   await sweeps.closePassed();
@@ -32,7 +39,7 @@ async function sweep({ stream, sweeps }: PotWorld = world): Promise<void> {
 }
 
 const held = async (orgId: OrgId): Promise<bigint> => (await world.balance(orgId)).held;
-const states = async (orgId: OrgId, { query }: PotWorld = world): Promise<readonly unknown[]> =>
+const states = async (orgId: OrgId, { query }: LeaseHarness = world): Promise<readonly unknown[]> =>
   (await query(`select state from pot_leases where org_id = '${toUuid(orgId)}' order by epoch`)).map(
     ({ state }) => state,
   );
@@ -60,7 +67,9 @@ describe('a lease without requests', () => {
     const gateway = world.gateway();
     const [first] = [await reserve(gateway, orgId, 10n)];
     await gateway.settle(first, 0n);
-    expect(await gateway.reserve(askFor(orgId, 5_000n))).toMatchObject({ refused: 'INSUFFICIENT_BALANCE' });
+    expect(await gateway.reserve(reserveRequestOf(orgId, 5_000n))).toMatchObject({
+      refused: 'INSUFFICIENT_BALANCE',
+    });
     await pass(gateway, 60_000);
     await sweep();
     expect(await held(orgId)).toBe(0n);
@@ -196,7 +205,7 @@ describe('a request that arrives while its lease is given back', () => {
 /** How often a gateway asks Valkey whether it still has the pot. */
 const checkEveryMs = 5_000;
 
-const losses: readonly (readonly [string, (lost: PotWorld) => Promise<unknown>])[] = [
+const losses: readonly (readonly [string, (lost: LeaseHarness) => Promise<unknown>])[] = [
   ['restarted empty', ({ valkey }) => valkey.restart()],
   [
     'restarted with the pots of an earlier moment',
@@ -212,13 +221,15 @@ describe('a lease that Valkey has lost', () => {
   it.each(losses)(
     'is ended by an idle gateway if Valkey was %s, so that another gateway can borrow all money',
     async (_, lose) => {
-      await using own = await createPotWorld(rules);
+      await using own = await createLeaseHarness(rules);
       const orgId = await own.organisation(1_000n);
       const [idle, other] = [own.gateway(), own.gateway()];
       await idle.use(await reserve(idle, orgId, 10n), 10n);
       await lose(own);
       // As far as the ledger knows, the idle gateway can still spend from the old lease.
-      expect(await other.reserve(askFor(orgId, 990n))).toMatchObject({ refused: 'LEDGER_UNAVAILABLE' });
+      expect(await other.reserve(reserveRequestOf(orgId, 990n))).toMatchObject({
+        refused: 'LEDGER_UNAVAILABLE',
+      });
       await pass(idle, checkEveryMs);
       // A second check does not end it again.
       await pass(idle, checkEveryMs);
@@ -232,7 +243,7 @@ describe('a lease that Valkey has lost', () => {
   );
 
   it('is closed even if no other gateway asks for money', async () => {
-    await using own = await createPotWorld(rules);
+    await using own = await createLeaseHarness(rules);
     const orgId = await own.organisation(1_000n);
     const gateway = own.gateway();
     await gateway.use(await reserve(gateway, orgId, 10n), 10n);
@@ -244,16 +255,20 @@ describe('a lease that Valkey has lost', () => {
   });
 
   it('keeps its hold until the request in flight is charged', async () => {
-    await using own = await createPotWorld(rules);
+    await using own = await createLeaseHarness(rules);
     const orgId = await own.organisation(1_000n);
     const [idle, other] = [own.gateway(), own.gateway()];
     const running = await reserve(idle, orgId, 40n);
     await own.valkey.restart();
-    expect(await other.reserve(askFor(orgId, 1_000n))).toMatchObject({ refused: 'LEDGER_UNAVAILABLE' });
+    expect(await other.reserve(reserveRequestOf(orgId, 1_000n))).toMatchObject({
+      refused: 'LEDGER_UNAVAILABLE',
+    });
     await pass(idle, checkEveryMs);
     await sweep(own);
     expect(await states(orgId, own)).toContain('closing');
-    expect(await other.reserve(askFor(orgId, 1_000n))).toMatchObject({ refused: 'LEDGER_UNAVAILABLE' });
+    expect(await other.reserve(reserveRequestOf(orgId, 1_000n))).toMatchObject({
+      refused: 'LEDGER_UNAVAILABLE',
+    });
     await idle.use(running, 30n);
     // The gateway reported the end of the lease with the end of the request, so no idle minute has to pass.
     await sweep(own);
@@ -264,7 +279,7 @@ describe('a lease that Valkey has lost', () => {
   });
 
   it('is kept while Valkey does not answer, and ended once it does', async () => {
-    await using own = await createPotWorld(rules);
+    await using own = await createLeaseHarness(rules);
     const orgId = await own.organisation(1_000n);
     const gateway = own.gateway();
     await gateway.use(await reserve(gateway, orgId, 10n), 10n);
@@ -289,7 +304,7 @@ describe('a lease that Valkey has lost', () => {
   });
 
   it('does not end the next lease if a request borrows it before Valkey has answered', async () => {
-    await using own = await createPotWorld(rules);
+    await using own = await createLeaseHarness(rules);
     const orgId = await own.organisation(1_000n);
     const answers: (() => void)[] = [];
     let isSlow = true;
@@ -325,7 +340,7 @@ describe('a lease that Valkey has lost', () => {
   });
 
   it('charges its running request exactly, and so does the next lease that a request borrows meanwhile', async () => {
-    await using own = await createPotWorld(rules);
+    await using own = await createLeaseHarness(rules);
     const orgId = await own.organisation(1_000n);
     const gateway = own.gateway();
     const running = await reserve(gateway, orgId, 10n);

@@ -2,18 +2,24 @@ import { systemClock } from '@millrace/platform/clock';
 import { toUuid, type OrgId } from '@millrace/platform/ids';
 import { testLog } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { potKey } from './pot-valkey.ts';
-import { askFor, createPotWorld, testRules, type Gateway, type PotWorld } from './pots.fixture.ts';
-import { createPotService } from './pots.service.ts';
+import { valkeyLeaseKey } from './pot-valkey.ts';
+import {
+  reserveRequestOf,
+  createLeaseHarness,
+  testRules,
+  type TestGateway,
+  type LeaseHarness,
+} from './pots.fixture.ts';
+import { createCreditLeaseService } from './pots.service.ts';
 import type { Reservation } from './purse.ts';
-import { endLeases, listLostLeases, stopPots } from './leases-after-restore.ts';
+import { startClosingAllLeases, listUnrecordedLeases, stopAdmission } from './leases-after-restore.ts';
 import { findOpenLease, readServer } from './pots.store.ts';
 
 /** The rows of the database are put back to an earlier state while Valkey keeps what was lent in between. */
 
-let world: PotWorld;
+let world: LeaseHarness;
 beforeAll(async () => {
-  world = await createPotWorld();
+  world = await createLeaseHarness();
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
@@ -39,9 +45,9 @@ async function saveRows(): Promise<() => Promise<void>> {
 }
 
 /** Asks again if a worker has refused for the moment. */
-async function reserved(gateway: Gateway, orgId: OrgId, amount: bigint): Promise<Reservation> {
+async function reserved(gateway: TestGateway, orgId: OrgId, amount: bigint): Promise<Reservation> {
   for (let nth = 0; nth < 10; nth += 1) {
-    const got = await gateway.reserve(askFor(orgId, amount));
+    const got = await gateway.reserve(reserveRequestOf(orgId, amount));
     // Credit that a gateway asks for in advance would change the amounts that a test compares.
     await gateway.idle();
     if (!('refused' in got)) return got;
@@ -58,7 +64,7 @@ const inLedger = async (orgId: OrgId) =>
 async function inValkey(orgId: OrgId) {
   const server = (await readServer(world.db, 1)) ?? expect.fail('no server');
   const fields = await world.valkey.client.command([
-    ...['HMGET', potKey(server, { orgId, mode: 'live' }), 'epoch', 'granted'],
+    ...['HMGET', valkeyLeaseKey(server, { orgId, mode: 'live' }), 'epoch', 'granted'],
   ]);
   const [epoch, granted] = fields as [string, string];
   return { epoch: Number(epoch), granted: Number(granted) };
@@ -96,7 +102,7 @@ describe('a ledger that was restored to an earlier point', () => {
 
 describe('leases after a restore', () => {
   const isListed = async (orgId: OrgId) =>
-    (await listLostLeases(world.db, world.valkey.client, 1)).some((lease) => lease.orgId === orgId);
+    (await listUnrecordedLeases(world.db, world.valkey.client, 1)).some((lease) => lease.orgId === orgId);
 
   it('are listed where the ledger does not know them, and cannot be spent once pots are stopped', async () => {
     const orgId = await world.organisation(20_000n);
@@ -106,17 +112,19 @@ describe('leases after a restore', () => {
     expect(await isListed(orgId)).toBe(false);
     await restore();
     expect(await isListed(orgId)).toBe(true);
-    expect(await stopPots(world.db, world.valkey.client, 1)).toBeGreaterThan(0);
+    expect(await stopAdmission(world.db, world.valkey.client, 1)).toBeGreaterThan(0);
     const blocked = world.gateway({
       ledger: async () => ({ outcome: 'refused', reason: 'busy', endThrough: 0n }),
     });
-    expect(await blocked.reserve(askFor(orgId, 1n))).toMatchObject({ refused: 'LEDGER_UNAVAILABLE' });
+    expect(await blocked.reserve(reserveRequestOf(orgId, 1n))).toMatchObject({
+      refused: 'LEDGER_UNAVAILABLE',
+    });
   });
 
   it('end on confirmation, and the next lease gets an epoch above the floor, also in a new pot', async () => {
     const orgId = await world.organisation(20_000n);
     await reserved(world.gateway(), orgId, 1_000n);
-    await endLeases(world.db, { cell: 1, epochFloor: 2n ** 32n, rules: testRules });
+    await startClosingAllLeases(world.db, { cell: 1, epochFloor: 2n ** 32n, rules: testRules });
     expect(await inLedger(orgId)).toBeUndefined();
     const other = await world.organisation(20_000n);
     for (const each of [orgId, other]) {
@@ -127,7 +135,7 @@ describe('leases after a restore', () => {
 
   it('are not opened or enlarged while the restore is not confirmed', async () => {
     const orgId = await world.organisation(20_000n);
-    const service = createPotService({
+    const service = createCreditLeaseService({
       ...{
         db: world.db,
         valkey: world.valkey.client,
@@ -139,7 +147,9 @@ describe('leases after a restore', () => {
       mayLend: async () => false,
     });
     const gateway = world.gateway({ ledger: service.lease });
-    expect(await gateway.reserve(askFor(orgId, 1n))).toMatchObject({ refused: 'LEDGER_UNAVAILABLE' });
+    expect(await gateway.reserve(reserveRequestOf(orgId, 1n))).toMatchObject({
+      refused: 'LEDGER_UNAVAILABLE',
+    });
     expect(await inLedger(orgId)).toBeUndefined();
   });
 });

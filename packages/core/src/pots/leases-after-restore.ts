@@ -1,14 +1,14 @@
 import type { Db } from '@millrace/platform/db';
 import { parseId, type OrgId } from '@millrace/platform/ids';
 import type { ValkeyClient } from '@millrace/platform/valkey';
-import { takeBackInBook, type LeaseRules } from './lease-book.ts';
-import { lockLease, raiseFloor, readServer } from './pots.store.ts';
-import { findEpochs, listOpen } from './sweeps.store.ts';
+import { recordRecall, type LeaseRules } from './lease-book.ts';
+import { lockLease, raiseEpochFloor, readServer } from './pots.store.ts';
+import { listGrantsByEpoch, listOpenLeases } from './sweeps.store.ts';
 
 /** Lists, stops and ends credit leases after the database was restored to an earlier point. */
 
 /** A lease in Valkey that the ledger does not know, or knows with less money. */
-export interface LostLease {
+export interface UnrecordedLease {
   readonly orgId: OrgId;
   readonly mode: 'live' | 'test';
   readonly epoch: string;
@@ -21,7 +21,7 @@ export interface LostLease {
 
 type Commands = Pick<ValkeyClient, 'command'>;
 
-interface FoundPot {
+interface FoundLease {
   readonly key: string;
   readonly orgId: OrgId;
   readonly mode: 'live' | 'test';
@@ -29,7 +29,7 @@ interface FoundPot {
 
 const scanCount = '1000';
 
-async function* listPots(valkey: Commands, namespace: string): AsyncGenerator<FoundPot> {
+async function* scanLeases(valkey: Commands, namespace: string): AsyncGenerator<FoundLease> {
   const shape = /^pot:[0-9a-f]{12}:\{([^}]{1,100})\}:(live|test)$/;
   let cursor = '0';
   do {
@@ -46,26 +46,30 @@ async function* listPots(valkey: Commands, namespace: string): AsyncGenerator<Fo
 }
 
 /** Ends admission in every pot of the cell. Requests under way settle as before. Returns how many pots there are. */
-export async function stopPots(db: Db, valkey: Commands, cell: number): Promise<number> {
+export async function stopAdmission(db: Db, valkey: Commands, cell: number): Promise<number> {
   const server = await readServer(db, cell);
   if (server === null) return 0;
   let count = 0;
-  for await (const { key } of listPots(valkey, server.namespace)) {
+  for await (const { key } of scanLeases(valkey, server.namespace)) {
     await valkey.command(['HSET', key, 'closed', '1']);
     count += 1;
   }
   return count;
 }
 
-export async function listLostLeases(db: Db, valkey: Commands, cell: number): Promise<readonly LostLease[]> {
+export async function listUnrecordedLeases(
+  db: Db,
+  valkey: Commands,
+  cell: number,
+): Promise<readonly UnrecordedLease[]> {
   const server = await readServer(db, cell);
   if (server === null) return [];
-  const lost: LostLease[] = [];
-  for await (const { key, orgId, mode } of listPots(valkey, server.namespace)) {
+  const lost: UnrecordedLease[] = [];
+  for await (const { key, orgId, mode } of scanLeases(valkey, server.namespace)) {
     const fields = await valkey.command(['HMGET', key, 'epoch', 'lease', 'granted', 'reserved', 'spent']);
     const [epoch, lease, granted, reserved, spent] = fields as readonly (string | null)[];
     if (typeof epoch !== 'string' || typeof granted !== 'string') continue;
-    const known = (await findEpochs(db, { orgId, mode, cell })).get(epoch);
+    const known = (await listGrantsByEpoch(db, { orgId, mode, cell })).get(epoch);
     const isSame = known !== undefined && known.id === lease;
     if (isSame && known.granted >= BigInt(granted)) continue;
     const usedNanoUsd = (BigInt(reserved ?? 0) + BigInt(spent ?? 0)).toString();
@@ -79,19 +83,19 @@ export async function listLostLeases(db: Db, valkey: Commands, cell: number): Pr
  * Lends no more on any existing lease, and gives new leases epochs above the floor. A hold stays until every gateway that
  * the ledger knows of has ended, so nothing that a known lease may still owe is given back early.
  */
-export async function endLeases(
+export async function startClosingAllLeases(
   db: Db,
   options: { readonly cell: number; readonly epochFloor: bigint; readonly rules: LeaseRules },
 ): Promise<number> {
   const { cell, epochFloor, rules } = options;
   await db.transaction({ name: 'raise epochs', isolation: 'read committed' }, (tx) =>
-    raiseFloor(tx, cell, epochFloor),
+    raiseEpochFloor(tx, cell, epochFloor),
   );
-  const open = await listOpen(db, cell);
+  const open = await listOpenLeases(db, cell);
   for (const ref of open) {
     await db.transaction({ name: 'end lease after restore', isolation: 'read committed' }, async (tx) => {
       const lease = await lockLease(tx, ref.orgId, ref.id);
-      if (lease?.state === 'open') await takeBackInBook(tx, lease, { said: null, act: 'end', rules });
+      if (lease?.state === 'open') await recordRecall(tx, lease, { said: null, act: 'end', rules });
     });
   }
   return open.length;

@@ -1,39 +1,39 @@
 import type { Db } from '@millrace/platform/db';
 import type { Logger } from '@millrace/platform/log';
-import type { Enlarged, Opened, PotValkey } from './pot-valkey.ts';
-import { lockLease, raiseEpoch, type Lease } from './pots.store.ts';
+import type { EnlargeResult, OpenResult, ValkeyLeases } from './pot-valkey.ts';
+import { lockLease, raiseLastEpoch, type CreditLease } from './pots.store.ts';
 
 /**
  * Compares what Valkey answers with the ledger. The ledger is always written first, so an epoch or an amount in Valkey that
  * the ledger does not have proves that the ledger was restored to an earlier point.
  */
 
-interface ComparisonParts {
+interface LedgerComparisonDeps {
   readonly db: Db;
   readonly log: Pick<Logger, 'error'>;
-  readonly potsOf: (generation: bigint) => Promise<PotValkey | null>;
+  readonly potsOf: (generation: bigint) => Promise<ValkeyLeases | null>;
   /** Lends no more on a lease and gives nothing back before its usage is charged. */
-  readonly abandon: (lease: Lease) => Promise<void>;
+  readonly abandon: (lease: CreditLease) => Promise<void>;
 }
 
 /** Returns true if Valkey was ahead of the ledger: the lease has then ended, and another one is needed. */
 export function createLedgerComparison(
-  parts: ComparisonParts,
-): (lease: Lease, placed: Enlarged | Opened) => Promise<boolean> {
+  parts: LedgerComparisonDeps,
+): (lease: CreditLease, placed: EnlargeResult | OpenResult) => Promise<boolean> {
   const { db, log, potsOf, abandon } = parts;
-  const restored = (lease: Lease, epoch: bigint, message: string): void =>
+  const restored = (lease: CreditLease, epoch: bigint, message: string): void =>
     log.error({ orgId: lease.orgId, leaseId: lease.id, epoch: epoch.toString() }, message);
 
   /** No gateway knows this lease yet, so it is closed at once and the next one gets a higher epoch. */
-  async function passEpoch(lease: Lease, epoch: bigint): Promise<void> {
+  async function skipEpoch(lease: CreditLease, epoch: bigint): Promise<void> {
     restored(lease, epoch, 'Valkey has an epoch that the ledger does not know: the database was restored');
     await db.transaction({ name: 'pass epoch', isolation: 'read committed' }, (tx) =>
-      raiseEpoch(tx, lease, epoch),
+      raiseLastEpoch(tx, lease, epoch),
     );
     await abandon(lease);
   }
 
-  async function isBeyondLedger(lease: Lease, granted: bigint): Promise<boolean> {
+  async function isAheadOfLedger(lease: CreditLease, granted: bigint): Promise<boolean> {
     if (granted <= lease.granted) return false;
     // Another worker may have enlarged it since this one wrote its own amount.
     const now = await db.transaction({ name: 'read lease', isolation: 'read committed' }, (tx) =>
@@ -43,7 +43,7 @@ export function createLedgerComparison(
   }
 
   /** The part that Valkey has spent may be all that the ledger has lent, so none of it is given back here. */
-  async function closeBeyondLedger(lease: Lease): Promise<void> {
+  async function closeLeaseAheadOfLedger(lease: CreditLease): Promise<void> {
     restored(lease, lease.epoch, 'Valkey was granted more than the ledger knows: the database was restored');
     const pots = await potsOf(lease.generation);
     await pots?.close(lease, lease.epoch, []);
@@ -52,11 +52,11 @@ export function createLedgerComparison(
 
   return async (lease, placed) => {
     if (placed.outcome === 'stale') {
-      await passEpoch(lease, placed.epoch);
+      await skipEpoch(lease, placed.epoch);
       return true;
     }
-    if (placed.outcome !== 'granted' || !(await isBeyondLedger(lease, placed.granted))) return false;
-    await closeBeyondLedger(lease);
+    if (placed.outcome !== 'granted' || !(await isAheadOfLedger(lease, placed.granted))) return false;
+    await closeLeaseAheadOfLedger(lease);
     return true;
   };
 }

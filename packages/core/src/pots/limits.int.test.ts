@@ -3,16 +3,22 @@ import { nanoUsd } from '@millrace/platform/money';
 import { testIds } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { changeBudget, createBudget } from '../ledger/index.ts';
-import { askFor, createPotWorld, limitOf, type Gateway, type PotWorld } from './pots.fixture.ts';
-import type { Reservation, ReserveAsk } from './purse.ts';
+import {
+  reserveRequestOf,
+  createLeaseHarness,
+  limitOf,
+  type TestGateway,
+  type LeaseHarness,
+} from './pots.fixture.ts';
+import type { Reservation, ReserveRequest } from './purse.ts';
 
-let world: PotWorld;
+let world: LeaseHarness;
 beforeAll(async () => {
-  world = await createPotWorld();
+  world = await createLeaseHarness();
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-async function reserved(gateway: Gateway, ask: ReserveAsk): Promise<Reservation> {
+async function reserved(gateway: TestGateway, ask: ReserveRequest): Promise<Reservation> {
   const got = await gateway.reserve(ask);
   if ('refused' in got) return expect.fail(`refused: ${got.refused}`);
   await gateway.idle();
@@ -45,7 +51,7 @@ describe('limits and money', () => {
     const orgId = await world.organisation(100n);
     const gateway = world.gateway();
     const limits = [limitOf('requests', orgId, 5), limitOf('tokens', orgId, 100)];
-    const ask = (amount: bigint, tokens = 10) => ({ ...askFor(orgId, amount), limits, tokens });
+    const ask = (amount: bigint, tokens = 10) => ({ ...reserveRequestOf(orgId, amount), limits, tokens });
     // For want of money, with a lease or without one: it counts as a request, and as no tokens.
     const none = await gateway.reserve(ask(101n));
     expect(none).toMatchObject({ refused: 'INSUFFICIENT_BALANCE', rate: { allowed: true } });
@@ -77,7 +83,7 @@ describe('limits and money', () => {
     const limits = [limitOf('requests', orgId, 4)];
     const outcomes: unknown[] = [];
     for (let nth = 0; nth < 10; nth += 1) {
-      const got = await gateway.reserve({ ...askFor(orgId, 1n), limits });
+      const got = await gateway.reserve({ ...reserveRequestOf(orgId, 1n), limits });
       outcomes.push('refused' in got ? got.refused : 'admitted');
     }
     expect(outcomes).toEqual([
@@ -93,7 +99,7 @@ describe('limits and money', () => {
     const limits = [limitOf('requests', orgId, 20)];
     const answers = await Promise.all(
       Array.from({ length: 60 }, (_, nth) =>
-        gateways[nth % 2 === 0 ? 0 : 1].reserve({ ...askFor(orgId, 10n), limits }),
+        gateways[nth % 2 === 0 ? 0 : 1].reserve({ ...reserveRequestOf(orgId, 10n), limits }),
       ),
     );
     expect(answers.filter((got) => 'leaseId' in got)).toHaveLength(20);
@@ -103,7 +109,7 @@ describe('limits and money', () => {
   it('are not counted when Valkey cannot be asked, and then nothing is admitted', async () => {
     const orgId = await world.organisation(100n);
     const gateway = world.gateway();
-    const ask = { ...askFor(orgId, 1n), limits: [limitOf('requests', orgId, 5)] };
+    const ask = { ...reserveRequestOf(orgId, 1n), limits: [limitOf('requests', orgId, 5)] };
     await reserved(gateway, ask);
     world.cutGateways(true);
     const refusal = { refused: 'LEDGER_UNAVAILABLE', rate: { degraded: true, allowed: true } };
@@ -121,7 +127,7 @@ describe('limits and money', () => {
       { limits: [limit], tokens: -1 },
       { limits: [limit], tokens: 2 ** 53 },
     ]) {
-      await expect(gateway.reserve({ ...askFor(orgId, 1n), ...wrong })).rejects.toThrow(RangeError);
+      await expect(gateway.reserve({ ...reserveRequestOf(orgId, 1n), ...wrong })).rejects.toThrow(RangeError);
     }
     expect(gateway.requests()).toBe(0);
   });
@@ -132,7 +138,7 @@ describe('what is settled', () => {
     const orgId = await world.organisation(1_000n);
     const gateway = world.gateway();
     const limits = [limitOf('tokens', orgId, 100), limitOf('requests', orgId, 10)];
-    const ask = (tokens: number) => ({ ...askFor(orgId, 10n), limits, tokens });
+    const ask = (tokens: number) => ({ ...reserveRequestOf(orgId, 10n), limits, tokens });
     const first = await reserved(gateway, ask(90));
     expect(await gateway.reserve(ask(50))).toMatchObject({ refused: 'RATE_LIMITED' });
     await gateway.settle(first, 1n, 40);
@@ -146,7 +152,9 @@ describe('what is settled', () => {
   it('in one instant goes to Valkey in one call, in every order', async () => {
     const orgId = await world.organisation(10_000n);
     const gateway = world.gateway();
-    const all = await Promise.all(Array.from({ length: 150 }, () => gateway.reserve(askFor(orgId, 20n))));
+    const all = await Promise.all(
+      Array.from({ length: 150 }, () => gateway.reserve(reserveRequestOf(orgId, 20n))),
+    );
     const admitted = all.flatMap((got) => ('refused' in got ? [] : [got]));
     await gateway.idle();
     const calls = async (): Promise<number> => {
@@ -164,16 +172,18 @@ describe('a request that can be made smaller', () => {
   it('gets all it would like while there is enough, and is not made smaller before the ledger was asked', async () => {
     const orgId = await world.organisation(100_000n);
     const gateway = world.gateway();
-    expect(await reserved(gateway, { ...askFor(orgId, 50n), least: 1n })).toMatchObject({ amount: 50n });
+    expect(await reserved(gateway, { ...reserveRequestOf(orgId, 50n), least: 1n })).toMatchObject({
+      amount: 50n,
+    });
     // Far more than the pot has: the ledger lends it.
-    const large = await reserved(gateway, { ...askFor(orgId, 20_000n), least: 1n });
+    const large = await reserved(gateway, { ...reserveRequestOf(orgId, 20_000n), least: 1n });
     expect(large).toMatchObject({ amount: 20_000n });
   });
 
   it('gets what can be had, down to its least, and is charged no more than that', async () => {
     const orgId = await world.organisation(100n);
     const gateway = world.gateway();
-    const elastic = () => ({ ...askFor(orgId, 1_000n), least: 10n });
+    const elastic = () => ({ ...reserveRequestOf(orgId, 1_000n), least: 10n });
     const first = await reserved(gateway, elastic());
     expect(first.amount).toBeGreaterThanOrEqual(10n);
     expect(first.amount).toBeLessThanOrEqual(100n);
@@ -200,11 +210,11 @@ describe('a request that can be made smaller', () => {
     const gateway = world.gateway({
       ledger: (request) => (away ? Promise.reject(new Error('no answer')) : world.service.lease(request)),
     });
-    await reserved(gateway, askFor(orgId, 10n));
+    await reserved(gateway, reserveRequestOf(orgId, 10n));
     away = true;
-    const got = await gateway.reserve({ ...askFor(orgId, 5_000n), least: 20n });
+    const got = await gateway.reserve({ ...reserveRequestOf(orgId, 5_000n), least: 20n });
     expect(got).toMatchObject({ amount: 90n });
-    const none = await gateway.reserve({ ...askFor(orgId, 5_000n), least: 20n });
+    const none = await gateway.reserve({ ...reserveRequestOf(orgId, 5_000n), least: 20n });
     expect(none).toMatchObject({ refused: 'LEDGER_UNAVAILABLE' });
   });
 
@@ -212,12 +222,12 @@ describe('a request that can be made smaller', () => {
     const orgId = await world.organisation(10_000n);
     const gateway = world.gateway();
     const budgets = [await budgetOf(orgId, 70n)];
-    const got = await reserved(gateway, { ...askFor(orgId, 1_000n), least: 20n, budgets });
+    const got = await reserved(gateway, { ...reserveRequestOf(orgId, 1_000n), least: 20n, budgets });
     expect(got.amount).toBe(70n);
-    expect(await gateway.reserve({ ...askFor(orgId, 1_000n), least: 20n, budgets })).toMatchObject({
+    expect(await gateway.reserve({ ...reserveRequestOf(orgId, 1_000n), least: 20n, budgets })).toMatchObject({
       refused: 'BUDGET_EXCEEDED',
     });
-    expect(await reserved(gateway, { ...askFor(orgId, 1_000n), least: 20n })).toMatchObject({
+    expect(await reserved(gateway, { ...reserveRequestOf(orgId, 1_000n), least: 20n })).toMatchObject({
       amount: 1_000n,
     });
   });
@@ -228,9 +238,9 @@ describe('budgets', () => {
     const orgId = await world.organisation(10_000n);
     const gateway = world.gateway();
     const id = await budgetOf(orgId, 150n, true);
-    const first = await reserved(gateway, askFor(orgId, 90n));
-    const second = await reserved(gateway, askFor(orgId, 60n));
-    expect(await gateway.reserve(askFor(orgId, 1n))).toMatchObject({ refused: 'BUDGET_EXCEEDED' });
+    const first = await reserved(gateway, reserveRequestOf(orgId, 90n));
+    const second = await reserved(gateway, reserveRequestOf(orgId, 60n));
+    expect(await gateway.reserve(reserveRequestOf(orgId, 1n))).toMatchObject({ refused: 'BUDGET_EXCEEDED' });
     await gateway.use(first, 90n);
     await gateway.use(second, 60n);
     await world.stream.sink();
@@ -242,35 +252,35 @@ describe('budgets', () => {
   it('of the whole organisation that are made while money is lent count from the next question on', async () => {
     const orgId = await world.organisation(10_000n);
     const gateway = world.gateway();
-    await reserved(gateway, askFor(orgId, 1_000n));
+    await reserved(gateway, reserveRequestOf(orgId, 1_000n));
     expect((await world.balance(orgId)).held).toBeGreaterThan(2_000n);
     await budgetOf(orgId, 150n, true);
     await gateway.clock.advance(30_000);
     await gateway.tend();
-    expect(await gateway.reserve(askFor(orgId, 151n))).not.toHaveProperty('leaseId');
-    await reserved(gateway, askFor(orgId, 100n));
-    await reserved(gateway, askFor(orgId, 50n));
-    expect(await gateway.reserve(askFor(orgId, 1n))).not.toHaveProperty('leaseId');
+    expect(await gateway.reserve(reserveRequestOf(orgId, 151n))).not.toHaveProperty('leaseId');
+    await reserved(gateway, reserveRequestOf(orgId, 100n));
+    await reserved(gateway, reserveRequestOf(orgId, 50n));
+    expect(await gateway.reserve(reserveRequestOf(orgId, 1n))).not.toHaveProperty('leaseId');
   });
 
   it('count at once when what was lent is called in as they are made', async () => {
     const orgId = await world.organisation(10_000n);
     const gateway = world.gateway();
-    const underWay = await reserved(gateway, askFor(orgId, 1_000n));
+    const underWay = await reserved(gateway, reserveRequestOf(orgId, 1_000n));
     await budgetOf(orgId, 150n, true);
     await world.service.recallFor({ orgId, mode: 'live', amount: 'all' });
     // What a request under way gives back afterwards is not spent beyond the budget either.
     await gateway.use(underWay, 0n);
-    expect(await gateway.reserve(askFor(orgId, 151n))).not.toHaveProperty('leaseId');
-    await reserved(gateway, askFor(orgId, 150n));
-    expect(await gateway.reserve(askFor(orgId, 1n))).not.toHaveProperty('leaseId');
+    expect(await gateway.reserve(reserveRequestOf(orgId, 151n))).not.toHaveProperty('leaseId');
+    await reserved(gateway, reserveRequestOf(orgId, 150n));
+    expect(await gateway.reserve(reserveRequestOf(orgId, 1n))).not.toHaveProperty('leaseId');
   });
 
   it('that are lowered below what was lent of them count from the next question on', async () => {
     const orgId = await world.organisation(10_000n);
     const gateway = world.gateway();
     const id = await budgetOf(orgId, 1_000n);
-    const ask = (amount: bigint) => ({ ...askFor(orgId, amount), budgets: [id] });
+    const ask = (amount: bigint) => ({ ...reserveRequestOf(orgId, amount), budgets: [id] });
     await reserved(gateway, { ...ask(900n), least: 100n });
     await gateway.use(await reserved(gateway, ask(100n)), 0n);
     await world.db.transaction({ name: 'lower', isolation: 'read committed' }, (tx) =>
@@ -283,7 +293,7 @@ describe('budgets', () => {
   });
 
   it('that come back from a lost pot are not exceeded: the request is told to come again', async () => {
-    await using own = await createPotWorld();
+    await using own = await createLeaseHarness();
     const orgId = await own.organisation(10_000n);
     const { id } = await own.db.transaction({ name: 'budget', isolation: 'read committed' }, (tx) =>
       createBudget(tx, {
@@ -292,7 +302,7 @@ describe('budgets', () => {
       }),
     );
     const gateway = own.gateway();
-    const ask = () => ({ ...askFor(orgId, 60n), budgets: [id] });
+    const ask = () => ({ ...reserveRequestOf(orgId, 60n), budgets: [id] });
     await reserved(gateway, ask());
     await own.valkey.client.command(['FLUSHALL']);
     expect(await gateway.reserve(ask())).toMatchObject({ refused: 'LEDGER_UNAVAILABLE' });

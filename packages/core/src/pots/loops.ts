@@ -3,14 +3,22 @@ import { defineLoop } from '@millrace/platform/loops';
 /** Short waits: all of them fail while the pot Valkey is away, and are due at once when it is back. */
 const times = { timeoutMs: 30_000, firstRetryMs: 1, maxRetryMs: 60_000 };
 
-export const callInLeases = defineLoop({ name: 'call in leases of pots', over: 'organisations', ...times });
-export const closeLeases = defineLoop({ name: 'close leases of pots', over: 'organisations', ...times });
+export const startClosingLeases = defineLoop({
+  name: 'call in leases of pots',
+  over: 'organisations',
+  ...times,
+});
+export const finishClosingLeases = defineLoop({
+  name: 'close leases of pots',
+  over: 'organisations',
+  ...times,
+});
 /** The end of a silent gateway in one organisation's leases. */
-export const endGateways = defineLoop({ name: 'give up silent gateways', over: 'gateways', ...times });
+export const endDeadHolders = defineLoop({ name: 'give up silent gateways', over: 'gateways', ...times });
 /** Reservations of one ended gateway on one lease, given back in batches. */
-export const settleGateways = defineLoop({ name: 'settle ended gateways', over: 'gateways', ...times });
+export const releaseEndedHolders = defineLoop({ name: 'settle ended gateways', over: 'gateways', ...times });
 /** What a gateway does for the lease of one organisation: prolongs it and reports its ends. */
-export const tendLeases = defineLoop({
+export const maintainLeases = defineLoop({
   name: 'tend leases',
   over: 'organisations',
   timeoutMs: 30_000,

@@ -1,7 +1,7 @@
 import { budgetsMax } from '@millrace/contract';
 import { testIds } from '@millrace/testing';
 import { expect, it } from 'vitest';
-import { leaseRequestSchema, toMessage, type LeaseRequest } from './messages.ts';
+import { leaseRequestSchema, toJsonMessage, type LeaseRequest } from './messages.ts';
 
 it('a key can ask for as many budgets as an organisation may have, with its own and those it took over', () => {
   const budgets = Array.from({ length: budgetsMax + 10 }, () => ({
@@ -20,5 +20,5 @@ it('a key can ask for as many budgets as an organisation may have, with its own 
     wanted: 2n,
     budgets,
   };
-  expect(leaseRequestSchema.parse(toMessage(request))).toEqual(request);
+  expect(leaseRequestSchema.parse(toJsonMessage(request))).toEqual(request);
 });

@@ -8,15 +8,15 @@ import {
   type OrgId,
 } from '@millrace/platform/ids';
 import { z } from 'zod';
-import type { PotServer } from './scripts.ts';
+import type { LeaseServer } from './scripts.ts';
 
 /** What gateways, and other cells on their behalf, say to the keeper of the ledger. Amounts travel as decimal text. */
 
-const whole = z
+const wholeAmount = z
   .string()
   .regex(/^(0|[1-9][0-9]{0,18})$/)
   .transform(BigInt);
-const signed = z
+const signedAmount = z
   .string()
   .regex(/^(0|-?[1-9][0-9]{0,18})$/)
   .transform(BigInt);
@@ -52,22 +52,22 @@ export interface LeaseRequest {
 }
 
 /** More than one key can have: an organisation's own are bounded, and each key may bring one along. */
-const mostBudgets = 64;
+const maxBudgets = 64;
 
 export const leaseRequestSchema = z.object({
   orgId: id('org'),
   mode,
   cell: z.int().min(0).max(1023),
   gatewayId,
-  seen: z.object({ epoch: whole, granted: whole, remaining: signed }).nullable(),
-  shortage: whole,
-  wanted: whole,
+  seen: z.object({ epoch: wholeAmount, granted: wholeAmount, remaining: signedAmount }).nullable(),
+  shortage: wholeAmount,
+  wanted: wholeAmount,
   budgets: z
-    .array(z.object({ id: id('bdg'), granted: whole, shortage: whole, wanted: whole }))
-    .max(mostBudgets),
+    .array(z.object({ id: id('bdg'), granted: wholeAmount, shortage: wholeAmount, wanted: wholeAmount }))
+    .max(maxBudgets),
 });
 
-export interface BudgetLeft {
+export interface BudgetRemainder {
   readonly id: BudgetId;
   readonly amount: bigint;
   /** What a whole period allows. */
@@ -79,7 +79,7 @@ export interface BudgetLeft {
 export type LeaseReply =
   | {
       readonly outcome: 'leased';
-      readonly server: PotServer;
+      readonly server: LeaseServer;
       readonly leaseId: LeaseId;
       readonly epoch: bigint;
       readonly granted: bigint;
@@ -90,7 +90,7 @@ export type LeaseReply =
       /** The money is there, these budgets are not. */
       readonly exceeded: readonly BudgetId[];
       /** What the ledger still has of these. Older workers leave it out. */
-      readonly left?: readonly BudgetLeft[] | undefined;
+      readonly left?: readonly BudgetRemainder[] | undefined;
       /** Nor are these, but enough of them is on its way back from leases that are closing. */
       readonly returning: readonly BudgetId[];
       /** Epochs up to this are over: the gateway reports their end once its last request of them is. */
@@ -110,27 +110,34 @@ export const leaseReplySchema = z.discriminatedUnion('outcome', [
     outcome: z.literal('leased'),
     server: z.object({
       namespace: z.string().regex(/^[0-9a-f]{12}$/),
-      generation: whole,
+      generation: wholeAmount,
       incarnation: z.string(),
     }),
     leaseId: id('lse'),
-    epoch: whole,
-    granted: whole,
-    lowWater: whole,
+    epoch: wholeAmount,
+    granted: wholeAmount,
+    lowWater: wholeAmount,
     admitForMs: z.number(),
     exceeded: z.array(id('bdg')),
     left: z
-      .array(z.object({ id: id('bdg'), amount: whole, limit: whole, resetsInMs: z.number().nullable() }))
-      .max(mostBudgets)
+      .array(
+        z.object({
+          id: id('bdg'),
+          amount: wholeAmount,
+          limit: wholeAmount,
+          resetsInMs: z.number().nullable(),
+        }),
+      )
+      .max(maxBudgets)
       .optional(),
     returning: z.array(id('bdg')),
-    endThrough: whole,
+    endThrough: wholeAmount,
   }),
   z.object({
     outcome: z.literal('refused'),
     reason: z.enum(['no money', 'budget exceeded', 'frozen', 'busy', 'dead']),
-    available: whole.optional(),
-    endThrough: whole,
+    available: wholeAmount.optional(),
+    endThrough: wholeAmount,
   }),
 ]);
 
@@ -147,9 +154,9 @@ export interface RecallRequest {
 export const recallRequestSchema = z.object({
   orgId: id('org'),
   mode,
-  amount: z.union([z.literal('all'), whole]),
+  amount: z.union([z.literal('all'), wholeAmount]),
 });
-export const recallReplySchema = z.object({ freed: whole });
+export const recallReplySchema = z.object({ freed: wholeAmount });
 
 /** The end-of-epoch marker: in the usage stream, behind the last usage of these epochs by this gateway. */
 export interface EpochEnd {
@@ -165,30 +172,33 @@ export const epochEndSchema = z.object({
   mode,
   cell: z.int().min(0).max(1023),
   gatewayId,
-  throughEpoch: whole,
+  throughEpoch: wholeAmount,
 });
 
 /** JSON knows no bigint. */
-export function toMessage(value: object): unknown {
+export function toJsonMessage(value: object): unknown {
   return JSON.parse(
     JSON.stringify(value, (_, part: unknown) => (typeof part === 'bigint' ? part.toString() : part)),
   );
 }
 
-const word = (prefix: string): string => (prefix === '' ? '' : `${prefix}.`);
+const subjectPrefix = (prefix: string): string => (prefix === '' ? '' : `${prefix}.`);
 
-export interface PotSubjects {
+export interface LeaseSubjects {
   readonly lease: string;
   readonly recall: string;
 }
 
-export function potSubjects(prefix: string, cell: number): PotSubjects {
-  return { lease: `${word(prefix)}pots.${cell}.lease`, recall: `${word(prefix)}pots.${cell}.recall` };
+export function leaseSubjects(prefix: string, cell: number): LeaseSubjects {
+  return {
+    lease: `${subjectPrefix(prefix)}pots.${cell}.lease`,
+    recall: `${subjectPrefix(prefix)}pots.${cell}.recall`,
+  };
 }
 
 /** Among the usage of the organisation, so that it stands in the same stream behind it. */
 export function epochEndSubject(prefix: string, end: EpochEnd): string {
-  return `${word(prefix)}usage.${end.cell}.${end.orgId}.end`;
+  return `${subjectPrefix(prefix)}usage.${end.cell}.${end.orgId}.end`;
 }
 
 /** The same end is published once, however often and by whomever it is announced. */

@@ -1,6 +1,6 @@
 import { toUuid, type OrgId } from '@millrace/platform/ids';
 import {
-  databaseAt,
+  databaseWithClock,
   eventually,
   poisonedCall,
   poisonedLoop,
@@ -10,12 +10,12 @@ import {
   type Poison,
 } from '@millrace/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { askFor, createPotWorld, testRules, type PotWorld } from './pots.fixture.ts';
-import { createPotSweeps } from './pots.sweeps.ts';
+import { reserveRequestOf, createLeaseHarness, testRules, type LeaseHarness } from './pots.fixture.ts';
+import { createCreditLeaseSweeps } from './pots.sweeps.ts';
 
-let world: PotWorld;
+let world: LeaseHarness;
 beforeAll(async () => {
-  world = await createPotWorld();
+  world = await createLeaseHarness();
 });
 afterAll(() => world[Symbol.asyncDispose]());
 beforeEach(() => world.clock.reset());
@@ -30,7 +30,7 @@ async function lend(): Promise<readonly [OrgId, OrgId]> {
   const gateway = world.gateway();
   const [bad, good] = [await world.organisation(1_000n), await world.organisation(1_000n)];
   for (const orgId of [bad, good]) {
-    const got = await gateway.reserve(askFor(orgId, 10n));
+    const got = await gateway.reserve(reserveRequestOf(orgId, 10n));
     if ('refused' in got) expect.fail(got.refused);
     else await gateway.use(got, 10n);
   }
@@ -69,15 +69,15 @@ describe(poisonedLoop('give up silent gateways'), () => {
     const gateway = world.gateway();
     const [bad, good] = [await world.organisation(1_000n), await world.organisation(1_000n)];
     for (const orgId of [bad, good]) {
-      const got = await gateway.reserve(askFor(orgId, 10n));
+      const got = await gateway.reserve(reserveRequestOf(orgId, 10n));
       if ('refused' in got) expect.fail(got.refused);
     }
     await gateway.idle();
     world.clock.advance(600_000);
     const published: OrgId[] = [];
     const hanging = Promise.withResolvers<never>();
-    const sweeps = createPotSweeps({
-      db: databaseAt(world.db, world.clock),
+    const sweeps = createCreditLeaseSweeps({
+      db: databaseWithClock(world.db, world.clock),
       log: testLog(),
       cell: 1,
       service: world.service,
@@ -101,10 +101,10 @@ describe(poisonedLoop('settle ended gateways'), () => {
     const [bad, good] = [await world.organisation(1_000n), await world.organisation(1_000n)];
     let gatewayId = '';
     for (const orgId of [bad, good]) {
-      const got = await dying.reserve(askFor(orgId, 20n));
+      const got = await dying.reserve(reserveRequestOf(orgId, 20n));
       if ('refused' in got) expect.fail(got.refused);
       else ({ gatewayId } = got);
-      await living.reserve(askFor(orgId, 5n));
+      await living.reserve(reserveRequestOf(orgId, 5n));
     }
     await Promise.all([dying.idle(), living.idle()]);
     const dead = gatewayId.split('.')[0] ?? '';
@@ -141,7 +141,7 @@ describe(poisonedLoop('tend leases'), () => {
       },
     });
     for (const orgId of [bad, good]) {
-      const got = await gateway.reserve(askFor(orgId, 10n));
+      const got = await gateway.reserve(reserveRequestOf(orgId, 10n));
       if ('refused' in got) expect.fail(got.refused);
     }
     await gateway.idle();

@@ -2,30 +2,30 @@ import type { Timer } from '@millrace/platform/clock';
 import { createLimiter, uncountedDecision } from '@millrace/platform/limiter';
 import { createItemRunner } from '@millrace/platform/loops';
 import { createHeldLease, type HeldLease, type HeldLeaseOptions } from './held-lease.ts';
-import { tendLeases } from './loops.ts';
-import { mostPerLease, turnAway } from './pot.ts';
-import type { PotName } from './pot-valkey.ts';
-import type { PotClient } from './purse.ts';
+import { maintainLeases } from './loops.ts';
+import { maxPerLease, toAdmissionRefusalReason } from './pot.ts';
+import type { LeaseOwner } from './pot-valkey.ts';
+import type { CreditLeaseClient } from './purse.ts';
 import { costsFor, withCosts } from './request-limits.ts';
-import { checkAsk, requireAmount, reserveFrom, type Counter } from './reserving.ts';
-import { createSettling, type Settling } from './settling.ts';
-import { createTestPurse } from './test-purse.ts';
+import { checkReserveRequest, requireAmount, reserveFromLease, type LimitCounter } from './reserving.ts';
+import { createSettlementBatcher, type SettlementBatcher } from './settling.ts';
+import { createTestModeReserver } from './test-purse.ts';
 
-export interface PotClientOptions extends HeldLeaseOptions {
+export interface CreditLeaseClientOptions extends HeldLeaseOptions {
   /** Of this run of this process, and never used again: a host's name and something random. */
   readonly gatewayId: string;
 }
 
 /** While Valkey stays away it is said once in this time, not once for every request. */
-const complaintEveryMs = 1_000;
+const warningIntervalMs = 1_000;
 /** Leases whose worker does not answer are tended beside the next round of the others. */
-const tendPatienceMs = 1_000;
+const maintenanceTimeoutMs = 1_000;
 /** How often Valkey is asked whether it still has a pot. */
-const betweenLossChecksMs = 5_000;
+const lossCheckIntervalMs = 5_000;
 
-interface Purse {
+interface OwnerLease {
   readonly held: HeldLease;
-  readonly settling: Settling;
+  readonly settling: SettlementBatcher;
   readonly endLost: () => Promise<void>;
 }
 
@@ -34,22 +34,22 @@ interface Purse {
  * A request notices the loss by itself, but an idle gateway has no requests.
  */
 function createLossCheck(
-  name: PotName,
+  name: LeaseOwner,
   held: HeldLease,
-  { clock, complain }: { readonly clock: Timer; readonly complain: (error: unknown) => void },
-): Purse['endLost'] {
+  { clock, complain: warnRarely }: { readonly clock: Timer; readonly complain: (error: unknown) => void },
+): OwnerLease['endLost'] {
   let checkAtMs = Number.NEGATIVE_INFINITY;
   return async () => {
     const holding = held.current();
     const nowMs = clock.monotonicMs();
     if (holding === null || nowMs < checkAtMs) return;
-    checkAtMs = nowMs + betweenLossChecksMs;
+    checkAtMs = nowMs + lossCheckIntervalMs;
     const { epoch } = holding.lease;
     try {
       if (!(await holding.pots.hasForgotten(name, epoch))) return;
     } catch (error) {
       // If Valkey does not answer, it may still have the pot.
-      complain(error);
+      warnRarely(error);
       return;
     }
     // Meanwhile a request may have noticed the loss and borrowed another lease.
@@ -59,35 +59,35 @@ function createLossCheck(
   };
 }
 
-export function createPotClient(options: PotClientOptions): PotClient {
+export function createCreditLeaseClient(options: CreditLeaseClientOptions): CreditLeaseClient {
   const { log, clock } = options;
-  const purses = new Map<string, Purse>();
+  const purses = new Map<string, OwnerLease>();
   const limiter = createLimiter({ valkey: options.valkey, log, clock });
-  const testPurse = createTestPurse({ limiter, clock, gatewayId: options.gatewayId });
-  const runner = createItemRunner(tendLeases, { clock, log });
+  const testPurse = createTestModeReserver({ limiter, clock, gatewayId: options.gatewayId });
+  const runner = createItemRunner(maintainLeases, { clock, log });
   let lives = 0;
 
-  function purseOf({ orgId, mode }: PotName): Purse {
+  function ownerLeaseOf({ orgId, mode }: LeaseOwner): OwnerLease {
     const key = `${orgId} ${mode}`;
     const found = purses.get(key);
     if (found !== undefined) return found;
     const name = { orgId, mode };
     const held = createHeldLease(options, name, () => `${options.gatewayId}.${(lives += 1)}`);
-    const settling = createSettling(name, held, options);
-    const made = { held, settling, endLost: createLossCheck(name, held, { clock, complain }) };
+    const settling = createSettlementBatcher(name, held, options);
+    const made = { held, settling, endLost: createLossCheck(name, held, { clock, complain: warnRarely }) };
     purses.set(key, made);
     return made;
   }
 
   let silentUntilMs = Number.NEGATIVE_INFINITY;
-  function complain(error: unknown): void {
+  function warnRarely(error: unknown): void {
     const nowMs = clock.monotonicMs();
     if (nowMs < silentUntilMs) return;
-    silentUntilMs = nowMs + complaintEveryMs;
+    silentUntilMs = nowMs + warningIntervalMs;
     log.warn({ err: error }, 'the pot Valkey could not be asked');
   }
 
-  const counter: Counter = {
+  const counter: LimitCounter = {
     clock,
     peek: ({ orgId, set, costs }) => limiter.peek({ tag: orgId, policies: withCosts(set, costs) }),
     count: ({ orgId, set }) => limiter.consume({ tag: orgId, policies: withCosts(set, costsFor(set, 0)) }),
@@ -95,27 +95,26 @@ export function createPotClient(options: PotClientOptions): PotClient {
 
   return {
     async reserve(request) {
-      const ask = checkAsk(request);
+      const ask = checkReserveRequest(request);
       if (ask.mode === 'test') return testPurse.reserve(ask);
-      if (ask.least > mostPerLease)
-        return { refused: 'INSUFFICIENT_BALANCE', rate: await counter.count(ask) };
-      const { held } = purseOf(ask);
+      if (ask.least > maxPerLease) return { refused: 'INSUFFICIENT_BALANCE', rate: await counter.count(ask) };
+      const { held } = ownerLeaseOf(ask);
       held.wait(ask);
       try {
-        return await reserveFrom(held, ask, counter);
+        return await reserveFromLease(held, ask, counter);
       } catch (error) {
-        complain(error);
-        return { refused: turnAway(null), rate: uncountedDecision(ask.set.limits) };
+        warnRarely(error);
+        return { refused: toAdmissionRefusalReason(null), rate: uncountedDecision(ask.set.limits) };
       } finally {
         held.stopWaiting(ask);
       }
     },
 
     async settle(reservation, actual, tokens = reservation.tokens) {
-      requireAmount(actual, mostPerLease);
+      requireAmount(actual, maxPerLease);
       if (reservation.leaseId === null) return testPurse.settle(reservation, tokens);
       const most = actual < reservation.amount ? actual : reservation.amount;
-      return purseOf(reservation).settling.settle(reservation, most, tokens);
+      return ownerLeaseOf(reservation).settling.settle(reservation, most, tokens);
     },
 
     async tend() {
@@ -128,7 +127,7 @@ export function createPotClient(options: PotClientOptions): PotClient {
           // Asked at the instant of forgetting: a request may have come while the ends were reported.
           if (held.isDone()) purses.delete(key);
         },
-        patienceMs: tendPatienceMs,
+        patienceMs: maintenanceTimeoutMs,
       });
     },
 

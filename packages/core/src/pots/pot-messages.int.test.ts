@@ -3,9 +3,9 @@ import { payloadSchemaVersion, type Envelope } from '@millrace/platform/envelope
 import type { IncomingMessage, NatsClient } from '@millrace/platform/nats';
 import { connectTestNats, eventually, testLog, testNames, uniqueId } from '@millrace/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createPotClient, epochEndSchema, servePots } from './index.ts';
-import { askForLease, askForRecall, publishEpochEnd } from './pot-messages.ts';
-import { askFor, createPotWorld, type PotWorld } from './pots.fixture.ts';
+import { createCreditLeaseClient, epochEndSchema, serveCreditLeases } from './index.ts';
+import { createLeaseRequester, createRecallRequester, createEpochEndPublisher } from './pot-messages.ts';
+import { reserveRequestOf, createLeaseHarness, type LeaseHarness } from './pots.fixture.ts';
 
 const names = testNames();
 const prefix = names.natsPrefix;
@@ -18,10 +18,10 @@ const envelope: Envelope = {
 };
 const ask = { prefix, envelope, homeCell: 1, timeoutMs: 5_000 };
 
-let world: PotWorld;
+let world: LeaseHarness;
 let nats: NatsClient;
 beforeAll(async () => {
-  world = await createPotWorld();
+  world = await createLeaseHarness();
   nats = await connectTestNats();
   await nats.ensureStream({
     name: names.natsStream('USAGE'),
@@ -39,7 +39,7 @@ afterAll(async () => {
 });
 
 it('a gateway leases, spends, lets a rental have the rest, and reports the end of the epoch, over NATS', async () => {
-  const served = servePots({
+  const served = serveCreditLeases({
     db: world.db,
     valkey: world.valkey.client,
     nats,
@@ -51,19 +51,19 @@ it('a gateway leases, spends, lets a rental have the rest, and reports the end o
     longestRequestMs: 60_000,
   });
   const orgId = await world.organisation(1_000_000_000n);
-  const client = createPotClient({
+  const client = createCreditLeaseClient({
     valkey: world.valkey.client,
-    requestLease: askForLease(nats, ask),
-    publishEnd: publishEpochEnd(nats, { prefix, envelope }),
+    requestLease: createLeaseRequester(nats, ask),
+    publishEnd: createEpochEndPublisher(nats, { prefix, envelope }),
     cell: 1,
     gatewayId: `gw-${uniqueId()}`,
     clock: systemClock,
     log: testLog(),
   });
-  const got = await client.reserve(askFor(orgId, 1_000n));
+  const got = await client.reserve(reserveRequestOf(orgId, 1_000n));
   expect(got).toMatchObject({ epoch: 1n });
   if ('refused' in got) return;
-  const freed = await askForRecall(nats, ask)({ orgId, mode: 'live', amount: 1_000_000_000n });
+  const freed = await createRecallRequester(nats, ask)({ orgId, mode: 'live', amount: 1_000_000_000n });
   expect(freed).toBe(100_000_000n - 1_000n);
   await client.settle(got, 400n);
   await client.close();
@@ -88,14 +88,14 @@ it('a gateway leases, spends, lets a rental have the rest, and reports the end o
 
 it('without a worker the answer is 503, and what is no request at all is not answered', async () => {
   const orgId = await world.organisation(1_000n);
-  const client = createPotClient({
+  const client = createCreditLeaseClient({
     valkey: world.valkey.client,
-    requestLease: askForLease(nats, { ...ask, timeoutMs: 100 }),
-    publishEnd: publishEpochEnd(nats, { prefix, envelope }),
+    requestLease: createLeaseRequester(nats, { ...ask, timeoutMs: 100 }),
+    publishEnd: createEpochEndPublisher(nats, { prefix, envelope }),
     cell: 1,
     gatewayId: `gw-${uniqueId()}`,
     clock: systemClock,
     log: { warn: () => undefined },
   });
-  expect(await client.reserve(askFor(orgId, 1n))).toMatchObject({ refused: 'LEDGER_UNAVAILABLE' });
+  expect(await client.reserve(reserveRequestOf(orgId, 1n))).toMatchObject({ refused: 'LEDGER_UNAVAILABLE' });
 });

@@ -1,20 +1,20 @@
 import type { Mode } from '@millrace/platform/envelope';
 import type { BudgetId, LeaseId, OrgId, RequestId } from '@millrace/platform/ids';
 import { isScriptUnknown, type ValkeyClient, type ValkeyScript } from '@millrace/platform/valkey';
-import { pushLimits, type LimitSet } from './request-limits.ts';
-import { potScripts, type PotScripts, type PotServer } from './scripts.ts';
+import { appendLimitArguments, type LimitSet } from './request-limits.ts';
+import { leaseScripts, type LeaseScripts, type LeaseServer } from './scripts.ts';
 
 /** The pots on one Valkey. Nothing here decides: the scripts do, as `pot.ts` says. */
 
-export interface PotName {
+export interface LeaseOwner {
   readonly orgId: OrgId;
   readonly mode: Mode;
 }
 
 /** `foreign`: not the server that the lease was given to, whatever it holds. */
-export type NotHere = { readonly outcome: 'foreign' } | { readonly outcome: 'gone' };
+export type LeaseMissing = { readonly outcome: 'foreign' } | { readonly outcome: 'gone' };
 
-export interface PotGrant {
+export interface LeaseGrant {
   readonly leaseId: LeaseId;
   readonly epoch: bigint;
   readonly granted: bigint;
@@ -22,7 +22,7 @@ export interface PotGrant {
   readonly admitForMs: number;
 }
 
-export type Enlarged =
+export type EnlargeResult =
   | {
       readonly outcome: 'granted';
       readonly remaining: bigint;
@@ -31,14 +31,14 @@ export type Enlarged =
       readonly granted: bigint;
     }
   | { readonly outcome: 'closed' }
-  | NotHere;
+  | LeaseMissing;
 
-export type Opened =
+export type OpenResult =
   | { readonly outcome: 'opened' | 'foreign' }
   /** The server has a pot of this epoch or of a later one, with the epoch that it has. */
   | { readonly outcome: 'stale'; readonly epoch: bigint };
 
-interface DryAmounts {
+interface InsufficientAmounts {
   readonly remaining: bigint;
   readonly granted: bigint;
   /** By other requests that have not been settled. */
@@ -46,20 +46,20 @@ interface DryAmounts {
 }
 
 /** With what is used of each limit, in its own measure; null when the server did not look. */
-export type Reserved = { readonly used: readonly number[] | null } & (
+export type ReserveResult = { readonly used: readonly number[] | null } & (
   | {
       readonly outcome: 'admitted';
       readonly amount: bigint;
       readonly remaining: bigint;
       readonly granted: bigint;
     }
-  | ({ readonly outcome: 'dry' } & DryAmounts)
-  | ({ readonly outcome: 'budget dry'; readonly budget: BudgetId } & DryAmounts)
+  | ({ readonly outcome: 'dry' } & InsufficientAmounts)
+  | ({ readonly outcome: 'budget dry'; readonly budget: BudgetId } & InsufficientAmounts)
   | { readonly outcome: 'limited' | 'closed' | 'expired' }
-  | NotHere
+  | LeaseMissing
 );
 
-export interface PotAsk {
+export interface ValkeyReserveRequest {
   readonly epoch: bigint;
   readonly gatewayId: string;
   readonly requestId: RequestId;
@@ -71,22 +71,22 @@ export interface PotAsk {
   readonly costs: readonly number[];
 }
 
-export interface PotSettlement {
+export interface ValkeySettlement {
   readonly epoch: bigint;
   readonly gatewayId: string;
   readonly requests: readonly { readonly requestId: RequestId; readonly actual: bigint }[];
   /** Rate limits that were counted too high. */
-  readonly back: readonly LimitBack[];
+  readonly back: readonly LimitRefund[];
 }
 
-export interface LimitBack {
+export interface LimitRefund {
   readonly key: string;
   readonly size: string;
   readonly window: string;
   readonly units: number;
 }
 
-export type Settled =
+export type SettleResult =
   | {
       readonly outcome: 'settled';
       readonly remaining: bigint;
@@ -94,25 +94,25 @@ export type Settled =
       /** How many of the requests were reserved; the others had been settled before. */
       readonly found: number;
     }
-  | NotHere;
+  | LeaseMissing;
 
-export interface PotReservation {
+export interface StoredReservation {
   readonly requestId: RequestId;
   readonly amount: bigint;
 }
 
-export interface PotValkey {
-  open(pot: PotName, grant: PotGrant): Promise<Opened>;
-  enlarge(pot: PotName, grant: PotGrant): Promise<Enlarged>;
-  reserve(pot: PotName, ask: PotAsk): Promise<Reserved>;
+export interface ValkeyLeases {
+  open(pot: LeaseOwner, grant: LeaseGrant): Promise<OpenResult>;
+  enlarge(pot: LeaseOwner, grant: LeaseGrant): Promise<EnlargeResult>;
+  reserve(pot: LeaseOwner, ask: ValkeyReserveRequest): Promise<ReserveResult>;
   /** Any number of requests of one gateway: what they did not spend can be spent again. */
-  settle(pot: PotName, end: PotSettlement): Promise<Settled>;
+  settle(pot: LeaseOwner, end: ValkeySettlement): Promise<SettleResult>;
   recall(
-    pot: PotName,
+    pot: LeaseOwner,
     wish: { readonly epoch: bigint; readonly known: bigint; readonly wanted: bigint },
-  ): Promise<{ readonly outcome: 'recalled'; readonly recalled: bigint } | NotHere>;
+  ): Promise<{ readonly outcome: 'recalled'; readonly recalled: bigint } | LeaseMissing>;
   close(
-    pot: PotName,
+    pot: LeaseOwner,
     epoch: bigint,
     budgets: readonly BudgetId[],
   ): Promise<
@@ -121,18 +121,18 @@ export interface PotValkey {
         readonly recalled: bigint;
         readonly budgets: ReadonlyMap<BudgetId, bigint>;
       }
-    | NotHere
+    | LeaseMissing
   >;
   /** Whether the pot of this epoch is lost: it is not there, or this is not the server that it was lent to. */
-  hasForgotten(pot: PotName, epoch: bigint): Promise<boolean>;
+  hasForgotten(pot: LeaseOwner, epoch: bigint): Promise<boolean>;
   /** What a gateway had reserved and not settled. */
-  reservationsOf(pot: PotName, epoch: bigint, gatewayId: string): Promise<readonly PotReservation[]>;
+  reservationsOf(pot: LeaseOwner, epoch: bigint, gatewayId: string): Promise<readonly StoredReservation[]>;
   /** Removes what a closed lease left behind. */
-  forget(pot: PotName, epoch: bigint, gatewayIds: readonly string[]): Promise<void>;
+  forget(pot: LeaseOwner, epoch: bigint, gatewayIds: readonly string[]): Promise<void>;
 }
 
 /** All keys of an organisation share the hash tag, so that one call may use several of them. */
-export function potKey(server: PotServer, { orgId, mode }: PotName): string {
+export function valkeyLeaseKey(server: LeaseServer, { orgId, mode }: LeaseOwner): string {
   return `pot:${server.namespace}:{${orgId}}:${mode}`;
 }
 
@@ -156,7 +156,7 @@ function amountAt(rest: readonly unknown[], index: number): bigint {
 }
 
 /** Reads what `reserve` answered: a word, four numbers, and what is used of each limit. */
-function readReserved(answer: unknown, budgets: readonly BudgetId[]): Reserved {
+function readReserveResult(answer: unknown, budgets: readonly BudgetId[]): ReserveResult {
   const { outcome, rest } = readAnswer(answer);
   if (outcome === 'foreign') return { outcome, used: null };
   const used = rest.slice(4) as readonly number[];
@@ -171,24 +171,24 @@ function readReserved(answer: unknown, budgets: readonly BudgetId[]): Reserved {
   return { outcome: outcome as 'limited' | 'closed' | 'expired' | 'gone', used };
 }
 
-function notLoaded(error: unknown): Reserved {
+function readMissingScript(error: unknown): ReserveResult {
   if (isScriptUnknown(error)) return { outcome: 'foreign', used: null };
   throw error;
 }
 
-export interface PotValkeyOptions {
+export interface ValkeyLeasesOptions {
   readonly valkey: Pick<ValkeyClient, 'runLoaded' | 'command'>;
-  readonly server: PotServer;
+  readonly server: LeaseServer;
   /** Tests may say what time it is; the server's own time otherwise. */
   readonly nowMs?: () => number;
 }
 
 /** The pots of the server of one generation. On any other server every call finds itself in the wrong place. */
-export function potsOn(options: PotValkeyOptions): PotValkey {
+export function createValkeyLeases(options: ValkeyLeasesOptions): ValkeyLeases {
   const { valkey, server } = options;
-  const scripts: PotScripts = potScripts(server);
-  const keyOf = (pot: PotName): string => potKey(server, pot);
-  const reservationsKey = (pot: PotName, epoch: bigint, gatewayId: string): string =>
+  const scripts: LeaseScripts = leaseScripts(server);
+  const keyOf = (pot: LeaseOwner): string => valkeyLeaseKey(server, pot);
+  const reservationsKey = (pot: LeaseOwner, epoch: bigint, gatewayId: string): string =>
     `${keyOf(pot)}:${epoch}:${gatewayId}`;
   const now = (): string => (options.nowMs === undefined ? '' : String(options.nowMs()));
 
@@ -201,7 +201,7 @@ export function potsOn(options: PotValkeyOptions): PotValkey {
     }
   }
 
-  const lend = (script: ValkeyScript, pot: PotName, grant: PotGrant) =>
+  const lend = (script: ValkeyScript, pot: LeaseOwner, grant: LeaseGrant) =>
     run(
       script,
       [keyOf(pot)],
@@ -234,11 +234,11 @@ export function potsOn(options: PotValkeyOptions): PotValkey {
       const { limits, costs, budgets } = ask;
       const args = [ask.epoch.toString(), now(), ask.requestId, ask.amount.toString(), ask.least.toString()];
       args.push(String(budgets.length), ...budgets);
-      pushLimits(args, limits, costs);
+      appendLimitArguments(args, limits, costs);
       const keys = [keyOf(pot), reservationsKey(pot, ask.epoch, ask.gatewayId), ...limits.keys];
       return valkey
         .runLoaded(scripts.reserve, { keys, args })
-        .then((answer) => readReserved(answer, budgets), notLoaded);
+        .then((answer) => readReserveResult(answer, budgets), readMissingScript);
     },
     async settle(pot, { epoch, gatewayId, requests, back }) {
       const args = [epoch.toString(), now(), String(requests.length)];
@@ -279,9 +279,9 @@ export function potsOn(options: PotValkeyOptions): PotValkey {
   };
 }
 
-function readReservations(kept: unknown): readonly PotReservation[] {
+function readReservations(kept: unknown): readonly StoredReservation[] {
   const words: readonly unknown[] = Array.isArray(kept) ? kept : Object.entries(kept ?? {}).flat();
-  const found: PotReservation[] = [];
+  const found: StoredReservation[] = [];
   for (let index = 0; index < words.length; index += 2) {
     const [amount = '0'] = String(words[index + 1]).split(' ');
     found.push({ requestId: String(words[index]) as RequestId, amount: BigInt(amount) });
@@ -292,9 +292,9 @@ function readReservations(kept: unknown): readonly PotReservation[] {
 /** Whether this is the server of the generation: it has the scripts and its own history. */
 export async function isServerReady(
   valkey: Pick<ValkeyClient, 'command'>,
-  server: PotServer,
+  server: LeaseServer,
 ): Promise<boolean> {
-  const digests = Object.values(potScripts(server)).map(({ sha1 }: ValkeyScript) => sha1);
+  const digests = Object.values(leaseScripts(server)).map(({ sha1 }: ValkeyScript) => sha1);
   const known = await valkey.command(['SCRIPT', 'EXISTS', ...digests]);
   const all = Array.isArray(known) && known.every((one) => one === 1);
   return all && (await readIncarnation(valkey)) === server.incarnation;
@@ -316,7 +316,7 @@ const scanCount = '1000';
  * Removes the pots that an earlier run left behind, as long as nobody has made the server ready meanwhile. Only tidiness:
  * no script of a later generation names an epoch of an earlier one.
  */
-export async function clearPots(
+export async function deleteOldLeases(
   valkey: Pick<ValkeyClient, 'command'>,
   namespace: string,
   mayGoOn: () => Promise<boolean>,
@@ -335,8 +335,11 @@ export async function clearPots(
 }
 
 /** Gives the server the scripts of its generation. */
-export async function prepareServer(valkey: Pick<ValkeyClient, 'command'>, server: PotServer): Promise<void> {
-  for (const script of Object.values(potScripts(server)) as ValkeyScript[]) {
+export async function prepareServer(
+  valkey: Pick<ValkeyClient, 'command'>,
+  server: LeaseServer,
+): Promise<void> {
+  for (const script of Object.values(leaseScripts(server)) as ValkeyScript[]) {
     await valkey.command(['SCRIPT', 'LOAD', script.source]);
   }
 }

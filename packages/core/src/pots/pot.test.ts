@@ -2,27 +2,27 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   admissionMs,
-  admit,
-  believeRecalled,
-  closePot,
-  enlargePot,
-  expectedUse,
-  fitsLease,
-  heldFor,
-  isPassed,
+  reserveFromModel,
+  clampRecalled,
+  closeLease,
+  enlargeLease,
+  expectedUsage,
+  fitsInLease,
+  heldAmount,
+  isHolderProcessed,
   lowWaterOf,
-  mayClose,
-  mostPerLease,
-  openPot,
+  canClose,
+  maxPerLease,
+  openLease,
   planLease,
-  recall,
+  recallFromModel,
   remainingOf,
-  requireSoundTimes,
-  settle,
+  checkLeaseTimes,
+  settleInModel,
   sizeGrant,
-  turnAway,
-  type Pot,
-  type SizeQuestion,
+  toAdmissionRefusalReason,
+  type ModelLease,
+  type GrantSizeInput,
 } from './pot.ts';
 
 const grant = (
@@ -36,8 +36,8 @@ const grant = (
   admitUntilMs: more.admitUntilMs ?? 1_000,
 });
 
-function opened(granted: bigint, more: Parameters<typeof grant>[1] = {}): Pot {
-  const [, pot] = openPot(null, grant(granted, more));
+function opened(granted: bigint, more: Parameters<typeof grant>[1] = {}): ModelLease {
+  const [, pot] = openLease(null, grant(granted, more));
   return pot ?? expect.fail('no pot');
 }
 
@@ -53,8 +53,8 @@ const asked = (
   nowMs: more.nowMs ?? 0,
 });
 
-function admitted(pot: Pot, ...ask: Parameters<typeof asked>): Pot {
-  const [answer, next] = admit(pot, asked(...ask));
+function admitted(pot: ModelLease, ...ask: Parameters<typeof asked>): ModelLease {
+  const [answer, next] = reserveFromModel(pot, asked(...ask));
   expect(answer.outcome).toBe('admitted');
   return next ?? expect.fail('no pot');
 }
@@ -74,25 +74,25 @@ describe('opening a pot', () => {
 
   it('changes nothing the second time, gives way to a newer epoch and never to an older one', () => {
     const pot = admitted(opened(100n), 30n);
-    expect(openPot(pot, grant(500n))).toEqual(['opened', pot]);
-    expect(openPot(pot, grant(500n, { epoch: 0n }))).toEqual(['stale', pot]);
-    const [answer, next] = openPot(pot, grant(500n, { epoch: 2n }));
+    expect(openLease(pot, grant(500n))).toEqual(['opened', pot]);
+    expect(openLease(pot, grant(500n, { epoch: 0n }))).toEqual(['stale', pot]);
+    const [answer, next] = openLease(pot, grant(500n, { epoch: 2n }));
     expect(answer).toBe('opened');
     expect(next).toEqual(opened(500n, { epoch: 2n }));
   });
 
   it('refuses an epoch that another lease has used, and keeps the money of that lease', () => {
     const pot = opened(100n);
-    expect(openPot(pot, grant(500n, { leaseId: 'another' }))).toEqual(['stale', pot]);
-    expect(enlargePot(pot, grant(500n, { leaseId: 'another' }))).toEqual(['gone', pot]);
+    expect(openLease(pot, grant(500n, { leaseId: 'another' }))).toEqual(['stale', pot]);
+    expect(enlargeLease(pot, grant(500n, { leaseId: 'another' }))).toEqual(['gone', pot]);
   });
 });
 
 describe('enlarging a pot', () => {
   it('goes by absolute amounts: the larger one counts, whatever the order', () => {
     const pot = opened(100n, { budget: 10n });
-    const [, once] = enlargePot(pot, grant(300n, { budget: 50n, admitUntilMs: 5_000 }));
-    const [answer, twice] = enlargePot(once, grant(200n, { budget: 20n, admitUntilMs: 4_000 }));
+    const [, once] = enlargeLease(pot, grant(300n, { budget: 50n, admitUntilMs: 5_000 }));
+    const [answer, twice] = enlargeLease(once, grant(200n, { budget: 20n, admitUntilMs: 4_000 }));
     expect(answer).toBe('granted');
     expect(twice).toEqual(once);
     expect(once?.amounts.granted).toBe(300n);
@@ -101,27 +101,27 @@ describe('enlarging a pot', () => {
   });
 
   it('takes on a budget that was not lent before', () => {
-    const [, pot] = enlargePot(opened(100n), grant(100n, { budget: 30n }));
+    const [, pot] = enlargeLease(opened(100n), grant(100n, { budget: 30n }));
     expect(pot?.budgets.get('b')).toEqual({ granted: 30n, recalled: 0n, reserved: 0n, spent: 0n });
   });
 
   it('is refused for a pot that is lost, of another epoch or closed', () => {
-    expect(enlargePot(null, grant(1n))).toEqual(['gone', null]);
+    expect(enlargeLease(null, grant(1n))).toEqual(['gone', null]);
     const pot = opened(1n);
-    expect(enlargePot(pot, grant(9n, { epoch: 2n }))).toEqual(['gone', pot]);
-    const [, closed] = closePot(pot, 1n);
-    expect(enlargePot(closed, grant(9n))).toEqual(['closed', closed]);
+    expect(enlargeLease(pot, grant(9n, { epoch: 2n }))).toEqual(['gone', pot]);
+    const [, closed] = closeLease(pot, 1n);
+    expect(enlargeLease(closed, grant(9n))).toEqual(['closed', closed]);
   });
 });
 
 describe('admission', () => {
   it('reserves up to the last nano-dollar and not one more', () => {
     const pot = admitted(opened(100n), 60n);
-    expect(admit(pot, asked(41n, { id: 'g:2' }))).toEqual([
+    expect(reserveFromModel(pot, asked(41n, { id: 'g:2' }))).toEqual([
       { outcome: 'dry', remaining: 40n, reserved: 60n },
       pot,
     ]);
-    const [answer, next] = admit(pot, asked(40n, { id: 'g:2' }));
+    const [answer, next] = reserveFromModel(pot, asked(40n, { id: 'g:2' }));
     expect(answer).toEqual({ outcome: 'admitted', amount: 40n, remaining: 0n });
     expect(next?.amounts.reserved).toBe(100n);
     expect(next?.reservations.get('g:2')).toMatchObject({ amount: 40n, budgets: [] });
@@ -129,18 +129,21 @@ describe('admission', () => {
 
   it('admits the same request once', () => {
     const pot = admitted(opened(100n), 60n);
-    expect(admit(pot, asked(60n))).toEqual([{ outcome: 'admitted', amount: 60n, remaining: 40n }, pot]);
-    const [, closed] = closePot(pot, 1n);
-    expect(admit(closed, asked(60n, { nowMs: 9_999 }))[0].outcome).toBe('admitted');
+    expect(reserveFromModel(pot, asked(60n))).toEqual([
+      { outcome: 'admitted', amount: 60n, remaining: 40n },
+      pot,
+    ]);
+    const [, closed] = closeLease(pot, 1n);
+    expect(reserveFromModel(closed, asked(60n, { nowMs: 9_999 }))[0].outcome).toBe('admitted');
   });
 
   it('asks each budget too, and reserves in all or in none', () => {
     const pot = opened(100n, { budget: 50n });
-    expect(admit(pot, asked(51n, { budgets: ['b'] }))).toEqual([
+    expect(reserveFromModel(pot, asked(51n, { budgets: ['b'] }))).toEqual([
       { outcome: 'budget dry', budget: 'b', remaining: 50n, reserved: 0n },
       pot,
     ]);
-    expect(admit(pot, asked(1n, { budgets: ['b', 'c'] }))).toEqual([
+    expect(reserveFromModel(pot, asked(1n, { budgets: ['b', 'c'] }))).toEqual([
       { outcome: 'budget dry', budget: 'c', remaining: 0n, reserved: 0n },
       pot,
     ]);
@@ -151,84 +154,96 @@ describe('admission', () => {
 
   it('ends with the lease, with its epoch and with the pot', () => {
     const pot = opened(100n, { admitUntilMs: 10 });
-    expect(admit(pot, asked(1n, { nowMs: 9 }))[0].outcome).toBe('admitted');
-    expect(admit(pot, asked(1n, { nowMs: 10 }))).toEqual([{ outcome: 'expired' }, pot]);
-    expect(admit(pot, asked(1n, { epoch: 2n }))).toEqual([{ outcome: 'gone' }, pot]);
-    expect(admit(null, asked(1n))).toEqual([{ outcome: 'gone' }, null]);
-    const [, closed] = closePot(opened(100n), 1n);
-    expect(admit(closed, asked(0n))[0]).toEqual({ outcome: 'closed' });
+    expect(reserveFromModel(pot, asked(1n, { nowMs: 9 }))[0].outcome).toBe('admitted');
+    expect(reserveFromModel(pot, asked(1n, { nowMs: 10 }))).toEqual([{ outcome: 'expired' }, pot]);
+    expect(reserveFromModel(pot, asked(1n, { epoch: 2n }))).toEqual([{ outcome: 'gone' }, pot]);
+    expect(reserveFromModel(null, asked(1n))).toEqual([{ outcome: 'gone' }, null]);
+    const [, closed] = closeLease(opened(100n), 1n);
+    expect(reserveFromModel(closed, asked(0n))[0]).toEqual({ outcome: 'closed' });
   });
 });
 
 describe('settling', () => {
   it('gives back what was not spent, in the budgets too, and only once', () => {
     const pot = admitted(opened(100n, { budget: 100n }), 60n, { budgets: ['b'] });
-    const [answer, next] = settle(pot, { epoch: 1n, reservation: 'g:1', actual: 25n });
+    const [answer, next] = settleInModel(pot, { epoch: 1n, reservation: 'g:1', actual: 25n });
     expect(answer).toBe('settled');
     const expected = { granted: 100n, recalled: 0n, reserved: 0n, spent: 25n };
     expect(next?.amounts).toEqual(expected);
     expect(next?.budgets.get('b')).toEqual(expected);
     expect(next?.reservations.size).toBe(0);
-    expect(settle(next, { epoch: 1n, reservation: 'g:1', actual: 25n })).toEqual(['gone', next]);
+    expect(settleInModel(next, { epoch: 1n, reservation: 'g:1', actual: 25n })).toEqual(['gone', next]);
   });
 
   it('counts what was spent beyond the reservation', () => {
-    const [, pot] = settle(admitted(opened(100n), 10n), { epoch: 1n, reservation: 'g:1', actual: 130n });
+    const [, pot] = settleInModel(admitted(opened(100n), 10n), {
+      epoch: 1n,
+      reservation: 'g:1',
+      actual: 130n,
+    });
     expect(remainingOf(pot?.amounts ?? expect.fail('no pot'))).toBe(-30n);
   });
 
   it('knows nothing of other epochs', () => {
     const pot = admitted(opened(100n), 10n);
-    expect(settle(pot, { epoch: 2n, reservation: 'g:1', actual: 1n })).toEqual(['gone', pot]);
-    expect(settle(null, { epoch: 1n, reservation: 'g:1', actual: 1n })).toEqual(['gone', null]);
+    expect(settleInModel(pot, { epoch: 2n, reservation: 'g:1', actual: 1n })).toEqual(['gone', pot]);
+    expect(settleInModel(null, { epoch: 1n, reservation: 'g:1', actual: 1n })).toEqual(['gone', null]);
   });
 });
 
 describe('a recall', () => {
   it('takes what is wanted, as far as it is not reserved', () => {
     const pot = admitted(opened(100n), 30n);
-    const [some, less] = recall(pot, { epoch: 1n, known: 0n, wanted: 50n });
+    const [some, less] = recallFromModel(pot, { epoch: 1n, known: 0n, wanted: 50n });
     expect(some).toEqual({ recalled: 50n });
     expect(less?.amounts).toEqual({ granted: 100n, recalled: 50n, reserved: 30n, spent: 0n });
-    expect(recall(less, { epoch: 1n, known: 50n, wanted: 50n })[0]).toEqual({ recalled: 70n });
+    expect(recallFromModel(less, { epoch: 1n, known: 50n, wanted: 50n })[0]).toEqual({ recalled: 70n });
   });
 
   it('that is repeated because the first was not recorded takes nothing more', () => {
-    const [, less] = recall(opened(100n), { epoch: 1n, known: 0n, wanted: 50n });
-    expect(recall(less, { epoch: 1n, known: 0n, wanted: 50n })[0]).toEqual({ recalled: 50n });
-    expect(recall(less, { epoch: 1n, known: 0n, wanted: 60n })[0]).toEqual({ recalled: 60n });
-    expect(recall(less, { epoch: 1n, known: 0n, wanted: 10n })[0]).toEqual({ recalled: 50n });
+    const [, less] = recallFromModel(opened(100n), { epoch: 1n, known: 0n, wanted: 50n });
+    expect(recallFromModel(less, { epoch: 1n, known: 0n, wanted: 50n })[0]).toEqual({ recalled: 50n });
+    expect(recallFromModel(less, { epoch: 1n, known: 0n, wanted: 60n })[0]).toEqual({ recalled: 60n });
+    expect(recallFromModel(less, { epoch: 1n, known: 0n, wanted: 10n })[0]).toEqual({ recalled: 50n });
   });
 
   it('takes nothing from a pot that is overdrawn, and finds no pot of another epoch', () => {
-    const [, pot] = settle(admitted(opened(100n), 10n), { epoch: 1n, reservation: 'g:1', actual: 130n });
-    expect(recall(pot, { epoch: 1n, known: 0n, wanted: 10n })[0]).toEqual({ recalled: 0n });
-    expect(recall(pot, { epoch: 2n, known: 0n, wanted: 10n })).toEqual(['gone', pot]);
+    const [, pot] = settleInModel(admitted(opened(100n), 10n), {
+      epoch: 1n,
+      reservation: 'g:1',
+      actual: 130n,
+    });
+    expect(recallFromModel(pot, { epoch: 1n, known: 0n, wanted: 10n })[0]).toEqual({ recalled: 0n });
+    expect(recallFromModel(pot, { epoch: 2n, known: 0n, wanted: 10n })).toEqual(['gone', pot]);
   });
 });
 
 describe('closing a pot', () => {
   it('takes back all that is not reserved, of the budgets too, and can be repeated', () => {
     const pot = admitted(opened(100n, { budget: 70n }), 30n, { budgets: ['b'] });
-    const [answer, closed] = closePot(pot, 1n);
+    const [answer, closed] = closeLease(pot, 1n);
     expect(answer).toBe('closed');
     expect(closed?.closed).toBe(true);
     expect(closed?.amounts.recalled).toBe(70n);
     expect(closed?.budgets.get('b')?.recalled).toBe(40n);
-    expect(closePot(closed, 1n)).toEqual(['closed', closed]);
-    expect(closePot(pot, 2n)).toEqual(['gone', pot]);
+    expect(closeLease(closed, 1n)).toEqual(['closed', closed]);
+    expect(closeLease(pot, 2n)).toEqual(['gone', pot]);
   });
 
   it('takes nothing from a pot that is overdrawn', () => {
-    const [, pot] = settle(admitted(opened(100n), 10n), { epoch: 1n, reservation: 'g:1', actual: 130n });
-    expect(closePot(pot, 1n)[1]?.amounts.recalled).toBe(0n);
+    const [, pot] = settleInModel(admitted(opened(100n), 10n), {
+      epoch: 1n,
+      reservation: 'g:1',
+      actual: 130n,
+    });
+    expect(closeLease(pot, 1n)[1]?.amounts.recalled).toBe(0n);
   });
 });
 
 describe('what the book sets aside', () => {
   it('is all that may still be charged, and never less than nothing', () => {
-    expect(heldFor({ granted: 100n, recalled: 30n, settled: 20n })).toBe(50n);
-    expect(heldFor({ granted: 100n, recalled: 30n, settled: 90n })).toBe(0n);
+    expect(heldAmount({ granted: 100n, recalled: 30n, settled: 20n })).toBe(50n);
+    expect(heldAmount({ granted: 100n, recalled: 30n, settled: 90n })).toBe(0n);
   });
 
   it('covers whatever a pot admits, through any sequence of its moves', () => {
@@ -240,28 +255,28 @@ describe('what the book sets aside', () => {
     });
     fc.assert(
       fc.property(fc.array(move, { maxLength: 60 }), (moves) => {
-        let pot: Pot | null = opened(100n);
+        let pot: ModelLease | null = opened(100n);
         // The book's view, and what was charged: everything that was settled in the pot.
         let book = { granted: 100n, recalled: 0n, settled: 0n };
         for (const { kind, amount, request, share } of moves) {
           const reservation = `g:${request}`;
-          if (kind === 'admit') [, pot] = admit(pot, asked(amount, { id: reservation }));
+          if (kind === 'admit') [, pot] = reserveFromModel(pot, asked(amount, { id: reservation }));
           else if (kind === 'settle') {
             const reserved: bigint = pot?.reservations.get(reservation)?.amount ?? 0n;
             const actual = (reserved * BigInt(share)) / 100n;
-            const [answer, next] = settle(pot, { epoch: 1n, reservation, actual });
+            const [answer, next] = settleInModel(pot, { epoch: 1n, reservation, actual });
             if (answer === 'settled') book = { ...book, settled: book.settled + actual };
             pot = next;
           } else if (kind === 'recall') {
-            const [answer, next] = recall(pot, { epoch: 1n, known: book.recalled, wanted: amount });
-            if (answer !== 'gone') book = { ...book, recalled: believeRecalled(book, answer.recalled) };
+            const [answer, next] = recallFromModel(pot, { epoch: 1n, known: book.recalled, wanted: amount });
+            if (answer !== 'gone') book = { ...book, recalled: clampRecalled(book, answer.recalled) };
             pot = next;
           } else if (kind === 'enlarge') {
             book = { ...book, granted: book.granted + amount };
-            [, pot] = enlargePot(pot, grant(book.granted));
-          } else [, pot] = closePot(pot, 1n);
+            [, pot] = enlargeLease(pot, grant(book.granted));
+          } else [, pot] = closeLease(pot, 1n);
           const { amounts } = pot ?? expect.fail('no pot');
-          expect(heldFor(book)).toBeGreaterThanOrEqual(
+          expect(heldAmount(book)).toBeGreaterThanOrEqual(
             amounts.reserved + (remainingOf(amounts) > 0n ? remainingOf(amounts) : 0n),
           );
         }
@@ -271,23 +286,23 @@ describe('what the book sets aside', () => {
 
   it('believes Valkey about recalls only as far as it can be true', () => {
     const lease = { granted: 100n, recalled: 30n, settled: 0n };
-    expect(believeRecalled(lease, 50n)).toBe(50n);
-    expect(believeRecalled(lease, 10n)).toBe(30n);
-    expect(believeRecalled(lease, 5_000n)).toBe(100n);
+    expect(clampRecalled(lease, 50n)).toBe(50n);
+    expect(clampRecalled(lease, 10n)).toBe(30n);
+    expect(clampRecalled(lease, 5_000n)).toBe(100n);
   });
 
   it('stays below what Lua counts exactly', () => {
-    const lease = { granted: mostPerLease - 10n, recalled: 0n, settled: 0n };
-    expect(fitsLease(lease, 10n)).toBe(true);
-    expect(fitsLease(lease, 11n)).toBe(false);
-    expect(Number.isSafeInteger(Number(mostPerLease))).toBe(true);
-    expect(mostPerLease).toBe(4_503_599_627_370_496n);
+    const lease = { granted: maxPerLease - 10n, recalled: 0n, settled: 0n };
+    expect(fitsInLease(lease, 10n)).toBe(true);
+    expect(fitsInLease(lease, 11n)).toBe(false);
+    expect(Number.isSafeInteger(Number(maxPerLease))).toBe(true);
+    expect(maxPerLease).toBe(4_503_599_627_370_496n);
   });
 });
 
 describe('how much is lent', () => {
   const rules = { outageMs: 60_000, least: 100n, sharePercent: 50 };
-  const size = (question: Partial<SizeQuestion>) =>
+  const size = (question: Partial<GrantSizeInput>) =>
     sizeGrant(
       {
         shortage: 0n,
@@ -343,11 +358,11 @@ describe('how much is lent', () => {
   });
 
   it('reads the burn from the past, and little from a short one', () => {
-    expect(expectedUse({ used: 100n, inMs: 10_000 }, 60_000)).toBe(600n);
-    expect(expectedUse({ used: 100n, inMs: 1 }, 60_000)).toBe(6_000n);
-    expect(expectedUse({ used: 100n, inMs: 1_000.9 }, 60_000.9)).toBe(6_000n);
-    expect(expectedUse({ used: -100n, inMs: 10_000 }, 60_000)).toBe(0n);
-    expect(expectedUse({ used: 1n, inMs: 60_001 }, 60_000)).toBe(0n);
+    expect(expectedUsage({ used: 100n, inMs: 10_000 }, 60_000)).toBe(600n);
+    expect(expectedUsage({ used: 100n, inMs: 1 }, 60_000)).toBe(6_000n);
+    expect(expectedUsage({ used: 100n, inMs: 1_000.9 }, 60_000.9)).toBe(6_000n);
+    expect(expectedUsage({ used: -100n, inMs: 10_000 }, 60_000)).toBe(0n);
+    expect(expectedUsage({ used: 1n, inMs: 60_001 }, 60_000)).toBe(0n);
   });
 
   it('is asked for again at a third', () => {
@@ -374,12 +389,12 @@ describe('closing a lease', () => {
   const ended = (seq: bigint, stream = 's') => ({ ended: { stream, seq } });
   it('waits until everyone who was told has ended and been passed', () => {
     const passed = new Map([['s', 10n]]);
-    expect(mayClose([], passed)).toBe(true);
-    expect(mayClose([ended(10n), ended(3n)], passed)).toBe(true);
-    expect(mayClose([ended(10n), ended(11n)], passed)).toBe(false);
-    expect(mayClose([ended(10n), { ended: null }], passed)).toBe(false);
-    expect(mayClose([ended(1n, 'another')], passed)).toBe(false);
-    expect(isPassed(ended(1n), new Map())).toBe(false);
+    expect(canClose([], passed)).toBe(true);
+    expect(canClose([ended(10n), ended(3n)], passed)).toBe(true);
+    expect(canClose([ended(10n), ended(11n)], passed)).toBe(false);
+    expect(canClose([ended(10n), { ended: null }], passed)).toBe(false);
+    expect(canClose([ended(1n, 'another')], passed)).toBe(false);
+    expect(isHolderProcessed(ended(1n), new Map())).toBe(false);
   });
 });
 
@@ -391,7 +406,7 @@ describe('what a gateway is told when it cannot spend', () => {
     ['busy', 'LEDGER_UNAVAILABLE'],
     [null, 'LEDGER_UNAVAILABLE'],
   ] as const)('%s is %s', (said, reason) => {
-    expect(turnAway(said)).toBe(reason);
+    expect(toAdmissionRefusalReason(said)).toBe(reason);
   });
 });
 
@@ -399,16 +414,14 @@ describe('times', () => {
   const times = { leaseMs: 100, longestRequestMs: 40, deadAfterMs: 101 };
   it('leave the longest request its time within the lease', () => {
     expect(admissionMs(times)).toBe(60);
-    expect(() => requireSoundTimes(times)).not.toThrow();
-    expect(() => requireSoundTimes({ ...times, longestRequestMs: 100 })).toThrow(
+    expect(() => checkLeaseTimes(times)).not.toThrow();
+    expect(() => checkLeaseTimes({ ...times, longestRequestMs: 100 })).toThrow(
       'ends before its longest request',
     );
-    expect(() => requireSoundTimes({ ...times, longestRequestMs: 99 })).not.toThrow();
+    expect(() => checkLeaseTimes({ ...times, longestRequestMs: 99 })).not.toThrow();
   });
 
   it('do not let a gateway count as dead while it may still spend', () => {
-    expect(() => requireSoundTimes({ ...times, deadAfterMs: 100 })).toThrow(
-      'may still use a lease of 100 ms',
-    );
+    expect(() => checkLeaseTimes({ ...times, deadAfterMs: 100 })).toThrow('may still use a lease of 100 ms');
   });
 });

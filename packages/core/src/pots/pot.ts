@@ -3,35 +3,35 @@ import { divideRoundDown } from '@millrace/platform/money';
 /** What is decided about pots, without asking anyone. Amounts are whole nano-USD; times are milliseconds. */
 
 /** The absolute amounts of a pot, or of a budget's part in it. Each only grows, save what is reserved. */
-export interface Amounts {
+export interface ValkeyAmounts {
   readonly granted: bigint;
   readonly recalled: bigint;
   readonly reserved: bigint;
   readonly spent: bigint;
 }
 
-export function remainingOf(amounts: Amounts): bigint {
+export function remainingOf(amounts: ValkeyAmounts): bigint {
   return amounts.granted - amounts.recalled - amounts.reserved - amounts.spent;
 }
 
-export interface Reservation {
+export interface ModelReservation {
   readonly amount: bigint;
   readonly budgets: readonly string[];
 }
 
 /** What Valkey keeps of a pot. The scripts do to it what the functions below do; a test holds them to that. */
-export interface Pot {
+export interface ModelLease {
   readonly leaseId: string;
   readonly epoch: bigint;
-  readonly amounts: Amounts;
-  readonly budgets: ReadonlyMap<string, Amounts>;
+  readonly amounts: ValkeyAmounts;
+  readonly budgets: ReadonlyMap<string, ValkeyAmounts>;
   /** By gateway and request, joined by a colon. */
-  readonly reservations: ReadonlyMap<string, Reservation>;
+  readonly reservations: ReadonlyMap<string, ModelReservation>;
   readonly admitUntilMs: number;
   readonly closed: boolean;
 }
 
-export interface Grant {
+export interface ModelGrant {
   readonly leaseId: string;
   readonly epoch: bigint;
   readonly granted: bigint;
@@ -39,7 +39,7 @@ export interface Grant {
   readonly admitUntilMs: number;
 }
 
-export interface Ask {
+export interface ModelReserveRequest {
   readonly epoch: bigint;
   readonly reservation: string;
   readonly amount: bigint;
@@ -49,38 +49,42 @@ export interface Ask {
   readonly nowMs: number;
 }
 
-export type Admission =
+export type ModelReserveResult =
   | { readonly outcome: 'admitted'; readonly amount: bigint; readonly remaining: bigint }
   | { readonly outcome: 'gone' | 'closed' | 'expired' }
-  | ({ readonly outcome: 'dry' } & Dry)
-  | ({ readonly outcome: 'budget dry'; readonly budget: string } & Dry);
+  | ({ readonly outcome: 'dry' } & ModelInsufficientAmounts)
+  | ({ readonly outcome: 'budget dry'; readonly budget: string } & ModelInsufficientAmounts);
 
-interface Dry {
+interface ModelInsufficientAmounts {
   readonly remaining: bigint;
   /** What other requests have reserved: the part that they do not use comes back when they end. */
   readonly reserved: bigint;
 }
 
-type Step<T> = readonly [answer: T, pot: Pot | null];
+type ModelTransition<T> = readonly [answer: T, pot: ModelLease | null];
 
-const nothing: Amounts = { granted: 0n, recalled: 0n, reserved: 0n, spent: 0n };
+const zeroValkeyAmounts: ValkeyAmounts = { granted: 0n, recalled: 0n, reserved: 0n, spent: 0n };
 
-function larger(left: bigint, right: bigint): bigint {
+function maxOf(left: bigint, right: bigint): bigint {
   return left > right ? left : right;
 }
 
-function smaller(left: bigint, right: bigint): bigint {
+function minOf(left: bigint, right: bigint): bigint {
   return left < right ? left : right;
 }
 
-function isOf(pot: Pot | null, epoch: bigint): pot is Pot {
+function isEpochOf(pot: ModelLease | null, epoch: bigint): pot is ModelLease {
   return pot !== null && pot.epoch === epoch;
 }
 
 /** Applies a change to the amounts of the pot and of the budgets named. */
-function changeAmounts(pot: Pot, budgets: readonly string[], change: (amounts: Amounts) => Amounts): Pot {
+function changeAmounts(
+  pot: ModelLease,
+  budgets: readonly string[],
+  change: (amounts: ValkeyAmounts) => ValkeyAmounts,
+): ModelLease {
   const changed = new Map(pot.budgets);
-  for (const budget of budgets) changed.set(budget, change(changed.get(budget) ?? nothing));
+  for (const budget of budgets) changed.set(budget, change(changed.get(budget) ?? zeroValkeyAmounts));
   return { ...pot, amounts: change(pot.amounts), budgets: changed };
 }
 
@@ -88,12 +92,12 @@ function changeAmounts(pot: Pot, budgets: readonly string[], change: (amounts: A
  * A pot begins once for each epoch and never goes back: credit that Valkey lost is lent again under another epoch. An epoch that
  * belongs to another lease was used by a ledger that has since been restored, so its money must not be inherited.
  */
-export function openPot(pot: Pot | null, grant: Grant): Step<'opened' | 'stale'> {
+export function openLease(pot: ModelLease | null, grant: ModelGrant): ModelTransition<'opened' | 'stale'> {
   if (pot !== null && pot.epoch === grant.epoch && pot.leaseId === grant.leaseId) return ['opened', pot];
   if (pot !== null && pot.epoch >= grant.epoch) return ['stale', pot];
-  const budgets = new Map([...grant.budgets].map(([id, granted]) => [id, { ...nothing, granted }]));
+  const budgets = new Map([...grant.budgets].map(([id, granted]) => [id, { ...zeroValkeyAmounts, granted }]));
   const { leaseId, epoch, admitUntilMs } = grant;
-  const amounts = { ...nothing, granted: grant.granted };
+  const amounts = { ...zeroValkeyAmounts, granted: grant.granted };
   return [
     'opened',
     { leaseId, epoch, amounts, budgets, reservations: new Map(), admitUntilMs, closed: false },
@@ -101,22 +105,28 @@ export function openPot(pot: Pot | null, grant: Grant): Step<'opened' | 'stale'>
 }
 
 /** Raises what is lent to an absolute amount: a message that comes late or twice changes nothing. */
-export function enlargePot(pot: Pot | null, grant: Grant): Step<'granted' | 'gone' | 'closed'> {
-  if (!isOf(pot, grant.epoch) || pot.leaseId !== grant.leaseId) return ['gone', pot];
+export function enlargeLease(
+  pot: ModelLease | null,
+  grant: ModelGrant,
+): ModelTransition<'granted' | 'gone' | 'closed'> {
+  if (!isEpochOf(pot, grant.epoch) || pot.leaseId !== grant.leaseId) return ['gone', pot];
   if (pot.closed) return ['closed', pot];
   const budgets = new Map(pot.budgets);
   for (const [id, granted] of grant.budgets) {
-    const before = budgets.get(id) ?? nothing;
-    budgets.set(id, { ...before, granted: larger(before.granted, granted) });
+    const before = budgets.get(id) ?? zeroValkeyAmounts;
+    budgets.set(id, { ...before, granted: maxOf(before.granted, granted) });
   }
-  const amounts = { ...pot.amounts, granted: larger(pot.amounts.granted, grant.granted) };
+  const amounts = { ...pot.amounts, granted: maxOf(pot.amounts.granted, grant.granted) };
   const admitUntilMs = Math.max(pot.admitUntilMs, grant.admitUntilMs);
   return ['granted', { ...pot, amounts, budgets, admitUntilMs }];
 }
 
 /** Reserves the worst case of a request, or says why not. Asked again for the same request, it was admitted. */
-export function admit(pot: Pot | null, ask: Ask): Step<Admission> {
-  if (!isOf(pot, ask.epoch)) return [{ outcome: 'gone' }, pot];
+export function reserveFromModel(
+  pot: ModelLease | null,
+  ask: ModelReserveRequest,
+): ModelTransition<ModelReserveResult> {
+  if (!isEpochOf(pot, ask.epoch)) return [{ outcome: 'gone' }, pot];
   const remaining = remainingOf(pot.amounts);
   const before = pot.reservations.get(ask.reservation);
   if (before !== undefined) return [{ outcome: 'admitted', amount: before.amount, remaining }, pot];
@@ -124,14 +134,14 @@ export function admit(pot: Pot | null, ask: Ask): Step<Admission> {
   if (ask.nowMs >= pot.admitUntilMs) return [{ outcome: 'expired' }, pot];
   const { reserved: inUse } = pot.amounts;
   if (ask.least > remaining) return [{ outcome: 'dry', remaining, reserved: inUse }, pot];
-  let amount = smaller(ask.amount, remaining);
+  let amount = minOf(ask.amount, remaining);
   for (const budget of ask.budgets) {
-    const amounts = pot.budgets.get(budget) ?? nothing;
+    const amounts = pot.budgets.get(budget) ?? zeroValkeyAmounts;
     const left = remainingOf(amounts);
     if (ask.least > left) {
       return [{ outcome: 'budget dry', budget, remaining: left, reserved: amounts.reserved }, pot];
     }
-    amount = smaller(amount, left);
+    amount = minOf(amount, left);
   }
   const reserved = changeAmounts(pot, ask.budgets, (amounts) => ({
     ...amounts,
@@ -145,12 +155,12 @@ export function admit(pot: Pot | null, ask: Ask): Step<Admission> {
 }
 
 /** Turns a reservation into what was really spent. What was spent beyond it counts too. */
-export function settle(
-  pot: Pot | null,
+export function settleInModel(
+  pot: ModelLease | null,
   end: { readonly epoch: bigint; readonly reservation: string; readonly actual: bigint },
-): Step<'settled' | 'gone'> {
+): ModelTransition<'settled' | 'gone'> {
   const reservation = pot?.reservations.get(end.reservation);
-  if (!isOf(pot, end.epoch) || reservation === undefined) return ['gone', pot];
+  if (!isEpochOf(pot, end.epoch) || reservation === undefined) return ['gone', pot];
   const settled = changeAmounts(pot, reservation.budgets, (amounts) => ({
     ...amounts,
     reserved: amounts.reserved - reservation.amount,
@@ -165,52 +175,52 @@ export function settle(
  * Takes money back, as far as it is not reserved. `known` is what the book has on record as recalled: what an earlier
  * recall took without living to record it counts towards this one.
  */
-export function recall(
-  pot: Pot | null,
+export function recallFromModel(
+  pot: ModelLease | null,
   wish: { readonly epoch: bigint; readonly known: bigint; readonly wanted: bigint },
-): Step<{ readonly recalled: bigint } | 'gone'> {
-  if (!isOf(pot, wish.epoch)) return ['gone', pot];
+): ModelTransition<{ readonly recalled: bigint } | 'gone'> {
+  if (!isEpochOf(pot, wish.epoch)) return ['gone', pot];
   const before = pot.amounts.recalled;
   const missing = wish.wanted - (before - wish.known);
-  const taken = larger(0n, smaller(missing, remainingOf(pot.amounts)));
+  const taken = maxOf(0n, minOf(missing, remainingOf(pot.amounts)));
   const recalled = before + taken;
   return [{ recalled }, { ...pot, amounts: { ...pot.amounts, recalled } }];
 }
 
 /** Ends admission for good and takes back everything that is not reserved, of the budgets too. */
-export function closePot(pot: Pot | null, epoch: bigint): Step<'closed' | 'gone'> {
-  if (!isOf(pot, epoch)) return ['gone', pot];
+export function closeLease(pot: ModelLease | null, epoch: bigint): ModelTransition<'closed' | 'gone'> {
+  if (!isEpochOf(pot, epoch)) return ['gone', pot];
   const closed = changeAmounts(pot, [...pot.budgets.keys()], (amounts) => ({
     ...amounts,
-    recalled: amounts.recalled + larger(0n, remainingOf(amounts)),
+    recalled: amounts.recalled + maxOf(0n, remainingOf(amounts)),
   }));
   return ['closed', { ...closed, closed: true }];
 }
 
 /** What the book knows of a lease. */
-export interface LeaseAmounts {
+export interface LedgerAmounts {
   readonly granted: bigint;
   readonly recalled: bigint;
   readonly settled: bigint;
 }
 
 /** What a lease must set aside: all that may still be charged to it. */
-export function heldFor(lease: LeaseAmounts): bigint {
-  return larger(0n, lease.granted - lease.recalled - lease.settled);
+export function heldAmount(lease: LedgerAmounts): bigint {
+  return maxOf(0n, lease.granted - lease.recalled - lease.settled);
 }
 
 /** What Valkey says was recalled, believed only as far as it can be true. */
-export function believeRecalled(lease: LeaseAmounts, said: bigint): bigint {
-  return smaller(lease.granted, larger(lease.recalled, said));
+export function clampRecalled(lease: LedgerAmounts, said: bigint): bigint {
+  return minOf(lease.granted, maxOf(lease.recalled, said));
 }
 
 /**
  * Lua counts in doubles, exact below 2^53 nano-USD (9 million USD). A lease that was ever granted this much is
  * replaced by a new one, and no single request may need more.
  */
-export const mostPerLease = 2n ** 52n;
+export const maxPerLease = 2n ** 52n;
 
-export interface SizeRules {
+export interface GrantSizeRules {
   /** How long the pot should last at the recent burn while the ledger is away. */
   readonly outageMs: number;
   /** A pot is filled to this at least, money permitting, so that a quiet one need not ask for each request. */
@@ -220,15 +230,18 @@ export interface SizeRules {
 }
 
 /** Shorter than this, a time says nothing about the burn. */
-const shortestBurnMs = 1_000;
+const minUsagePeriodMs = 1_000;
 
 /** What will be used in `overMs` at the rate of the recent past. */
-export function expectedUse(past: { readonly used: bigint; readonly inMs: number }, overMs: number): bigint {
-  const inMs = Math.max(shortestBurnMs, Math.trunc(past.inMs));
-  return divideRoundDown(larger(0n, past.used) * BigInt(Math.trunc(overMs)), BigInt(inMs));
+export function expectedUsage(
+  past: { readonly used: bigint; readonly inMs: number },
+  overMs: number,
+): bigint {
+  const inMs = Math.max(minUsagePeriodMs, Math.trunc(past.inMs));
+  return divideRoundDown(maxOf(0n, past.used) * BigInt(Math.trunc(overMs)), BigInt(inMs));
 }
 
-export interface SizeQuestion {
+export interface GrantSizeInput {
   /** What the request needs beyond what the pot has left. */
   readonly shortage: bigint;
   /** What all that wait need together. */
@@ -242,30 +255,30 @@ export interface SizeQuestion {
 }
 
 /** How much to lend: null when the shortage cannot be met, else from the shortage up to what the outage asks for. */
-export function sizeGrant(question: SizeQuestion, rules: SizeRules): bigint | null {
-  const shortage = larger(0n, question.shortage);
-  const available = larger(0n, question.available);
+export function sizeGrant(question: GrantSizeInput, rules: GrantSizeRules): bigint | null {
+  const shortage = maxOf(0n, question.shortage);
+  const available = maxOf(0n, question.available);
   if (shortage > available) return null;
   if (question.calm && shortage === 0n) return 0n;
   // A request that can be made smaller is short of little, but would be of little use: what it wants counts as well.
-  const lasting = question.calm ? 0n : larger(rules.least, expectedUse(question.past, rules.outageMs));
-  const more = larger(lasting, question.wanted) - question.remaining;
+  const lasting = question.calm ? 0n : maxOf(rules.least, expectedUsage(question.past, rules.outageMs));
+  const more = maxOf(lasting, question.wanted) - question.remaining;
   const allowed = divideRoundDown(available * BigInt(rules.sharePercent), 100n);
-  return larger(shortage, smaller(more, allowed));
+  return maxOf(shortage, minOf(more, allowed));
 }
 
 /** Below this the gateway asks for more before the pot is dry: a third of what the pot is filled to. */
 export function lowWaterOf(filledTo: bigint): bigint {
-  return divideRoundDown(larger(0n, filledTo), 3n);
+  return divideRoundDown(maxOf(0n, filledTo), 3n);
 }
 
-export interface LeaseView extends LeaseAmounts {
+export interface LeaseView extends LedgerAmounts {
   readonly epoch: bigint;
   readonly generation: bigint;
 }
 
 /** What the asking gateway had before its eyes; null when it knew no lease. */
-export interface SeenPot {
+export interface SeenLease {
   readonly epoch: bigint;
   readonly granted: bigint;
 }
@@ -278,7 +291,7 @@ export type LeasePlan = 'open' | 'replace' | 'enlarge' | 'keep';
  */
 export function planLease(
   lease: LeaseView | null,
-  now: { generation: bigint; seen: SeenPot | null },
+  now: { generation: bigint; seen: SeenLease | null },
 ): LeasePlan {
   if (lease === null) return 'open';
   if (lease.generation !== now.generation) return 'replace';
@@ -287,37 +300,37 @@ export function planLease(
 }
 
 /** Whether a lease may still grow by this much and be counted exactly. */
-export function fitsLease(lease: LeaseAmounts, more: bigint): boolean {
-  return lease.granted + more <= mostPerLease;
+export function fitsInLease(lease: LedgerAmounts, more: bigint): boolean {
+  return lease.granted + more <= maxPerLease;
 }
 
-export interface ToldGateway {
+export interface HolderEnd {
   readonly ended: { readonly stream: string; readonly seq: bigint } | null;
 }
 
 /** Everything this gateway will ever report of the lease has been worked through. */
-export function isPassed(gateway: ToldGateway, passed: ReadonlyMap<string, bigint>): boolean {
+export function isHolderProcessed(gateway: HolderEnd, passed: ReadonlyMap<string, bigint>): boolean {
   const { ended } = gateway;
   return ended !== null && (passed.get(ended.stream) ?? 0n) >= ended.seq;
 }
 
 /** Closing is by watermark, never by time: once everyone who was told of the lease has ended and been passed. */
-export function mayClose(told: readonly ToldGateway[], passed: ReadonlyMap<string, bigint>): boolean {
-  return told.every((gateway) => isPassed(gateway, passed));
+export function canClose(told: readonly HolderEnd[], passed: ReadonlyMap<string, bigint>): boolean {
+  return told.every((gateway) => isHolderProcessed(gateway, passed));
 }
 
 /** Why a request is turned away. Only a ledger that answered may say that there is no money. */
-export type TurnedAway =
+export type AdmissionRefusalReason =
   | 'RATE_LIMITED'
   | 'INSUFFICIENT_BALANCE'
   | 'BUDGET_EXCEEDED'
   | 'ACCOUNT_FROZEN'
   | 'LEDGER_UNAVAILABLE';
 
-export type LeaseRefusal = 'no money' | 'budget exceeded' | 'frozen' | 'busy';
+export type LeaseRefusalReason = 'no money' | 'budget exceeded' | 'frozen' | 'busy';
 
 /** `null` stands for a ledger that did not answer. */
-export function turnAway(said: LeaseRefusal | null): TurnedAway {
+export function toAdmissionRefusalReason(said: LeaseRefusalReason | null): AdmissionRefusalReason {
   if (said === 'no money') return 'INSUFFICIENT_BALANCE';
   if (said === 'budget exceeded') return 'BUDGET_EXCEEDED';
   if (said === 'frozen') return 'ACCOUNT_FROZEN';
@@ -339,7 +352,7 @@ export function admissionMs(times: LeaseTimes): number {
 }
 
 /** A gateway that is declared dead must by then have stopped by its own clock, or it might spend what is given back. */
-export function requireSoundTimes(times: LeaseTimes): void {
+export function checkLeaseTimes(times: LeaseTimes): void {
   if (admissionMs(times) <= 0) {
     throw new RangeError(`A lease of ${times.leaseMs} ms ends before its longest request can.`);
   }

@@ -6,28 +6,28 @@ import { createLogger } from '@millrace/platform/log';
 import { nanoUsd } from '@millrace/platform/money';
 import type { ValkeyClient } from '@millrace/platform/valkey';
 import {
-  clockAhead,
+  offsetClock,
   createOrganisation,
   createTestDatabase,
-  databaseAt,
+  databaseWithClock,
   startValkeyServer,
   testIds,
   uniqueId,
-  type ClockAhead,
+  type OffsetClock,
   type TestDatabase,
   type TestValkey,
   TEST_START_MS,
 } from '@millrace/testing';
-import { applyLedger, readBalance, requireDone } from '../ledger/index.ts';
+import { applyLedger, readBalance, requireLedgerSuccess } from '../ledger/index.ts';
 import type { LeaseRules } from './lease-book.ts';
 import type { EpochEnd, LeaseReply, LeaseRequest } from './messages.ts';
-import { createPotClient } from './pot-client.ts';
-import { createPotService, type PotService } from './pots.service.ts';
-import { createPotSweeps, type PotSweeps } from './pots.sweeps.ts';
-import type { PotClient, Reservation, ReserveAsk } from './purse.ts';
+import { createCreditLeaseClient } from './pot-client.ts';
+import { createCreditLeaseService, type CreditLeaseService } from './pots.service.ts';
+import { createCreditLeaseSweeps, type CreditLeaseSweeps } from './pots.sweeps.ts';
+import type { CreditLeaseClient, Reservation, ReserveRequest } from './purse.ts';
 import type { RequestLimit } from './request-limits.ts';
 import type { UsageItem } from './usage.ts';
-import { noteEpochEnd, passUsage, postUsage, type PostedUsage } from './usage.service.ts';
+import { recordEpochEnd, advanceUsageWatermark, postUsage, type PostedUsage } from './usage.service.ts';
 
 /** A book, a Valkey, a stream kept in memory, and as many workers and gateways as a test wants. */
 
@@ -52,7 +52,7 @@ export function createTestStream(db: Db) {
 
   async function handle(tx: Tx, message: Message, seq: bigint): Promise<PostedUsage[]> {
     if ('usage' in message) return postUsage(tx, [message.usage]);
-    await noteEpochEnd(tx, message.end, { stream: name, seq });
+    await recordEpochEnd(tx, message.end, { stream: name, seq });
     return [];
   }
 
@@ -72,7 +72,7 @@ export function createTestStream(db: Db) {
         const seq = BigInt(passed + 1);
         await db.transaction({ name: 'sink', isolation: 'read committed' }, async (tx) => {
           posted.push(...(await handle(tx, message, seq)));
-          await passUsage(tx, name, seq);
+          await advanceUsageWatermark(tx, name, seq);
         });
       }
       return posted;
@@ -81,14 +81,14 @@ export function createTestStream(db: Db) {
 }
 
 /** Where a process dies: before it asks, or after the other side has done it. */
-export interface Fault {
+export interface CrashPoint {
   readonly at: string;
   readonly when: 'before' | 'after';
 }
 
 /** Fails once at the named transaction or script. */
-export function createFaults() {
-  let next: Fault | null = null;
+export function createCrashPoints() {
+  let next: CrashPoint | null = null;
   const guard = async <T>(what: string, act: () => Promise<T>): Promise<T> => {
     const fault = next?.at === what ? next : null;
     if (fault !== null) next = null;
@@ -98,7 +98,7 @@ export function createFaults() {
     return result;
   };
   return {
-    dieAt(at: string, when: Fault['when']): void {
+    dieAt(at: string, when: CrashPoint['when']): void {
       next = { at, when };
     },
     spent: (): boolean => next === null,
@@ -119,7 +119,7 @@ export function createFaults() {
   };
 }
 
-export interface Gateway extends PotClient {
+export interface TestGateway extends CreditLeaseClient {
   readonly requests: () => number;
   readonly clock: SimulatedClock;
   /** Uses a reservation: the event is in the stream, then it is settled. */
@@ -128,32 +128,32 @@ export interface Gateway extends PotClient {
   idle(): Promise<void>;
 }
 
-export interface PotWorld {
+export interface LeaseHarness {
   readonly database: TestDatabase;
   readonly db: Db;
   readonly valkey: TestValkey;
-  readonly faults: ReturnType<typeof createFaults>;
+  readonly faults: ReturnType<typeof createCrashPoints>;
   readonly stream: ReturnType<typeof createTestStream>;
-  readonly service: PotService;
+  readonly service: CreditLeaseService;
   /** Sweeps go by it. */
-  readonly clock: ClockAhead;
-  readonly sweeps: PotSweeps;
+  readonly clock: OffsetClock;
+  readonly sweeps: CreditLeaseSweeps;
   /** Takes Valkey away from the gateways, or gives it back. */
   cutGateways(cut: boolean): void;
   /** Another worker; it may see Valkey through something of the test's own. */
-  worker(through?: ValkeyClient): PotService;
+  worker(through?: ValkeyClient): CreditLeaseService;
   /** Adds a gateway. A test may put its own code between the gateway and the ledger or Valkey. */
   gateway(options?: {
     ledger?: (request: LeaseRequest) => Promise<LeaseReply>;
     through?: (valkey: ValkeyClient) => ValkeyClient;
-  }): Gateway;
+  }): TestGateway;
   organisation(nano: bigint, mode?: Mode): Promise<OrgId>;
   balance(orgId: OrgId, mode?: Mode): Promise<{ balance: bigint; held: bigint; available: bigint }>;
   query(text: string): Promise<Record<string, unknown>[]>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-export const nextRequest = (): RequestId => testIds.next('req');
+export const nextRequestId = (): RequestId => testIds.next('req');
 
 /** So many a day, of a subject that no other test has: nothing of it comes back while a slow test runs. */
 export const limitOf = (counts: RequestLimit['counts'], subject: string, limit: number): RequestLimit => ({
@@ -161,8 +161,8 @@ export const limitOf = (counts: RequestLimit['counts'], subject: string, limit: 
 });
 
 /** A request that is limited by nothing but money. */
-export const askFor = (orgId: OrgId, amount: bigint): ReserveAsk => ({
-  ...{ orgId, mode: 'live', requestId: nextRequest(), amount, budgets: [], limits: [], tokens: 0 },
+export const reserveRequestOf = (orgId: OrgId, amount: bigint): ReserveRequest => ({
+  ...{ orgId, mode: 'live', requestId: nextRequestId(), amount, budgets: [], limits: [], tokens: 0 },
 });
 
 export function usageOf(reservation: Reservation, amount: bigint): UsageItem {
@@ -185,16 +185,16 @@ export function usageOf(reservation: Reservation, amount: bigint): UsageItem {
   };
 }
 
-export async function createPotWorld(rules: LeaseRules = testRules): Promise<PotWorld> {
+export async function createLeaseHarness(rules: LeaseRules = testRules): Promise<LeaseHarness> {
   const database = await createTestDatabase();
   const valkey = await startValkeyServer();
   const { db } = database;
   const log = createLogger({ name: 'pots', level: 'silent' });
-  const faults = createFaults();
-  const clock = clockAhead();
+  const faults = createCrashPoints();
+  const clock = offsetClock();
   const stream = createTestStream(db);
-  const worker = (through: ValkeyClient = valkey.client): PotService =>
-    createPotService({
+  const worker = (through: ValkeyClient = valkey.client): CreditLeaseService =>
+    createCreditLeaseService({
       db: faults.db(db),
       valkey: faults.valkey(through),
       cell: 1,
@@ -203,8 +203,8 @@ export async function createPotWorld(rules: LeaseRules = testRules): Promise<Pot
       rules,
     });
   const service = worker();
-  const sweeps = createPotSweeps({
-    db: faults.db(databaseAt(db, clock)),
+  const sweeps = createCreditLeaseSweeps({
+    db: faults.db(databaseWithClock(db, clock)),
     log,
     cell: 1,
     service,
@@ -223,11 +223,11 @@ export async function createPotWorld(rules: LeaseRules = testRules): Promise<Pot
   function gateway({
     ledger = service.lease,
     through = (reached: ValkeyClient) => reached,
-  }: Parameters<PotWorld['gateway']>[0] = {}): Gateway {
+  }: Parameters<LeaseHarness['gateway']>[0] = {}): TestGateway {
     let requests = 0;
     const open = new Set<Promise<unknown>>();
     const own = new SimulatedClock(systemClock.nowMs());
-    const client = createPotClient({
+    const client = createCreditLeaseClient({
       valkey: through(fromGateways),
       requestLease: (request) => {
         requests += 1;
@@ -284,7 +284,7 @@ export async function createPotWorld(rules: LeaseRules = testRules): Promise<Pot
             description: 'Top-up',
           },
         ]);
-        requireDone(result);
+        requireLedgerSuccess(result);
       });
       return orgId;
     },

@@ -4,25 +4,25 @@ import { toUuid } from '@millrace/platform/ids';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createBudget } from '../ledger/index.ts';
 import {
-  askFor,
-  createPotWorld,
+  reserveRequestOf,
+  createLeaseHarness,
   limitOf,
-  nextRequest,
+  nextRequestId,
   usageOf,
-  type Gateway,
-  type PotWorld,
+  type TestGateway,
+  type LeaseHarness,
 } from './pots.fixture.ts';
 import type { Reservation } from './purse.ts';
 
-let world: PotWorld;
+let world: LeaseHarness;
 beforeAll(async () => {
-  world = await createPotWorld();
+  world = await createLeaseHarness();
 });
 afterAll(() => world[Symbol.asyncDispose]());
 beforeEach(() => world.clock.reset());
 
-async function reserved(gateway: Gateway, orgId: OrgId, amount: bigint): Promise<Reservation> {
-  const got = await gateway.reserve(askFor(orgId, amount));
+async function reserved(gateway: TestGateway, orgId: OrgId, amount: bigint): Promise<Reservation> {
+  const got = await gateway.reserve(reserveRequestOf(orgId, amount));
   if ('refused' in got) return expect.fail(`refused: ${got.refused}`);
   // A reservation that leaves little asks for more in the background; what is lent then is part of the picture.
   await gateway.idle();
@@ -37,7 +37,7 @@ const leases = (orgId: OrgId) =>
   );
 
 /** Everything ends, is worked through and closes. */
-async function wind(gateway: Gateway): Promise<void> {
+async function wind(gateway: TestGateway): Promise<void> {
   await gateway.close();
   world.clock.advance(61_000);
   await world.sweeps.callIn();
@@ -67,7 +67,7 @@ describe('a pot', () => {
     const answers = await Promise.all(
       Array.from({ length: 120 }, async (_, nth) => {
         const gateway = gateways[nth % 4] ?? expect.fail('no gateway');
-        const got = await gateway.reserve(askFor(orgId, 13n));
+        const got = await gateway.reserve(reserveRequestOf(orgId, 13n));
         if (!('refused' in got)) await gateway.use(got, 13n);
         return got;
       }),
@@ -92,22 +92,28 @@ describe('a pot', () => {
       ledger: (request) => (away ? Promise.reject(new Error('no answer')) : world.service.lease(request)),
     });
     await reserved(gateway, orgId, 10n);
-    expect(await gateway.reserve(askFor(orgId, 45n))).toMatchObject({ refused: 'INSUFFICIENT_BALANCE' });
+    expect(await gateway.reserve(reserveRequestOf(orgId, 45n))).toMatchObject({
+      refused: 'INSUFFICIENT_BALANCE',
+    });
     away = true;
-    expect(await gateway.reserve(askFor(orgId, 45n))).toMatchObject({ refused: 'LEDGER_UNAVAILABLE' });
+    expect(await gateway.reserve(reserveRequestOf(orgId, 45n))).toMatchObject({
+      refused: 'LEDGER_UNAVAILABLE',
+    });
     // What is in the pot is spent on without the ledger.
     await reserved(gateway, orgId, 15n);
     const stranger = await world.organisation(1_000n);
-    expect(await gateway.reserve(askFor(stranger, 1n))).toMatchObject({ refused: 'LEDGER_UNAVAILABLE' });
+    expect(await gateway.reserve(reserveRequestOf(stranger, 1n))).toMatchObject({
+      refused: 'LEDGER_UNAVAILABLE',
+    });
   });
 
   it('takes no refusal that was for a larger request: who needs less is asked for again', async () => {
     const orgId = await world.organisation(50n);
     const gateway = world.gateway();
     const [large, small, larger] = await Promise.all([
-      gateway.reserve(askFor(orgId, 1_000n)),
-      gateway.reserve(askFor(orgId, 10n)),
-      gateway.reserve(askFor(orgId, 2_000n)),
+      gateway.reserve(reserveRequestOf(orgId, 1_000n)),
+      gateway.reserve(reserveRequestOf(orgId, 10n)),
+      gateway.reserve(reserveRequestOf(orgId, 2_000n)),
     ]);
     expect(large).toMatchObject({ refused: 'INSUFFICIENT_BALANCE' });
     expect(small).toMatchObject({ amount: 10n });
@@ -119,11 +125,13 @@ describe('a pot', () => {
     const orgId = await world.organisation(100n);
     const gateway = world.gateway();
     const got = await reserved(gateway, orgId, 10n);
-    await expect(gateway.reserve(askFor(orgId, -1_000n))).rejects.toThrow(RangeError);
+    await expect(gateway.reserve(reserveRequestOf(orgId, -1_000n))).rejects.toThrow(RangeError);
     await expect(gateway.settle(got, -1_000n)).rejects.toThrow(RangeError);
     await expect(gateway.settle(got, 2n ** 53n)).rejects.toThrow(RangeError);
     await gateway.settle(got, 10n);
-    expect(await gateway.reserve(askFor(orgId, 91n))).toMatchObject({ refused: 'INSUFFICIENT_BALANCE' });
+    expect(await gateway.reserve(reserveRequestOf(orgId, 91n))).toMatchObject({
+      refused: 'INSUFFICIENT_BALANCE',
+    });
   });
 
   it('is not forgotten by a gateway in the instant in which a request comes', async () => {
@@ -161,7 +169,9 @@ describe('a pot', () => {
     await gateway.clock.advance(49_000);
     await reserved(gateway, orgId, 1n);
     await gateway.clock.advance(1_500);
-    expect(await gateway.reserve(askFor(orgId, 1n))).toMatchObject({ refused: 'LEDGER_UNAVAILABLE' });
+    expect(await gateway.reserve(reserveRequestOf(orgId, 1n))).toMatchObject({
+      refused: 'LEDGER_UNAVAILABLE',
+    });
   });
 
   it('asks ahead before it is dry, one question at a time', async () => {
@@ -181,7 +191,7 @@ describe('a pot', () => {
     const orgId = await world.organisation(0n);
     const gateway = world.gateway();
     const limits = [limitOf('tokens', orgId, 10)];
-    const ask = () => ({ ...askFor(orgId, 1_000n), mode: 'test' as const, limits, tokens: 6 });
+    const ask = () => ({ ...reserveRequestOf(orgId, 1_000n), mode: 'test' as const, limits, tokens: 6 });
     const got = await gateway.reserve(ask());
     if ('refused' in got) return expect.fail(got.refused);
     expect(got).toMatchObject({ mode: 'test', leaseId: null, amount: 0n, rate: { degraded: false } });
@@ -201,15 +211,17 @@ describe('a pot', () => {
     await reserved(gateway, orgId, 10n);
     await world.query(`update ledger_accounts set frozen_at = now()
       where org_id = '${toUuid(orgId)}' and kind = 'credit'`);
-    expect(await world.gateway().reserve(askFor(orgId, 10n))).toMatchObject({ refused: 'ACCOUNT_FROZEN' });
-    expect(await gateway.reserve(askFor(orgId, 10n))).toMatchObject({ refused: 'ACCOUNT_FROZEN' });
+    expect(await world.gateway().reserve(reserveRequestOf(orgId, 10n))).toMatchObject({
+      refused: 'ACCOUNT_FROZEN',
+    });
+    expect(await gateway.reserve(reserveRequestOf(orgId, 10n))).toMatchObject({ refused: 'ACCOUNT_FROZEN' });
     expect(await world.balance(orgId)).toMatchObject({ held: 10n });
   });
 
   it('does not count beyond what Lua counts exactly', async () => {
     const gateway = world.gateway();
     const orgId = await world.organisation(2n ** 60n);
-    expect(await gateway.reserve(askFor(orgId, 2n ** 52n + 1n))).toMatchObject({
+    expect(await gateway.reserve(reserveRequestOf(orgId, 2n ** 52n + 1n))).toMatchObject({
       refused: 'INSUFFICIENT_BALANCE',
     });
     // Nor if a gateway forgets to look.
@@ -250,7 +262,7 @@ describe('a budget lent with the pot', () => {
     const orgId = await world.organisation(1_000_000n);
     const { id } = await budgetOf(orgId, 500_000n);
     const gateway = world.gateway();
-    const ask = (amount: bigint) => gateway.reserve({ ...askFor(orgId, amount), budgets: [id] });
+    const ask = (amount: bigint) => gateway.reserve({ ...reserveRequestOf(orgId, amount), budgets: [id] });
     // What is lent at first is far from enough for what comes then.
     await ask(1n);
     const answers = await Promise.all(Array.from({ length: 200 }, () => ask(1_000n)));
@@ -261,7 +273,7 @@ describe('a budget lent with the pot', () => {
     const orgId = await world.organisation(10_000n);
     const { id } = await budgetOf(orgId, 150n);
     const gateway = world.gateway();
-    const with_ = (amount: bigint) => ({ ...askFor(orgId, amount), budgets: [id] });
+    const with_ = (amount: bigint) => ({ ...reserveRequestOf(orgId, amount), budgets: [id] });
     const first = await gateway.reserve(with_(100n));
     expect(first).toMatchObject({ epoch: 1n });
     expect(await gateway.reserve(with_(60n))).toMatchObject({ refused: 'BUDGET_EXCEEDED' });
@@ -276,7 +288,7 @@ describe('a budget lent with the pot', () => {
     const orgId = await world.organisation(10_000n);
     const { id } = await budgetOf(orgId, 150n);
     const gateway = world.gateway();
-    const with_ = (amount: bigint) => ({ ...askFor(orgId, amount), budgets: [id] });
+    const with_ = (amount: bigint) => ({ ...reserveRequestOf(orgId, amount), budgets: [id] });
     const lackOf = async (amount: bigint) => {
       const got = await gateway.reserve(with_(amount));
       return 'refused' in got ? got.lack : expect.fail('It was admitted.');
@@ -302,7 +314,7 @@ describe('a budget lent with the pot', () => {
     const orgId = await world.organisation(10_000n);
     const { id } = await budgetOf(orgId, 150n);
     const gateway = world.gateway();
-    const with_ = (amount: bigint) => ({ ...askFor(orgId, amount), budgets: [id] });
+    const with_ = (amount: bigint) => ({ ...reserveRequestOf(orgId, amount), budgets: [id] });
     const first = await gateway.reserve(with_(100n));
     if ('refused' in first) return expect.fail(first.refused);
     const nextSettled = async (): Promise<boolean> => {
@@ -316,7 +328,7 @@ describe('a budget lent with the pot', () => {
     const orgId = await world.organisation(10_000n);
     const { id, keyId } = await budgetOf(orgId, 150n);
     const gateway = world.gateway();
-    const got = await gateway.reserve({ ...askFor(orgId, 100n), budgets: [id] });
+    const got = await gateway.reserve({ ...reserveRequestOf(orgId, 100n), budgets: [id] });
     if ('refused' in got) return expect.fail(got.refused);
     world.stream.publishUsage({ ...usageOf(got, 80n), keyId });
     await gateway.settle(got, 80n);
@@ -406,8 +418,8 @@ describe('usage', () => {
     await gateway.use(got, 60n);
     const thief = await world.organisation(1_000n);
     const own = await reserved(world.gateway(), thief, 1n);
-    await gateway.use({ ...got, requestId: nextRequest(), orgId: thief }, 60n);
-    await gateway.use({ ...own, requestId: nextRequest(), mode: 'test' }, 60n);
+    await gateway.use({ ...got, requestId: nextRequestId(), orgId: thief }, 60n);
+    await gateway.use({ ...own, requestId: nextRequestId(), mode: 'test' }, 60n);
     expect((await world.stream.sink()).map(({ verdict }) => verdict)).toEqual([
       'late',
       'unknown_lease',

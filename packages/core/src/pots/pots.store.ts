@@ -9,24 +9,24 @@ import {
   type OrgId,
 } from '@millrace/platform/ids';
 import { sql } from 'kysely';
-import type { LeaseAmounts, LeaseView } from './pot.ts';
-import type { PotServer } from './scripts.ts';
+import type { LedgerAmounts, LeaseView } from './pot.ts';
+import type { LeaseServer } from './scripts.ts';
 
 /** Pots and their leases. Lock order: the pot, its lease, and the accounts of the ledger last. */
 
-export interface PotRef {
+export interface LeaseSeriesRef {
   readonly orgId: OrgId;
   readonly mode: Mode;
   readonly cell: number;
 }
 
-export interface LentBudget extends LeaseAmounts {
+export interface BudgetGrant extends LedgerAmounts {
   readonly id: BudgetId;
   readonly holdId: HoldId;
   readonly changes: bigint;
 }
 
-export interface Lease extends LeaseView, PotRef {
+export interface CreditLease extends LeaseView, LeaseSeriesRef {
   readonly id: LeaseId;
   readonly holdId: HoldId;
   readonly changes: bigint;
@@ -51,11 +51,11 @@ interface LeaseRow {
   changes: bigint;
   used_nano_usd: bigint;
   used_at: Date;
-  state: Lease['state'];
+  state: CreditLease['state'];
   expires_at: Date;
 }
 
-function toLease(row: LeaseRow): Lease {
+function toLease(row: LeaseRow): CreditLease {
   return {
     id: fromUuid('lse', row.id),
     orgId: fromUuid('org', row.org_id),
@@ -75,8 +75,8 @@ function toLease(row: LeaseRow): Lease {
   };
 }
 
-export async function readServer(reader: Reader, cell: number): Promise<PotServer | null> {
-  const { rows } = await sql<PotServer>`
+export async function readServer(reader: Reader, cell: number): Promise<LeaseServer | null> {
+  const { rows } = await sql<LeaseServer>`
     select namespace, generation, incarnation from pot_servers where cell = ${cell}
   `.execute(reader.kysely);
   return rows[0] ?? null;
@@ -87,8 +87,8 @@ export async function beginGeneration(
   tx: Tx,
   cell: number,
   begin: { readonly after: bigint; readonly incarnation: string },
-): Promise<PotServer | null> {
-  const { rows } = await sql<PotServer>`
+): Promise<LeaseServer | null> {
+  const { rows } = await sql<LeaseServer>`
     insert into pot_servers as server (cell, generation, incarnation, initialised_at)
     values (${cell}, 1, ${begin.incarnation}, ${tx.clock.now()})
     on conflict (cell) do update
@@ -100,13 +100,13 @@ export async function beginGeneration(
   return rows[0] ?? null;
 }
 
-export interface LockedPot {
+export interface LeaseSeries {
   readonly lastEpoch: bigint;
   readonly calmUntil: Date | null;
 }
 
 /** Takes the pot, and makes it at its first use. Null when there is no such organisation. */
-export async function lockPot(tx: Tx, pot: PotRef): Promise<LockedPot | null> {
+export async function lockLeaseSeries(tx: Tx, pot: LeaseSeriesRef): Promise<LeaseSeries | null> {
   const org = toUuid(pot.orgId);
   const locked = () => sql<{ last_epoch: bigint; calm_until: Date | null }>`
     select last_epoch, calm_until from pots
@@ -125,7 +125,7 @@ export async function lockPot(tx: Tx, pot: PotRef): Promise<LockedPot | null> {
   return row === undefined ? null : { lastEpoch: row.last_epoch, calmUntil: row.calm_until };
 }
 
-export async function setCalm(tx: Tx, pot: PotRef, until: Date): Promise<void> {
+export async function pauseGrowth(tx: Tx, pot: LeaseSeriesRef, until: Date): Promise<void> {
   await sql`
     update pots set calm_until = ${until}
      where org_id = ${toUuid(pot.orgId)} and mode = ${pot.mode} and cell = ${pot.cell}
@@ -133,7 +133,7 @@ export async function setCalm(tx: Tx, pot: PotRef, until: Date): Promise<void> {
 }
 
 /** Every lease of the cell that is opened from now on gets an epoch above the floor, also in pots that are not made yet. */
-export async function raiseFloor(tx: Tx, cell: number, floor: bigint): Promise<void> {
+export async function raiseEpochFloor(tx: Tx, cell: number, floor: bigint): Promise<void> {
   await sql`
     update pot_servers set epoch_floor = greatest(epoch_floor, ${floor}) where cell = ${cell}
   `.execute(tx.kysely);
@@ -143,14 +143,14 @@ export async function raiseFloor(tx: Tx, cell: number, floor: bigint): Promise<v
 }
 
 /** The next lease of the pot gets an epoch above this one. */
-export async function raiseEpoch(tx: Tx, pot: PotRef, above: bigint): Promise<void> {
+export async function raiseLastEpoch(tx: Tx, pot: LeaseSeriesRef, above: bigint): Promise<void> {
   await sql`
     update pots set last_epoch = greatest(last_epoch, ${above})
      where org_id = ${toUuid(pot.orgId)} and mode = ${pot.mode} and cell = ${pot.cell}
   `.execute(tx.kysely);
 }
 
-export async function lockOpenLease(tx: Tx, pot: PotRef): Promise<Lease | null> {
+export async function lockOpenLease(tx: Tx, pot: LeaseSeriesRef): Promise<CreditLease | null> {
   const { rows } = await sql<LeaseRow>`
     select * from pot_leases
      where org_id = ${toUuid(pot.orgId)} and mode = ${pot.mode} and cell = ${pot.cell} and state = 'open' for update
@@ -158,7 +158,7 @@ export async function lockOpenLease(tx: Tx, pot: PotRef): Promise<Lease | null> 
   return rows[0] === undefined ? null : toLease(rows[0]);
 }
 
-export async function findOpenLease(reader: Reader, pot: PotRef): Promise<Lease | null> {
+export async function findOpenLease(reader: Reader, pot: LeaseSeriesRef): Promise<CreditLease | null> {
   const { rows } = await sql<LeaseRow>`
     select * from pot_leases
      where org_id = ${toUuid(pot.orgId)} and mode = ${pot.mode} and cell = ${pot.cell} and state = 'open'
@@ -166,7 +166,7 @@ export async function findOpenLease(reader: Reader, pot: PotRef): Promise<Lease 
   return rows[0] === undefined ? null : toLease(rows[0]);
 }
 
-export async function lockLease(tx: Tx, orgId: OrgId, id: LeaseId): Promise<Lease | null> {
+export async function lockLease(tx: Tx, orgId: OrgId, id: LeaseId): Promise<CreditLease | null> {
   const { rows } = await sql<LeaseRow>`
     select * from pot_leases where id = ${toUuid(id)} and org_id = ${toUuid(orgId)} for update
   `.execute(tx.kysely);
@@ -174,7 +174,7 @@ export async function lockLease(tx: Tx, orgId: OrgId, id: LeaseId): Promise<Leas
 }
 
 /** What closing leases of the pot still set aside: money that is on its way back. */
-export async function sumClosing(reader: Reader, pot: PotRef): Promise<bigint> {
+export async function sumClosingHolds(reader: Reader, pot: LeaseSeriesRef): Promise<bigint> {
   const { rows } = await sql<{ total: bigint }>`
     select coalesce(sum(greatest(0, granted_nano_usd - recalled_nano_usd - settled_nano_usd)), 0)::bigint as total
       from pot_leases
@@ -184,9 +184,9 @@ export async function sumClosing(reader: Reader, pot: PotRef): Promise<bigint> {
 }
 
 /** The same of budgets that were lent with them. */
-export async function sumClosingBudgets(
+export async function sumClosingBudgetHolds(
   reader: Reader,
-  pot: PotRef,
+  pot: LeaseSeriesRef,
   ids: readonly BudgetId[],
 ): Promise<ReadonlyMap<BudgetId, bigint>> {
   const { rows } = await sql<{ budget_id: string; total: bigint }>`
@@ -200,7 +200,7 @@ export async function sumClosingBudgets(
   return new Map(rows.map((row) => [fromUuid('bdg', row.budget_id), row.total]));
 }
 
-export async function insertLease(tx: Tx, lease: Lease): Promise<void> {
+export async function insertLease(tx: Tx, lease: CreditLease): Promise<void> {
   await sql`
     insert into pot_leases (id, org_id, mode, cell, epoch, generation, hold_id, granted_nano_usd, used_at, state,
                             opened_at, expires_at)
@@ -215,7 +215,7 @@ export async function insertLease(tx: Tx, lease: Lease): Promise<void> {
 }
 
 /** Writes what changes in the life of a lease. Its row is locked. */
-export async function updateLease(tx: Tx, orgId: OrgId, lease: Lease): Promise<void> {
+export async function updateLease(tx: Tx, orgId: OrgId, lease: CreditLease): Promise<void> {
   const now = tx.clock.now();
   await sql`
     update pot_leases
@@ -228,7 +228,11 @@ export async function updateLease(tx: Tx, orgId: OrgId, lease: Lease): Promise<v
   `.execute(tx.kysely);
 }
 
-export async function listLentBudgets(reader: Reader, orgId: OrgId, leaseId: LeaseId): Promise<LentBudget[]> {
+export async function listBudgetGrants(
+  reader: Reader,
+  orgId: OrgId,
+  leaseId: LeaseId,
+): Promise<BudgetGrant[]> {
   const { rows } = await sql<{
     budget_id: string;
     hold_id: string;
@@ -251,10 +255,10 @@ export async function listLentBudgets(reader: Reader, orgId: OrgId, leaseId: Lea
 }
 
 /** Writes a budget's part of a lease, new or changed. The lease's row is locked. */
-export async function putLentBudget(
+export async function upsertBudgetGrant(
   tx: Tx,
-  lease: Pick<Lease, 'id' | 'orgId' | 'mode'>,
-  lent: LentBudget,
+  lease: Pick<CreditLease, 'id' | 'orgId' | 'mode'>,
+  lent: BudgetGrant,
 ): Promise<void> {
   await sql`
     insert into pot_lease_budgets (lease_id, budget_id, org_id, mode, hold_id, granted_nano_usd)

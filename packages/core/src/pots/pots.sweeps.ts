@@ -1,26 +1,26 @@
-import type { Db, Tx } from '@millrace/platform/db';
+import type { Db, Reader, Tx } from '@millrace/platform/db';
 import { toUuid, type LeaseId } from '@millrace/platform/ids';
 import type { Logger } from '@millrace/platform/log';
 import { createItemRunner, type SharedLoop } from '@millrace/platform/loops';
-import { applyLedger, requireDone } from '../ledger/index.ts';
+import { applyLedger, requireLedgerSuccess } from '../ledger/index.ts';
 import {
-  declareDead,
-  forgetGateways,
-  listPassed,
-  listTold,
-  listUnendedDead,
-  markAllGivenBack,
-  markGivenBack,
-  markSettled,
-  type EndedGateway,
+  declareHoldersDead,
+  deleteUnusedGateways,
+  listProcessedHolders,
+  listLeaseHolders,
+  listDeadHoldersToEnd,
+  markAllHoldersReleased,
+  markHolderReleased,
+  markHolderSettled,
+  type EndedHolder,
 } from './gateways.store.ts';
 import { closeCommands, type LeaseRules } from './lease-book.ts';
-import { callInLeases, closeLeases, endGateways, settleGateways } from './loops.ts';
+import { startClosingLeases, finishClosingLeases, endDeadHolders, releaseEndedHolders } from './loops.ts';
 import type { EpochEnd } from './messages.ts';
-import { mayClose } from './pot.ts';
-import { listLentBudgets, lockLease, lockPot, updateLease, type Lease } from './pots.store.ts';
-import type { PotService } from './pots.service.ts';
-import { listClosable, listExpired, listReturned, type LeaseRef } from './sweeps.store.ts';
+import { canClose } from './pot.ts';
+import { listBudgetGrants, lockLease, lockLeaseSeries, updateLease, type CreditLease } from './pots.store.ts';
+import type { CreditLeaseService } from './pots.service.ts';
+import { listClosableLeases, listExpiredLeases, listReturnedLeases, type LeaseRef } from './sweeps.store.ts';
 import { findCharges, readWatermarks } from './usage.store.ts';
 
 /**
@@ -32,11 +32,11 @@ export type ChargeUnfinished = (
   left: { readonly leaseId: LeaseId; readonly gatewayId: string | null },
 ) => Promise<void>;
 
-export interface PotSweepOptions {
+export interface CreditLeaseSweepOptions {
   readonly db: Db;
   readonly log: Pick<Logger, 'warn'>;
   readonly cell: number;
-  readonly service: PotService;
+  readonly service: CreditLeaseService;
   readonly rules: LeaseRules;
   /** Puts an end-of-epoch marker into the usage stream, behind everything that stands there. */
   readonly publishEnd: (end: EpochEnd) => Promise<void>;
@@ -44,7 +44,7 @@ export interface PotSweepOptions {
   readonly chargeUnfinished?: ChargeUnfinished;
 }
 
-export interface PotSweeps {
+export interface CreditLeaseSweeps {
   /** Calls in leases that were not prolonged, and those that all their gateways have given back. */
   callIn(): Promise<number>;
   /** Closes what the watermark has passed: the rest of the hold goes back to the organisation. */
@@ -60,30 +60,35 @@ export const sweepBatch = 200;
 /** What one call gives back: Valkey serves nobody else meanwhile. */
 const settleBatch = 100;
 /** Each is one row that nothing refers to. */
-const forgetBatch = 10_000;
+const deleteBatch = 10_000;
 
-export function createPotSweeps(options: PotSweepOptions): PotSweeps {
+const leaseKey = ({ id }: LeaseRef): string => toUuid(id);
+const endKey = ({ gatewayId, orgId, mode }: EpochEnd): string => `${gatewayId} ${toUuid(orgId)} ${mode}`;
+const toldKey = ({ leaseId, gatewayId }: { leaseId: LeaseId; gatewayId: string }): string =>
+  `${toUuid(leaseId)} ${gatewayId}`;
+
+async function isReturned(reader: Reader, { orgId, id }: LeaseRef): Promise<boolean> {
+  const told = await listLeaseHolders(reader, orgId, id);
+  return told.length > 0 && told.every(({ ended }) => ended !== null);
+}
+
+export function createCreditLeaseSweeps(options: CreditLeaseSweepOptions): CreditLeaseSweeps {
   const { db, log, cell, service, rules, chargeUnfinished = async () => undefined } = options;
   const inTransaction = <T>(name: string, work: Parameters<typeof db.transaction<T>>[1]): Promise<T> =>
     db.transaction({ name, isolation: 'read committed' }, work);
 
-  async function reread({ orgId, id }: LeaseRef): Promise<Lease | null> {
+  async function reread({ orgId, id }: LeaseRef): Promise<CreditLease | null> {
     return inTransaction('read lease', (tx) => lockLease(tx, orgId, id));
-  }
-
-  async function isReturned({ orgId, id }: LeaseRef): Promise<boolean> {
-    const told = await listTold(db, orgId, id);
-    return told.length > 0 && told.every(({ ended }) => ended !== null);
   }
 
   /**
    * A gateway may have prolonged the lease, or borrowed on it again, since it was listed. One that borrows while the pot is closed finds
    * it closed in Valkey, and asks for another lease.
    */
-  async function callInOne(ref: LeaseRef): Promise<boolean> {
+  async function startClosingOne(ref: LeaseRef): Promise<boolean> {
     const lease = await reread(ref);
     if (lease?.state !== 'open') return false;
-    if (lease.expiresAt > db.clock.now() && !(await isReturned(lease))) return false;
+    if (lease.expiresAt > db.clock.now() && !(await isReturned(db, lease))) return false;
     try {
       await service.retire(lease);
     } catch (error) {
@@ -98,40 +103,40 @@ export function createPotSweeps(options: PotSweepOptions): PotSweeps {
     const closed = await inTransaction('close lease', async (tx) => {
       const seen = await lockLease(tx, ref.orgId, ref.id);
       if (seen?.state !== 'closing') return null;
-      const told = await listTold(tx, ref.orgId, ref.id);
-      if (!mayClose(told, await readWatermarks(tx))) return null;
+      const told = await listLeaseHolders(tx, ref.orgId, ref.id);
+      if (!canClose(told, await readWatermarks(tx))) return null;
       await chargeUnfinished(tx, { leaseId: ref.id, gatewayId: null });
       // Read again: the charge has changed what is settled of it.
       const lease = (await lockLease(tx, ref.orgId, ref.id)) ?? seen;
       await updateLease(tx, ref.orgId, { ...lease, state: 'closed' });
-      await markAllGivenBack(tx, ref.orgId, ref.id);
-      const budgets = await listLentBudgets(tx, ref.orgId, ref.id);
-      for (const result of await applyLedger(tx, closeCommands(lease, budgets))) requireDone(result);
+      await markAllHoldersReleased(tx, ref.orgId, ref.id);
+      const budgets = await listBudgetGrants(tx, ref.orgId, ref.id);
+      for (const result of await applyLedger(tx, closeCommands(lease, budgets))) requireLedgerSuccess(result);
       return { lease, gatewayIds: told.map(({ gatewayId }) => gatewayId) };
     });
     if (closed === null) return false;
     const { lease, gatewayIds } = closed;
     // Only tidiness: what is left behind is of an epoch that nobody will name again.
-    await forget(lease, gatewayIds).catch((error: unknown) =>
+    await deleteFromValkey(lease, gatewayIds).catch((error: unknown) =>
       log.warn({ err: error, leaseId: lease.id }, 'a closed lease was left in Valkey'),
     );
     return true;
   }
 
-  async function forget(lease: Lease, gatewayIds: readonly string[]): Promise<void> {
+  async function deleteFromValkey(lease: CreditLease, gatewayIds: readonly string[]): Promise<void> {
     const pots = await service.potsOf(lease.generation);
     await pots?.forget(lease, lease.epoch, gatewayIds);
   }
 
   /** First its usage stops being charged, then what was charged is looked up, and only then is the rest given back. */
-  async function settleOne(ended: EndedGateway): Promise<boolean> {
+  async function releaseOne(ended: EndedHolder): Promise<boolean> {
     const pots = await service.potsOf(ended.generation);
     if (pots === null) return false;
     await inTransaction('settle ended gateway', async (tx) => {
-      await lockPot(tx, ended);
+      await lockLeaseSeries(tx, ended);
       await lockLease(tx, ended.orgId, ended.leaseId);
       await chargeUnfinished(tx, ended);
-      await markSettled(tx, ended.orgId, ended);
+      await markHolderSettled(tx, ended.orgId, ended);
     });
     const { epoch, gatewayId } = ended;
     const reservations = await pots.reservationsOf(ended, epoch, gatewayId);
@@ -146,7 +151,7 @@ export function createPotSweeps(options: PotSweepOptions): PotSweeps {
       });
       await pots.settle(ended, { epoch, gatewayId, requests, back: [] });
     }
-    await inTransaction('give back of ended gateway', (tx) => markGivenBack(tx, ended.orgId, ended));
+    await inTransaction('give back of ended gateway', (tx) => markHolderReleased(tx, ended.orgId, ended));
     return true;
   }
 
@@ -166,33 +171,39 @@ export function createPotSweeps(options: PotSweepOptions): PotSweeps {
     });
     return acted;
   }
-  const leaseKey = ({ id }: LeaseRef): string => toUuid(id);
-  const endKey = ({ gatewayId, orgId, mode }: EpochEnd): string => `${gatewayId} ${toUuid(orgId)} ${mode}`;
-  const toldKey = ({ leaseId, gatewayId }: { leaseId: LeaseId; gatewayId: string }): string =>
-    `${toUuid(leaseId)} ${gatewayId}`;
 
   return {
     async callIn() {
       const now = db.clock.now();
-      const expired = await listExpired(db, cell, now, sweepBatch);
-      const returned = await listReturned(db, cell, now, sweepBatch - expired.length);
-      return count(callInLeases, [...expired, ...returned], leaseKey, callInOne);
+      const expired = await listExpiredLeases(db, cell, now, sweepBatch);
+      const returned = await listReturnedLeases(db, cell, now, sweepBatch - expired.length);
+      return count(startClosingLeases, [...expired, ...returned], leaseKey, startClosingOne);
     },
     closePassed: async () =>
-      count(closeLeases, await listClosable(db, cell, db.clock.now(), sweepBatch), leaseKey, closeOne),
+      count(
+        finishClosingLeases,
+        await listClosableLeases(db, cell, db.clock.now(), sweepBatch),
+        leaseKey,
+        closeOne,
+      ),
     async buryDead() {
       await inTransaction('declare gateways dead', async (tx) => {
         const before = new Date(tx.clock.nowMs() - rules.deadAfterMs);
-        await declareDead(tx, cell, before);
-        await forgetGateways(tx, cell, before, forgetBatch);
+        await declareHoldersDead(tx, cell, before);
+        await deleteUnusedGateways(tx, cell, before, deleteBatch);
       });
-      const dead = await listUnendedDead(db, cell, db.clock.now(), sweepBatch);
-      return count(endGateways, dead, endKey, async (end) => {
+      const dead = await listDeadHoldersToEnd(db, cell, db.clock.now(), sweepBatch);
+      return count(endDeadHolders, dead, endKey, async (end) => {
         await options.publishEnd(end);
         return true;
       });
     },
     settleDead: async () =>
-      count(settleGateways, await listPassed(db, cell, db.clock.now(), sweepBatch), toldKey, settleOne),
+      count(
+        releaseEndedHolders,
+        await listProcessedHolders(db, cell, db.clock.now(), sweepBatch),
+        toldKey,
+        releaseOne,
+      ),
   };
 }

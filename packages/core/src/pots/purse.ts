@@ -1,16 +1,16 @@
 import type { Mode } from '@millrace/platform/envelope';
 import type { BudgetId, LeaseId, OrgId, RequestId } from '@millrace/platform/ids';
 import type { RateDecision } from '@millrace/platform/limiter';
-import type { TurnedAway } from './pot.ts';
+import type { AdmissionRefusalReason } from './pot.ts';
 import type { RequestLimit } from './request-limits.ts';
 
 /** What a gateway spends from. One for each process; it needs Valkey for each request and the ledger only now and then. */
-export interface PotClient {
+export interface CreditLeaseClient {
   /**
    * Sets the worst case of a request aside and counts it against its rate limits, in one call: both or neither. In test
    * mode only the limits are counted. Throws only for what makes no sense.
    */
-  reserve(ask: ReserveAsk): Promise<Reservation | Refusal>;
+  reserve(ask: ReserveRequest): Promise<Reservation | ReserveRefusal>;
   /**
    * Gives the rest back: of the money, up to what was reserved, and of the limits on tokens. To be called once the usage
    * event of the request is acknowledged by the stream, also when nothing was used: until then the epoch of the request
@@ -23,7 +23,7 @@ export interface PotClient {
   close(): Promise<void>;
 }
 
-export interface ReserveAsk {
+export interface ReserveRequest {
   readonly orgId: OrgId;
   readonly mode: Mode;
   readonly requestId: RequestId;
@@ -66,7 +66,7 @@ export interface Reservation {
 }
 
 /** Why money or a budget is too small, as far as it is known. */
-export interface Lack {
+export interface InsufficientFunds {
   readonly of: 'balance' | 'budget';
   /** The least that the request would have reserved. */
   readonly needed: bigint;
@@ -78,9 +78,9 @@ export interface Lack {
   readonly resetsInMs: number | null;
 }
 
-export interface Refusal {
-  readonly refused: TurnedAway;
-  readonly lack?: Lack;
+export interface ReserveRefusal {
+  readonly refused: AdmissionRefusalReason;
+  readonly lack?: InsufficientFunds;
   /** Its `refusedBy` says which limit it was, when it was one. `degraded` when Valkey could not be asked. */
   readonly rate: RateDecision;
 }

@@ -13,19 +13,19 @@ import {
 } from '@millrace/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createBudget } from '../ledger/index.ts';
-import { epochEndSchema, servePots } from './index.ts';
-import { createPotWorld, limitOf, type PotWorld } from './pots.fixture.ts';
-import type { RacerLine, RacerOrder } from './racer.fixture.ts';
+import { epochEndSchema, serveCreditLeases } from './index.ts';
+import { createLeaseHarness, limitOf, type LeaseHarness } from './pots.fixture.ts';
+import type { SpenderResult, SpenderConfig } from './racer.fixture.ts';
 import type { UsageItem } from './usage.ts';
-import { noteEpochEnd, passUsage, postUsage } from './usage.service.ts';
+import { recordEpochEnd, advanceUsageWatermark, postUsage } from './usage.service.ts';
 
 const names = testNames();
 const prefix = names.natsPrefix;
 const stream = names.natsStream('USAGE');
-let world: PotWorld;
+let world: LeaseHarness;
 let nats: NatsClient;
 beforeAll(async () => {
-  world = await createPotWorld();
+  world = await createLeaseHarness();
   nats = await connectTestNats();
   await nats.ensureStream({
     ...{ name: stream, subjects: [`${prefix}.usage.>`], replicas: 1, maxAgeMs: 600_000 },
@@ -54,9 +54,9 @@ async function startSink(): Promise<AsyncDisposable> {
       );
       for (const message of messages.filter(isEnd)) {
         const seq = BigInt(message.sequence);
-        await noteEpochEnd(tx, epochEndSchema.parse(message.json()), { stream, seq });
+        await recordEpochEnd(tx, epochEndSchema.parse(message.json()), { stream, seq });
       }
-      await passUsage(tx, stream, BigInt(last.sequence));
+      await advanceUsageWatermark(tx, stream, BigInt(last.sequence));
     });
   }
   const done = (async () => {
@@ -97,7 +97,7 @@ const manyMs = 86_400_000;
 
 it('200 requests at once over two processes, with Valkey killed and restarted under them, never spend one nano-USD too much', async () => {
   await using served = new AsyncDisposableStack();
-  const pots = servePots({
+  const pots = serveCreditLeases({
     ...{ db: world.db, valkey: world.valkey.client, nats, prefix, cell: 1, clock: systemClock },
     ...{ log: testLog(), outageMs: 60_000, longestRequestMs: 60_000 },
   });
@@ -109,7 +109,7 @@ it('200 requests at once over two processes, with Valkey killed and restarted un
   const keyId = testIds.next('key');
   const budget = await budgetOf(capped, keyId, 50n * amount + 1n);
   const limit = { ...limitOf('requests', limited, 40), windowMs: manyMs };
-  const order: Omit<RacerOrder, 'gatewayId'> = {
+  const order: Omit<SpenderConfig, 'gatewayId'> = {
     valkeyUrl: world.valkey.url,
     natsUrls: testEndpoints().natsUrls,
     ...{ prefix, amount: String(amount), requests: each, patienceMs: 60_000 },
@@ -129,11 +129,11 @@ it('200 requests at once over two processes, with Valkey killed and restarted un
       }),
     ),
   );
-  const lines = (): RacerLine[] =>
+  const lines = (): SpenderResult[] =>
     processes
       .flatMap(({ output }) => output().split('\n'))
-      .flatMap((line) => (line.startsWith('{') ? [JSON.parse(line) as RacerLine] : []));
-  const admittedOf = (name: string): RacerLine[] =>
+      .flatMap((line) => (line.startsWith('{') ? [JSON.parse(line) as SpenderResult] : []));
+  const admittedOf = (name: string): SpenderResult[] =>
     lines().filter((line) => line.name === name && line.outcome === 'admitted');
   await eventually({ what: 'requests under way', timeoutMs: 60_000 }, async () => lines().length >= 30);
   await world.valkey.restart();

@@ -4,15 +4,15 @@ import { createIdSource, type BudgetId, type KeyId, type OrgId } from '@millrace
 import { createLogger } from '@millrace/platform/log';
 import { connectNats } from '@millrace/platform/nats';
 import { connectValkey } from '@millrace/platform/valkey';
-import { toMessage } from './messages.ts';
-import { createPotClient } from './pot-client.ts';
-import { askForLease, publishEpochEnd } from './pot-messages.ts';
+import { toJsonMessage } from './messages.ts';
+import { createCreditLeaseClient } from './pot-client.ts';
+import { createLeaseRequester, createEpochEndPublisher } from './pot-messages.ts';
 import { usageOf } from './pots.fixture.ts';
 import type { RequestLimit } from './request-limits.ts';
 
 /** A process that spends as a gateway does, as fast as it may. It is told what to do by its first argument, as JSON. */
 
-export interface RacerOrder {
+export interface SpenderConfig {
   readonly valkeyUrl: string;
   readonly natsUrls: readonly string[];
   readonly prefix: string;
@@ -33,18 +33,18 @@ export interface RacerOrder {
 }
 
 /** One line of its output for each request, once it is over. */
-export interface RacerLine {
+export interface SpenderResult {
   readonly name: string;
   readonly outcome: string;
   readonly epoch?: string;
   readonly actual?: string;
 }
 
-const say = (line: RacerLine): void => void process.stdout.write(`${JSON.stringify(line)}\n`);
+const writeResult = (line: SpenderResult): void => void process.stdout.write(`${JSON.stringify(line)}\n`);
 
 export const usedSubject = (prefix: string, orgId: OrgId): string => `${prefix}.usage.1.${orgId}.used`;
 
-async function race(order: RacerOrder): Promise<void> {
+async function runSpenders(order: SpenderConfig): Promise<void> {
   const { prefix, gatewayId } = order;
   const clock = systemClock;
   const log = createLogger({ name: gatewayId, level: 'silent' });
@@ -60,16 +60,16 @@ async function race(order: RacerOrder): Promise<void> {
     ...{ cell: 1, mode: 'live', actor: { kind: 'system', id: 'gateway' } },
     ...{ schemaVersion: payloadSchemaVersion, traceparent: null },
   };
-  const client = createPotClient({
+  const client = createCreditLeaseClient({
     valkey,
-    requestLease: askForLease(nats, { prefix, envelope, homeCell: 1, timeoutMs: 2_000 }),
-    publishEnd: publishEpochEnd(nats, { prefix, envelope }),
+    requestLease: createLeaseRequester(nats, { prefix, envelope, homeCell: 1, timeoutMs: 2_000 }),
+    publishEnd: createEpochEndPublisher(nats, { prefix, envelope }),
     ...{ cell: 1, gatewayId, clock, log },
   });
   const untilMs = clock.monotonicMs() + order.patienceMs;
   const amount = BigInt(order.amount);
 
-  async function one(racer: RacerOrder['racers'][number], nth: number): Promise<void> {
+  async function one(racer: SpenderConfig['racers'][number], nth: number): Promise<void> {
     const { name, orgId, budgets, limits } = racer;
     for (;;) {
       const requestId = ids.next('req');
@@ -78,7 +78,7 @@ async function race(order: RacerOrder): Promise<void> {
       });
       if ('refused' in got) {
         const mayCome = got.refused === 'LEDGER_UNAVAILABLE' && clock.monotonicMs() < untilMs;
-        if (!mayCome) return say({ name, outcome: got.refused });
+        if (!mayCome) return writeResult({ name, outcome: got.refused });
         await clock.sleep(20 + nth);
         continue;
       }
@@ -86,9 +86,17 @@ async function race(order: RacerOrder): Promise<void> {
       await clock.sleep((nth % 7) * 30);
       const actual = racer.usesAll ? amount : (amount * BigInt(nth % 11)) / 10n;
       const usage = { ...usageOf(got, actual), keyId: racer.keyId };
-      await nats.publish(usedSubject(prefix, orgId), toMessage(usage), { messageId: requestId, envelope });
+      await nats.publish(usedSubject(prefix, orgId), toJsonMessage(usage), {
+        messageId: requestId,
+        envelope,
+      });
       await client.settle(got, usage.amount);
-      return say({ name, outcome: 'admitted', epoch: String(got.epoch), actual: String(usage.amount) });
+      return writeResult({
+        name,
+        outcome: 'admitted',
+        epoch: String(got.epoch),
+        actual: String(usage.amount),
+      });
     }
   }
 
@@ -109,4 +117,5 @@ async function race(order: RacerOrder): Promise<void> {
 }
 
 const [, file = '', order] = process.argv;
-if (file.endsWith('racer.fixture.ts') && order !== undefined) await race(JSON.parse(order) as RacerOrder);
+if (file.endsWith('racer.fixture.ts') && order !== undefined)
+  await runSpenders(JSON.parse(order) as SpenderConfig);

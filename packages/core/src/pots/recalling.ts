@@ -1,27 +1,27 @@
 import type { RecallRequest } from './messages.ts';
-import type { PotValkey } from './pot-valkey.ts';
-import type { Lease } from './pots.store.ts';
+import type { ValkeyLeases } from './pot-valkey.ts';
+import type { CreditLease } from './pots.store.ts';
 
 /** How money comes back from a pot for something else: first from Valkey, then into the book. */
 
-export interface RecallParts {
-  readonly findLease: () => Promise<Lease | null>;
-  readonly potsOf: (generation: bigint) => Promise<PotValkey | null>;
+export interface RecallDeps {
+  readonly findLease: () => Promise<CreditLease | null>;
+  readonly potsOf: (generation: bigint) => Promise<ValkeyLeases | null>;
   /** The server turned out to be another. */
   readonly doubt: () => void;
   /** Writes what Valkey has given back in all. Answers what became available by that. */
-  readonly record: (lease: Lease, recalled: bigint) => Promise<bigint>;
+  readonly record: (lease: CreditLease, recalled: bigint) => Promise<bigint>;
 }
 
 /** Another recall at the same time may record what this one was given; then this one asks again. */
-const mostAttempts = 5;
+const maxAttempts = 5;
 
 /** Answers what became available. */
-export async function recallUpTo(request: RecallRequest, parts: RecallParts): Promise<bigint> {
+export async function recallUpTo(request: RecallRequest, parts: RecallDeps): Promise<bigint> {
   // Of a lease there is never more to take back than was given.
   const wanted = request.amount === 'all' ? ((await parts.findLease())?.granted ?? 0n) : request.amount;
   let freed = 0n;
-  for (let nth = 0; nth < mostAttempts && freed < wanted; nth += 1) {
+  for (let nth = 0; nth < maxAttempts && freed < wanted; nth += 1) {
     const got = await recallOnce({ ...request, amount: wanted - freed }, parts);
     freed += got.freed;
     if (got.isAll) break;
@@ -32,7 +32,7 @@ export async function recallUpTo(request: RecallRequest, parts: RecallParts): Pr
 /** `isAll`: the pot has no more to give. */
 async function recallOnce(
   { orgId, mode, amount }: RecallRequest & { readonly amount: bigint },
-  { findLease, potsOf, doubt, record }: RecallParts,
+  { findLease, potsOf, doubt, record }: RecallDeps,
 ): Promise<{ readonly freed: bigint; readonly isAll: boolean }> {
   const lease = await findLease();
   const pots = lease === null ? null : await potsOf(lease.generation);

@@ -1,6 +1,6 @@
 import type { OrgId } from '@millrace/platform/ids';
-import { costsOf, fitsExactly, limitKey, type RatePolicy } from '@millrace/platform/limiter';
-import { groupsOf } from '@millrace/platform/money';
+import { costsOf, isExactlyRepresentable, limitKey, type RatePolicy } from '@millrace/platform/limiter';
+import { floorDivide } from '@millrace/platform/money';
 
 /** The rate limits of a request to a model, which are counted in the same call as its money. */
 
@@ -20,7 +20,7 @@ export interface LimitSet {
   readonly countsTokens: boolean;
 }
 
-function checked(orgId: OrgId, limits: readonly RequestLimit[]): LimitSet {
+function checkLimits(orgId: OrgId, limits: readonly RequestLimit[]): LimitSet {
   costsOf(limits);
   return {
     orgId,
@@ -32,15 +32,15 @@ function checked(orgId: OrgId, limits: readonly RequestLimit[]): LimitSet {
   };
 }
 
-const known = new WeakMap<readonly RequestLimit[], LimitSet>();
+const limitSets = new WeakMap<readonly RequestLimit[], LimitSet>();
 
 /** Checks a list once, however often it is handed in. */
 export function limitSetOf(orgId: OrgId, limits: readonly RequestLimit[]): LimitSet {
-  const found = known.get(limits);
+  const found = limitSets.get(limits);
   // The list of limits of two organisations may be the same one when it is empty.
   if (found !== undefined && found.orgId === orgId) return found;
-  const made = checked(orgId, limits);
-  known.set(limits, made);
+  const made = checkLimits(orgId, limits);
+  limitSets.set(limits, made);
   return made;
 }
 
@@ -48,7 +48,8 @@ export function limitSetOf(orgId: OrgId, limits: readonly RequestLimit[]): Limit
 export function costsFor({ limits }: LimitSet, tokens: number): number[] {
   return limits.map((limit) => {
     const cost = limit.counts === 'tokens' ? tokens : 1;
-    if (!fitsExactly(limit, cost)) throw new RangeError(`Not a number of tokens of a request: ${tokens}.`);
+    if (!isExactlyRepresentable(limit, cost))
+      throw new RangeError(`Not a number of tokens of a request: ${tokens}.`);
     return cost;
   });
 }
@@ -59,7 +60,7 @@ export function withCosts({ limits }: LimitSet, costs: readonly number[]): RateP
 }
 
 /** Size, window and cost of each limit, behind the other arguments of a script. */
-export function pushLimits(args: string[], set: LimitSet, costs: readonly number[]): void {
+export function appendLimitArguments(args: string[], set: LimitSet, costs: readonly number[]): void {
   for (let index = 0; index < costs.length; index += 1) {
     args.push(set.sizes[index] ?? '', set.windows[index] ?? '', String(costs[index]));
   }
@@ -73,6 +74,6 @@ export function unusedTokens(
   { limit, windowMs }: RequestLimit,
   { counted, used, sinceMs }: { readonly counted: number; readonly used: number; readonly sinceMs: number },
 ): number {
-  const refilled = groupsOf(Math.max(0, Math.ceil(sinceMs)) * limit, windowMs);
+  const refilled = floorDivide(Math.max(0, Math.ceil(sinceMs)) * limit, windowMs);
   return Math.max(0, counted - refilled) - Math.max(0, Math.min(used, counted) - refilled);
 }

@@ -1,26 +1,29 @@
 import type { Timer } from '@millrace/platform/clock';
 import type { BudgetId } from '@millrace/platform/ids';
 import { toDecision, uncountedDecision, type RateDecision } from '@millrace/platform/limiter';
-import type { Answer, HeldLease, Holding, Need } from './held-lease.ts';
-import { mostPerLease, turnAway } from './pot.ts';
-import type { Reserved } from './pot-valkey.ts';
-import type { Lack, Refusal, Reservation, ReserveAsk } from './purse.ts';
+import type { LeaseAnswer, HeldLease, ActiveLease, LeaseNeed } from './held-lease.ts';
+import { maxPerLease, toAdmissionRefusalReason } from './pot.ts';
+import type { ReserveResult } from './pot-valkey.ts';
+import type { InsufficientFunds, ReserveRefusal, Reservation, ReserveRequest } from './purse.ts';
 import { costsFor, limitSetOf, type LimitSet } from './request-limits.ts';
 
 /** How a request comes by its money: from the pot, and where that is dry from the ledger, in turns. */
 
 /** A request that finds a pot dry asks, and may find it dry again because others were quicker. */
-const mostTries = 8;
+const maxTries = 8;
 
 /** A request as it was asked for, checked. */
-export interface Asked extends ReserveAsk {
+export interface CheckedReserveRequest extends ReserveRequest {
   readonly least: bigint;
   readonly set: LimitSet;
   readonly costs: readonly number[];
 }
 
 /** What to ask the ledger for, given what Valkey said. */
-function needOf({ amount, least, budgets }: Asked, said: Reserved | null): Need {
+function leaseNeedOf(
+  { amount, least, budgets }: CheckedReserveRequest,
+  said: ReserveResult | null,
+): LeaseNeed {
   const short = (wish: bigint, remaining: bigint): bigint => (wish > remaining ? wish - remaining : 0n);
   if (said?.outcome === 'dry') return { shortage: short(least, said.remaining), budgets: [] };
   if (said?.outcome === 'budget dry') {
@@ -39,42 +42,42 @@ export function requireAmount(amount: bigint, most: bigint): void {
   if (amount < 0n || amount > most) throw new RangeError(`Not an amount of a request: ${amount} nano-USD.`);
 }
 
-export function checkAsk(ask: ReserveAsk): Asked {
+export function checkReserveRequest(ask: ReserveRequest): CheckedReserveRequest {
   const { least = ask.amount } = ask;
   requireAmount(ask.amount, 2n ** 63n - 1n);
   requireAmount(least, ask.amount);
   const set = limitSetOf(ask.orgId, ask.limits);
   // No lease holds more; where less will do, it is asked for no more than can be counted.
-  const amount = ask.amount > mostPerLease && least < ask.amount ? mostPerLease : ask.amount;
+  const amount = ask.amount > maxPerLease && least < ask.amount ? maxPerLease : ask.amount;
   return { ...ask, amount, least, set, costs: costsFor(set, ask.tokens) };
 }
 
 /** What Valkey said of the limits, if it looked at them. */
-function rateOf({ set, costs }: Asked, said: Reserved | null): RateDecision {
+function rateOf({ set, costs }: CheckedReserveRequest, said: ReserveResult | null): RateDecision {
   if (said === null || said.used === null) return uncountedDecision(set.limits);
   return toDecision(said.outcome !== 'limited', set.limits, costs, said.used);
 }
 
 /** Whether what Valkey has would do for a request that can be made smaller. */
-function isEnough(said: Reserved | null, least: bigint): boolean {
+function isEnough(said: ReserveResult | null, least: bigint): boolean {
   return (said?.outcome === 'dry' || said?.outcome === 'budget dry') && said.remaining >= least;
 }
 
-export interface Counter {
+export interface LimitCounter {
   readonly clock: Timer;
   /** What the limits are, for a request that has no pot to ask. */
-  readonly peek: (ask: Asked) => Promise<RateDecision>;
+  readonly peek: (ask: CheckedReserveRequest) => Promise<RateDecision>;
   /** Counts a request that was turned away. */
-  readonly count: (ask: Asked) => Promise<RateDecision>;
+  readonly count: (ask: CheckedReserveRequest) => Promise<RateDecision>;
 }
 
 /** Asks the pot once. What it did not admit is counted out again, also when its answer is not known. */
-async function spend(
-  { lease, pots }: Holding,
+async function reserveInValkey(
+  { lease, pots }: ActiveLease,
   held: HeldLease,
-  ask: Asked,
+  ask: CheckedReserveRequest,
   { least, clock }: { readonly least: bigint; readonly clock: Timer },
-): Promise<Reserved | Reservation> {
+): Promise<ReserveResult | Reservation> {
   const { epoch, leaseId } = lease;
   const { orgId, mode, requestId, amount, budgets, limits, tokens, set, costs } = ask;
   const gatewayId = held.epochs.gatewayId();
@@ -107,20 +110,27 @@ async function spend(
 }
 
 /** Why the request cannot be, after what the ledger answered; or null to try again. */
-function refusalIn({ reply, askedForMore }: Answer, ask: Asked): Refusal['refused'] | null {
-  if (reply === null) return turnAway(null);
+function refusalReasonIn(
+  { reply, askedForMore }: LeaseAnswer,
+  ask: CheckedReserveRequest,
+): ReserveRefusal['refused'] | null {
+  if (reply === null) return toAdmissionRefusalReason(null);
   if (reply.outcome === 'refused') {
     const short = reply.reason === 'no money' || reply.reason === 'budget exceeded';
     if (reply.reason === 'dead' || (short && askedForMore)) return null;
-    return turnAway(reply.reason);
+    return toAdmissionRefusalReason(reply.reason);
   }
   const isOurs = (id: BudgetId): boolean => ask.budgets.includes(id);
   if (reply.exceeded.some(isOurs)) return 'BUDGET_EXCEEDED';
-  return reply.returning.some(isOurs) ? turnAway(null) : null;
+  return reply.returning.some(isOurs) ? toAdmissionRefusalReason(null) : null;
 }
 
 /** What is missing, by what Valkey and the ledger said last. */
-function lackOf(ask: Asked, refused: Refusal['refused'], { said, answer }: Said): Lack | null {
+function insufficientFundsOf(
+  ask: CheckedReserveRequest,
+  refused: ReserveRefusal['refused'],
+  { said, answer }: LastAnswers,
+): InsufficientFunds | null {
   if (refused !== 'INSUFFICIENT_BALANCE' && refused !== 'BUDGET_EXCEEDED') return null;
   const reply = answer.reply;
   const exceeded =
@@ -140,46 +150,50 @@ function lackOf(ask: Asked, refused: Refusal['refused'], { said, answer }: Said)
 }
 
 /** The last words of Valkey and of the ledger. */
-interface Said {
-  readonly said: Reserved | null;
-  readonly answer: Answer;
+interface LastAnswers {
+  readonly said: ReserveResult | null;
+  readonly answer: LeaseAnswer;
 }
 
 /** How often a request waits for others that are over to give back what they did not use. */
-const mostWaits = 3;
+const maxWaits = 3;
 
 /** Tries again as requests that are over give back what they did not use. */
-async function spendLate(held: HeldLease, ask: Asked, clock: Timer): Promise<Reservation | null> {
-  for (let waits = 0; waits < mostWaits && (await ask.nextSettled?.()) === true; waits += 1) {
+async function reserveAfterSettlements(
+  held: HeldLease,
+  ask: CheckedReserveRequest,
+  clock: Timer,
+): Promise<Reservation | null> {
+  for (let waits = 0; waits < maxWaits && (await ask.nextSettled?.()) === true; waits += 1) {
     // The ledger may have the rest of what the pot lacks, so it is asked once before the second attempt.
     for (const isLast of [false, true]) {
       const holding = held.current();
       if (holding === null) return null;
-      const got = await spend(holding, held, ask, { least: ask.least, clock });
+      const got = await reserveInValkey(holding, held, ask, { least: ask.least, clock });
       if ('leaseId' in got) return got;
       if (got.outcome !== 'dry' && got.outcome !== 'budget dry') return null;
-      if (isLast || refusalIn(await held.ask(needOf(ask, got)), ask) !== null) break;
+      if (isLast || refusalReasonIn(await held.ask(leaseNeedOf(ask, got)), ask) !== null) break;
     }
   }
   return null;
 }
 
 /** The reservation, or why there is none. Rejects when Valkey cannot be asked. */
-export async function reserveFrom(
+export async function reserveFromLease(
   held: HeldLease,
-  ask: Asked,
-  counter: Counter,
-): Promise<Reservation | Refusal> {
+  ask: CheckedReserveRequest,
+  counter: LimitCounter,
+): Promise<Reservation | ReserveRefusal> {
   const { clock, peek } = counter;
   // The whole first, where less would do: the ledger is asked before a request is made smaller.
   let least = held.isPoor(ask.budgets) ? ask.least : ask.amount;
   let lacking: BudgetId | 'money' | null = null;
   let rate: RateDecision | null = null;
-  for (let nth = 0; nth < mostTries; nth += 1) {
+  for (let nth = 0; nth < maxTries; nth += 1) {
     const holding = held.current();
-    let said: Reserved | null = null;
+    let said: ReserveResult | null = null;
     if (holding !== null) {
-      const got = await spend(holding, held, ask, { least, clock });
+      const got = await reserveInValkey(holding, held, ask, { least, clock });
       if ('leaseId' in got) {
         if (lacking !== null && got.amount < ask.amount) held.notePoor(lacking);
         held.askAhead();
@@ -197,33 +211,37 @@ export async function reserveFrom(
       rate = await peek(ask);
       if (!rate.allowed) return { refused: 'RATE_LIMITED', rate };
     }
-    const answer = await held.ask(needOf(ask, said));
-    const refused = refusalIn(answer, ask);
+    const answer = await held.ask(leaseNeedOf(ask, said));
+    const refused = refusalReasonIn(answer, ask);
     const mayBeSmaller = refused !== 'ACCOUNT_FROZEN' && isEnough(said, ask.least) && least > ask.least;
     if (refused !== null && !mayBeSmaller) {
-      const lack = lackOf(ask, refused, { said, answer });
-      const late = lack?.isReserved === true ? await spendLate(held, ask, clock) : null;
-      return late ?? turnedAway(ask, refused, { counter, rate, lack });
+      const lack = insufficientFundsOf(ask, refused, { said, answer });
+      const late = lack?.isReserved === true ? await reserveAfterSettlements(held, ask, clock) : null;
+      return late ?? refuseReservation(ask, refused, { counter, rate, lack });
     }
     // A question that others had asked before says nothing about what this one would like.
-    if (answer.own || nth + 2 >= mostTries) ({ least } = ask);
+    if (answer.own || nth + 2 >= maxTries) ({ least } = ask);
   }
-  return turnedAway(ask, turnAway(null), { counter, rate, lack: null });
+  return refuseReservation(ask, toAdmissionRefusalReason(null), { counter, rate, lack: null });
 }
 
 /**
  * What has no money, and was refused it by the ledger, counts as a request: or whoever has none could ask the ledger
  * without end. That the ledger was away is nobody's fault but ours.
  */
-async function turnedAway(
-  ask: Asked,
-  refused: Refusal['refused'],
+async function refuseReservation(
+  ask: CheckedReserveRequest,
+  refused: ReserveRefusal['refused'],
   {
     counter,
     rate,
     lack,
-  }: { readonly counter: Counter; readonly rate: RateDecision | null; readonly lack: Lack | null },
-): Promise<Refusal> {
+  }: {
+    readonly counter: LimitCounter;
+    readonly rate: RateDecision | null;
+    readonly lack: InsufficientFunds | null;
+  },
+): Promise<ReserveRefusal> {
   const why = lack === null ? {} : { lack };
   if (refused !== 'LEDGER_UNAVAILABLE') return { refused, ...why, rate: await counter.count(ask) };
   return { refused, rate: rate ?? uncountedDecision(ask.set.limits) };

@@ -1,27 +1,35 @@
 import type { BudgetId, LeaseId, RequestId } from '@millrace/platform/ids';
-import { createModelLimiter, toDecision, type RateDecision } from '@millrace/platform/limiter';
+import { createReferenceLimiter, toDecision, type RateDecision } from '@millrace/platform/limiter';
 import { isScriptUnknown } from '@millrace/platform/valkey';
 import { eventually, startValkeyServer, testIds, type TestValkey } from '@millrace/testing';
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { admit, closePot, enlargePot, openPot, recall, settle, type Pot } from './pot.ts';
 import {
-  clearPots,
+  reserveFromModel,
+  closeLease,
+  enlargeLease,
+  openLease,
+  recallFromModel,
+  settleInModel,
+  type ModelLease,
+} from './pot.ts';
+import {
+  deleteOldLeases,
   isServerReady,
-  potKey,
-  potsOn,
+  valkeyLeaseKey,
+  createValkeyLeases,
   prepareServer,
   readIncarnation,
-  type PotName,
+  type LeaseOwner,
 } from './pot-valkey.ts';
 import { costsFor, limitSetOf, withCosts } from './request-limits.ts';
-import { potScripts, type PotServer } from './scripts.ts';
+import { leaseScripts, type LeaseServer } from './scripts.ts';
 
 const namespace = '0123456789ab';
 let server: TestValkey;
-let present: PotServer;
+let present: LeaseServer;
 
-async function prepare(generation: bigint): Promise<PotServer> {
+async function prepare(generation: bigint): Promise<LeaseServer> {
   const made = { namespace, generation, incarnation: await readIncarnation(server.client) };
   await prepareServer(server.client, made);
   return made;
@@ -39,7 +47,7 @@ beforeEach(async () => {
 });
 
 const budgetIds = ['bdg_a', 'bdg_b'] as readonly string[] as readonly BudgetId[];
-const freshPot = (): PotName => ({ orgId: testIds.next('org'), mode: 'live' });
+const freshPot = (): LeaseOwner => ({ orgId: testIds.next('org'), mode: 'live' });
 const requestId = (nth: number): RequestId => `req_${nth}` as RequestId;
 const leaseId = testIds.next('lse');
 const none: ReadonlyMap<BudgetId, bigint> = new Map();
@@ -122,10 +130,10 @@ const moves: fc.Arbitrary<Move> = fc.oneof(
 /** One pot in Valkey and one in memory, taken through the same moves. */
 function createPair() {
   let nowMs = 1_000_000;
-  let model: Pot | null = null;
-  const real = potsOn({ valkey: server.client, server: present, nowMs: () => nowMs });
+  let model: ModelLease | null = null;
+  const real = createValkeyLeases({ valkey: server.client, server: present, nowMs: () => nowMs });
   const name = freshPot();
-  const limiter = createModelLimiter({ nowMs: () => nowMs });
+  const limiter = createReferenceLimiter({ nowMs: () => nowMs });
   const limits = limitSetOf(name.orgId, [
     { name: 'requests', scope: 'key', subject: 'k', limit: 5, windowMs: 200, counts: 'requests' },
     { name: 'tokens', scope: 'key', subject: 'k', limit: 30, windowMs: 200, counts: 'tokens' },
@@ -140,7 +148,7 @@ function createPair() {
     const grant = { leaseId, epoch: BigInt(move.epoch), granted: BigInt(move.granted), admitForMs };
     const budgets = new Map([[budget, BigInt(move.budget)]]);
     const expected = { ...grant, budgets, admitUntilMs: nowMs + move.admitForMs };
-    const [answer, next] = move.do === 'open' ? openPot(model, expected) : enlargePot(model, expected);
+    const [answer, next] = move.do === 'open' ? openLease(model, expected) : enlargeLease(model, expected);
     model = next;
     const { outcome } =
       move.do === 'open'
@@ -160,7 +168,7 @@ function createPair() {
     let answer: object = { outcome: 'limited' };
     let counted = seen;
     if (isKnown || seen.allowed) {
-      const [admission, next] = admit(model, { ...ask, reservation, budgets, nowMs });
+      const [admission, next] = reserveFromModel(model, { ...ask, reservation, budgets, nowMs });
       if (!isKnown && admission.outcome === 'admitted') counted = await limiter.consume(rated(costs));
       model = next;
       answer = admission;
@@ -191,7 +199,7 @@ function createPair() {
     let found = 0;
     for (const { request, actual } of move.ends) {
       const end = { epoch, reservation: `${move.gateway}:${request}`, actual: BigInt(actual) };
-      const [answer, next] = settle(model, end);
+      const [answer, next] = settleInModel(model, end);
       model = next;
       if (answer === 'settled') found += 1;
     }
@@ -213,18 +221,18 @@ function createPair() {
     if (move.do === 'settle') return settleMany(move);
     if (move.do === 'recall') {
       const wish = { epoch, known: BigInt(move.known), wanted: BigInt(move.wanted) };
-      const [answer, next] = recall(model, wish);
+      const [answer, next] = recallFromModel(model, wish);
       model = next;
       const got = await real.recall(name, wish);
       return [got.outcome === 'recalled' ? { recalled: got.recalled } : got.outcome, answer];
     }
-    const [answer, next] = closePot(model, epoch);
+    const [answer, next] = closeLease(model, epoch);
     model = next;
     return [(await real.close(name, epoch, budgetIds)).outcome, answer];
   }
 
   async function kept(): Promise<Record<string, string>> {
-    const words = (await server.client.command(['HGETALL', potKey(present, name)])) as unknown;
+    const words = (await server.client.command(['HGETALL', valkeyLeaseKey(present, name)])) as unknown;
     const flat: unknown[] = Array.isArray(words) ? words : Object.entries(words as object).flat();
     const entries: [string, string][] = [];
     for (let at = 0; at < flat.length; at += 2) entries.push([String(flat[at]), String(flat[at + 1])]);
@@ -262,7 +270,7 @@ describe('the scripts', () => {
   });
 
   it('never admit more than was lent, whatever many gateways ask for at once', async () => {
-    const pots = potsOn({ valkey: server.client, server: present });
+    const pots = createValkeyLeases({ valkey: server.client, server: present });
     const name = freshPot();
     await pots.open(name, { leaseId, epoch: 1n, granted: 100n, budgets: none, admitForMs: 60_000 });
     const answers = await Promise.all(
@@ -279,7 +287,7 @@ describe('the scripts', () => {
   });
 
   it('go by the time of the server', async () => {
-    const pots = potsOn({ valkey: server.client, server: present });
+    const pots = createValkeyLeases({ valkey: server.client, server: present });
     const name = freshPot();
     await pots.open(name, { leaseId, epoch: 1n, granted: 100n, budgets: none, admitForMs: 3_000 });
     const ask = { epoch: 1n, gatewayId: 'g', ...wish(1n) };
@@ -301,12 +309,12 @@ describe('the scripts', () => {
 describe('the check whether Valkey has lost a pot', () => {
   it('reports a pot that does not exist as lost, and takes nothing from one that exists', async () => {
     const name = freshPot();
-    const pots = potsOn({ valkey: server.client, server: present });
+    const pots = createValkeyLeases({ valkey: server.client, server: present });
     expect(await pots.hasForgotten(name, 1n)).toBe(true);
     const grant = { leaseId, epoch: 1n, granted: 100n, budgets: none, admitForMs: 60_000 };
     await pots.open(name, grant);
     await pots.reserve(name, { epoch: 1n, gatewayId: 'g1', requestId: requestId(1), ...wish(30n) });
-    const readPot = (): Promise<unknown> => server.client.command(['HGETALL', potKey(present, name)]);
+    const readPot = (): Promise<unknown> => server.client.command(['HGETALL', valkeyLeaseKey(present, name)]);
     const fresh = await readPot();
     expect(await pots.hasForgotten(name, 1n)).toBe(false);
     expect(await readPot()).toEqual(fresh);
@@ -334,11 +342,11 @@ describe('a server that is not the one that was lent to', () => {
   }
 
   it('is known by its missing scripts when it was killed and read its data from disk again', async () => {
-    const pots = potsOn({ valkey: server.client, server: present });
+    const pots = createValkeyLeases({ valkey: server.client, server: present });
     await pots.open(name, grant);
     await server.client.command(['SAVE']);
     await server.restart();
-    expect(await server.client.command(['HGET', potKey(present, name), 'granted'])).toBe('100');
+    expect(await server.client.command(['HGET', valkeyLeaseKey(present, name), 'granted'])).toBe('100');
     expect(await pots.reserve(name, ask)).toMatchObject({ outcome: 'foreign' });
     expect(await pots.enlarge(name, { ...grant, granted: 200n })).toEqual({ outcome: 'foreign' });
     expect(await pots.recall(name, { epoch: 1n, known: 0n, wanted: 50n })).toEqual({ outcome: 'foreign' });
@@ -349,15 +357,15 @@ describe('a server that is not the one that was lent to', () => {
   it('is known by its missing scripts when it was a replica and is promoted', async () => {
     await using replica = await startValkeyServer();
     await follow(replica);
-    const pots = potsOn({ valkey: server.client, server: present });
+    const pots = createValkeyLeases({ valkey: server.client, server: present });
     await pots.open(name, { ...grant, epoch: 5n });
     await eventually({ what: 'the copy of the pot' }, async () => {
-      const granted = await replica.client.command(['HGET', potKey(present, name), 'granted']);
+      const granted = await replica.client.command(['HGET', valkeyLeaseKey(present, name), 'granted']);
       return granted === '100';
     });
     await expect(readIncarnation(replica.client)).rejects.toThrow('not a master');
     await replica.client.command(['REPLICAOF', 'NO', 'ONE']);
-    const promoted = potsOn({ valkey: replica.client, server: present });
+    const promoted = createValkeyLeases({ valkey: replica.client, server: present });
     expect(await promoted.reserve(name, { ...ask, epoch: 5n })).toMatchObject({ outcome: 'foreign' });
     // The other one, still alive, spends its own lease and nothing else.
     expect(await pots.reserve(name, { ...ask, epoch: 5n })).toMatchObject({
@@ -369,19 +377,19 @@ describe('a server that is not the one that was lent to', () => {
   it('is known by its changed history when it was given the data of another and kept its scripts', async () => {
     await using stale = await startValkeyServer();
     await follow(stale);
-    const pots = potsOn({ valkey: server.client, server: present });
+    const pots = createValkeyLeases({ valkey: server.client, server: present });
     await pots.open(name, { ...grant, epoch: 9n });
     await eventually({ what: 'the copy of the pot' }, async () => {
-      return (await stale.client.command(['HGET', potKey(present, name), 'epoch'])) === '9';
+      return (await stale.client.command(['HGET', valkeyLeaseKey(present, name), 'epoch'])) === '9';
     });
     await stale.client.command(['REPLICAOF', 'NO', 'ONE']);
     await pots.reserve(name, { ...ask, epoch: 9n, ...wish(100n) });
     await server.client.command(['REPLICAOF', '127.0.0.1', String(stale.port)]);
     await eventually({ what: 'the roll-back' }, async () => {
-      return (await server.client.command(['HGET', potKey(present, name), 'reserved'])) === null;
+      return (await server.client.command(['HGET', valkeyLeaseKey(present, name), 'reserved'])) === null;
     });
     await server.client.command(['REPLICAOF', 'NO', 'ONE']);
-    const digest = potScripts(present).reserve.sha1;
+    const digest = leaseScripts(present).reserve.sha1;
     expect(await server.client.command(['SCRIPT', 'EXISTS', digest])).toEqual([1]);
     expect(await pots.reserve(name, { ...ask, epoch: 9n, requestId: requestId(2) })).toMatchObject({
       outcome: 'foreign',
@@ -390,26 +398,26 @@ describe('a server that is not the one that was lent to', () => {
   });
 
   it('that was wiped has no pot, and none comes back by itself', async () => {
-    const pots = potsOn({ valkey: server.client, server: present });
+    const pots = createValkeyLeases({ valkey: server.client, server: present });
     await pots.open(name, { ...grant, epoch: 12n });
     await server.client.command(['FLUSHALL']);
     expect(await pots.reserve(name, { ...ask, epoch: 12n })).toMatchObject({ outcome: 'gone' });
     expect(await pots.enlarge(name, { ...grant, epoch: 12n })).toEqual({ outcome: 'gone' });
-    expect(await server.client.command(['EXISTS', potKey(present, name)])).toBe(0);
+    expect(await server.client.command(['EXISTS', valkeyLeaseKey(present, name)])).toBe(0);
   });
 });
 
 describe('making a server ready', () => {
   it('removes every pot of before and leaves other keys alone', async () => {
-    const pots = potsOn({ valkey: server.client, server: present });
+    const pots = createValkeyLeases({ valkey: server.client, server: present });
     const name = freshPot();
     await pots.open(name, { leaseId, epoch: 1n, granted: 1n, budgets: none, admitForMs: 1 });
     await server.client.command(['SET', 'limit:other', '1']);
-    await clearPots(server.client, 'ffffffffffff', async () => true);
-    await clearPots(server.client, namespace, async () => false);
-    expect(await server.client.command(['EXISTS', potKey(present, name)])).toBe(1);
-    await clearPots(server.client, namespace, async () => true);
-    expect(await server.client.command(['EXISTS', potKey(present, name)])).toBe(0);
+    await deleteOldLeases(server.client, 'ffffffffffff', async () => true);
+    await deleteOldLeases(server.client, namespace, async () => false);
+    expect(await server.client.command(['EXISTS', valkeyLeaseKey(present, name)])).toBe(1);
+    await deleteOldLeases(server.client, namespace, async () => true);
+    expect(await server.client.command(['EXISTS', valkeyLeaseKey(present, name)])).toBe(0);
     expect(await server.client.command(['GET', 'limit:other'])).toBe('1');
   });
 
@@ -422,7 +430,7 @@ describe('making a server ready', () => {
 
   it('takes no text for an incarnation that is not one', () => {
     const sly = { ...present, incarnation: "x') return redis.call('FLUSHALL'" };
-    expect(() => potScripts(sly)).toThrow('Not a replication id');
+    expect(() => leaseScripts(sly)).toThrow('Not a replication id');
   });
 });
 

@@ -2,7 +2,7 @@ import { limitFunctions } from '@millrace/platform/limiter';
 import { defineScript, type ValkeyScript } from '@millrace/platform/valkey';
 
 /** One run of a pot Valkey, as the book knows it. */
-export interface PotServer {
+export interface LeaseServer {
   /** Keeps installations that share a server apart. */
   readonly namespace: string;
   readonly generation: bigint;
@@ -10,7 +10,7 @@ export interface PotServer {
   readonly incarnation: string;
 }
 
-export interface PotScripts {
+export interface LeaseScripts {
   readonly open: ValkeyScript;
   readonly enlarge: ValkeyScript;
   readonly reserve: ValkeyScript;
@@ -34,7 +34,7 @@ export interface PotScripts {
  * All keys have the organisation in their hash tag, those of rate limits too. ARGV[1] is the epoch everywhere; a pot without it, or with another, is not the one meant.
  */
 
-const whole = `
+const amountFunctions = `
 local function amounts(prefix)
   local kept = redis.call('HMGET', KEYS[1], prefix .. 'granted', prefix .. 'recalled', prefix .. 'reserved', prefix .. 'spent')
   return tonumber(kept[1] or 0), tonumber(kept[2] or 0), tonumber(kept[3] or 0), tonumber(kept[4] or 0)
@@ -70,7 +70,7 @@ for i = 6, #ARGV, 2 do redis.call('HSET', KEYS[1], ARGV[i] .. ':granted', ARGV[i
 return { 'opened' }`;
 
 /** ARGV: as for open. Answers what remains, and what was recalled and granted in all. */
-const enlarge = `${nowMs}${whole}${sameEpoch}
+const enlarge = `${nowMs}${amountFunctions}${sameEpoch}
 if redis.call('HGET', KEYS[1], 'lease') ~= ARGV[5] then return { 'gone' } end
 if redis.call('HEXISTS', KEYS[1], 'closed') == 1 then return { 'closed' } end
 local function raise(field, value)
@@ -140,7 +140,7 @@ return answer('admitted', amount, 0)`;
  * requests, each with what was really spent, then size, window and (below zero) cost of each limit. A request that is not
  * there was settled before. Answers what the pot has left, what it was granted in all, and how many were there.
  */
-const settle = `${nowMs}${limitFunctions}${whole}
+const settle = `${nowMs}${limitFunctions}${amountFunctions}
 local requests = tonumber(ARGV[3])
 local now = now_ms(ARGV[2])
 look_at_limits(now, 2, 3 + 2 * requests)
@@ -175,14 +175,14 @@ local left, granted = remaining('')
 return { 'settled', left, granted, #found }`;
 
 /** ARGV: epoch, what the book has as recalled, how much is wanted beyond that. Answers what was recalled in all. */
-const recall = `${whole}${sameEpoch}
+const recall = `${amountFunctions}${sameEpoch}
 local left, granted, recalled = remaining('')
 local taken = math.max(0, math.min(tonumber(ARGV[3]) - (recalled - tonumber(ARGV[2])), left))
 if taken > 0 then redis.call('HINCRBY', KEYS[1], 'recalled', string.format('%.0f', taken)) end
 return { 'recalled', recalled + taken }`;
 
 /** ARGV: epoch, then the budgets. Answers what was recalled in all, of the pot and of each budget. */
-const close = `${whole}${sameEpoch}
+const close = `${amountFunctions}${sameEpoch}
 redis.call('HSET', KEYS[1], 'closed', '1')
 local answer = { 'closed' }
 local function empty(prefix)
@@ -200,7 +200,7 @@ for i = 2, #KEYS do redis.call('UNLINK', KEYS[i]) end
 if redis.call('HGET', KEYS[1], 'epoch') == ARGV[1] then redis.call('UNLINK', KEYS[1]) end
 return { 'forgotten' }`;
 
-function ofServer(server: PotServer, name: keyof PotScripts, body: string): ValkeyScript {
+function scriptForServer(server: LeaseServer, name: keyof LeaseScripts, body: string): ValkeyScript {
   const guard =
     name === 'settle'
       ? ''
@@ -216,17 +216,17 @@ end`;
 
 const incarnationShape = /^[0-9a-f]{40}$/;
 
-export function potScripts(server: PotServer): PotScripts {
+export function leaseScripts(server: LeaseServer): LeaseScripts {
   if (!incarnationShape.test(server.incarnation)) {
     throw new TypeError(`Not a replication id: ${JSON.stringify(server.incarnation)}.`);
   }
   return {
-    open: ofServer(server, 'open', open),
-    enlarge: ofServer(server, 'enlarge', enlarge),
-    reserve: ofServer(server, 'reserve', reserve),
-    settle: ofServer(server, 'settle', settle),
-    recall: ofServer(server, 'recall', recall),
-    close: ofServer(server, 'close', close),
-    forget: ofServer(server, 'forget', forget),
+    open: scriptForServer(server, 'open', open),
+    enlarge: scriptForServer(server, 'enlarge', enlarge),
+    reserve: scriptForServer(server, 'reserve', reserve),
+    settle: scriptForServer(server, 'settle', settle),
+    recall: scriptForServer(server, 'recall', recall),
+    close: scriptForServer(server, 'close', close),
+    forget: scriptForServer(server, 'forget', forget),
   };
 }

@@ -6,12 +6,12 @@ import type { Logger } from '@millrace/platform/log';
 import type { NatsClient } from '@millrace/platform/nats';
 import type { ValkeyClient } from '@millrace/platform/valkey';
 import type { LeaseRules } from './lease-book.ts';
-import { leaseRequestSchema, potSubjects, recallRequestSchema, toMessage } from './messages.ts';
-import { publishEpochEnd } from './pot-messages.ts';
-import { createPotService, type PotServiceOptions } from './pots.service.ts';
-import { createPotSweeps, sweepBatch, type ChargeUnfinished } from './pots.sweeps.ts';
+import { leaseRequestSchema, leaseSubjects, recallRequestSchema, toJsonMessage } from './messages.ts';
+import { createEpochEndPublisher } from './pot-messages.ts';
+import { createCreditLeaseService, type CreditLeaseServiceOptions } from './pots.service.ts';
+import { createCreditLeaseSweeps, sweepBatch, type ChargeUnfinished } from './pots.sweeps.ts';
 
-export interface ServePotsOptions {
+export interface ServeCreditLeasesOptions {
   readonly db: Db;
   readonly valkey: Pick<ValkeyClient, 'command' | 'runLoaded'>;
   readonly nats: Pick<NatsClient, 'subscribe' | 'publish'>;
@@ -25,17 +25,17 @@ export interface ServePotsOptions {
   /** No request of a gateway lasts longer. */
   readonly longestRequestMs: number;
   readonly chargeUnfinished?: ChargeUnfinished;
-  readonly mayLend?: NonNullable<PotServiceOptions['mayLend']>;
+  readonly mayLend?: NonNullable<CreditLeaseServiceOptions['mayLend']>;
 }
 
 const queue = 'pots';
 /** How many leases one worker works on at once: a subscription handles its messages one after the other. */
-const atOnce = 8;
-const sweepEveryMs = 5_000;
-const calmMs = 10_000;
-const sharePercent = 50;
+const subscriptionsPerSubject = 8;
+const sweepIntervalMs = 5_000;
+const growthPauseMs = 10_000;
+const maxSharePercent = 50;
 /** A tenth of a dollar. */
-const least = 100_000_000n;
+const minFill = 100_000_000n;
 
 /**
  * A gateway prolongs its leases at half of their admission time, so twice the outage is admitted for; and who was not
@@ -49,14 +49,22 @@ export function leaseRules({
   longestRequestMs: number;
 }): LeaseRules {
   const leaseMs = 2 * outageMs + longestRequestMs;
-  return { outageMs, longestRequestMs, leaseMs, deadAfterMs: 2 * leaseMs, calmMs, sharePercent, least };
+  return {
+    outageMs,
+    longestRequestMs,
+    leaseMs,
+    deadAfterMs: 2 * leaseMs,
+    calmMs: growthPauseMs,
+    sharePercent: maxSharePercent,
+    least: minFill,
+  };
 }
 
 /** Answers gateways over NATS and looks after leases. Any number of workers may do this at once. */
-export function servePots(options: ServePotsOptions): { stop(): Promise<void> } {
+export function serveCreditLeases(options: ServeCreditLeasesOptions): { stop(): Promise<void> } {
   const { db, nats, prefix, cell, clock, log } = options;
   const rules = leaseRules(options);
-  const service = createPotService({ ...options, rules });
+  const service = createCreditLeaseService({ ...options, rules });
   const envelope: Envelope = {
     cell,
     mode: 'live',
@@ -64,29 +72,29 @@ export function servePots(options: ServePotsOptions): { stop(): Promise<void> } 
     schemaVersion: payloadSchemaVersion,
     traceparent: null,
   };
-  const subjects = potSubjects(prefix, cell);
-  const listeners = Array.from({ length: atOnce }, () => [
+  const subjects = leaseSubjects(prefix, cell);
+  const listeners = Array.from({ length: subscriptionsPerSubject }, () => [
     nats.subscribe(subjects.lease, { queue }, async (message) =>
-      toMessage({
+      toJsonMessage({
         ...(await service.lease(leaseRequestSchema.parse(message.json()))),
         databaseMs: db.clock.nowMs(),
       }),
     ),
     nats.subscribe(subjects.recall, { queue }, async (message) =>
-      toMessage({ freed: await service.recallFor(recallRequestSchema.parse(message.json())) }),
+      toJsonMessage({ freed: await service.recallFor(recallRequestSchema.parse(message.json())) }),
     ),
   ]).flat();
-  const sweeps = createPotSweeps({
+  const sweeps = createCreditLeaseSweeps({
     db,
     log,
     cell,
     service,
     rules,
-    publishEnd: publishEpochEnd(nats, { prefix, envelope }),
+    publishEnd: createEpochEndPublisher(nats, { prefix, envelope }),
     ...(options.chargeUnfinished === undefined ? {} : { chargeUnfinished: options.chargeUnfinished }),
   });
   const loop = (name: string, once: () => Promise<'busy' | 'idle'>): Loop =>
-    startLoop({ name, clock, log, idleMs: sweepEveryMs, maxBackoffMs: sweepEveryMs }, once);
+    startLoop({ name, clock, log, idleMs: sweepIntervalMs, maxBackoffMs: sweepIntervalMs }, once);
   const whileFull = (once: () => Promise<number>) => async (): Promise<'busy' | 'idle'> =>
     (await once()) >= sweepBatch ? 'busy' : 'idle';
   const loops = [

@@ -1,8 +1,8 @@
 import type { Timer } from '@millrace/platform/clock';
 import type { RequestId } from '@millrace/platform/ids';
 import type { Logger } from '@millrace/platform/log';
-import type { HeldLease, Holding } from './held-lease.ts';
-import type { LimitBack, PotName } from './pot-valkey.ts';
+import type { HeldLease, ActiveLease } from './held-lease.ts';
+import type { LimitRefund, LeaseOwner } from './pot-valkey.ts';
 import type { Reservation } from './purse.ts';
 import { limitSetOf, unusedTokens } from './request-limits.ts';
 
@@ -10,30 +10,30 @@ import { limitSetOf, unusedTokens } from './request-limits.ts';
  * Gives back what requests did not use. Usage is acknowledged by the message, so many requests end in the same instant:
  * those of one pot go to Valkey in one call.
  */
-export interface Settling {
+export interface SettlementBatcher {
   /** Resolves when Valkey has answered, or will not. */
   settle(reservation: Reservation, actual: bigint, tokens: number): Promise<void>;
 }
 
-interface Batch {
-  readonly holding: Holding;
+interface SettlementBatch {
+  readonly holding: ActiveLease;
   readonly gatewayId: string;
   readonly requests: { readonly requestId: RequestId; readonly actual: bigint }[];
-  readonly back: Map<string, LimitBack>;
+  readonly back: Map<string, LimitRefund>;
   readonly done: Promise<void>;
 }
 
 /** Valkey serves nobody else meanwhile. */
-const mostAtOnce = 100;
+const maxBatchSize = 100;
 
-const tooLate = Promise.resolve();
+const alreadySettled = Promise.resolve();
 
 /** What each limit on tokens gets back. */
-export function backOf(reservation: Reservation, tokens: number, nowMs: number): LimitBack[] {
+export function limitRefundsOf(reservation: Reservation, tokens: number, nowMs: number): LimitRefund[] {
   const set = limitSetOf(reservation.orgId, reservation.limits);
   if (!set.countsTokens || tokens >= reservation.tokens) return [];
   const since = { counted: reservation.tokens, used: tokens, sinceMs: nowMs - reservation.reservedAtMs };
-  const backs: LimitBack[] = [];
+  const backs: LimitRefund[] = [];
   for (const [index, limit] of set.limits.entries()) {
     const units = limit.counts === 'tokens' ? unusedTokens(limit, since) : 0;
     if (units === 0) continue;
@@ -43,14 +43,14 @@ export function backOf(reservation: Reservation, tokens: number, nowMs: number):
   return backs;
 }
 
-export function createSettling(
-  name: PotName,
+export function createSettlementBatcher(
+  name: LeaseOwner,
   held: HeldLease,
   { clock, log }: { readonly clock: Timer; readonly log: Pick<Logger, 'warn'> },
-): Settling {
-  let open: Batch | null = null;
+): SettlementBatcher {
+  let open: SettlementBatch | null = null;
 
-  async function send(batch: Batch): Promise<void> {
+  async function send(batch: SettlementBatch): Promise<void> {
     const { holding, gatewayId, requests } = batch;
     const { epoch } = holding.lease;
     try {
@@ -64,8 +64,8 @@ export function createSettling(
     }
   }
 
-  function begin(holding: Holding, gatewayId: string): Batch {
-    const batch: Batch = {
+  function begin(holding: ActiveLease, gatewayId: string): SettlementBatch {
+    const batch: SettlementBatch = {
       holding,
       gatewayId,
       requests: [],
@@ -81,18 +81,18 @@ export function createSettling(
   return {
     settle(reservation, actual, tokens) {
       const { epoch, gatewayId, requestId } = reservation;
-      if (!held.epochs.has(epoch, requestId)) return tooLate;
+      if (!held.epochs.has(epoch, requestId)) return alreadySettled;
       const holding = held.current();
       if (holding?.lease.epoch !== epoch) {
         held.epochs.leave(epoch, requestId);
-        return tooLate;
+        return alreadySettled;
       }
-      const isFull = open === null || open.requests.length >= mostAtOnce;
+      const isFull = open === null || open.requests.length >= maxBatchSize;
       if (open === null || isFull || open.gatewayId !== gatewayId || open.holding.lease.epoch !== epoch) {
         open = begin(holding, gatewayId);
       }
       open.requests.push({ requestId, actual });
-      for (const back of backOf(reservation, tokens, clock.monotonicMs())) {
+      for (const back of limitRefundsOf(reservation, tokens, clock.monotonicMs())) {
         const units = (open.back.get(back.key)?.units ?? 0) + back.units;
         open.back.set(back.key, { ...back, units });
       }

@@ -1,8 +1,8 @@
 import type { Reader } from '@millrace/platform/db';
 import { fromUuid, toUuid, type LeaseId, type OrgId } from '@millrace/platform/ids';
-import { isItemFree } from '@millrace/platform/loops';
+import { isItemAvailable } from '@millrace/platform/loops';
 import { sql } from 'kysely';
-import { callInLeases, closeLeases } from './loops.ts';
+import { startClosingLeases, finishClosingLeases } from './loops.ts';
 
 export interface LeaseRef {
   readonly orgId: OrgId;
@@ -19,7 +19,7 @@ const toRef = (row: { org_id: string; id: string }): LeaseRef => ({
 });
 
 /** Open leases that nobody has prolonged. */
-export async function listExpired(
+export async function listExpiredLeases(
   reader: Reader,
   cell: number,
   now: Date,
@@ -28,13 +28,13 @@ export async function listExpired(
   const { rows } = await sql<{ org_id: string; id: string }>`
     select org_id, id from pot_leases
      where cell = ${cell} and state = 'open' and expires_at <= ${now}
-       and ${isItemFree(callInLeases, sql<string>`pot_leases.id::text`, now)} order by expires_at limit ${limit}
+       and ${isItemAvailable(startClosingLeases, sql<string>`pot_leases.id::text`, now)} order by expires_at limit ${limit}
   `.execute(reader.kysely);
   return rows.map(toRef);
 }
 
 /** Open leases that every gateway told of them has given back: nothing can be spent from them. */
-export async function listReturned(
+export async function listReturnedLeases(
   reader: Reader,
   cell: number,
   now: Date,
@@ -46,13 +46,13 @@ export async function listReturned(
        and not exists (
          select from pot_lease_gateways told where told.lease_id = lease.id and told.ended_at_seq is null)
        and exists (select from pot_lease_gateways told where told.lease_id = lease.id)
-       and ${isItemFree(callInLeases, sql<string>`lease.id::text`, now)}
+       and ${isItemAvailable(startClosingLeases, sql<string>`lease.id::text`, now)}
      order by lease.expires_at limit ${limit}
   `.execute(reader.kysely);
   return rows.map(toRef);
 }
 
-export async function listOpen(reader: Reader, cell: number): Promise<LeaseRef[]> {
+export async function listOpenLeases(reader: Reader, cell: number): Promise<LeaseRef[]> {
   const { rows } = await sql<{ org_id: string; id: string }>`
     select org_id, id from pot_leases where cell = ${cell} and state = 'open' order by id
   `.execute(reader.kysely);
@@ -60,7 +60,7 @@ export async function listOpen(reader: Reader, cell: number): Promise<LeaseRef[]
 }
 
 /** What the ledger has granted in each epoch of a pot. */
-export async function findEpochs(
+export async function listGrantsByEpoch(
   reader: Reader,
   pot: { readonly orgId: OrgId; readonly mode: string; readonly cell: number },
 ): Promise<ReadonlyMap<string, { readonly id: LeaseId; readonly granted: bigint }>> {
@@ -74,7 +74,7 @@ export async function findEpochs(
 }
 
 /** Closing leases whose gateways have all ended and been passed by the sink, and whose usage is all charged. */
-export async function listClosable(
+export async function listClosableLeases(
   reader: Reader,
   cell: number,
   now: Date,
@@ -88,7 +88,7 @@ export async function listClosable(
            left join usage_watermarks mark on mark.stream = told.ended_stream
           where told.lease_id = lease.id and coalesce(mark.passed_seq >= told.ended_at_seq, false) is false)
        and ${hasNoDeferredUsage}
-       and ${isItemFree(closeLeases, sql<string>`lease.id::text`, now)}
+       and ${isItemAvailable(finishClosingLeases, sql<string>`lease.id::text`, now)}
      order by lease.closing_at limit ${limit}
   `.execute(reader.kysely);
   return rows.map(toRef);

@@ -1,22 +1,22 @@
 import type { Timer } from '@millrace/platform/clock';
-import type { GivingLimiter } from '@millrace/platform/limiter';
-import type { Refusal, Reservation, ReserveAsk } from './purse.ts';
+import type { RefundingLimiter } from '@millrace/platform/limiter';
+import type { ReserveRefusal, Reservation, ReserveRequest } from './purse.ts';
 import { costsFor, limitSetOf, unusedTokens, withCosts } from './request-limits.ts';
 
 /**
  * What test keys spend from: nothing. Their rate limits count like any other, and like any other limiter that has lost
  * its Valkey this one lets them through: what they do is free and is done by the mock engine.
  */
-export interface TestPurse {
-  reserve(ask: ReserveAsk): Promise<Reservation | Refusal>;
+export interface TestModeReserver {
+  reserve(ask: ReserveRequest): Promise<Reservation | ReserveRefusal>;
   settle(reservation: Reservation, tokens: number): Promise<void>;
 }
 
-export function createTestPurse(options: {
-  readonly limiter: GivingLimiter;
+export function createTestModeReserver(options: {
+  readonly limiter: RefundingLimiter;
   readonly clock: Timer;
   readonly gatewayId: string;
-}): TestPurse {
+}): TestModeReserver {
   const { limiter, clock, gatewayId } = options;
   return {
     async reserve({ orgId, mode, requestId, budgets, limits, tokens }) {

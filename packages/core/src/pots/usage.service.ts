@@ -1,21 +1,21 @@
 import type { Reader, Tx } from '@millrace/platform/db';
 import type { BudgetId, LeaseId, RequestId, TransferId } from '@millrace/platform/ids';
 import { nanoUsd } from '@millrace/platform/money';
-import { applyLedger, requireDone, type LedgerCommand } from '../ledger/index.ts';
-import { listSettled, noteEnded } from './gateways.store.ts';
+import { applyLedger, requireLedgerSuccess, type LedgerCommand } from '../ledger/index.ts';
+import { listSettledHolders, recordHolderEnd } from './gateways.store.ts';
 import type { EpochEnd } from './messages.ts';
-import { heldFor } from './pot.ts';
+import { heldAmount } from './pot.ts';
 import {
-  borneOf,
-  cutToHeld,
-  cutToBound,
-  cutToLease,
-  cutToReservation,
+  absorbedAmount,
+  capAtHeld,
+  capAtMaxCost,
+  capAtLease,
+  capAtReservation,
   groupUsage,
-  judgeUsage,
+  usageOutcomeOf,
   type UsageGroup,
   type UsageItem,
-  type UsageVerdict,
+  type UsagePostOutcome,
 } from './usage.ts';
 import {
   addSettled,
@@ -33,7 +33,7 @@ import {
 
 export interface PostedUsage {
   readonly requestId: RequestId;
-  readonly verdict: UsageVerdict;
+  readonly verdict: UsagePostOutcome;
   /** What was charged, if it was. */
   readonly amount: bigint;
   readonly transferId: TransferId | null;
@@ -70,7 +70,7 @@ interface BudgetShare {
   readonly amount: bigint;
 }
 
-function shareBudgets(items: readonly UsageItem[], lent: readonly ChargedBudget[]): BudgetShare[] {
+function budgetSharesOf(items: readonly UsageItem[], lent: readonly ChargedBudget[]): BudgetShare[] {
   const totals = new Map<string, bigint>();
   for (const item of items) {
     for (const budget of new Set<BudgetId>(item.budgets)) {
@@ -93,35 +93,35 @@ function budgetCommand({ lent, amount }: BudgetShare, lease: ChargedLease): Ledg
     cause: { kind: 'pot', id: lease.id },
     step: `budget:${lent.id}:${lent.changes + 1n}`,
     holdId: lent.holdId,
-    target: nanoUsd(heldFor({ ...lent, settled: lent.settled + amount })),
+    target: nanoUsd(heldAmount({ ...lent, settled: lent.settled + amount })),
     atLeast: nanoUsd(0n),
     demand: 'running',
   };
 }
 
-function mustHave<T>(value: T | undefined, what: string): T {
+function requireFound<T>(value: T | undefined, what: string): T {
   if (value === undefined) throw new Error(`Usage was judged without ${what}.`);
   return value;
 }
 
-interface JudgedUsage {
+interface DecidedUsage {
   readonly item: UsageItem;
-  readonly verdict: Exclude<UsageVerdict, 'duplicate'>;
+  readonly verdict: Exclude<UsagePostOutcome, 'duplicate'>;
 }
 
 /** Each item with its verdict; the amounts of charged items are what the hold of their lease can pay. */
-function judgeAll(
+function decideOutcomes(
   items: readonly UsageItem[],
   leases: ReadonlyMap<LeaseId, ChargedLease>,
   settled: ReadonlySet<string>,
-): readonly JudgedUsage[] {
-  const judged = items.map((item): JudgedUsage => {
+): readonly DecidedUsage[] {
+  const judged = items.map((item): DecidedUsage => {
     const lease = leases.get(item.leaseId);
-    const verdict = judgeUsage(item, lease, settled);
-    return { item: lease === undefined ? item : cutToLease(cutToBound(item), lease), verdict };
+    const verdict = usageOutcomeOf(item, lease, settled);
+    return { item: lease === undefined ? item : capAtLease(capAtMaxCost(item), lease), verdict };
   });
   const charged = judged.filter(({ verdict }) => verdict === 'charged').map(({ item }) => item);
-  const cut = cutToHeld(charged, (id) => heldFor(mustHave(leases.get(id), 'its lease')));
+  const cut = capAtHeld(charged, (id) => heldAmount(requireFound(leases.get(id), 'its lease')));
   const cutById = new Map(cut.map((item) => [item.requestId, item]));
   return judged.map((each) => ({ ...each, item: cutById.get(each.item.requestId) ?? each.item }));
 }
@@ -134,16 +134,16 @@ function judgeAll(
 export async function postUsage(tx: Tx, items: readonly UsageItem[]): Promise<PostedUsage[]> {
   const distinct = new Map<RequestId, UsageItem>();
   for (const item of items) {
-    if (!distinct.has(item.requestId)) distinct.set(item.requestId, cutToReservation(item));
+    if (!distinct.has(item.requestId)) distinct.set(item.requestId, capAtReservation(item));
   }
   const leases = await lockLeases(tx, [...new Set([...distinct.values()].map(({ leaseId }) => leaseId))]);
   // Read after the locks: a duplicate that another sink is charging now shows once that one has committed.
   const known = await findCharges(tx, [...distinct.keys()]);
   // Only of those in the batch: over the life of a lease any number of gateways come and go.
   const gatewayIds = new Set([...distinct.values()].map(({ gatewayId }) => gatewayId));
-  const settled = await listSettled(tx, [...leases.keys()], [...gatewayIds]);
+  const settled = await listSettledHolders(tx, [...leases.keys()], [...gatewayIds]);
   const fresh = [...distinct.values()].filter(({ requestId }) => !known.has(requestId));
-  const judged = judgeAll(fresh, leases, settled);
+  const judged = decideOutcomes(fresh, leases, settled);
   const payable = judged.filter(({ verdict }) => verdict === 'charged').map(({ item }) => item);
   const transfers = await charge(tx, payable, leases);
   await insertCharges(
@@ -153,7 +153,7 @@ export async function postUsage(tx: Tx, items: readonly UsageItem[]): Promise<Po
       return {
         ...item,
         leaseId: leases.has(item.leaseId) ? item.leaseId : null,
-        borne: verdict === 'charged' ? borneOf(item) : 0n,
+        borne: verdict === 'charged' ? absorbedAmount(item) : 0n,
         transferId,
         outcome: verdict,
       };
@@ -176,16 +176,16 @@ async function charge(
   leases: ReadonlyMap<LeaseId, ChargedLease>,
 ): Promise<ReadonlyMap<RequestId, TransferId | null>> {
   if (items.length === 0) return new Map();
-  const leaseOf = (id: LeaseId): ChargedLease => mustHave(leases.get(id), 'its lease');
+  const leaseOf = (id: LeaseId): ChargedLease => requireFound(leases.get(id), 'its lease');
   const groups = groupUsage(items);
   const lent = await listBudgetsOfLeases(tx, [...new Set(items.map(({ leaseId }) => leaseId))]);
-  const shares = shareBudgets(items, lent);
+  const shares = budgetSharesOf(items, lent);
   const shrink = shares.map((share) => budgetCommand(share, leaseOf(share.lent.leaseId)));
   const charges = groups.map((group) => chargeCommand(group, leaseOf(group.first.leaseId)));
   const results = await applyLedger(tx, [...shrink, ...charges]);
   const transfers = new Map<RequestId, TransferId | null>();
   for (const [index, group] of groups.entries()) {
-    const { transferId } = requireDone(results[shrink.length + index]);
+    const { transferId } = requireLedgerSuccess(results[shrink.length + index]);
     for (const { requestId } of group.items) transfers.set(requestId, transferId);
   }
   const totals = new Map<LeaseId, bigint>();
@@ -199,31 +199,34 @@ async function charge(
 }
 
 /** The sink has read a gateway's end-of-epoch marker at this place of the stream. */
-export async function noteEpochEnd(
+export async function recordEpochEnd(
   tx: Tx,
   end: EpochEnd,
   at: { readonly stream: string; readonly seq: bigint },
 ): Promise<void> {
-  await noteEnded(tx, end.orgId, end, at);
+  await recordHolderEnd(tx, end.orgId, end, at);
 }
 
 /** The sink has charged or recorded everything up to this place, in the same transaction or before. */
-export async function passUsage(tx: Tx, stream: string, seq: bigint): Promise<void> {
+export async function advanceUsageWatermark(tx: Tx, stream: string, seq: bigint): Promise<void> {
   await advanceWatermark(tx, stream, seq);
 }
 
 /** What the sink has passed of a stream, with the stream locked: what is up to there must not be worked in again. */
-export async function lockUsage(tx: Tx, stream: string): Promise<bigint> {
+export async function lockUsageWatermark(tx: Tx, stream: string): Promise<bigint> {
   return lockWatermark(tx, stream);
 }
 
 /** What the sink has passed of each stream whose name begins so. */
-export async function readPlaces(reader: Reader, beginning: string): Promise<ReadonlyMap<string, bigint>> {
+export async function readUsageWatermarks(
+  reader: Reader,
+  beginning: string,
+): Promise<ReadonlyMap<string, bigint>> {
   return new Map([...(await readWatermarks(reader))].filter(([stream]) => stream.startsWith(beginning)));
 }
 
 /** The furthest that was passed of all streams whose names begin so. */
-export async function readFurthest(reader: Reader, beginning: string): Promise<bigint> {
-  const places = await readPlaces(reader, beginning);
+export async function readHighestWatermark(reader: Reader, beginning: string): Promise<bigint> {
+  const places = await readUsageWatermarks(reader, beginning);
   return [...places.values()].reduce((most, passed) => (passed > most ? passed : most), 0n);
 }

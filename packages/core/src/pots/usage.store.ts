@@ -12,7 +12,7 @@ import {
   type TransferId,
 } from '@millrace/platform/ids';
 import { sql } from 'kysely';
-import type { LeaseAmounts } from './pot.ts';
+import type { LedgerAmounts } from './pot.ts';
 
 export type UsageOutcome = 'charged' | 'late' | 'unknown_lease' | 'overpriced';
 
@@ -30,7 +30,7 @@ export interface UsageCharge {
   readonly outcome: UsageOutcome;
 }
 
-export interface ChargedLease extends LeaseAmounts {
+export interface ChargedLease extends LedgerAmounts {
   readonly id: LeaseId;
   readonly orgId: OrgId;
   readonly mode: Mode;
@@ -38,7 +38,7 @@ export interface ChargedLease extends LeaseAmounts {
   readonly closed: boolean;
 }
 
-export interface ChargedBudget extends LeaseAmounts {
+export interface ChargedBudget extends LedgerAmounts {
   readonly leaseId: LeaseId;
   readonly id: BudgetId;
   readonly holdId: HoldId;
@@ -101,7 +101,7 @@ export async function listBudgetsOfLeases(reader: Reader, ids: readonly LeaseId[
   }));
 }
 
-export interface KnownCharge {
+export interface RecordedCharge {
   readonly amount: bigint;
   readonly outcome: UsageOutcome;
   readonly transferId: TransferId | null;
@@ -111,7 +111,7 @@ export interface KnownCharge {
 export async function findCharges(
   reader: Reader,
   requestIds: readonly RequestId[],
-): Promise<ReadonlyMap<RequestId, KnownCharge>> {
+): Promise<ReadonlyMap<RequestId, RecordedCharge>> {
   if (requestIds.length === 0) return new Map();
   const { rows } = await sql<{
     request_id: string;

@@ -1,13 +1,13 @@
 import { testIds } from '@millrace/testing';
 import { describe, expect, it } from 'vitest';
 import {
-  borneOf,
-  cutToHeld,
-  cutToBound,
-  cutToLease,
-  cutToReservation,
+  absorbedAmount,
+  capAtHeld,
+  capAtMaxCost,
+  capAtLease,
+  capAtReservation,
   groupUsage,
-  judgeUsage,
+  usageOutcomeOf,
   type UsageItem,
 } from './usage.ts';
 
@@ -46,13 +46,13 @@ describe('usage', () => {
     ['charged', item({ mostCost: 8n, priced: 9n }), lease, []],
     ['late', item({ mostCost: 4n }), { ...lease, closed: true }, []],
   ] as const)('is %s', (verdict, one, known, settled) => {
-    expect(judgeUsage(one, known, new Set(settled))).toBe(verdict);
+    expect(usageOutcomeOf(one, known, new Set(settled))).toBe(verdict);
   });
 
   it("is charged up to what was reserved, and the rest of its price is the operator's", () => {
-    expect(cutToReservation(item({ amount: 9n }))).toMatchObject({ amount: 9n });
-    expect(cutToReservation(item({ amount: 10n }))).toMatchObject({ amount: 9n });
-    expect([4n, 5n, 6n].map((priced) => borneOf({ amount: 5n, priced }))).toEqual([0n, 0n, 1n]);
+    expect(capAtReservation(item({ amount: 9n }))).toMatchObject({ amount: 9n });
+    expect(capAtReservation(item({ amount: 10n }))).toMatchObject({ amount: 9n });
+    expect([4n, 5n, 6n].map((priced) => absorbedAmount({ amount: 5n, priced }))).toEqual([0n, 0n, 1n]);
     const [group] = groupUsage([item({ priced: 8n }), item({ amount: 7n, priced: 7n })]);
     expect(group).toMatchObject({ amount: 12n, borne: 3n });
   });
@@ -60,9 +60,9 @@ describe('usage', () => {
   it('is charged up to what its lease still holds, in the order of the batch', () => {
     const other = testIds.next('lse');
     const items = [item(), item(), item({ leaseId: other }), item()];
-    const cut = cutToHeld(items, (id) => (id === other ? 4n : 8n));
+    const cut = capAtHeld(items, (id) => (id === other ? 4n : 8n));
     expect(cut.map(({ amount }) => amount)).toEqual([5n, 3n, 4n, 0n]);
-    expect(cut.map(borneOf)).toEqual([0n, 2n, 1n, 5n]);
+    expect(cut.map(absorbedAmount)).toEqual([0n, 2n, 1n, 5n]);
   });
 
   it('shares a transfer with what has the same organisation, mode, key, lease, product and month', () => {
@@ -97,7 +97,7 @@ describe('cutToBound', () => {
     ['above the bound', { mostCost: 800n }, 800n],
     ['whose amount is above the bound too', { mostCost: 4n }, 900n],
   ])('an item %s', (_, over, priced) => {
-    expect(cutToBound(item({ priced: 900n, ...over }))).toMatchObject({ amount: 5n, priced });
+    expect(capAtMaxCost(item({ priced: 900n, ...over }))).toMatchObject({ amount: 5n, priced });
   });
 });
 
@@ -124,6 +124,6 @@ describe('cutToLease', () => {
       { amount: 5n, priced: 10n ** 9n + 5n },
     ],
   ])('%s', (_, said, granted, expected) => {
-    expect(cutToLease(item(said), { granted })).toMatchObject(expected);
+    expect(capAtLease(item(said), { granted })).toMatchObject(expected);
   });
 });

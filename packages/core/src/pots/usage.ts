@@ -30,9 +30,9 @@ export interface UsageItem {
   readonly quantities: Readonly<Record<string, number>>;
 }
 
-export type UsageVerdict = 'charged' | 'late' | 'duplicate' | 'unknown_lease' | 'overpriced';
+export type UsagePostOutcome = 'charged' | 'late' | 'duplicate' | 'unknown_lease' | 'overpriced';
 
-interface Judged {
+interface ChargeableLease {
   readonly orgId: OrgId;
   readonly mode: Mode;
   readonly closed: boolean;
@@ -42,37 +42,37 @@ interface Judged {
  * A lease pays for its own organisation and mode, while it is not closed, and for gateways not given up. Neither the organisation nor
  * the operator pays for a request that costs more than the highest possible cost of its product.
  */
-export function judgeUsage(
+export function usageOutcomeOf(
   item: Pick<UsageItem, 'orgId' | 'mode' | 'leaseId' | 'gatewayId' | 'amount' | 'mostCost'>,
-  lease: Judged | undefined,
+  lease: ChargeableLease | undefined,
   settled: ReadonlySet<string>,
-): Exclude<UsageVerdict, 'duplicate'> {
+): Exclude<UsagePostOutcome, 'duplicate'> {
   if (lease === undefined || lease.orgId !== item.orgId || lease.mode !== item.mode) return 'unknown_lease';
   if (lease.closed || settled.has(`${item.leaseId} ${item.gatewayId}`)) return 'late';
   return item.mostCost !== undefined && item.amount > item.mostCost ? 'overpriced' : 'charged';
 }
 
 /** The same item, with a cost of at most `mostCost`: an engine that counts too much makes no request free. */
-export function cutToBound(item: UsageItem): UsageItem {
+export function capAtMaxCost(item: UsageItem): UsageItem {
   const { mostCost, amount, priced } = item;
   if (mostCost === undefined || priced <= mostCost || amount > mostCost) return item;
   return { ...item, priced: mostCost };
 }
 
 /** The same item, with what is really charged for it: no more than was reserved, whatever a gateway says. */
-export function cutToReservation(item: UsageItem): UsageItem {
+export function capAtReservation(item: UsageItem): UsageItem {
   return item.amount <= item.reserved ? item : { ...item, amount: item.reserved };
 }
 
 /** Small leases: a request of a dollar is believed of each. */
-const believedOfAnyLease = 1_000_000_000n;
+const minBelievableCost = 1_000_000_000n;
 
 /**
  * The same item, with no more than its lease makes believable: a reservation is a part of what the lease was granted, and an engine
  * exceeds it by no more than that again. Without this bound a hostile gateway could fill the operator's accounts with made-up prices.
  */
-export function cutToLease(item: UsageItem, { granted }: { readonly granted: bigint }): UsageItem {
-  const most = granted > believedOfAnyLease ? granted : believedOfAnyLease;
+export function capAtLease(item: UsageItem, { granted }: { readonly granted: bigint }): UsageItem {
+  const most = granted > minBelievableCost ? granted : minBelievableCost;
   const amount = item.amount > most ? most : item.amount;
   const priced = item.priced > amount + most ? amount + most : item.priced;
   return amount === item.amount && priced === item.priced ? item : { ...item, amount, priced };
@@ -82,7 +82,7 @@ export function cutToLease(item: UsageItem, { granted }: { readonly granted: big
  * The same items, together charged no more than their leases still hold. The transfer of a group then equals the sum of its requests:
  * the ledger takes nothing beyond the hold, and the operator bears the rest.
  */
-export function cutToHeld(
+export function capAtHeld(
   items: readonly UsageItem[],
   heldOf: (leaseId: LeaseId) => bigint,
 ): readonly UsageItem[] {
@@ -96,7 +96,7 @@ export function cutToHeld(
 }
 
 /** What the operator bears of it. */
-export function borneOf({ amount, priced }: Pick<UsageItem, 'amount' | 'priced'>): bigint {
+export function absorbedAmount({ amount, priced }: Pick<UsageItem, 'amount' | 'priced'>): bigint {
   return priced > amount ? priced - amount : 0n;
 }
 
@@ -130,7 +130,7 @@ export function groupUsage(items: readonly UsageItem[]): UsageGroup[] {
       first,
       items: members,
       amount: members.reduce((sum, { amount }) => sum + amount, 0n),
-      borne: members.reduce((sum, member) => sum + borneOf(member), 0n),
+      borne: members.reduce((sum, member) => sum + absorbedAmount(member), 0n),
       usedBy: new Date(members.reduce((latest, { usedAtMs }) => Math.max(latest, usedAtMs), 0)),
       quantities,
     };

@@ -1,21 +1,21 @@
 import type { BudgetId } from '@millrace/platform/ids';
 
 /** A request that waits for money, and for the budgets that it counts against. */
-export interface Waiting {
+export interface WaitingRequest {
   readonly amount: bigint;
   readonly budgets: readonly BudgetId[];
 }
 
 /** What all requests that wait for a lease would like together. */
-export interface WaitingSum {
-  add(request: Waiting): void;
-  remove(request: Waiting): void;
+export interface WaitingTotals {
+  add(request: WaitingRequest): void;
+  remove(request: WaitingRequest): void;
   readonly count: () => number;
   readonly wanted: () => bigint;
   readonly wantedOf: (budget: BudgetId) => bigint;
 }
 
-export function createWaitingSum(): WaitingSum {
+export function createWaitingTotals(): WaitingTotals {
   let count = 0;
   let wanted = 0n;
   const ofBudgets = new Map<BudgetId, bigint>();

@@ -2,7 +2,7 @@ import type { OrgId, PriceId } from '@millrace/platform/ids';
 import { nanoUsd, ppm } from '@millrace/platform/money';
 import { testIds } from '@millrace/testing';
 import type { Entitlement, GpuSubject, Price, PriceSubject, ReserveOption } from './prices.ts';
-import type { QuoteInput, RentalWish } from './quote.ts';
+import type { QuoteInput, RentalSpec } from './quote.ts';
 
 /** A small price book to test with. For tests only. */
 
@@ -65,7 +65,7 @@ export function entitlementOf(maxDiscountPpm: number, fields: Partial<Entitlemen
   };
 }
 
-export const eightGpus: RentalWish = {
+export const eightGpus: RentalSpec = {
   rentalType: 'virtual-machine',
   gpuCount: 8,
   gpuType: 'h100',
@@ -79,7 +79,7 @@ export const list = priceOf(h100, 3_980_000_001n);
 export const volume = priceOf({ kind: 'volume', region: null }, 137_000n);
 
 /** Eight GPUs on demand, by acme, on day 10, with a hundred dollars and a hold of 75 minutes. */
-export function inputOf(wish: Partial<RentalWish> = {}, fields: Partial<QuoteInput> = {}): QuoteInput {
+export function quoteInput(wish: Partial<RentalSpec> = {}, fields: Partial<QuoteInput> = {}): QuoteInput {
   return {
     orgId: acme,
     mode: 'live',

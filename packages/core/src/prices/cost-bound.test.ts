@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { acme, day, other, priceOf } from './book.fixture.ts';
-import { highestRecentCost, type RequestSize } from './cost-bound.ts';
+import { maxRecentCost, type RequestSize } from './cost-bound.ts';
 import type { ModelUnit, Price } from './prices.ts';
 
 const model = 'maker/chat';
@@ -16,7 +16,7 @@ const size = (fields: Partial<RequestSize>): RequestSize => ({
 });
 const prompt = size({ promptTokens: 10n });
 const bound = (book: readonly Price[], of_ = prompt): bigint =>
-  highestRecentCost(book, { orgId: acme, model, now }, of_);
+  maxRecentCost(book, { orgId: acme, model, now }, of_);
 
 describe('the highest cost by recent prices', () => {
   it('sums prompt and answer, and takes the dearer of fresh and cached tokens', () => {

@@ -2,7 +2,7 @@ import type { OrgId } from '@millrace/platform/ids';
 import { divideRoundUp } from '@millrace/platform/money';
 import {
   freezeModelPrice,
-  standardImage,
+  STANDARD_IMAGE_PIXEL_STEPS,
   tokensPerMillion,
   type FrozenModelPrice,
 } from './inference-price.ts';
@@ -21,26 +21,26 @@ export interface RequestSize {
 }
 
 /** A request is charged at the price of its start, and its usage may arrive days later if the database was away. */
-const recentMs = 7 * 86_400_000;
+const costBoundWindowMs = 7 * 86_400_000;
 /** Clocks of gateways may be ahead. */
-const aheadMs = 3_600_000;
+const clockSkewMs = 3_600_000;
 
 /** Prices that ended before this time are not used for the bound. */
-export function recentSince(now: Date): Date {
-  return new Date(now.getTime() - recentMs);
+export function costBoundStart(now: Date): Date {
+  return new Date(now.getTime() - costBoundWindowMs);
 }
 
 /** By each price that counted recently for the organisation. `book`: at least its own and the list prices of the model. */
-export function highestRecentCost(
+export function maxRecentCost(
   book: readonly Price[],
   { orgId, model, now }: { readonly orgId: OrgId; readonly model: string; readonly now: Date },
   size: RequestSize,
 ): bigint {
   const own = book.filter((price) => price.orgId === null || price.orgId === orgId);
-  const lastMs = now.getTime() + aheadMs;
+  const lastMs = now.getTime() + clockSkewMs;
   let highest = 0n;
   for (
-    let at: Date | null = recentSince(now);
+    let at: Date | null = costBoundStart(now);
     at !== null && at.getTime() <= lastMs;
     at = nextChange(own, at)
   ) {
@@ -58,7 +58,7 @@ function costOf(price: FrozenModelPrice, size: RequestSize): bigint {
   const completion = rate(price.completionNanoUsdPerMillion) * size.completionTokens;
   return (
     divideRoundUp(prompt + completion, tokensPerMillion) +
-    divideRoundUp(rate(price.imageNanoUsd) * size.imagePixelSteps, standardImage) +
+    divideRoundUp(rate(price.imageNanoUsd) * size.imagePixelSteps, STANDARD_IMAGE_PIXEL_STEPS) +
     rate(price.characterNanoUsd) * size.characters
   );
 }

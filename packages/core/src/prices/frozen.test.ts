@@ -1,26 +1,26 @@
 import { meteredTotal, nanoUsd, ppm } from '@millrace/platform/money';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { inputOf, list, optionOf, priceOf, h100 } from './book.fixture.ts';
+import { quoteInput, list, optionOf, priceOf, h100 } from './book.fixture.ts';
 import {
-  afterTerm,
+  priceAfterTerm,
   commitmentOf,
-  costOfRunning,
-  endEarly,
+  costOfDuration,
+  earlyTerminationOf,
   parseFrozenPrice,
   rateOf,
   type FrozenPrice,
 } from './frozen.ts';
-import { quote } from './quote.ts';
+import { buildQuote } from './quote.ts';
 
 const dayMs = 86_400_000;
-const onDemand = quote(inputOf()).frozen.rental;
+const onDemand = buildQuote(quoteInput()).frozen.rental;
 
 /** One GPU at 9 nano-USD an hour for a day, which costs 216; 10 afterwards. */
 function termAt(refundPpm: number): FrozenPrice {
   const option = optionOf({ termPeriodDays: 1, discount: ppm(100_000), refund: ppm(refundPpm) });
   const wish = { gpuCount: 1, termType: 'reserved', termPeriodDays: 1 } as const;
-  return quote(inputOf(wish, { book: [priceOf(h100, 10n)], reserveOptions: [option] })).frozen.rental;
+  return buildQuote(quoteInput(wish, { book: [priceOf(h100, 10n)], reserveOptions: [option] })).frozen.rental;
 }
 
 describe('a frozen price', () => {
@@ -71,19 +71,19 @@ describe('a term ended early', () => {
     [dayMs + 1, 216n, 0n, 0n],
     [10 * dayMs, 216n, 0n, 0n],
   ])('after %d ms has used %d, gives back %d and leaves %d owed', (elapsedMs, used, refund, owed) => {
-    expect(endEarly(half, elapsedMs)).toEqual({ used, refund, owed });
+    expect(earlyTerminationOf(half, elapsedMs)).toEqual({ used, refund, owed });
   });
 
   it('gives back nothing or everything, as it was sold', () => {
-    expect(endEarly(termAt(0), 0)).toEqual({ used: 0n, refund: 0n, owed: 216n });
-    expect(endEarly(termAt(1_000_000), 3_600_000)).toEqual({ used: 9n, refund: 207n, owed: 0n });
+    expect(earlyTerminationOf(termAt(0), 0)).toEqual({ used: 0n, refund: 0n, owed: 216n });
+    expect(earlyTerminationOf(termAt(1_000_000), 3_600_000)).toEqual({ used: 9n, refund: 207n, owed: 0n });
   });
 
   it('is divided without loss, and never gives back more than the percentage of the rest', () => {
     const elapsed = fc.integer({ min: 0, max: 2 * dayMs });
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 1_000_000 }), elapsed, (refundPpm, elapsedMs) => {
-        const { used, refund, owed } = endEarly(termAt(refundPpm), elapsedMs);
+        const { used, refund, owed } = earlyTerminationOf(termAt(refundPpm), elapsedMs);
         expect(used + refund + owed).toBe(216n);
         expect(refund >= 0n && owed >= 0n).toBe(true);
         expect(refund * 1_000_000n <= (216n - used) * BigInt(refundPpm)).toBe(true);
@@ -92,26 +92,26 @@ describe('a term ended early', () => {
   });
 
   it('is not a thing that happens on demand', () => {
-    expect(() => endEarly(onDemand, 0)).toThrow('Only a reserved term can be ended early.');
+    expect(() => earlyTerminationOf(onDemand, 0)).toThrow('Only a reserved term can be ended early.');
   });
 });
 
 describe('after a term', () => {
   it('the price is the one on demand that was agreed with the term', () => {
-    const after = afterTerm(termAt(500_000));
+    const after = priceAfterTerm(termAt(500_000));
     expect(after).toMatchObject({ rateNanoUsdPerHour: '10', discountPpm: 0, reserve: null });
     expect(parseFrozenPrice(JSON.parse(JSON.stringify(after)))).toEqual(after);
     const claimed = { ...termAt(0), originalNanoUsdPerHour: '200' };
     const { reserve } = claimed;
     if (reserve === null) throw new Error('no term');
     const entitled = { ...claimed, reserve: { ...reserve, onDemandNanoUsdPerHour: '190' } };
-    expect(afterTerm(entitled)).toMatchObject({ rateNanoUsdPerHour: '190', discountPpm: 50_000 });
+    expect(priceAfterTerm(entitled)).toMatchObject({ rateNanoUsdPerHour: '190', discountPpm: 50_000 });
     const free = { ...entitled, originalNanoUsdPerHour: '0' };
-    expect(afterTerm(free).discountPpm).toBe(0);
+    expect(priceAfterTerm(free).discountPpm).toBe(0);
   });
 
   it('there is none without a term', () => {
-    expect(() => afterTerm(onDemand)).toThrow('Only a reserved term has a price for afterwards.');
+    expect(() => priceAfterTerm(onDemand)).toThrow('Only a reserved term has a price for afterwards.');
   });
 });
 
@@ -123,7 +123,7 @@ describe('running for a time', () => {
         fc.integer({ min: 0, max: 10 ** 10 }),
         (rate, ms) => {
           const frozen = { ...onDemand, rateNanoUsdPerHour: String(rate) };
-          expect(costOfRunning(frozen, ms)).toBe(meteredTotal(nanoUsd(rate), ms));
+          expect(costOfDuration(frozen, ms)).toBe(meteredTotal(nanoUsd(rate), ms));
         },
       ),
     );
@@ -137,6 +137,6 @@ describe('running for a time', () => {
     [dayMs + 359_999, 216n],
     [dayMs + 3_600_000, 226n],
   ])('with a term, for %d ms, costs %d', (elapsedMs, cost) => {
-    expect(costOfRunning(termAt(500_000), elapsedMs)).toBe(cost);
+    expect(costOfDuration(termAt(500_000), elapsedMs)).toBe(cost);
   });
 });

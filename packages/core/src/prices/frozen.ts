@@ -15,7 +15,7 @@ import { z } from 'zod';
 
 const msPerDay = 86_400_000;
 
-const amount = z.string().refine((text) => {
+const amountSchema = z.string().refine((text) => {
   const value = parseNanoUsd(text);
   return value !== null && value >= 0n;
 }, 'must be nano-USD, 0 or more, as text');
@@ -26,7 +26,7 @@ const idText = <K extends IdKind>(kind: K) =>
     `must be an id of the kind ${kind}`,
   );
 
-const share = z.int().min(0).max(1_000_000);
+const ppmSchema = z.int().min(0).max(1_000_000);
 
 /**
  * The price that something was sold at, as it is stored on the thing sold and handed to its meter. It holds whatever
@@ -36,23 +36,23 @@ export const frozenPrice = z.strictObject({
   version: z.literal(1),
   product: z.enum(['rental', 'volume']),
   /** What the meter runs at. */
-  rateNanoUsdPerHour: amount,
+  rateNanoUsdPerHour: amountSchema,
   /** The same before the discount. */
-  originalNanoUsdPerHour: amount,
-  discountPpm: share,
+  originalNanoUsdPerHour: amountSchema,
+  discountPpm: ppmSchema,
   /** GPUs, or GB. */
   quantity: z.int().positive(),
-  unitNanoUsdPerHour: amount,
+  unitNanoUsdPerHour: amountSchema,
   reserve: z
     .strictObject({
       optionId: idText('rso'),
       termPeriodDays: z.int().min(1).max(3650),
       /** What the whole term costs. */
-      committedNanoUsd: amount,
+      committedNanoUsd: amountSchema,
       /** What is given back of the rest when the term is ended early. */
-      refundPpm: share,
+      refundPpm: ppmSchema,
       /** What the meter runs at after the term, if the rental goes on. */
-      onDemandNanoUsdPerHour: amount,
+      onDemandNanoUsdPerHour: amountSchema,
     })
     .nullable(),
   /** The entries of the price book it came from; none in test mode, which is free. */
@@ -86,7 +86,7 @@ export function termMsOf(termPeriodDays: number): number {
 }
 
 /** The price at which a rental goes on after its term, as it was agreed with the term. */
-export function afterTerm(frozen: FrozenPrice): FrozenPrice {
+export function priceAfterTerm(frozen: FrozenPrice): FrozenPrice {
   const { reserve, originalNanoUsdPerHour: original } = frozen;
   if (reserve === null) throw new RangeError('Only a reserved term has a price for afterwards.');
   const rate = reserve.onDemandNanoUsdPerHour;
@@ -96,7 +96,7 @@ export function afterTerm(frozen: FrozenPrice): FrozenPrice {
 }
 
 /** What becomes of a commitment that is ended `elapsedMs` after it began; the three parts are the whole of it. */
-export interface EarlyEnd {
+export interface EarlyTermination {
   readonly used: NanoUsd;
   readonly refund: NanoUsd;
   /** What stays owed for the rest of the term. */
@@ -104,7 +104,7 @@ export interface EarlyEnd {
 }
 
 /** The refund is rounded down, so that it never exceeds its percentage. After the term there is nothing to give back. */
-export function endEarly(frozen: FrozenPrice, elapsedMs: number): EarlyEnd {
+export function earlyTerminationOf(frozen: FrozenPrice, elapsedMs: number): EarlyTermination {
   const { reserve } = frozen;
   if (reserve === null) throw new RangeError('Only a reserved term can be ended early.');
   const used = meteredTotal(rateOf(frozen), Math.min(elapsedMs, termMsOf(reserve.termPeriodDays)));
@@ -114,10 +114,10 @@ export function endEarly(frozen: FrozenPrice, elapsedMs: number): EarlyEnd {
 }
 
 /** What running for this long costs in the end: a term ended early is owed less its refund, a longer time costs more. */
-export function costOfRunning(frozen: FrozenPrice, elapsedMs: number): NanoUsd {
+export function costOfDuration(frozen: FrozenPrice, elapsedMs: number): NanoUsd {
   const { reserve } = frozen;
   if (reserve === null) return meteredTotal(rateOf(frozen), elapsedMs);
   const beyondMs = Math.max(0, elapsedMs - termMsOf(reserve.termPeriodDays));
-  const { used, owed } = endEarly(frozen, elapsedMs);
+  const { used, owed } = earlyTerminationOf(frozen, elapsedMs);
   return nanoUsd(used + owed + meteredTotal(amountOf(reserve.onDemandNanoUsdPerHour), beyondMs));
 }

@@ -1,14 +1,14 @@
 export { servePrices, type PriceRoutes } from './prices.routes.ts';
 export {
   diskPriceFor,
-  gpuPricesFor,
+  createGpuPriceLookup,
   modelPriceFor,
   quoteFor,
   volumePriceFor,
-  type GpuPrices,
+  type GpuPriceLookup,
   type QuoteRequest,
 } from './prices.service.ts';
-export { highestRecentCost, recentSince, type RequestSize } from './cost-bound.ts';
+export { maxRecentCost, costBoundStart, type RequestSize } from './cost-bound.ts';
 export { modelTimelines, type ModelPriceTimelines, type TimedModelPrice } from './model-timeline.ts';
 export { toWireQuote, type WireQuote } from './prices.wire.ts';
 export { listReserveOptions, readAllReserveOptions, readPricesOfModels } from './prices.store.ts';
@@ -16,28 +16,28 @@ export { resolveReserveOption } from './resolve.ts';
 export type { Price, PriceSubject, PriceUnit, ReserveOption } from './prices.ts';
 export {
   DISCOUNTED_PRICE_ROUNDING,
-  discounted,
-  freezeAgreed,
-  freezeStorage,
-  holdAtCreate,
-  quote,
+  applyDiscount,
+  freezeAgreedPrice,
+  freezeStoragePrice,
+  initialHold,
+  buildQuote,
   QUOTE_VALID_MS,
   type PriceContext,
   type Quote,
   type QuoteInput,
   type QuoteLine,
-  type RentalWish,
+  type RentalSpec,
 } from './quote.ts';
 export {
-  afterTerm,
+  priceAfterTerm,
   amountOf,
   commitmentOf,
-  costOfRunning,
-  endEarly,
+  costOfDuration,
+  earlyTerminationOf,
   parseFrozenPrice,
   rateOf,
   termMsOf,
-  type EarlyEnd,
+  type EarlyTermination,
   type FrozenPrice,
 } from './frozen.ts';
 export {

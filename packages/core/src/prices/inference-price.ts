@@ -23,7 +23,7 @@ export const DEFAULT_CHARACTER_NANO_USD = nanoUsd(5_000n);
 
 export const tokensPerMillion = 1_000_000n;
 /** Pixels times steps of the image that a price is for. */
-export const standardImage = 1_024n * 1_024n * 25n;
+export const STANDARD_IMAGE_PIXEL_STEPS = 1_024n * 1_024n * 25n;
 
 const amount = z.string().regex(/^(0|[1-9][0-9]{0,18})$/);
 
@@ -93,14 +93,14 @@ export function tokenCost(price: FrozenModelPrice, tokens: TokenCounts): NanoUsd
     throw new RangeError(`${tokens.cached} cached tokens are more than the ${tokens.prompt} of the prompt.`);
   }
   const charges = [
-    chargeFor(price.promptNanoUsdPerMillion, tokens.prompt - tokens.cached),
-    chargeFor(price.cachedPromptNanoUsdPerMillion, tokens.cached),
-    chargeFor(price.completionNanoUsdPerMillion, tokens.completion),
+    tokenChargeFor(price.promptNanoUsdPerMillion, tokens.prompt - tokens.cached),
+    tokenChargeFor(price.cachedPromptNanoUsdPerMillion, tokens.cached),
+    tokenChargeFor(price.completionNanoUsdPerMillion, tokens.completion),
   ];
   return roundExact(charges.reduce(addExact), 'up');
 }
 
-function chargeFor(perMillion: string | null, tokens: number): ExactUsd {
+function tokenChargeFor(perMillion: string | null, tokens: number): ExactUsd {
   if (perMillion === null && tokens > 0) throw new Fault('PRICE_NOT_AVAILABLE');
   return tokenCharge(amountOf(perMillion ?? '0'), tokens);
 }
@@ -116,7 +116,10 @@ export interface ImageSize {
 export function imageCost(price: FrozenModelPrice, image: ImageSize): NanoUsd {
   const { width, height, steps, count } = image;
   const size = [width, height, steps, count].reduce((product, side) => product * wholeNumber(side), 1n);
-  return roundExact({ numerator: amountOf(price.imageNanoUsd) * size, denominator: standardImage }, 'up');
+  return roundExact(
+    { numerator: amountOf(price.imageNanoUsd) * size, denominator: STANDARD_IMAGE_PIXEL_STEPS },
+    'up',
+  );
 }
 
 export function characterCost(price: FrozenModelPrice, characters: number): NanoUsd {

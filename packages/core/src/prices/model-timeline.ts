@@ -19,7 +19,7 @@ export interface ModelPriceTimelines {
 }
 
 /** Further ahead nobody plans; whoever hands them on asks again long before. */
-const mostSteps = 100;
+const TIMELINE_ENTRIES_MAX = 100;
 
 /** `book`: the prices of this model that have not ended, of everyone. */
 export function modelTimelines(book: readonly Price[], model: string, now: Date): ModelPriceTimelines {
@@ -45,7 +45,7 @@ function timeline(
   now: Date,
 ): readonly TimedModelPrice[] {
   const steps: TimedModelPrice[] = [];
-  for (let at: Date | null = now; at !== null && steps.length < mostSteps;) {
+  for (let at: Date | null = now; at !== null && steps.length < TIMELINE_ENTRIES_MAX;) {
     const price = freezeModelPrice({ orgId, mode: 'live', book: own, now: at }, model);
     const until: Date | null = nextChange(own, at);
     const fromMs = steps.length === 0 ? null : at.getTime();

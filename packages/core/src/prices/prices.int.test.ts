@@ -12,7 +12,7 @@ import {
   type TestDatabase,
 } from '@millrace/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { systemCause } from '../identity/index.ts';
+import { systemAuditContext } from '../identity/index.ts';
 import { day, eightGpus, h100 } from './book.fixture.ts';
 import { parseFrozenPrice } from './frozen.ts';
 import { tokenCost } from './inference-price.ts';
@@ -31,11 +31,11 @@ import {
 } from './prices.service.ts';
 import { findPrice, listEntitlements, listPrices, listReserveOptions } from './prices.store.ts';
 import { toWireQuote } from './prices.wire.ts';
-import type { Quote, RentalWish } from './quote.ts';
-import { resolvePrice, type PricedThing } from './resolve.ts';
+import type { Quote, RentalSpec } from './quote.ts';
+import { resolvePrice, type PricedItem } from './resolve.ts';
 
 const readCommitted = 'read committed' as const;
-const cause = systemCause('test', 'live');
+const cause = systemAuditContext('test', 'live');
 const everything = { limit: 200, after: null };
 const clock = testClock(day(0).getTime());
 let database: TestDatabase;
@@ -108,12 +108,12 @@ const entitle = (orgId: OrgId, percentage: number, fields: Partial<NewEntitlemen
 
 const ask = (
   orgId: OrgId,
-  wish: Partial<Omit<RentalWish, 'gpuType'>> & { gpuType: string },
+  wish: Partial<Omit<RentalSpec, 'gpuType'>> & { gpuType: string },
   mode: 'live' | 'test' = 'live',
 ): Promise<Quote> =>
   quoteFor(db, orgId, mode, {
     // Tests name GPUs that no vocabulary holds, so that they do not meet in the book.
-    wish: { ...eightGpus, ...wish } as RentalWish,
+    wish: { ...eightGpus, ...wish } as RentalSpec,
     available: nanoUsd(10n ** 15n),
     burn: { burnPerHour: nanoUsd(0n), cover: nanoUsd(0n) },
     holdWindowMs: 75 * 60_000,
@@ -202,7 +202,7 @@ describe('the price book', () => {
       const standing = await listPrices(db, { at: day(count), orgId: acme }, everything);
       const expected = subjects.map((subject) => {
         const versions = book.filter((price) => JSON.stringify(price.subject) === JSON.stringify(subject));
-        const thing = { ...subject, region: 'us-central-1', networkType: 'ethernet' } as PricedThing;
+        const thing = { ...subject, region: 'us-central-1', networkType: 'ethernet' } as PricedItem;
         return resolvePrice(versions, acme, thing, day(count))?.id;
       });
       expect(standing.map(({ id }) => id).toSorted()).toEqual(

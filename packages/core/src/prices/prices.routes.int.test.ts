@@ -3,7 +3,7 @@ import { systemClock } from '@millrace/platform/clock';
 import { createHttpServer, type HttpServer } from '@millrace/platform/http';
 import type { Limiter } from '@millrace/platform/limiter';
 import {
-  allPowerful,
+  fullAccessPrincipal,
   createTenant,
   createTestDatabase,
   testIds,
@@ -29,7 +29,7 @@ beforeAll(async () => {
   const { db } = database;
   const { orgId, ownerId: userId } = await createTenant(db);
   organisationId = orgId;
-  const operator = allPowerful({ orgId, userId });
+  const operator = fullAccessPrincipal({ orgId, userId });
   server = createHttpServer({
     contract,
     authenticate: async () => operator,

@@ -4,7 +4,13 @@ import type { Db } from '@millrace/platform/db';
 import { Fault } from '@millrace/platform/fault';
 import type { HttpServer } from '@millrace/platform/http';
 import { parseId, type OrgId } from '@millrace/platform/ids';
-import { findOrganisation, operatorCauseOf, pageOf, positionIn, readCommitted } from '../identity/index.ts';
+import {
+  findOrganisation,
+  operatorAuditContext,
+  pageById,
+  positionFromCursor,
+  readCommitted,
+} from '../identity/index.ts';
 import {
   createEntitlement,
   createPrice,
@@ -24,30 +30,30 @@ export interface PriceRoutes {
 
 /** Operators: the price book, the terms on offer, and what organisations are entitled to. */
 export function servePrices(routes: PriceRoutes): void {
-  servePriceBook(routes);
+  servePriceList(routes);
   serveReserveOptions(routes);
   serveEntitlements(routes);
 }
 
-function servePriceBook({ server, operations, db }: PriceRoutes): void {
+function servePriceList({ server, operations, db }: PriceRoutes): void {
   server.serve(operations.adminListPrices, async ({ query }) => {
     const { limit, cursor } = query;
-    const at = dateOr(query.at, null);
+    const at = parseDateOr(query.at, null);
     const orgId = query.organisationId === undefined ? null : requireOrgId(query.organisationId);
-    const rows = await listPrices(db, { at, orgId }, { limit, after: positionIn('prc', cursor) });
-    return pageOf(rows, limit, toWirePrice);
+    const rows = await listPrices(db, { at, orgId }, { limit, after: positionFromCursor('prc', cursor) });
+    return pageById(rows, limit, toWirePrice);
   });
 
   server.serve(operations.adminCreatePrice, ({ body, context, transact }) =>
     transact({ name: 'create price', isolation: readCommitted }, async (tx) => {
       const { unit, priceNanoUsd, reason, organisationId } = body;
-      const price = await createPrice(tx, operatorCauseOf(context), {
+      const price = await createPrice(tx, operatorAuditContext(context), {
         orgId: organisationId == null ? null : requireOrgId(organisationId),
         subject: fromWireSubject(body.subject),
         unit,
         priceNanoUsd,
         validFrom: new Date(body.validFrom),
-        validUntil: dateOr(body.validUntil, null),
+        validUntil: parseDateOr(body.validUntil, null),
         reason,
       });
       return { body: toWirePrice(price), resource: { kind: 'price', id: price.id } };
@@ -58,7 +64,7 @@ function servePriceBook({ server, operations, db }: PriceRoutes): void {
     transact({ name: 'end price', isolation: readCommitted }, async (tx) => {
       const id = parseId('prc', params.priceId);
       if (id === null) throw new Fault('PRICE_NOT_FOUND');
-      const price = await endPrice(tx, operatorCauseOf(context), id, body.reason);
+      const price = await endPrice(tx, operatorAuditContext(context), id, body.reason);
       return { body: toWirePrice(price), resource: { kind: 'price', id } };
     }),
   );
@@ -67,14 +73,14 @@ function servePriceBook({ server, operations, db }: PriceRoutes): void {
 function serveReserveOptions({ server, operations, db }: PriceRoutes): void {
   server.serve(operations.adminListReserveOptions, async ({ query }) => {
     const { limit, cursor } = query;
-    const rows = await listReserveOptions(db, { limit, after: positionIn('rso', cursor) });
-    return pageOf(rows, limit, toWireReserveOption);
+    const rows = await listReserveOptions(db, { limit, after: positionFromCursor('rso', cursor) });
+    return pageById(rows, limit, toWireReserveOption);
   });
 
   server.serve(operations.adminCreateReserveOption, ({ body, context, transact }) =>
     transact({ name: 'create reserve option', isolation: readCommitted }, async (tx) => {
       const { reason, ...wish } = body;
-      const option = await createReserveOption(tx, { ...operatorCauseOf(context), reason }, wish);
+      const option = await createReserveOption(tx, { ...operatorAuditContext(context), reason }, wish);
       return { body: toWireReserveOption(option), resource: { kind: 'reserve_option', id: option.id } };
     }),
   );
@@ -85,17 +91,17 @@ function serveEntitlements({ server, operations, db }: PriceRoutes): void {
     const orgId = requireOrgId(params.organisationId);
     if ((await findOrganisation(db, orgId)) === null) throw new Fault('ORGANISATION_NOT_FOUND');
     const { limit, cursor } = query;
-    const page = { limit, after: positionIn('ent', cursor) };
-    return pageOf(await listEntitlements(db, orgId, db.clock.now(), page), limit, toWireEntitlement);
+    const page = { limit, after: positionFromCursor('ent', cursor) };
+    return pageById(await listEntitlements(db, orgId, db.clock.now(), page), limit, toWireEntitlement);
   });
 
   server.serve(operations.adminCreateEntitlement, ({ params, body, context, transact }) =>
     transact({ name: 'create entitlement', isolation: readCommitted }, async (tx) => {
       const orgId = requireOrgId(params.organisationId);
-      const entitlement = await createEntitlement(tx, operatorCauseOf(context), orgId, {
+      const entitlement = await createEntitlement(tx, operatorAuditContext(context), orgId, {
         ...body,
-        validFrom: dateOr(body.validFrom, null),
-        validUntil: dateOr(body.validUntil, null),
+        validFrom: parseDateOr(body.validFrom, null),
+        validUntil: parseDateOr(body.validUntil, null),
       });
       return {
         body: toWireEntitlement(entitlement),
@@ -109,7 +115,7 @@ function serveEntitlements({ server, operations, db }: PriceRoutes): void {
       const id = parseId('ent', params.entitlementId);
       const orgId = parseId('org', params.organisationId);
       if (id === null || orgId === null) throw new Fault('ENTITLEMENT_NOT_FOUND');
-      const cause = { ...operatorCauseOf(context), reason: query.reason };
+      const cause = { ...operatorAuditContext(context), reason: query.reason };
       await revokeEntitlement(tx, cause, orgId, id);
       return { body: undefined };
     }),
@@ -122,6 +128,6 @@ function requireOrgId(text: string): OrgId {
   return id;
 }
 
-function dateOr<T>(text: string | null | undefined, otherwise: T): Date | T {
+function parseDateOr<T>(text: string | null | undefined, otherwise: T): Date | T {
   return text == null ? otherwise : new Date(text);
 }

@@ -10,8 +10,8 @@ import {
   type NanoUsd,
   type Ppm,
 } from '@millrace/platform/money';
-import { appendAudit, findOrganisation, type Cause } from '../identity/index.ts';
-import type { Burn } from '../ledger/index.ts';
+import { appendAuditEntry, findOrganisation, type AuditContext } from '../identity/index.ts';
+import type { BurnRate } from '../ledger/index.ts';
 import { freezeModelPrice, type FrozenModelPrice } from './inference-price.ts';
 import {
   highestPriceFor,
@@ -39,8 +39,8 @@ import {
   setPriceEnd,
 } from './prices.store.ts';
 import type { FrozenPrice } from './frozen.ts';
-import { freezeStorage, quote, type Quote, type RentalWish } from './quote.ts';
-import { resolvePrice, type PricedThing } from './resolve.ts';
+import { freezeStoragePrice, buildQuote, type Quote, type RentalSpec } from './quote.ts';
+import { resolvePrice, type PricedItem } from './resolve.ts';
 
 /** What operators do with the price book, and what others ask of it. */
 
@@ -55,14 +55,14 @@ export interface NewPrice {
   readonly reason: string;
 }
 
-export async function createPrice(tx: Tx, cause: Cause, wish: NewPrice): Promise<Price> {
+export async function createPrice(tx: Tx, cause: AuditContext, wish: NewPrice): Promise<Price> {
   const price = requirePrice(wish);
   const { orgId, subject, unit, validFrom, validUntil } = wish;
-  requireOrder(validFrom, validUntil);
+  requireValidPeriod(validFrom, validUntil);
   if (orgId !== null) await requireOrganisation(tx, orgId);
   const created = await insertPrice(tx, orgId, { subject, unit, price, validFrom, validUntil });
   if (created === null) throw new Fault('PRICE_EXISTS');
-  await appendAudit(tx, orgId, cause, {
+  await appendAuditEntry(tx, orgId, cause, {
     action: 'price.created',
     resource: { kind: 'price', id: created.id },
     after: { subject, unit, priceNanoUsd: String(price), validFrom, validUntil },
@@ -72,14 +72,14 @@ export async function createPrice(tx: Tx, cause: Cause, wish: NewPrice): Promise
 }
 
 /** Ends a price now; one that has not begun never will. Doing it twice changes nothing the second time. */
-export async function endPrice(tx: Tx, cause: Cause, id: PriceId, reason: string): Promise<Price> {
+export async function endPrice(tx: Tx, cause: AuditContext, id: PriceId, reason: string): Promise<Price> {
   const ended = await setPriceEnd(tx, id, tx.clock.now());
   if (ended === null) {
     const found = await findPrice(tx, id);
     if (found === null) throw new Fault('PRICE_NOT_FOUND');
     return found;
   }
-  await appendAudit(tx, ended.orgId, cause, {
+  await appendAuditEntry(tx, ended.orgId, cause, {
     action: 'price.ended',
     resource: { kind: 'price', id },
     after: { validUntil: ended.validUntil },
@@ -99,15 +99,15 @@ export interface NewReserveOption {
 
 export async function createReserveOption(
   tx: Tx,
-  cause: Cause,
+  cause: AuditContext,
   wish: NewReserveOption,
 ): Promise<ReserveOption> {
   const { machineType, gpuType, region, termPeriodDays } = wish;
-  const discount = requireShare('discountPercentage', wish.discountPercentage);
-  const refund = requireShare('earlyTerminationRefundPercentage', wish.earlyTerminationRefundPercentage);
+  const discount = requirePercentage('discountPercentage', wish.discountPercentage);
+  const refund = requirePercentage('earlyTerminationRefundPercentage', wish.earlyTerminationRefundPercentage);
   const subject = { machineType, gpuType, region, termPeriodDays };
   const option = await insertReserveOption(tx, { ...subject, discount, refund });
-  await appendAudit(tx, null, cause, {
+  await appendAuditEntry(tx, null, cause, {
     action: 'reserve_option.created',
     resource: { kind: 'reserve_option', id: option.id },
     after: { ...wish },
@@ -127,18 +127,18 @@ export interface NewEntitlement {
 
 export async function createEntitlement(
   tx: Tx,
-  cause: Cause,
+  cause: AuditContext,
   orgId: OrgId,
   wish: NewEntitlement,
 ): Promise<Entitlement> {
-  const maxDiscount = requireShare('maxDiscountPercentage', wish.maxDiscountPercentage);
+  const maxDiscount = requirePercentage('maxDiscountPercentage', wish.maxDiscountPercentage);
   const validFrom = wish.validFrom ?? tx.clock.now();
   const { gpuType, contractReference, validUntil, reason } = wish;
-  requireOrder(validFrom, validUntil);
+  requireValidPeriod(validFrom, validUntil);
   await requireOrganisation(tx, orgId);
   const fields = { maxDiscount, gpuType, contractReference, validFrom, validUntil };
   const entitlement = await insertEntitlement(tx, orgId, fields);
-  await appendAudit(tx, orgId, cause, {
+  await appendAuditEntry(tx, orgId, cause, {
     action: 'entitlement.created',
     resource: { kind: 'entitlement', id: entitlement.id },
     after: {
@@ -156,7 +156,7 @@ export async function createEntitlement(
 /** Withdrawing twice changes nothing the second time. */
 export async function revokeEntitlement(
   tx: Tx,
-  cause: Cause,
+  cause: AuditContext,
   orgId: OrgId,
   id: EntitlementId,
 ): Promise<void> {
@@ -164,16 +164,16 @@ export async function revokeEntitlement(
     if ((await findEntitlement(tx, orgId, id)) === null) throw new Fault('ENTITLEMENT_NOT_FOUND');
     return;
   }
-  await appendAudit(tx, orgId, cause, {
+  await appendAuditEntry(tx, orgId, cause, {
     action: 'entitlement.revoked',
     resource: { kind: 'entitlement', id },
   });
 }
 
 export interface QuoteRequest {
-  readonly wish: RentalWish;
+  readonly wish: RentalSpec;
   readonly available: NanoUsd;
-  readonly burn: Burn;
+  readonly burn: BurnRate;
   readonly holdWindowMs: number;
   readonly now: Date;
 }
@@ -193,7 +193,7 @@ export async function quoteFor(
   const book = await readRentalPrices(reader, orgId, subject, now);
   const reserveOptions = wish.termType === 'reserved' ? await readReserveOptions(reader, subject) : [];
   const entitlements = wish.discountPercentage === 0 ? [] : await listEntitlements(reader, orgId, now);
-  return quote({ ...request, orgId, mode, book, reserveOptions, entitlements });
+  return buildQuote({ ...request, orgId, mode, book, reserveOptions, entitlements });
 }
 
 /**
@@ -210,7 +210,7 @@ export async function diskPriceFor(
   const thing = { kind: 'disk', region } as const;
   const book = mode === 'test' ? [] : await readStoragePrices(reader, orgId, now);
   const isPriced = mode === 'test' || resolvePrice(book, orgId, thing, now) !== null;
-  return isPriced ? freezeStorage({ orgId, mode, book, now }, thing, sizeGb) : null;
+  return isPriced ? freezeStoragePrice({ orgId, mode, book, now }, thing, sizeGb) : null;
 }
 
 /** What a volume of this size costs, as it is sold now. Throws where the book has no price for it. */
@@ -222,19 +222,19 @@ export async function volumePriceFor(
 ): Promise<FrozenPrice> {
   const { region, sizeGb, now } = volume;
   const book = mode === 'test' ? [] : await readStoragePrices(reader, orgId, now);
-  return freezeStorage({ orgId, mode, book, now }, { kind: 'volume', region }, sizeGb);
+  return freezeStoragePrice({ orgId, mode, book, now }, { kind: 'volume', region }, sizeGb);
 }
 
 /** What an hour of one GPU costs, before any discount; null where the book has no price, so that it cannot be rented. */
-export type GpuPrices = (thing: Omit<PricedThing & { readonly kind: 'gpu' }, 'kind'>) => NanoUsd | null;
+export type GpuPriceLookup = (thing: Omit<PricedItem & { readonly kind: 'gpu' }, 'kind'>) => NanoUsd | null;
 
 /** The prices of all GPUs for this organisation as the book stands now, with one look at it. Null: list prices. */
-export async function gpuPricesFor(
+export async function createGpuPriceLookup(
   reader: Reader,
   orgId: OrgId | null,
   mode: Mode,
   now: Date,
-): Promise<GpuPrices> {
+): Promise<GpuPriceLookup> {
   if (mode === 'test') return () => zeroUsd;
   const book = await readGpuPrices(reader, orgId, now);
   return (thing) => resolvePrice(book, orgId, { kind: 'gpu', ...thing }, now)?.price ?? null;
@@ -263,13 +263,13 @@ function requirePrice({ subject, unit, priceNanoUsd }: NewPrice): NanoUsd {
   return price;
 }
 
-function requireShare(field: string, percentage: number): Ppm {
+function requirePercentage(field: string, percentage: number): Ppm {
   const share = fromPercentage(percentage);
   if (share === null) throw invalidField(field, 'must be between 0 and 100 with at most four decimals');
   return share;
 }
 
-function requireOrder(validFrom: Date, validUntil: Date | null): void {
+function requireValidPeriod(validFrom: Date, validUntil: Date | null): void {
   if (validUntil !== null && validUntil <= validFrom)
     throw invalidField('validUntil', 'must be after validFrom');
 }

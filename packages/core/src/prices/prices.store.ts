@@ -54,8 +54,8 @@ function toSubject(row: PriceRow): PriceSubject {
     case 'gpu':
       return {
         kind,
-        gpuType: present(row.gpu_type, 'gpu_type'),
-        machineType: present(row.machine_type, 'machine_type'),
+        gpuType: requireColumn(row.gpu_type, 'gpu_type'),
+        machineType: requireColumn(row.machine_type, 'machine_type'),
         region,
         networkType: row.network_type,
       };
@@ -63,11 +63,15 @@ function toSubject(row: PriceRow): PriceSubject {
     case 'disk':
       return { kind, region };
     case 'model':
-      return { kind, model: present(row.model, 'model'), unit: present(row.model_unit, 'model_unit') };
+      return {
+        kind,
+        model: requireColumn(row.model, 'model'),
+        unit: requireColumn(row.model_unit, 'model_unit'),
+      };
   }
 }
 
-function present<T>(value: T | null, column: string): T {
+function requireColumn<T>(value: T | null, column: string): T {
   if (value === null) throw new Error(`A price without its ${column}: the row breaks its constraint.`);
   return value;
 }
@@ -176,7 +180,7 @@ export async function readRentalPrices(
   wish: { readonly gpuType: string; readonly machineType: MachineType },
   at: Date,
 ): Promise<readonly Price[]> {
-  const rows = await slice(reader, orgId, at)
+  const rows = await applicablePrices(reader, orgId, at)
     .where((where) =>
       where.or([
         where.and([
@@ -197,13 +201,15 @@ export async function readGpuPrices(
   orgId: OrgId | null,
   at: Date,
 ): Promise<readonly Price[]> {
-  const rows = await slice(reader, orgId, at).where('subject_kind', '=', 'gpu').execute();
+  const rows = await applicablePrices(reader, orgId, at).where('subject_kind', '=', 'gpu').execute();
   return rows.map(toPrice);
 }
 
 /** What may count for volumes and disks of this organisation, likewise. */
 export async function readStoragePrices(reader: Reader, orgId: OrgId, at: Date): Promise<readonly Price[]> {
-  const rows = await slice(reader, orgId, at).where('subject_kind', 'in', ['volume', 'disk']).execute();
+  const rows = await applicablePrices(reader, orgId, at)
+    .where('subject_kind', 'in', ['volume', 'disk'])
+    .execute();
   return rows.map(toPrice);
 }
 
@@ -214,7 +220,7 @@ export async function readModelPrices(
   model: string,
   at: Date,
 ): Promise<readonly Price[]> {
-  const rows = await slice(reader, orgId, at)
+  const rows = await applicablePrices(reader, orgId, at)
     .where('subject_kind', '=', 'model')
     .where('model', '=', model)
     .execute();
@@ -245,7 +251,7 @@ export async function readPricesOfModels(
   })[];
 }
 
-function slice(reader: Reader, orgId: OrgId | null, at: Date) {
+function applicablePrices(reader: Reader, orgId: OrgId | null, at: Date) {
   return reader.kysely
     .selectFrom('prices')
     .selectAll()
@@ -297,7 +303,7 @@ export async function listReserveOptions(
   reader: Reader,
   page: PageRequest<ReserveOptionId>,
 ): Promise<readonly ReserveOption[]> {
-  let query = reader.kysely.selectFrom(onOffer(reader).as('on_offer')).selectAll();
+  let query = reader.kysely.selectFrom(currentReserveOptions(reader).as('on_offer')).selectAll();
   if (page.after !== null) query = query.where('id', '<', toUuid(page.after));
   const rows = await query
     .orderBy('id', 'desc')
@@ -308,7 +314,7 @@ export async function listReserveOptions(
 
 /** All of them at once: they are few, at most one for each machine, GPU, region and term. */
 export async function readAllReserveOptions(reader: Reader): Promise<readonly ReserveOption[]> {
-  const rows = await onOffer(reader).execute();
+  const rows = await currentReserveOptions(reader).execute();
   return rows.map(toOption);
 }
 
@@ -317,14 +323,14 @@ export async function readReserveOptions(
   reader: Reader,
   wish: { readonly gpuType: string; readonly machineType: MachineType },
 ): Promise<readonly ReserveOption[]> {
-  const rows = await onOffer(reader)
+  const rows = await currentReserveOptions(reader)
     .where('machine_type', '=', wish.machineType)
     .where('gpu_type', '=', wish.gpuType)
     .execute();
   return rows.map(toOption);
 }
 
-function onOffer(reader: Reader) {
+function currentReserveOptions(reader: Reader) {
   return reader.kysely
     .selectFrom('reserve_options')
     .distinctOn(['machine_type', 'gpu_type', 'region', 'term_period_days'])

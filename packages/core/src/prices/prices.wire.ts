@@ -1,4 +1,4 @@
-import type { Answer, Body, Contract } from '@millrace/contract';
+import type { ResponseBody, Body, Contract } from '@millrace/contract';
 import { ppm, toNearestUsdNumber, toPercentage, zeroUsd } from '@millrace/platform/money';
 import type { FrozenPrice } from './frozen.ts';
 import type { Entitlement, Price, PriceSubject, ReserveOption } from './prices.ts';
@@ -8,10 +8,10 @@ import type { Quote } from './quote.ts';
 
 type Operations = Contract['operations'];
 
-export type WirePrice = Answer<Operations['adminCreatePrice']>;
-export type WireReserveOption = Answer<Operations['adminCreateReserveOption']>;
-export type WireEntitlement = Answer<Operations['adminCreateEntitlement']>;
-export type WireQuote = Answer<Operations['quoteRental']>;
+export type WirePrice = ResponseBody<Operations['adminCreatePrice']>;
+export type WireReserveOption = ResponseBody<Operations['adminCreateReserveOption']>;
+export type WireEntitlement = ResponseBody<Operations['adminCreateEntitlement']>;
+export type WireQuote = ResponseBody<Operations['quoteRental']>;
 
 export function toWirePrice(price: Price): WirePrice {
   return {
@@ -57,14 +57,14 @@ export function toWireEntitlement(entitlement: Entitlement): WireEntitlement {
 }
 
 /** The parts of a quote that do not come from the price book. */
-export interface QuoteFacts {
+export interface QuoteExtras {
   readonly available: boolean;
   readonly idleRules: boolean;
   /** Null: it never is without its GPUs. A disk for which the book has no price is kept for nothing. */
   readonly disk: { readonly sizeGb: number; readonly price: FrozenPrice | null } | null;
 }
 
-export function toWireQuote(quote: Quote, { available, idleRules, disk }: QuoteFacts): WireQuote {
+export function toWireQuote(quote: Quote, { available, idleRules, disk }: QuoteExtras): WireQuote {
   const { term } = quote;
   return {
     costPerHour: toNearestUsdNumber(quote.perHour),

@@ -8,7 +8,7 @@ import {
   eightGpus,
   entitlementOf,
   h100,
-  inputOf,
+  quoteInput,
   list,
   optionOf,
   other,
@@ -16,11 +16,18 @@ import {
   volume,
 } from './book.fixture.ts';
 import { toWireQuote } from './prices.wire.ts';
-import { discounted, freezeStorage, holdAtCreate, quote, QUOTE_VALID_MS, type QuoteInput } from './quote.ts';
+import {
+  applyDiscount,
+  freezeStoragePrice,
+  initialHold,
+  buildQuote,
+  QUOTE_VALID_MS,
+  type QuoteInput,
+} from './quote.ts';
 
 function refusal(input: QuoteInput): Fault {
   try {
-    quote(input);
+    buildQuote(input);
   } catch (error) {
     if (error instanceof Fault) return error;
     throw error;
@@ -34,7 +41,7 @@ const rich = { available: nanoUsd(10n ** 18n) };
 
 describe('a quote on demand', () => {
   it('shows the hour, the second, the parts, the hold and the runway', () => {
-    expect(quote(inputOf())).toEqual({
+    expect(buildQuote(quoteInput())).toEqual({
       perHour: 31_840_000_008n,
       originalPerHour: 31_840_000_008n,
       // 31 840 000 008 / 3600 = 8 844 444.4466…
@@ -73,7 +80,9 @@ describe('a quote on demand', () => {
   });
 
   it('with storage has it as a part of its own, with a price and a hold of its own', () => {
-    const quoted = quote(inputOf({ storageSizeInGb: 256, discountPercentage: 50 }, entitled(500_000)));
+    const quoted = buildQuote(
+      quoteInput({ storageSizeInGb: 256, discountPercentage: 50 }, entitled(500_000)),
+    );
     expect(quoted).toMatchObject({
       perHour: 15_920_000_004n + 35_072_000n,
       originalPerHour: 31_840_000_008n + 35_072_000n,
@@ -101,8 +110,8 @@ describe('a quote on demand', () => {
 
   it('takes the storage price of the region', () => {
     const here = priceOf({ kind: 'volume', region: 'us-central-1' }, 1n);
-    const input = inputOf({ storageSizeInGb: 300 }, { book: [list, volume, here] });
-    expect(quote(input).frozen.volume).toMatchObject({ rateNanoUsdPerHour: '300', priceIds: [here.id] });
+    const input = quoteInput({ storageSizeInGb: 300 }, { book: [list, volume, here] });
+    expect(buildQuote(input).frozen.volume).toMatchObject({ rateNanoUsdPerHour: '300', priceIds: [here.id] });
   });
 
   it('totals what the meters will post: each part rounded down over the whole time', () => {
@@ -112,17 +121,19 @@ describe('a quote on demand', () => {
       priceOf({ kind: 'disk', region: null }, 1_000_000n),
     ];
     const wish = { gpuCount: 1, durationSeconds: 1 };
-    expect(quote(inputOf(wish, { book })).total).toBe(0n);
-    expect(quote(inputOf({ ...wish, durationSeconds: 2 }, { book })).total).toBe(1n);
+    expect(buildQuote(quoteInput(wish, { book })).total).toBe(0n);
+    expect(buildQuote(quoteInput({ ...wish, durationSeconds: 2 }, { book })).total).toBe(1n);
     // 3599 and 1799 nano-USD an hour: 0.99… and 0.49… in a second, 2.99… and 1.49… in three, each rounded down.
     const withStorage = { ...wish, storageSizeInGb: 257 };
-    expect(quote(inputOf(withStorage, { book })).total).toBe(0n);
-    expect(quote(inputOf({ ...withStorage, durationSeconds: 3 }, { book })).total).toBe(2n + 1n);
-    expect(quote(inputOf({ ...withStorage, durationSeconds: 3_600 }, { book })).total).toBe(3_599n + 1_799n);
+    expect(buildQuote(quoteInput(withStorage, { book })).total).toBe(0n);
+    expect(buildQuote(quoteInput({ ...withStorage, durationSeconds: 3 }, { book })).total).toBe(2n + 1n);
+    expect(buildQuote(quoteInput({ ...withStorage, durationSeconds: 3_600 }, { book })).total).toBe(
+      3_599n + 1_799n,
+    );
   });
 
   it('ignores a term that goes with reserved rentals only', () => {
-    expect(quote(inputOf({ termPeriodDays: 30 }))).toEqual(quote(inputOf()));
+    expect(buildQuote(quoteInput({ termPeriodDays: 30 }))).toEqual(buildQuote(quoteInput()));
   });
 
   it('takes the price of the asked machine, region and network, and the contract of the one who asks', () => {
@@ -134,8 +145,8 @@ describe('a quote on demand', () => {
       priceOf({ ...h100, gpuType: 'h200' }, 40n),
       priceOf({ ...h100, region: 'jp-east-1' }, 50n, { orgId: other }),
     ];
-    const hour = (wish: Parameters<typeof inputOf>[0], orgId = acme): bigint =>
-      quote(inputOf({ gpuCount: 1, ...wish }, { book, orgId })).perHour;
+    const hour = (wish: Parameters<typeof quoteInput>[0], orgId = acme): bigint =>
+      buildQuote(quoteInput({ gpuCount: 1, ...wish }, { book, orgId })).perHour;
     expect(hour({ rentalType: 'bare-metal' })).toBe(10n);
     expect(hour({ networkType: 'infiniband' })).toBe(20n);
     expect(hour({ region: 'eu-west-1' })).toBe(30n);
@@ -148,15 +159,15 @@ describe('a quote on demand', () => {
     ['GPUs', { gpuType: 'b200' }],
     ['storage', { storageSizeInGb: 256 }],
   ] as const)('is refused where the book has no price for the %s', (_, wish) => {
-    expect(refusal(inputOf(wish, { book: [list] })).reason).toBe('PRICE_NOT_AVAILABLE');
+    expect(refusal(quoteInput(wish, { book: [list] })).reason).toBe('PRICE_NOT_AVAILABLE');
   });
 
   it('uses the price of its instant', () => {
     const next = priceOf(h100, 1n, { validFrom: day(10) });
     const book = [list, next];
     const justBefore = new Date(day(10).getTime() - 1);
-    expect(quote(inputOf({}, { book, now: justBefore })).frozen.rental.priceIds).toEqual([list.id]);
-    expect(quote(inputOf({}, { book })).frozen.rental.priceIds).toEqual([next.id]);
+    expect(buildQuote(quoteInput({}, { book, now: justBefore })).frozen.rental.priceIds).toEqual([list.id]);
+    expect(buildQuote(quoteInput({}, { book })).frozen.rental.priceIds).toEqual([next.id]);
   });
 });
 
@@ -170,19 +181,20 @@ describe('what a quote says of the money there is', () => {
     [0n, false],
     [-1n, false],
   ])('with %d available it is affordable: %s', (available, affordable) => {
-    expect(quote(inputOf({}, { available: nanoUsd(available) })).affordable).toBe(affordable);
+    expect(buildQuote(quoteInput({}, { available: nanoUsd(available) })).affordable).toBe(affordable);
   });
 
   it('what holds nothing is affordable on any balance', () => {
     const book = [priceOf(h100, 0n)];
-    expect(quote(inputOf({}, { book, available: nanoUsd(-5n) })).affordable).toBe(true);
+    expect(buildQuote(quoteInput({}, { book, available: nanoUsd(-5n) })).affordable).toBe(true);
   });
 
   it('counts what runs already into the runway', () => {
     const book = [priceOf(h100, 1_000_000_000n)];
     const runway = (available: bigint, perHour: bigint, cover = 0n): number | null => {
       const burn = { burnPerHour: nanoUsd(perHour), cover: nanoUsd(cover) };
-      return quote(inputOf({ gpuCount: 1 }, { book, available: nanoUsd(available), burn })).runwaySeconds;
+      return buildQuote(quoteInput({ gpuCount: 1 }, { book, available: nanoUsd(available), burn }))
+        .runwaySeconds;
     };
     expect(runway(1_000_000_000n, 1_000_000_000n, 3_000_000_000n)).toBe(7_200);
     expect(runway(2_000_000_000n, 0n)).toBe(7_200);
@@ -194,20 +206,20 @@ describe('what a quote says of the money there is', () => {
 
   it('has no runway where nothing costs anything, and a bounded one where nearly nothing does', () => {
     const free = { book: [priceOf(h100, 0n)] };
-    expect(quote(inputOf({}, free)).runwaySeconds).toBeNull();
+    expect(buildQuote(quoteInput({}, free)).runwaySeconds).toBeNull();
     const nearly = { book: [priceOf(h100, 1n)], available: nanoUsd(2n ** 62n) };
-    expect(quote(inputOf({ gpuCount: 1 }, nearly)).runwaySeconds).toBe(Number.MAX_SAFE_INTEGER);
+    expect(buildQuote(quoteInput({ gpuCount: 1 }, nearly)).runwaySeconds).toBe(Number.MAX_SAFE_INTEGER);
   });
 
   it('holds as far ahead as it is told', () => {
-    expect(quote(inputOf({}, { holdWindowMs: 3_600_000 })).hold).toBe(31_840_000_008n);
-    expect(quote(inputOf({}, { holdWindowMs: 1 })).hold).toBe(8_845n);
-    expect(quote(inputOf({}, { holdWindowMs: 0 })).hold).toBe(0n);
+    expect(buildQuote(quoteInput({}, { holdWindowMs: 3_600_000 })).hold).toBe(31_840_000_008n);
+    expect(buildQuote(quoteInput({}, { holdWindowMs: 1 })).hold).toBe(8_845n);
+    expect(buildQuote(quoteInput({}, { holdWindowMs: 0 })).hold).toBe(0n);
   });
 
   it('refuses what comes to more than an account can hold, and says so', () => {
     const book = [priceOf(h100, 10n ** 15n)];
-    const fault = refusal(inputOf({ gpuCount: 100_000 }, { book }));
+    const fault = refusal(quoteInput({ gpuCount: 100_000 }, { book }));
     expect(fault.reason).toBe('VALIDATION_FAILED');
     expect(fault.message).toBe('This comes to more money than an account can ever hold.');
     expect(fault.suggestion).toBe('Ask for fewer GPUs or for a shorter time.');
@@ -218,7 +230,7 @@ describe('what a quote says of the money there is', () => {
 describe('a reserved term', () => {
   it('is a commitment: its whole price is held, and shown with its refund', () => {
     const option = optionOf();
-    const quoted = quote(inputOf(reserved, { ...rich, reserveOptions: [option] }));
+    const quoted = buildQuote(quoteInput(reserved, { ...rich, reserveOptions: [option] }));
     expect(quoted).toMatchObject({
       // 20 % off 31 840 000 008 is 25 472 000 006.4, rounded up.
       perHour: 25_472_000_007n,
@@ -246,7 +258,7 @@ describe('a reserved term', () => {
 
   it('holds the term and the next minutes of the storage, which is paid as it runs', () => {
     const available = nanoUsd(25_472_000_007n * 720n + 35_072_000n * 2n);
-    const quoted = quote(inputOf({ ...reserved, storageSizeInGb: 256 }, { available }));
+    const quoted = buildQuote(quoteInput({ ...reserved, storageSizeInGb: 256 }, { available }));
     expect(quoted.hold).toBe(25_472_000_007n * 720n + 43_840_000n);
     expect(quoted.total).toBe(25_472_000_007n * 720n + 35_072_000n * 720n);
     expect(quoted.runwaySeconds).toBe(7_200);
@@ -258,24 +270,24 @@ describe('a reserved term', () => {
     ['the whole of it', 30 * 86_400, 0n],
     ['an hour more, at the price on demand', 30 * 86_400 + 3_600, 31_840_000_008n],
   ])('run for %s costs the commitment and %3$d', (_, durationSeconds, more) => {
-    const { total } = quote(inputOf({ ...reserved, durationSeconds }, rich));
+    const { total } = buildQuote(quoteInput({ ...reserved, durationSeconds }, rich));
     expect(total).toBe(25_472_000_007n * 720n + more);
   });
 
   it('needs its length, and one that is on offer', () => {
-    const without = refusal(inputOf({ termType: 'reserved' }));
+    const without = refusal(quoteInput({ termType: 'reserved' }));
     expect(without.reason).toBe('VALIDATION_FAILED');
     expect(without.message).toBe('termPeriodDays is required with the termType reserved.');
     expect(without.issues).toEqual([
       { path: ['termPeriodDays'], message: 'is required with the termType reserved', code: 'custom' },
     ]);
-    expect(refusal(inputOf({ ...reserved, termPeriodDays: 31 })).reason).toBe('RESERVE_OPTION_NOT_FOUND');
+    expect(refusal(quoteInput({ ...reserved, termPeriodDays: 31 })).reason).toBe('RESERVE_OPTION_NOT_FOUND');
     for (const elsewhere of [
       { machineType: 'bare-metal' },
       { gpuType: 'h200' },
       { region: 'eu-west-1' },
     ] as const) {
-      const fault = refusal(inputOf(reserved, { reserveOptions: [optionOf(elsewhere)] }));
+      const fault = refusal(quoteInput(reserved, { reserveOptions: [optionOf(elsewhere)] }));
       expect(fault.reason).toBe('RESERVE_OPTION_NOT_FOUND');
     }
   });
@@ -283,22 +295,22 @@ describe('a reserved term', () => {
 
 describe('a discount in a request', () => {
   it('is a claim: one part per million more than entitled is refused', () => {
-    expect(quote(inputOf({ discountPercentage: 12.5 }, entitled(125_000))).discount).toBe(125_000);
-    expect(quote(inputOf({ discountPercentage: 12.4999 }, entitled(125_000))).discount).toBe(124_999);
-    expect(refusal(inputOf({ discountPercentage: 12.5001 }, entitled(125_000))).reason).toBe(
+    expect(buildQuote(quoteInput({ discountPercentage: 12.5 }, entitled(125_000))).discount).toBe(125_000);
+    expect(buildQuote(quoteInput({ discountPercentage: 12.4999 }, entitled(125_000))).discount).toBe(124_999);
+    expect(refusal(quoteInput({ discountPercentage: 12.5001 }, entitled(125_000))).reason).toBe(
       'DISCOUNT_NOT_ENTITLED',
     );
-    expect(refusal(inputOf({ discountPercentage: 0.0001 })).reason).toBe('DISCOUNT_NOT_ENTITLED');
+    expect(refusal(quoteInput({ discountPercentage: 0.0001 })).reason).toBe('DISCOUNT_NOT_ENTITLED');
   });
 
   it('is not given unless it is claimed', () => {
-    expect(quote(inputOf({}, entitled(500_000))).discount).toBe(0);
+    expect(buildQuote(quoteInput({}, entitled(500_000))).discount).toBe(0);
   });
 
   it.each([Number.NaN, Number.POSITIVE_INFINITY, -1, 100.0001, 12.34567])(
     'of %d is not a discount at all',
     (discountPercentage) => {
-      const fault = refusal(inputOf({ discountPercentage }, entitled(1_000_000)));
+      const fault = refusal(quoteInput({ discountPercentage }, entitled(1_000_000)));
       expect(fault.reason).toBe('VALIDATION_FAILED');
       expect(fault.issues).toEqual([
         {
@@ -312,61 +324,67 @@ describe('a discount in a request', () => {
 
   it('must be granted to the one who asks, for this GPU, at this instant', () => {
     for (const wrong of [{ orgId: other }, { gpuType: 'h200' }, { validFrom: day(11) }]) {
-      const input = inputOf({ discountPercentage: 10 }, { entitlements: [entitlementOf(200_000, wrong)] });
+      const input = quoteInput({ discountPercentage: 10 }, { entitlements: [entitlementOf(200_000, wrong)] });
       expect(refusal(input).reason).toBe('DISCOUNT_NOT_ENTITLED');
     }
   });
 
   it('does not add up with that of the term: the greater counts, and after the term only what was granted', () => {
     const claim = (discountPercentage: number, grantedPpm: number) => {
-      const { discount, term } = quote(
-        inputOf({ ...reserved, gpuCount: 1, discountPercentage }, { ...rich, ...entitled(grantedPpm) }),
+      const { discount, term } = buildQuote(
+        quoteInput({ ...reserved, gpuCount: 1, discountPercentage }, { ...rich, ...entitled(grantedPpm) }),
       );
       return [discount, term?.onDemandNanoUsdPerHour];
     };
     expect(claim(0, 0)).toEqual([200_000, '3980000001']);
     // Claiming what is published is no more than saying it.
     expect(claim(20, 0)).toEqual([200_000, '3980000001']);
-    expect(claim(10, 300_000)).toEqual([200_000, String(discounted(nanoUsd(3_980_000_001n), ppm(100_000)))]);
-    expect(claim(30, 300_000)).toEqual([300_000, String(discounted(nanoUsd(3_980_000_001n), ppm(300_000)))]);
-    expect(claim(20, 50_000)).toEqual([200_000, String(discounted(nanoUsd(3_980_000_001n), ppm(50_000)))]);
+    expect(claim(10, 300_000)).toEqual([
+      200_000,
+      String(applyDiscount(nanoUsd(3_980_000_001n), ppm(100_000))),
+    ]);
+    expect(claim(30, 300_000)).toEqual([
+      300_000,
+      String(applyDiscount(nanoUsd(3_980_000_001n), ppm(300_000))),
+    ]);
+    expect(claim(20, 50_000)).toEqual([200_000, String(applyDiscount(nanoUsd(3_980_000_001n), ppm(50_000)))]);
     expect(() => claim(20.0001, 200_000)).toThrow(Fault);
     expect(() => claim(30.0001, 300_000)).toThrow(Fault);
   });
 
   it('leaves a price that is rounded up once, on the whole line', () => {
-    expect(discounted(nanoUsd(10n), ppm(0))).toBe(10n);
-    expect(discounted(nanoUsd(10n), ppm(50_000))).toBe(10n);
-    expect(discounted(nanoUsd(10n), ppm(100_000))).toBe(9n);
-    expect(discounted(nanoUsd(10n), ppm(999_999))).toBe(1n);
-    expect(discounted(nanoUsd(10n), ppm(1_000_000))).toBe(0n);
+    expect(applyDiscount(nanoUsd(10n), ppm(0))).toBe(10n);
+    expect(applyDiscount(nanoUsd(10n), ppm(50_000))).toBe(10n);
+    expect(applyDiscount(nanoUsd(10n), ppm(100_000))).toBe(9n);
+    expect(applyDiscount(nanoUsd(10n), ppm(999_999))).toBe(1n);
+    expect(applyDiscount(nanoUsd(10n), ppm(1_000_000))).toBe(0n);
   });
 });
 
 describe('test mode', () => {
   it('is free, whatever the book says or lacks', () => {
-    const quoted = quote(
-      inputOf({ storageSizeInGb: 256, durationSeconds: 3_600 }, { mode: 'test', book: [] }),
+    const quoted = buildQuote(
+      quoteInput({ storageSizeInGb: 256, durationSeconds: 3_600 }, { mode: 'test', book: [] }),
     );
     expect(quoted).toMatchObject({ perHour: 0n, hold: 0n, total: 0n, affordable: true, runwaySeconds: null });
     expect(quoted.frozen.rental).toMatchObject({ rateNanoUsdPerHour: '0', priceIds: [] });
     expect(quoted.frozen.volume).toMatchObject({ rateNanoUsdPerHour: '0', priceIds: [] });
-    expect(quote(inputOf({}, { mode: 'test' })).perHour).toBe(0n);
+    expect(buildQuote(quoteInput({}, { mode: 'test' })).perHour).toBe(0n);
   });
 
   it('refuses the same claims and terms as live', () => {
     const mode = 'test' as const;
-    expect(refusal(inputOf({ discountPercentage: 1 }, { mode })).reason).toBe('DISCOUNT_NOT_ENTITLED');
-    expect(refusal(inputOf({ ...reserved, termPeriodDays: 7 }, { mode })).reason).toBe(
+    expect(refusal(quoteInput({ discountPercentage: 1 }, { mode })).reason).toBe('DISCOUNT_NOT_ENTITLED');
+    expect(refusal(quoteInput({ ...reserved, termPeriodDays: 7 }, { mode })).reason).toBe(
       'RESERVE_OPTION_NOT_FOUND',
     );
-    expect(quote(inputOf(reserved, { mode })).term).toMatchObject({ committedNanoUsd: '0' });
+    expect(buildQuote(quoteInput(reserved, { mode })).term).toMatchObject({ committedNanoUsd: '0' });
   });
 });
 
 describe('how long a quote stands', () => {
   const until = (fields: Partial<QuoteInput>): number =>
-    quote(inputOf({}, fields)).validUntil.getTime() - day(10).getTime();
+    buildQuote(quoteInput({}, fields)).validUntil.getTime() - day(10).getTime();
   const after = (ms: number): Date => new Date(day(10).getTime() + ms);
 
   it('is a quarter of an hour, or up to the next change of the book or of an entitlement', () => {
@@ -381,22 +399,26 @@ describe('how long a quote stands', () => {
 describe('storage by itself', () => {
   it('is frozen by its size: volumes as volumes, the disk of a stopped rental as part of the rental', () => {
     const disk = priceOf({ kind: 'disk', region: null }, 11n);
-    const context = inputOf({}, { book: [list, volume, disk] });
-    const frozen = freezeStorage(context, { kind: 'disk', region: 'eu-west-1' }, 100);
+    const context = quoteInput({}, { book: [list, volume, disk] });
+    const frozen = freezeStoragePrice(context, { kind: 'disk', region: 'eu-west-1' }, 100);
     expect(frozen).toMatchObject({ product: 'rental', rateNanoUsdPerHour: '1100', priceIds: [disk.id] });
-    expect(freezeStorage(context, { kind: 'volume', region: 'eu-west-1' }, 2)).toMatchObject({
+    expect(freezeStoragePrice(context, { kind: 'volume', region: 'eu-west-1' }, 2)).toMatchObject({
       product: 'volume',
       rateNanoUsdPerHour: '274000',
       quantity: 2,
     });
-    expect(holdAtCreate(frozen, 60_000)).toBe(19n);
+    expect(initialHold(frozen, 60_000)).toBe(19n);
   });
 
   it('is told beside a quote, and one that has no price is kept for nothing: null would say that it cannot be', () => {
     const disk = priceOf({ kind: 'disk', region: null }, 11n);
-    const price = freezeStorage(inputOf({}, { book: [disk] }), { kind: 'disk', region: 'eu-west-1' }, 100);
+    const price = freezeStoragePrice(
+      quoteInput({}, { book: [disk] }),
+      { kind: 'disk', region: 'eu-west-1' },
+      100,
+    );
     const released = (facts: Parameters<typeof toWireQuote>[1]['disk']) =>
-      toWireQuote(quote(inputOf()), { available: true, idleRules: true, disk: facts }).released;
+      toWireQuote(buildQuote(quoteInput()), { available: true, idleRules: true, disk: facts }).released;
     expect(released({ sizeGb: 100, price })).toEqual({ diskGb: 100, costPerHourNanoUsd: '1100' });
     expect(released({ sizeGb: 100, price: null })).toEqual({ diskGb: 100, costPerHourNanoUsd: '0' });
     expect(released(null)).toBeNull();
@@ -425,7 +447,7 @@ describe('any quote', () => {
         ...(draw.size === undefined ? {} : { storageSizeInGb: draw.size }),
         ...(draw.isReserved ? reserved : {}),
       };
-      const input = inputOf(wish, {
+      const input = quoteInput(wish, {
         book: [priceOf(h100, draw.unit), priceOf({ kind: 'volume', region: null }, draw.gb)],
         entitlements: [entitlementOf(draw.grantedPpm)],
         reserveOptions: [optionOf({ discount: ppm(draw.publishedPpm), refund: ppm(draw.refundPpm) })],
@@ -443,7 +465,7 @@ describe('any quote', () => {
           expect(refusal(input).reason).toBe('DISCOUNT_NOT_ENTITLED');
           return;
         }
-        const { frozen, discount } = quote(input);
+        const { frozen, discount } = buildQuote(input);
         const original = BigInt(frozen.rental.originalNanoUsdPerHour);
         const off = original - BigInt(frozen.rental.rateNanoUsdPerHour);
         expect(discount).toBe(Math.max(draw.claimedPpm, publishedIn(draw)));
@@ -458,7 +480,7 @@ describe('any quote', () => {
     fc.assert(
       fc.property(anyInput, ({ draw, input }) => {
         fc.pre(draw.claimedPpm <= Math.max(draw.grantedPpm, publishedIn(draw)));
-        const quoted = quote(input);
+        const quoted = buildQuote(input);
         const expected = byHand(draw);
         expect({
           perHour: quoted.perHour,
@@ -477,7 +499,7 @@ describe('any quote', () => {
       fc.property(anyInput, fc.integer({ min: 0, max: 5_000_000 }), ({ draw, input, wish }, longer) => {
         fc.pre(draw.claimedPpm <= Math.max(draw.grantedPpm, publishedIn(draw)));
         const totalFor = (durationSeconds: number): NanoUsd =>
-          quote({ ...input, wish: { ...eightGpus, ...wish, durationSeconds } }).total ??
+          buildQuote({ ...input, wish: { ...eightGpus, ...wish, durationSeconds } }).total ??
           expect.fail('a time was given');
         expect(totalFor(draw.durationSeconds) <= totalFor(draw.durationSeconds + longer)).toBe(true);
       }),
@@ -489,10 +511,10 @@ describe('any quote', () => {
       fc.property(anyInput, fc.bigInt({ min: 0n, max: 10n ** 11n }), ({ draw, input }, newPrice) => {
         fc.pre(draw.claimedPpm <= Math.max(draw.grantedPpm, publishedIn(draw)));
         const book = [...input.book];
-        const { frozen } = quote({ ...input, book });
+        const { frozen } = buildQuote({ ...input, book });
         const stored = JSON.stringify(frozen);
         book.push(priceOf(h100, newPrice, { validFrom: day(9), orgId: acme }));
-        quote({ ...input, book });
+        buildQuote({ ...input, book });
         expect(JSON.stringify(frozen)).toBe(stored);
         expect(JSON.parse(stored)).toEqual(frozen);
       }),

@@ -20,20 +20,20 @@ import {
   type Ppm,
   type Rounding,
 } from '@millrace/platform/money';
-import { runwaySeconds, type Burn } from '../ledger/index.ts';
-import { amountOf, commitmentOf, costOfRunning, rateOf, termMsOf, type FrozenPrice } from './frozen.ts';
+import { runwaySeconds, type BurnRate } from '../ledger/index.ts';
+import { amountOf, commitmentOf, costOfDuration, rateOf, termMsOf, type FrozenPrice } from './frozen.ts';
 import type { Entitlement, Price, ReserveOption } from './prices.ts';
 import {
   entitledDiscount,
   nextChange,
   resolvePrice,
   resolveReserveOption,
-  type PricedThing,
+  type PricedItem,
 } from './resolve.ts';
 
 /** What a rental would cost, hold and commit to. Pure: the same input gives the same quote. */
 
-export type RentalWish = Body<Contract['operations']['quoteRental']>;
+export type RentalSpec = Body<Contract['operations']['quoteRental']>;
 
 /**
  * The one rounding of a discounted price of an hour. Up, so that what is taken off is never more than was granted;
@@ -54,13 +54,13 @@ export interface PriceContext {
 }
 
 export interface QuoteInput extends PriceContext {
-  readonly wish: RentalWish;
+  readonly wish: RentalSpec;
   readonly reserveOptions: readonly ReserveOption[];
   readonly entitlements: readonly Entitlement[];
   /** What new work could use now. */
   readonly available: NanoUsd;
   /** How fast what runs already uses money up. */
-  readonly burn: Burn;
+  readonly burn: BurnRate;
   /** How far ahead a hold reaches: metering's policy. */
   readonly holdWindowMs: number;
 }
@@ -94,9 +94,9 @@ export interface Quote {
   readonly frozen: { readonly rental: FrozenPrice; readonly volume: FrozenPrice | null };
 }
 
-export function quote(input: QuoteInput): Quote {
+export function buildQuote(input: QuoteInput): Quote {
   try {
-    return quoteParts(input);
+    return computeQuote(input);
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     throw new Fault('VALIDATION_FAILED', {
@@ -107,17 +107,17 @@ export function quote(input: QuoteInput): Quote {
   }
 }
 
-function quoteParts(input: QuoteInput): Quote {
+function computeQuote(input: QuoteInput): Quote {
   const { wish, now } = input;
-  const rental = freezeRental(input);
+  const rental = freezeRentalPrice(input);
   const volume =
     wish.storageSizeInGb === undefined
       ? null
-      : freezeStorage(input, { kind: 'volume', region: wish.region }, wish.storageSizeInGb);
+      : freezeStoragePrice(input, { kind: 'volume', region: wish.region }, wish.storageSizeInGb);
   const lines = [...rentalLines(wish, rental), ...storageLines(volume)];
   const parts = volume === null ? [rental] : [rental, volume];
   const perHour = addUsd(...parts.map(rateOf));
-  const hold = addUsd(...parts.map((part) => holdAtCreate(part, input.holdWindowMs)));
+  const hold = addUsd(...parts.map((part) => initialHold(part, input.holdWindowMs)));
   const durationMs = durationMsOf(wish, rental.reserve);
   return {
     perHour,
@@ -126,24 +126,24 @@ function quoteParts(input: QuoteInput): Quote {
     discount: ppm(rental.discountPpm),
     lines,
     hold,
-    total: durationMs === null ? null : addUsd(...parts.map((part) => costOfRunning(part, durationMs))),
+    total: durationMs === null ? null : addUsd(...parts.map((part) => costOfDuration(part, durationMs))),
     term: rental.reserve,
-    runwaySeconds: runwayWith(input, parts),
+    runwaySeconds: runwaySecondsWith(input, parts),
     affordable: hold === zeroUsd || hold <= input.available,
-    validUntil: validUntil(now, [...input.book, ...input.entitlements]),
+    validUntil: quoteValidUntil(now, [...input.book, ...input.entitlements]),
     frozen: { rental, volume },
   };
 }
 
-function freezeRental(input: QuoteInput): FrozenPrice {
+function freezeRentalPrice(input: QuoteInput): FrozenPrice {
   const { wish, now } = input;
   const { gpuType, region, networkType, gpuCount } = wish;
   const option = reserveOptionFor(input);
-  const discount = decideDiscount(input, option);
+  const discount = resolveDiscount(input, option);
   const thing = { kind: 'gpu', gpuType, machineType: wish.rentalType, region, networkType } as const;
-  const price = priceOf(input, thing);
+  const price = unitPriceOf(input, thing);
   const original = timesUsd(price.perUnit, BigInt(gpuCount));
-  const rate = discounted(original, discount.applied);
+  const rate = applyDiscount(original, discount.applied);
   return {
     version: 1,
     product: 'rental',
@@ -152,14 +152,15 @@ function freezeRental(input: QuoteInput): FrozenPrice {
     discountPpm: discount.applied,
     quantity: gpuCount,
     unitNanoUsdPerHour: String(price.perUnit),
-    reserve: option === null ? null : termsOf(option, rate, discounted(original, discount.onDemand)),
+    reserve:
+      option === null ? null : reserveTermsOf(option, rate, applyDiscount(original, discount.onDemand)),
     priceIds: price.ids,
     frozenAt: now.toISOString(),
   };
 }
 
 /** What a thing was offered for by whoever owns it, so that no price book has a say. Test mode is free. */
-export function freezeAgreed(agreed: {
+export function freezeAgreedPrice(agreed: {
   readonly mode: Mode;
   readonly perUnit: NanoUsd;
   readonly quantity: number;
@@ -182,12 +183,12 @@ export function freezeAgreed(agreed: {
 }
 
 /** A volume by its size, or the local disk of a rental that was stopped. */
-export function freezeStorage(
+export function freezeStoragePrice(
   context: PriceContext,
-  thing: PricedThing & { readonly kind: 'volume' | 'disk' },
+  thing: PricedItem & { readonly kind: 'volume' | 'disk' },
   sizeGb: number,
 ): FrozenPrice {
-  const price = priceOf(context, thing);
+  const price = unitPriceOf(context, thing);
   const rate = String(timesUsd(price.perUnit, BigInt(sizeGb)));
   return {
     version: 1,
@@ -203,9 +204,9 @@ export function freezeStorage(
   };
 }
 
-function priceOf(
+function unitPriceOf(
   { mode, book, orgId, now }: PriceContext,
-  thing: PricedThing,
+  thing: PricedItem,
 ): { readonly perUnit: NanoUsd; readonly ids: FrozenPrice['priceIds'] } {
   if (mode === 'test') return { perUnit: zeroUsd, ids: [] };
   const price = resolvePrice(book, orgId, thing, now);
@@ -214,7 +215,7 @@ function priceOf(
 }
 
 /** What is left of a price after a discount. */
-export function discounted(original: NanoUsd, discount: Ppm): NanoUsd {
+export function applyDiscount(original: NanoUsd, discount: Ppm): NanoUsd {
   return roundExact(shareOf(original, ppm(ppmPerWhole - discount)), DISCOUNTED_PRICE_ROUNDING);
 }
 
@@ -234,7 +235,7 @@ function reserveOptionFor({ wish, reserveOptions }: QuoteInput): ReserveOption |
  * the term is published with; the two do not add up. The discount of the term needs no claim. After the term it is
  * gone, and only what was claimed by entitlement remains.
  */
-function decideDiscount(
+function resolveDiscount(
   input: QuoteInput,
   option: ReserveOption | null,
 ): { readonly applied: Ppm; readonly onDemand: Ppm } {
@@ -249,7 +250,7 @@ function decideDiscount(
   return { applied: ppm(Math.max(claimed, published)), onDemand: ppm(Math.min(claimed, entitled)) };
 }
 
-function termsOf(option: ReserveOption, rate: NanoUsd, onDemandRate: NanoUsd): FrozenPrice['reserve'] {
+function reserveTermsOf(option: ReserveOption, rate: NanoUsd, onDemandRate: NanoUsd): FrozenPrice['reserve'] {
   const { id: optionId, termPeriodDays, refund: refundPpm } = option;
   return {
     optionId,
@@ -261,26 +262,26 @@ function termsOf(option: ReserveOption, rate: NanoUsd, onDemandRate: NanoUsd): F
 }
 
 /** The whole of a term, or the next minutes of what is paid as it runs; rounded up, so that it always covers them. */
-export function holdAtCreate(frozen: FrozenPrice, holdWindowMs: number): NanoUsd {
+export function initialHold(frozen: FrozenPrice, holdWindowMs: number): NanoUsd {
   return frozen.reserve === null
     ? roundExact(hourlyCharge(rateOf(frozen), holdWindowMs), 'up')
     : commitmentOf(frozen);
 }
 
-function durationMsOf(wish: RentalWish, term: FrozenPrice['reserve']): number | null {
+function durationMsOf(wish: RentalSpec, term: FrozenPrice['reserve']): number | null {
   if (wish.durationSeconds !== undefined) return secondsToMs(wish.durationSeconds);
   return term === null ? null : termMsOf(term.termPeriodDays);
 }
 
 /** A commitment is paid at once and burns no more; everything else is paid from what is left. */
-function runwayWith(input: QuoteInput, parts: readonly FrozenPrice[]): number | null {
+function runwaySecondsWith(input: QuoteInput, parts: readonly FrozenPrice[]): number | null {
   const left = subtractUsd(input.available, addUsd(...parts.map(commitmentOf)));
   const burning = parts.filter((part) => part.reserve === null).map(rateOf);
   const { burnPerHour, cover } = input.burn;
   return runwaySeconds({ burnPerHour: addUsd(burnPerHour, ...burning), cover }, left);
 }
 
-function rentalLines(wish: RentalWish, rental: FrozenPrice): readonly QuoteLine[] {
+function rentalLines(wish: RentalSpec, rental: FrozenPrice): readonly QuoteLine[] {
   const original = amountOf(rental.originalNanoUsdPerHour);
   const gpus: QuoteLine = {
     kind: 'gpu',
@@ -298,7 +299,7 @@ function storageLines(volume: FrozenPrice | null): readonly QuoteLine[] {
   return [{ kind: 'storage', description: `${volume.quantity} GB of storage`, perHour: rateOf(volume) }];
 }
 
-function validUntil(
+function quoteValidUntil(
   now: Date,
   versions: readonly { readonly validFrom: Date; readonly validUntil: Date | null }[],
 ): Date {

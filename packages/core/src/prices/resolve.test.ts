@@ -8,7 +8,7 @@ import {
   nextChange,
   resolvePrice,
   resolveReserveOption,
-  type PricedThing,
+  type PricedItem,
 } from './resolve.ts';
 
 const wanted = {
@@ -17,14 +17,14 @@ const wanted = {
   machineType: 'virtual-machine',
   region: 'us-central-1',
   networkType: 'ethernet',
-} as const satisfies PricedThing;
+} as const satisfies PricedItem;
 
 const inRegion = { ...h100, region: 'us-central-1' };
 const onNetwork = { ...h100, networkType: 'ethernet' } as const;
 const exact = { ...inRegion, networkType: 'ethernet' } as const;
 
 /** The price that counts for acme on day 10, whichever way round the book lies. */
-function winner(book: readonly Price[], thing: PricedThing = wanted, at = day(10)): Price | null {
+function winner(book: readonly Price[], thing: PricedItem = wanted, at = day(10)): Price | null {
   const found = resolvePrice(book, acme, thing, at);
   expect(resolvePrice(book.toReversed(), acme, thing, at)).toBe(found);
   return found;

@@ -13,7 +13,7 @@ import type {
 /** What counts at an instant, out of everything that was ever written. Pure: no clock, no database. */
 
 /** What somebody wants the price of, with nothing left open. */
-export type PricedThing =
+export type PricedItem =
   | {
       readonly kind: 'gpu';
       readonly gpuType: string;
@@ -33,16 +33,16 @@ export function resolvePrice(
   book: readonly Price[],
   /** Null: what those without a contract pay. */
   orgId: OrgId | null,
-  thing: PricedThing,
+  thing: PricedItem,
   at: Date,
 ): Price | null {
   const candidates = book.filter(
     (price) =>
       (price.orgId === null || price.orgId === orgId) &&
-      covers(price.subject, thing) &&
+      coversItem(price.subject, thing) &&
       isValidAt(price.validFrom, price.validUntil, at),
   );
-  return best(candidates, rankOfPrice);
+  return highestRanked(candidates, rankOfPrice);
 }
 
 /** The option that counts for a term, or null: one for the region before one for all, then the newest. */
@@ -60,9 +60,13 @@ export function resolveReserveOption(
       option.machineType === wish.machineType &&
       option.gpuType === wish.gpuType &&
       option.termPeriodDays === wish.termPeriodDays &&
-      matches(option.region, wish.region),
+      matchesOrAny(option.region, wish.region),
   );
-  return best(candidates, (option) => [said(option.region), option.createdAt.getTime(), option.id]);
+  return highestRanked(candidates, (option) => [
+    isSetRank(option.region),
+    option.createdAt.getTime(),
+    option.id,
+  ]);
 }
 
 /** The greatest discount that the organisation may claim on this GPU type at this instant. */
@@ -75,7 +79,9 @@ export function entitledDiscount(
   const granted = entitlements
     .filter(
       (entitlement) =>
-        entitlement.orgId === orgId && matches(entitlement.gpuType, gpuType) && isEntitledAt(entitlement, at),
+        entitlement.orgId === orgId &&
+        matchesOrAny(entitlement.gpuType, gpuType) &&
+        isEntitledAt(entitlement, at),
     )
     .map((entitlement) => entitlement.maxDiscount);
   return ppm(Math.max(0, ...granted));
@@ -104,25 +110,25 @@ function isValidAt(validFrom: Date, validUntil: Date | null, at: Date): boolean 
   return validFrom <= at && (validUntil === null || at < validUntil);
 }
 
-function covers(subject: PriceSubject, thing: PricedThing): boolean {
+function coversItem(subject: PriceSubject, thing: PricedItem): boolean {
   switch (subject.kind) {
     case 'gpu':
       return (
         thing.kind === 'gpu' &&
         subject.gpuType === thing.gpuType &&
         subject.machineType === thing.machineType &&
-        matches(subject.region, thing.region) &&
-        matches(subject.networkType, thing.networkType)
+        matchesOrAny(subject.region, thing.region) &&
+        matchesOrAny(subject.networkType, thing.networkType)
       );
     case 'volume':
     case 'disk':
-      return thing.kind === subject.kind && matches(subject.region, thing.region);
+      return thing.kind === subject.kind && matchesOrAny(subject.region, thing.region);
     case 'model':
       return thing.kind === 'model' && subject.model === thing.model && subject.unit === thing.unit;
   }
 }
 
-function matches(named: string | null, actual: string): boolean {
+function matchesOrAny(named: string | null, actual: string): boolean {
   return named === null || named === actual;
 }
 
@@ -131,21 +137,21 @@ type Rank = readonly (number | string)[];
 function rankOfPrice(price: Price): Rank {
   const { subject } = price;
   return [
-    said(price.orgId),
-    said(subject.kind === 'model' ? null : subject.region),
-    said(subject.kind === 'gpu' ? subject.networkType : null),
+    isSetRank(price.orgId),
+    isSetRank(subject.kind === 'model' ? null : subject.region),
+    isSetRank(subject.kind === 'gpu' ? subject.networkType : null),
     price.validFrom.getTime(),
     price.createdAt.getTime(),
     price.id,
   ];
 }
 
-function said(value: string | null): number {
+function isSetRank(value: string | null): number {
   return value === null ? 0 : 1;
 }
 
 /** The one with the highest rank, compared place by place. Ids differ, so the order of the input never matters. */
-function best<T>(candidates: readonly T[], rankOf: (candidate: T) => Rank): T | null {
+function highestRanked<T>(candidates: readonly T[], rankOf: (candidate: T) => Rank): T | null {
   return candidates.reduce<T | null>(
     (found, next) => (found === null || isHigher(rankOf(next), rankOf(found)) ? next : found),
     null,

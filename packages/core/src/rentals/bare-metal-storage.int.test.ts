@@ -1,25 +1,25 @@
 import { DriverError } from '@millrace/compute';
 import { toUuid } from '@millrace/platform/ids';
-import type { VolumeBackend, VolumeWish } from '@millrace/storage';
+import type { VolumeBackend, VolumeSpec } from '@millrace/storage';
 import { eventually, hybridClock } from '@millrace/testing';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
   applyStorageConfig,
   createBackendPool,
-  createConverger,
+  createVolumeReconciler,
   defaultVolumePolicy,
   detachRental,
-  lookAtNodes,
+  checkDueNodes,
 } from '../volumes/index.ts';
-import { driveUntil, withDriver } from './drive.fixture.ts';
+import { reconcileUntil, withDriver } from './drive.fixture.ts';
 import { rentalsActor } from './drive-parts.ts';
 import { terminateRental } from './life.service.ts';
 import { listMachines } from './machines.store.ts';
-import { startReadingApi, type ReadingApi } from './reading.fixture.ts';
-import { liveRegion, quiet, type RentalWorld, type Tenant } from './rental.fixture.ts';
+import { startRentalQueryApi, type RentalQueryApi } from './reading.fixture.ts';
+import { liveRegion, quiet, type RentalHarness, type Tenant } from './rental.fixture.ts';
 import type { Rental } from './rental.ts';
-import { findByWireId } from './rentals.store.ts';
+import { findRentalByWireId } from './rentals.store.ts';
 
 /** Bare metal with storage: ordered together, shown everywhere alike, and let in exactly as long as it is theirs. */
 
@@ -27,11 +27,11 @@ const path = '/v2/on-demand/bare-metal-rentals';
 const order = { gpuCount: 16, networkType: 'infiniband' };
 const never = new AbortController().signal;
 
-let api: ReadingApi;
-let world: RentalWorld;
+let api: RentalQueryApi;
+let world: RentalHarness;
 let tenant: Tenant;
 /** What the storage server was last told to serve, by volume. */
-const served = new Map<string, VolumeWish>();
+const served = new Map<string, VolumeSpec>();
 let isSilent = false;
 /** The storage server has less space than its configured capacity. */
 let isFull = false;
@@ -58,7 +58,7 @@ const backend: VolumeBackend = {
 };
 
 beforeAll(async () => {
-  api = await startReadingApi({ doors: true, metalFabrics: 12 });
+  api = await startRentalQueryApi({ doors: true, metalFabrics: 12 });
   ({ world } = api);
   const { db } = world;
   await applyStorageConfig(db, [
@@ -81,9 +81,9 @@ beforeAll(async () => {
   );
   const backends = createBackendPool({ log: quiet, connect: async () => backend });
   const parts = { db, clock: hybridClock(world.clock), log: quiet, backends, policy: defaultVolumePolicy };
-  const converger = createConverger(parts, { atOnce: 8, atOncePerNode: 8 });
+  const converger = createVolumeReconciler(parts, { atOnce: 8, atOncePerNode: 8 });
   settle = async () => {
-    await lookAtNodes(parts, never);
+    await checkDueNodes(parts, never);
     for (let turn = 0; turn < 4; turn += 1) {
       await converger.step(never);
       await converger.ended();
@@ -102,7 +102,7 @@ beforeEach(async () => {
 const post = (to: string, body: object) => api.send(tenant, 'live', { path: to, method: 'POST', body });
 
 const found = async (wireId: number): Promise<Rental> =>
-  (await findByWireId(world.db, tenant.orgId, 'live', wireId)) ?? expect.fail('It is not there.');
+  (await findRentalByWireId(world.db, tenant.orgId, 'live', wireId)) ?? expect.fail('It is not there.');
 
 async function rented(
   storageVolume: object,
@@ -143,7 +143,7 @@ describe('bare metal that is ordered with a new volume', () => {
       attached_instance_ids: [rental.wireId],
     };
     await settle();
-    await driveUntil(world, rental, { until: 'Running' });
+    await reconcileUntil(world, rental, { until: 'Running' });
     await settle();
     const shown = { attachedStorage: [item], meta: { attached_storage: [item] } };
     const listed = await api.send(tenant, 'live', { path });
@@ -182,7 +182,7 @@ describe('bare metal whose new volume is not provisioned', () => {
     const before = await world.balance(tenant.orgId);
     const { rental } = await rented({ isNew: true, label: 'no-space', sizeInGb: 300 }, 8);
     await settle();
-    await driveUntil(world, rental, { until: 'Failed' });
+    await reconcileUntil(world, rental, { until: 'Failed' });
     const why = 'the storage node has no room for it';
     const shown = await api.send(tenant, 'live', { path: `/v2/on-demand/rentals/${rental.wireId}` });
     expect(shown.text).toContain(why);
@@ -203,11 +203,11 @@ describe('bare metal whose new volume is not provisioned', () => {
     isSilent = true;
     const { rental } = await rented({ isNew: true, label: 'slow', sizeInGb: 300 }, 8);
     await settle();
-    await expect(driveUntil(world, rental, { until: 'Running', rounds: 40 })).rejects.toThrow(/Pending/u);
+    await expect(reconcileUntil(world, rental, { until: 'Running', rounds: 40 })).rejects.toThrow(/Pending/u);
     isSilent = false;
     await world.advance(60_000);
     await settle();
-    await driveUntil(world, rental, { until: 'Running' });
+    await reconcileUntil(world, rental, { until: 'Running' });
     expect((await statuses(rental)).map((row) => row.to_status)).toEqual(['Pending', 'Running']);
   });
 
@@ -219,7 +219,7 @@ describe('bare metal whose new volume is not provisioned', () => {
     isSilent = false;
     isFull = true;
     await settle();
-    await driveUntil(world, rental, { until: 'Running' });
+    await reconcileUntil(world, rental, { until: 'Running' });
   });
 });
 
@@ -229,7 +229,7 @@ describe('a volume that is there', () => {
     const { rental: first, volumeId } = await rented({ isNew: true, label: 'shared', sizeInGb: 256 });
     await settle();
     const { rental: second } = await rented({ isNew: false, id: volumeId });
-    for (const rental of [first, second]) await driveUntil(world, rental, { until: 'Running' });
+    for (const rental of [first, second]) await reconcileUntil(world, rental, { until: 'Running' });
     await settle();
     const [one, other] = [await addressesOf(first), await addressesOf(second)];
     expect(clients()).toEqual([...before, ...one, ...other].toSorted());
@@ -239,7 +239,7 @@ describe('a volume that is there', () => {
     await post(`${path}/terminate`, { rentalId: first.wireId });
     // Its address is not passed on while the storage server has not heard of the end.
     isSilent = true;
-    await expect(driveUntil(world, first, { until: 'Terminated', rounds: 40 })).rejects.toThrow(
+    await expect(reconcileUntil(world, first, { until: 'Terminated', rounds: 40 })).rejects.toThrow(
       /Terminating/u,
     );
     const held = await world.rows(
@@ -250,7 +250,7 @@ describe('a volume that is there', () => {
     await world.advance(60_000);
     await settle();
     expect(clients()).toEqual([...before, ...other].toSorted());
-    await driveUntil(world, first, { until: 'Terminated' });
+    await reconcileUntil(world, first, { until: 'Terminated' });
     const after = await api.send(tenant, 'live', { path: `/v2/on-demand/rentals/${second.wireId}` });
     expect(after.json.attachedStorage[0].attached_instance_ids).toEqual([second.wireId]);
   });
@@ -282,13 +282,13 @@ describe('two machines of a region with one private address', () => {
   it('do not share volumes: the second is not sold while the first is there', async () => {
     const { rental: first } = await rented({ isNew: true, label: 'first', sizeInGb: 256 }, 8);
     await settle();
-    await driveUntil(world, first, { until: 'Running' });
+    await reconcileUntil(world, first, { until: 'Running' });
     const [address = ''] = await addressesOf(first);
     const sameAddress = withAddress(address);
     tenant = await world.tenant({ balanceUsd: 10_000 });
     const { rental: second } = await rented({ isNew: true, label: 'second', sizeInGb: 256 }, 8);
     await settle();
-    await expect(driveUntil(sameAddress, second, { until: 'Running', rounds: 40 })).rejects.toThrow(
+    await expect(reconcileUntil(sameAddress, second, { until: 'Running', rounds: 40 })).rejects.toThrow(
       /Pending/u,
     );
     expect(await addressesOf(second)).toEqual([]);
@@ -296,19 +296,19 @@ describe('two machines of a region with one private address', () => {
       terminateRental(tx, first.orgId, first.id, { actor: rentalsActor, reason: 'test' }),
     );
     await settle();
-    await driveUntil(world, first, { until: 'Terminated' });
-    await driveUntil(sameAddress, second, { until: 'Running' });
+    await reconcileUntil(world, first, { until: 'Terminated' });
+    await reconcileUntil(sameAddress, second, { until: 'Running' });
     expect(await addressesOf(second)).toEqual([address]);
   });
 
   it('both run if the second has no volume', async () => {
     const { rental: first } = await rented({ isNew: true, label: 'kept', sizeInGb: 256 }, 8);
     await settle();
-    await driveUntil(world, first, { until: 'Running' });
+    await reconcileUntil(world, first, { until: 'Running' });
     const [address = ''] = await addressesOf(first);
     const { json } = await post(path, { ...order, gpuCount: 8 });
     const second = await found(json.id);
-    await driveUntil(withAddress(address), second, { until: 'Running' });
+    await reconcileUntil(withAddress(address), second, { until: 'Running' });
     expect(await addressesOf(second)).toEqual([address]);
     await settle();
     expect(clients().filter((client) => client === address)).toHaveLength(1);
@@ -317,11 +317,11 @@ describe('two machines of a region with one private address', () => {
   it('both run if only the second has a volume', async () => {
     const { json } = await post(path, { ...order, gpuCount: 8 });
     const first = await found(json.id);
-    await driveUntil(world, first, { until: 'Running' });
+    await reconcileUntil(world, first, { until: 'Running' });
     const [address = ''] = await addressesOf(first);
     const { rental: second } = await rented({ isNew: true, label: 'later', sizeInGb: 256 }, 8);
     await settle();
-    await driveUntil(withAddress(address), second, { until: 'Running' });
+    await reconcileUntil(withAddress(address), second, { until: 'Running' });
     expect(await addressesOf(second)).toEqual([address]);
   });
 });
@@ -330,20 +330,20 @@ describe('a machine that goes', () => {
   it('though its node could not be wiped, is not gone while a storage server may let it in', async () => {
     const { rental } = await rented({ isNew: true, label: 'unclean', sizeInGb: 256 }, 8);
     await settle();
-    await driveUntil(world, rental, { until: 'Running' });
+    await reconcileUntil(world, rental, { until: 'Running' });
     await settle();
     await post(`${path}/terminate`, { rentalId: rental.wireId });
     const unclean = withDriver(world, () => ({
       terminate: () => Promise.reject(new DriverError('unclean', 'erase_devices failed')),
     }));
     isSilent = true;
-    await expect(driveUntil(unclean, rental, { until: 'Terminated', rounds: 20 })).rejects.toThrow(
+    await expect(reconcileUntil(unclean, rental, { until: 'Terminated', rounds: 20 })).rejects.toThrow(
       /Terminating/u,
     );
     isSilent = false;
     await world.advance(60_000);
     await settle();
-    await driveUntil(unclean, rental, { until: 'Terminated' });
+    await reconcileUntil(unclean, rental, { until: 'Terminated' });
     const nodes = await world.rows(
       `select 1 from nodes join rental_machines as machine on machine.node_id = nodes.id
         where machine.rental_id = '${toUuid(rental.id)}' and nodes.status = 'node_quarantined'`,
@@ -367,7 +367,7 @@ describe('a machine that goes', () => {
       return sql`select 1 from node_capacity for no key update skip locked`.execute(tx.kysely);
     });
     await held.promise;
-    const driving = driveUntil(failing, rental, { until: 'Failed' });
+    const driving = reconcileUntil(failing, rental, { until: 'Failed' });
     const waiting = `select 1 from pg_locks join pg_stat_activity as session using (pid)
       where not granted and session.datname = current_database()`;
     await eventually({ what: 'somebody waits' }, async () => (await world.rows(waiting)).length > 0).finally(

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { driveUntil } from './drive.fixture.ts';
-import { startReadingApi, type ReadingApi } from './reading.fixture.ts';
+import { reconcileUntil } from './drive.fixture.ts';
+import { startRentalQueryApi, type RentalQueryApi } from './reading.fixture.ts';
 import { liveRegion, type Tenant } from './rental.fixture.ts';
-import { findByWireId } from './rentals.store.ts';
+import { findRentalByWireId } from './rentals.store.ts';
 
 const path = '/v2/on-demand/bare-metal-rentals';
 const order = { gpuCount: 16, networkType: 'infiniband', region: liveRegion };
 
-let api: ReadingApi;
+let api: RentalQueryApi;
 let tenant: Tenant;
 beforeAll(async () => {
   const cluster = {
@@ -22,7 +22,7 @@ beforeAll(async () => {
   } as const;
   const mock = { id: 'mock', variant: 'mock', driver: 'mock' } as const;
   const more = [{ ...mock, regions: [{ region: liveRegion, customPorts: false }], clusters: [cluster] }];
-  api = await startReadingApi({ doors: true, more });
+  api = await startRentalQueryApi({ doors: true, more });
   tenant = await api.world.tenant({ balanceUsd: 0 });
   await api.world.watch();
 });
@@ -48,9 +48,9 @@ it('a test key rents bare metal from the mock provider for nothing, with the che
     status: 200,
     json: { region: liveRegion, providerData: { providerId: 'mock', networkType: 'infiniband' } },
   });
-  const rental = await findByWireId(api.world.db, tenant.orgId, 'test', made.json.id);
+  const rental = await findRentalByWireId(api.world.db, tenant.orgId, 'test', made.json.id);
   if (rental === null) expect.fail('The rental is not there.');
-  await driveUntil(api.world, rental, { until: 'Running' });
+  await reconcileUntil(api.world, rental, { until: 'Running' });
   const { json } = await api.send(tenant, 'test', { path });
   expect(json).toMatchObject([{ id: made.json.id, status: 'Running', currentTerm: { costPerHour: 0 } }]);
   expect(await api.world.balance(tenant.orgId)).toMatchObject({ balance: 0n, held: 0n });

@@ -1,21 +1,21 @@
-import { DriverError, type MachineWish } from '@millrace/compute';
+import { DriverError, type MachineSpec } from '@millrace/compute';
 import { fromUuid, toUuid } from '@millrace/platform/ids';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { moveNode } from '../fleet/index.ts';
-import { createSaboteur, driveIdle, driveUntil, withDriver } from './drive.fixture.ts';
+import { transitionNode } from '../fleet/index.ts';
+import { createFaultyDriver, reconcileToIdle, reconcileUntil, withDriver } from './drive.fixture.ts';
 import { terminateRental } from './life.service.ts';
 import { listMachines } from './machines.store.ts';
-import { compareAll, pass, reconcilerOf } from './reconciler.fixture.ts';
-import { createRentalWorld, DAY_MS, SECOND_MS, type RentalWorld, type Tenant } from './rental.fixture.ts';
+import { compareAll, advanceComparing, createInventoryReconciler } from './reconciler.fixture.ts';
+import { createRentalHarness, DAY_MS, SECOND_MS, type RentalHarness, type Tenant } from './rental.fixture.ts';
 import { causeOfRental, type Rental } from './rental.ts';
 import { findRental } from './rentals.store.ts';
 
 /** Gangs of whole nodes: what is one rental is brought up, moved and ended as one. Eight nodes, on two fabrics of four. */
 
-let world: RentalWorld;
+let world: RentalHarness;
 let tenant: Tenant;
 beforeAll(async () => {
-  world = await createRentalWorld({ poolSize: 16 });
+  world = await createRentalHarness({ poolSize: 16 });
 });
 afterAll(() => world.drop());
 beforeEach(async () => {
@@ -43,14 +43,14 @@ async function clear(): Promise<void> {
     const rental = await findRental(world.db, fromUuid('org', org_id), fromUuid('rnt', id));
     if (rental === null) expect.fail('It is not there.');
     if (rental.status !== 'Terminating' && rental.status !== 'Failed') await end(rental);
-    await driveUntil(world, rental, { until: 'Terminated' });
+    await reconcileUntil(world, rental, { until: 'Terminated' });
   }
   const quarantined = await world.rows<{ id: string }>(
     `select id from nodes where status = 'node_quarantined'`,
   );
   for (const { id } of quarantined) {
     await world.run((tx) =>
-      moveNode(tx, fromUuid('nod', id), 'node_ready', { reason: 'wiped by hand', actor }),
+      transitionNode(tx, fromUuid('nod', id), 'node_ready', { reason: 'wiped by hand', actor }),
     );
   }
 }
@@ -85,7 +85,7 @@ const owned = async (): Promise<number> =>
 
 describe('a gang', () => {
   it('is whole nodes of one fabric, one machine on each, and each is proven before anybody pays', async () => {
-    const rental = await driveUntil(world, await world.rentMetal(tenant, { gpuCount: 32 }), {
+    const rental = await reconcileUntil(world, await world.rentMetal(tenant, { gpuCount: 32 }), {
       until: 'Running',
     });
     const machines = await listMachines(world.db, rental.orgId, rental.id);
@@ -131,13 +131,13 @@ describe('a gang', () => {
     const first = await listMachines(world.db, accepted.orgId, accepted.id);
     const bad = first[1] ?? expect.fail('There is no second machine.');
     const failing = withDriver(world, (driver) => ({
-      create: (wish: MachineWish, signal: AbortSignal) =>
+      create: (wish: MachineSpec, signal: AbortSignal) =>
         wish.nodeName === bad.nodeName
           ? Promise.reject(new DriverError('failed', 'its image could not be written'))
           : driver.create(wish, signal),
     }));
-    const rental = await driveUntil(failing, accepted, { until: 'Running' });
-    await driveIdle(world, rental);
+    const rental = await reconcileUntil(failing, accepted, { until: 'Running' });
+    await reconcileToIdle(world, rental);
     const all = await listMachines(world.db, rental.orgId, rental.id, 'all');
     const gone = all.filter(({ attempt }) => attempt === 1);
     expect(gone.map(({ state }) => state)).toEqual(['gone', 'gone', 'gone']);
@@ -152,12 +152,12 @@ describe('a gang', () => {
     const accepted = await world.rentMetal(tenant, { gpuCount: 16 });
     const [bad] = await listMachines(world.db, accepted.orgId, accepted.id);
     const taken = withDriver(world, (driver) => ({
-      create: (wish: MachineWish, signal: AbortSignal) =>
+      create: (wish: MachineSpec, signal: AbortSignal) =>
         wish.nodeName === bad?.nodeName
           ? Promise.reject(new DriverError('no_capacity', 'somebody else has the node'))
           : driver.create(wish, signal),
     }));
-    const rental = await driveUntil(taken, accepted, { until: 'Running' });
+    const rental = await reconcileUntil(taken, accepted, { until: 'Running' });
     expect(rental.attempt).toBe(2);
     expect(await statusOf(bad?.nodeId ?? expect.fail('There is no machine.'))).toMatchObject({
       status: 'node_quarantined',
@@ -172,11 +172,11 @@ describe('a gang', () => {
       create: () => Promise.reject(new DriverError('unavailable', 'deploying')),
     }));
     const policy = { longestRetryMs: 5 * 60_000 };
-    const failed = await driveUntil(slow, accepted, { until: 'Failed', policy });
+    const failed = await reconcileUntil(slow, accepted, { until: 'Failed', policy });
     const tookMs = failed.statusSince.getTime() - failed.createdAt.getTime();
     expect(tookMs).toBeGreaterThanOrEqual(2 * 60 * 60_000);
     expect(tookMs).toBeLessThan(3 * 60 * 60_000);
-    await driveUntil(world, failed, { until: 'Terminated' });
+    await reconcileUntil(world, failed, { until: 'Terminated' });
     expect((await world.balance(tenant.orgId)).held).toBe(0n);
     expect(await owned()).toBe(0);
   });
@@ -190,18 +190,18 @@ describe('a node that could not be wiped', () => {
     }));
 
   it('is quarantined where its machine is gone, and its tenant is released and owes nothing for it', async () => {
-    const rental = await driveUntil(world, await world.rentMetal(tenant, { gpuCount: 16 }), {
+    const rental = await reconcileUntil(world, await world.rentMetal(tenant, { gpuCount: 16 }), {
       until: 'Running',
     });
     const machines = await listMachines(world.db, rental.orgId, rental.id);
     await world.advance(60 * SECOND_MS);
     const receipt = await end(rental);
-    const saboteur = createSaboteur(unclean());
+    const saboteur = createFaultyDriver(unclean());
     const watched = { ...world, drivers: saboteur.drivers, db: saboteur.db };
     // Dying in the transaction leaves it as before; nothing is for sale at any time.
     saboteur.plan({ at: 'free unclean machine', when: 'before' });
     await world.advance(DAY_MS);
-    await driveUntil(watched, rental, { until: 'Terminated', saboteur });
+    await reconcileUntil(watched, rental, { until: 'Terminated', saboteur });
     expect(saboteur.spent()).toBe(true);
     for (const { nodeId } of machines) {
       expect(await statusOf(nodeId)).toMatchObject({
@@ -217,7 +217,7 @@ describe('a node that could not be wiped', () => {
   });
 
   it('is quarantined too where nobody knew of its machine', async () => {
-    const rental = await driveUntil(world, await world.rentMetal(tenant), { until: 'Running' });
+    const rental = await reconcileUntil(world, await world.rentMetal(tenant), { until: 'Running' });
     const [machine] = await listMachines(world.db, rental.orgId, rental.id);
     if (machine === undefined) expect.fail('There is no machine.');
     await end(rental);
@@ -225,12 +225,12 @@ describe('a node that could not be wiped', () => {
       terminate: () => Promise.resolve(),
       describe: () => Promise.resolve(null),
     }));
-    await driveUntil(pretending, rental, { until: 'Terminated' });
+    await reconcileUntil(pretending, rental, { until: 'Terminated' });
     expect(await statusOf(machine.nodeId)).toMatchObject({ status: 'node_ready' });
     const { drivers } = unclean();
-    const reconciler = reconcilerOf(world, { drivers });
+    const reconciler = createInventoryReconciler(world, { drivers });
     await compareAll(reconciler);
-    await pass(world, reconciler, 80 * SECOND_MS);
+    await advanceComparing(world, reconciler, 80 * SECOND_MS);
     expect(await statusOf(machine.nodeId)).toMatchObject({ status: 'node_quarantined', ready: false });
     await world.engines.metal.driver.terminate(machine, never);
   });
@@ -240,7 +240,7 @@ describe('an order of bare metal', () => {
   it('has the image that brings the CUDA that was asked for, unless it names one', async () => {
     const images: string[] = [];
     const noting = withDriver(world, (driver) => ({
-      create: (wish: MachineWish, signal: AbortSignal) => {
+      create: (wish: MachineSpec, signal: AbortSignal) => {
         images.push(wish.image);
         return driver.create(wish, signal);
       },
@@ -250,7 +250,7 @@ describe('an order of bare metal', () => {
       { cudaVersion: 'cuda12.8' },
       { cudaVersion: 'cuda12.9', image: 'debian-12' },
     ] as const) {
-      await driveUntil(noting, await world.rentMetal(tenant, wish), { until: 'Running' });
+      await reconcileUntil(noting, await world.rentMetal(tenant, wish), { until: 'Running' });
     }
     expect(images).toEqual(['ubuntu-24.04', 'ubuntu-24.04-cuda12.9', 'debian-12']);
   });

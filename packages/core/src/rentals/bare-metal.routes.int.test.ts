@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { driveUntil } from './drive.fixture.ts';
-import { startReadingApi, type ReadingApi } from './reading.fixture.ts';
-import { GPU_HOUR, liveRegion, type RentalWorld, type Tenant } from './rental.fixture.ts';
-import { findByWireId } from './rentals.store.ts';
+import { reconcileUntil } from './drive.fixture.ts';
+import { startRentalQueryApi, type RentalQueryApi } from './reading.fixture.ts';
+import { GPU_HOUR, liveRegion, type RentalHarness, type Tenant } from './rental.fixture.ts';
+import { findRentalByWireId } from './rentals.store.ts';
 
 const path = '/v2/alpha/on-demand/bare-metal-rentals';
 const order = { gpuCount: 8, networkType: 'infiniband' };
 
-let api: ReadingApi;
-let world: RentalWorld;
+let api: RentalQueryApi;
+let world: RentalHarness;
 let tenant: Tenant;
 beforeAll(async () => {
-  api = await startReadingApi({ doors: true, metalFabrics: 6 });
+  api = await startRentalQueryApi({ doors: true, metalFabrics: 6 });
   ({ world } = api);
 });
 afterAll(() => api.close());
@@ -26,9 +26,9 @@ const get = (from: string, who = tenant) => api.send(who, 'live', { path: from }
 
 const running = async (body: object = order): Promise<number> => {
   const { json } = await post(path, body);
-  const rental = await findByWireId(world.db, tenant.orgId, 'live', json.id);
+  const rental = await findRentalByWireId(world.db, tenant.orgId, 'live', json.id);
   if (rental === null) expect.fail('It is not there.');
-  await driveUntil(world, rental, { until: 'Running' });
+  await reconcileUntil(world, rental, { until: 'Running' });
   return rental.wireId;
 };
 

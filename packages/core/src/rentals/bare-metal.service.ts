@@ -1,12 +1,12 @@
 import type { Tx } from '@millrace/platform/db';
-import { enterAs, type KeyCall } from '../identity/index.ts';
+import { authorizeCaller, type CallContext } from '../identity/index.ts';
 import { attachAtCreate, lockStorage, type StorageChoice } from '../volumes/index.ts';
-import type { BookOrder } from './create.ts';
+import type { ListPriceOrder } from './create.ts';
 import { acceptOrder } from './create.service.ts';
 import { scopeOf, type Rental } from './rental.ts';
 
-export interface BareMetalWish {
-  readonly order: BookOrder;
+export interface BareMetalRequest {
+  readonly order: ListPriceOrder;
   /** A volume that its machines may use from the start. */
   readonly storage: StorageChoice | null;
   readonly wireId: number;
@@ -18,9 +18,9 @@ export interface BareMetalWish {
  * Accepts an order of bare metal and the storage for it, in one transaction: refused, neither leaves anything. Locks: the
  * organisation, the storage, then as every order.
  */
-export async function createBareMetal(tx: Tx, call: KeyCall, wish: BareMetalWish): Promise<Rental> {
+export async function createBareMetal(tx: Tx, call: CallContext, wish: BareMetalRequest): Promise<Rental> {
   const { order, storage, wireId, volumeId } = wish;
-  const caller = await enterAs(tx, call, scopeOf(order.kind));
+  const caller = await authorizeCaller(tx, call, scopeOf(order.kind));
   const owner = { orgId: call.orgId, mode: caller.key.mode, region: order.region };
   if (storage !== null) await lockStorage(tx, owner, storage);
   const rental = await acceptOrder(tx, call, caller, order, wireId);

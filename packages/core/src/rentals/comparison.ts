@@ -3,64 +3,64 @@ import { withDeadline, type Timer } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import type { ClusterId, NodeId } from '@millrace/platform/ids';
 import { gauge } from '@millrace/platform/telemetry';
-import { findCluster, listWithheld, type ClusterRecord } from '../fleet/index.ts';
-import { windowsFor, type FoundAddress, type Sighting } from './reconcile.acts.ts';
+import { findCluster, listWithheldNodeNames, type ClusterRecord } from '../fleet/index.ts';
+import { maintenanceWindowsFor, type FoundAddress, type RentalObservation } from './reconcile.acts.ts';
 import {
-  closeSight,
-  firstSight,
-  isOlder,
-  isTooMany,
-  judge,
-  keyOf,
-  listedOf,
-  type JudgedRental,
-  type Listed,
-  type ReconcilePolicy,
+  observeFromDescribe,
+  observeFromList,
+  isObservedBeforeChange,
+  exceedsFloorAndPercent,
+  planRepairs,
+  machineKeyOf,
+  indexMachines,
+  type ComparedRental,
+  type MachinesByKey,
+  type InventoryPolicy,
   type Repair,
-  type Scene,
-  type SeenMachine,
-  type Sight,
+  type ComparisonContext,
+  type ObservedMachine,
+  type ObservedState,
 } from './reconcile.ts';
 import {
-  findElsewhere,
-  listKnown,
-  listStrays,
+  findMachinesElsewhere,
+  listKnownMachines,
+  listOrphans,
   type Comparison,
   type KnownMachine,
 } from './sightings.store.ts';
-import { planStrays, type StrayFacts, type StrayPlan } from './strays.ts';
+import { planOrphans, type OrphanPlanInput, type OrphanPlan } from './strays.ts';
 
 /** One look at a cluster: what its engine has, what the rows say, and what follows. Nothing is changed here. */
 
-export interface LookParts {
+export interface CompareDeps {
   readonly db: Db;
   readonly clock: Timer;
   /** The driver of a cluster. Rejects while its engine cannot be spoken to at all. */
   readonly drivers: (clusterId: ClusterId) => Promise<ComputeDriver>;
-  readonly policy: ReconcilePolicy;
+  readonly policy: InventoryPolicy;
   /** Absent: the database has lost no row. */
-  readonly mayHaveLostRow?: StrayFacts['mayHaveLostRow'];
+  readonly mayHaveLostRow?: OrphanPlanInput['mayHaveLostRow'];
 }
 
 /** A rental with which something is to be done. */
-export interface Finding extends Sighting {
+export interface RepairFinding extends RentalObservation {
   readonly wireId: number;
   readonly externalId: string;
   readonly repairs: readonly Repair[];
 }
 
-export interface LookResult {
+export interface ComparisonResult {
   readonly cluster: ClusterRecord;
-  readonly scene: Scene;
+  readonly scene: ComparisonContext;
   /** Why the engine did not list its machines; null: it did. */
   readonly problem: string | null;
   readonly machineCount: number;
   readonly rentalCount: number;
-  readonly findings: readonly Finding[];
+  readonly findings: readonly RepairFinding[];
   /** A rental was changed meanwhile, and its machine is not as it should be: only the next comparison can tell why. */
   readonly isUnsettled: boolean;
   /** Null where the engine did not answer. */
-  readonly strays: StrayPlan | null;
+  readonly strays: OrphanPlan | null;
   readonly addresses: readonly FoundAddress[];
   /** What the engine listed, if machines of this cluster were written off and may still exist. */
   readonly writtenOff: {
@@ -70,23 +70,26 @@ export interface LookResult {
 }
 
 /** Null: the cluster is gone. */
-export async function lookAt(parts: LookParts, comparison: Comparison): Promise<LookResult | null> {
+export async function compareCluster(
+  parts: CompareDeps,
+  comparison: Comparison,
+): Promise<ComparisonResult | null> {
   const cluster = await findCluster(parts.db, comparison.clusterId);
   if (cluster === null || cluster.status === 'removed') return null;
   const now = parts.db.clock.now();
-  const list = await listMachines(parts, cluster);
+  const list = await listEngineMachines(parts, cluster);
   // Read after the list: whatever the engine has was written down before it was asked for.
-  const known = await listKnown(parts.db, cluster.id);
+  const known = await listKnownMachines(parts.db, cluster.id);
   const seen = 'problem' in list ? null : list;
-  const subjects = await look(parts, { clusterId: cluster.id, list: seen, known });
+  const subjects = await observeRentals(parts, { clusterId: cluster.id, list: seen, known });
   const missing = subjects.flatMap(({ machines }) => machines).filter(({ sight }) => sight === 'missing');
-  const scene: Scene = {
+  const scene: ComparisonContext = {
     now,
     answered: seen !== null,
     isSilent: cluster.status === 'silent',
     watchingSince: comparison.watchingSince,
     wholeAt: comparison.wholeAt,
-    isVanishingHeld: isTooMany(missing.length, known.length, {
+    isVanishingHeld: exceedsFloorAndPercent(missing.length, known.length, {
       floor: parts.policy.vanishedFloor,
       percent: parts.policy.vanishedPercent,
     }),
@@ -98,31 +101,31 @@ export async function lookAt(parts: LookParts, comparison: Comparison): Promise<
     problem: 'problem' in list ? list.problem : null,
     machineCount: known.length,
     rentalCount: subjects.length,
-    findings: await judgeAll(parts.db, subjects, scene),
+    findings: await planAllRepairs(parts.db, subjects, scene),
     isUnsettled: subjects.some(
       ({ rental, machines }) =>
-        isOlder(scene, rental) && machines.some(({ sight }) => troubles.includes(sight)),
+        isObservedBeforeChange(scene, rental) && machines.some(({ sight }) => troubleStates.includes(sight)),
     ),
-    strays: seen === null ? null : await lookForStrays(parts, { comparison, scene, known, list: seen }),
-    addresses: seen === null ? [] : addressesOf(known, seen.listed),
-    writtenOff: await lookForWriteOffs(parts.db, cluster.id, seen),
+    strays: seen === null ? null : await planClusterOrphans(parts, { comparison, scene, known, list: seen }),
+    addresses: seen === null ? [] : findNewAddresses(known, seen.listed),
+    writtenOff: await findWrittenOff(parts.db, cluster.id, seen),
   };
 }
 
-async function lookForWriteOffs(
+async function findWrittenOff(
   db: Db,
   clusterId: ClusterId,
   list: ListedMachines | null,
-): Promise<LookResult['writtenOff']> {
-  if (list === null || (await listWithheld(db, clusterId)).size === 0) return null;
+): Promise<ComparisonResult['writtenOff']> {
+  if (list === null || (await listWithheldNodeNames(db, clusterId)).size === 0) return null;
   const externalIds = [...list.listed.values()].map(({ externalId }) => externalId);
   return { externalIds, unseen: [...list.unseen] };
 }
 
-function addressesOf(known: readonly KnownMachine[], listed: Listed): readonly FoundAddress[] {
+function findNewAddresses(known: readonly KnownMachine[], listed: MachinesByKey): readonly FoundAddress[] {
   return known.flatMap((machine) => {
     if (machine.state !== 'open' || machine.privateIp !== null) return [];
-    const privateIp = listed.get(keyOf(machine))?.privateIps[0];
+    const privateIp = listed.get(machineKeyOf(machine))?.privateIps[0];
     const { orgId, rentalId, externalId } = machine;
     return privateIp === undefined ? [] : [{ orgId, rentalId, externalId, privateIp }];
   });
@@ -133,15 +136,15 @@ const unfilteredGauge = gauge(
   'Machines whose host does not filter their addresses, by cluster; they get filters at their next start',
 );
 
-const troubles: readonly Sight[] = ['broken', 'missing', 'unheard'];
+const troubleStates: readonly ObservedState[] = ['broken', 'missing', 'unheard'];
 
 interface ListedMachines {
-  readonly listed: Listed;
+  readonly listed: MachinesByKey;
   readonly unseen: ReadonlySet<string>;
 }
 
-async function listMachines(
-  { clock, drivers, policy }: LookParts,
+async function listEngineMachines(
+  { clock, drivers, policy }: CompareDeps,
   cluster: ClusterRecord,
 ): Promise<ListedMachines | { readonly problem: string }> {
   // Whoever says nothing must not keep others from being compared: a host of a supplier has few machines to list, and
@@ -154,27 +157,27 @@ async function listMachines(
     );
     const unfiltered = owned.machines.filter(({ isUnfiltered }) => isUnfiltered === true);
     unfilteredGauge.record(unfiltered.length, { cluster: cluster.name });
-    return { listed: listedOf(owned), unseen: new Set(owned.unseen) };
+    return { listed: indexMachines(owned), unseen: new Set(owned.unseen) };
   } catch (error) {
     return { problem: error instanceof Error ? error.message : String(error) };
   }
 }
 
-interface Subject {
+interface ComparedGroup {
   readonly first: KnownMachine;
-  readonly rental: JudgedRental;
-  readonly machines: readonly (SeenMachine & { readonly nodeId: NodeId })[];
+  readonly rental: ComparedRental;
+  readonly machines: readonly (ObservedMachine & { readonly nodeId: NodeId })[];
 }
 
 /** The rentals that are compared, with what the engine says of each of their machines. */
-async function look(
-  parts: LookParts,
+async function observeRentals(
+  parts: CompareDeps,
   facts: {
     readonly clusterId: ClusterId;
     readonly list: ListedMachines | null;
     readonly known: readonly KnownMachine[];
   },
-): Promise<readonly Subject[]> {
+): Promise<readonly ComparedGroup[]> {
   const present = facts.known.filter(
     ({ attempt, state, rental }) =>
       attempt === rental.attempt &&
@@ -185,15 +188,15 @@ async function look(
     // One that is only coming up is the business of whoever brings it up.
     machines.every(({ state }) => state === 'open'),
   );
-  const sights = new Map<KnownMachine, Sight>();
+  const sights = new Map<KnownMachine, ObservedState>();
   const doubtful: KnownMachine[] = [];
   for (const machine of groups.flat()) {
-    const sight = firstSight(machine, facts.list);
+    const sight = observeFromList(machine, facts.list);
     if (sight !== 'doubtful') sights.set(machine, sight);
     // A list that takes long may have met it before its start had ended: that it is off must still be so.
-    if (sight === 'doubtful' || (sight === 'off' && isMeantOn(machine))) doubtful.push(machine);
+    if (sight === 'doubtful' || (sight === 'off' && shouldBeOn(machine))) doubtful.push(machine);
   }
-  await lookClosely(parts, facts.clusterId, doubtful, sights);
+  await describeDoubtful(parts, facts.clusterId, doubtful, sights);
   return groups.flatMap((machines) => {
     const [first] = machines;
     if (first === undefined) return [];
@@ -211,31 +214,31 @@ async function look(
   });
 }
 
-const isMeantOn = ({ rental }: KnownMachine): boolean => rental.task === null && rental.power === 'on';
+const shouldBeOn = ({ rental }: KnownMachine): boolean => rental.task === null && rental.power === 'on';
 
-const CLOSE_LOOKS_AT_ONCE = 8;
+const DESCRIBE_CONCURRENCY = 8;
 
-async function lookClosely(
-  { clock, drivers, policy }: LookParts,
+async function describeDoubtful(
+  { clock, drivers, policy }: CompareDeps,
   clusterId: ClusterId,
   doubtful: readonly KnownMachine[],
-  sights: Map<KnownMachine, Sight>,
+  sights: Map<KnownMachine, ObservedState>,
 ): Promise<void> {
   const asked = doubtful.slice(0, policy.closeLooks);
   if (asked.length === 0) return;
   await withDeadline(clock, 'Describing machines', policy.closeLooksMs, async (signal) => {
     const driver = await drivers(clusterId);
-    await inTurns(asked, CLOSE_LOOKS_AT_ONCE, async (machine) => {
+    await runConcurrently(asked, DESCRIBE_CONCURRENCY, async (machine) => {
       const view: MachineView | null | undefined = signal.aborted
         ? undefined
         : await driver.describe(machine, signal).catch(() => undefined);
-      if (view !== undefined) sights.set(machine, closeSight(view));
+      if (view !== undefined) sights.set(machine, observeFromDescribe(view));
     });
   }).catch(() => undefined);
 }
 
 /** So many at a time, whatever becomes of each. */
-export async function inTurns<T>(
+export async function runConcurrently<T>(
   all: readonly T[],
   atOnce: number,
   work: (one: T) => Promise<void>,
@@ -247,7 +250,11 @@ export async function inTurns<T>(
   await Promise.all(Array.from({ length: Math.min(atOnce, all.length) }, lane));
 }
 
-async function judgeAll(db: Db, subjects: readonly Subject[], scene: Scene): Promise<readonly Finding[]> {
+async function planAllRepairs(
+  db: Db,
+  subjects: readonly ComparedGroup[],
+  scene: ComparisonContext,
+): Promise<readonly RepairFinding[]> {
   // Most are on and as they should be: their maintenance is not asked for.
   const odd = subjects.filter(
     ({ rental, machines }) =>
@@ -256,13 +263,13 @@ async function judgeAll(db: Db, subjects: readonly Subject[], scene: Scene): Pro
       rental.troubleSince !== null ||
       machines.some(({ sight, absentSeen }) => sight !== rental.power || absentSeen > 0),
   );
-  const windows = await windowsFor(
+  const windows = await maintenanceWindowsFor(
     db,
     scene,
     odd.map(({ rental, machines }) => ({ rental, nodeIds: machines.map(({ nodeId }) => nodeId) })),
   );
   return odd.flatMap(({ first, rental, machines }, index) => {
-    const repairs = judge({ rental, machines, windows: windows[index] ?? [] }, scene);
+    const repairs = planRepairs({ rental, machines, windows: windows[index] ?? [] }, scene);
     if (repairs.length === 0) return [];
     return {
       orgId: first.orgId,
@@ -276,25 +283,25 @@ async function judgeAll(db: Db, subjects: readonly Subject[], scene: Scene): Pro
   });
 }
 
-async function lookForStrays(
-  { db, mayHaveLostRow = () => false }: LookParts,
+async function planClusterOrphans(
+  { db, mayHaveLostRow = () => false }: CompareDeps,
   facts: {
     readonly comparison: Comparison;
-    readonly scene: Scene;
+    readonly scene: ComparisonContext;
     readonly known: readonly KnownMachine[];
     readonly list: ListedMachines;
   },
-): Promise<StrayPlan> {
+): Promise<OrphanPlan> {
   const { comparison, scene, list } = facts;
-  const known = new Set(facts.known.map(keyOf));
+  const known = new Set(facts.known.map(machineKeyOf));
   const unknown = [...list.listed].flatMap(([key, view]) => (known.has(key) ? [] : [view]));
-  return planStrays({
+  return planOrphans({
     now: scene.now,
     unknown,
     listedCount: list.listed.size,
     unseen: list.unseen,
-    remembered: await listStrays(db, comparison.clusterId),
-    elsewhere: await findElsewhere(
+    remembered: await listOrphans(db, comparison.clusterId),
+    elsewhere: await findMachinesElsewhere(
       db,
       unknown.map(({ externalId }) => externalId),
     ),

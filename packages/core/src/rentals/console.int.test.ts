@@ -2,28 +2,28 @@ import { DriverError, type ComputeDriver } from '@millrace/compute';
 import { systemClock } from '@millrace/platform/clock';
 import { connectTestNats, testNames } from '@millrace/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { KEPT_BYTES } from './console.ts';
+import { CONSOLE_MAX_BYTES } from './console.ts';
 import {
-  askForConsole,
+  createConsoleRequester,
   consoleSubject,
-  forgetOldConsoles,
+  deleteOldConsoles,
   refreshConsole,
   serveConsoles,
-  showConsole,
-  type AskForConsole,
-  type ConsoleParts,
+  getConsole,
+  type RequestConsoleRead,
+  type ConsoleDeps,
 } from './console.service.ts';
-import { plantRunning } from './monitoring.fixture.ts';
-import { createRentalWorld, DAY_MS, quiet, type RentalWorld, type Tenant } from './rental.fixture.ts';
+import { insertRunningRental } from './monitoring.fixture.ts';
+import { createRentalHarness, DAY_MS, quiet, type RentalHarness, type Tenant } from './rental.fixture.ts';
 import type { Rental } from './rental.ts';
 
-let world: RentalWorld;
+let world: RentalHarness;
 let tenant: Tenant;
 let rental: Rental;
 beforeEach(async () => {
-  world = await createRentalWorld({ doors: false });
+  world = await createRentalHarness({ doors: false });
   tenant = await world.tenant();
-  rental = await plantRunning(world, tenant);
+  rental = await insertRunningRental(world, tenant);
 });
 afterEach(() => world.drop());
 
@@ -47,9 +47,9 @@ class OnceConsole {
   }
 }
 
-function partsOf(engine: OnceConsole): ConsoleParts {
+function partsOf(engine: OnceConsole): ConsoleDeps {
   const consoleLog = (): Promise<string> => engine.read();
-  const drivers: ConsoleParts['drivers'] = async (clusterId) =>
+  const drivers: ConsoleDeps['drivers'] = async (clusterId) =>
     new Proxy(await world.drivers(clusterId), {
       get: (target, name): unknown =>
         name === 'consoleLog' ? consoleLog : Reflect.get(target, name, target),
@@ -61,11 +61,15 @@ async function later(): Promise<void> {
   await world.clock.advance(2_000);
 }
 
-const show = (ask: AskForConsole, maxBytes = 65_536, orgId = tenant.orgId, mode: 'live' | 'test' = 'live') =>
-  showConsole(world.db, ask, { orgId, mode, wireId: rental.wireId, maxBytes, now: world.clock.now() });
+const show = (
+  ask: RequestConsoleRead,
+  maxBytes = 65_536,
+  orgId = tenant.orgId,
+  mode: 'live' | 'test' = 'live',
+) => getConsole(world.db, ask, { orgId, mode, wireId: rental.wireId, maxBytes, now: world.clock.now() });
 
 const askHere =
-  (parts: ConsoleParts): AskForConsole =>
+  (parts: ConsoleDeps): RequestConsoleRead =>
   ({ orgId, id }) =>
     refreshConsole(parts, orgId, id);
 
@@ -98,8 +102,8 @@ describe('a console', () => {
     await show(ask);
     await later();
     engine.write('new\n'.repeat(200_000));
-    const { output, isCut } = await show(ask, 2 * KEPT_BYTES);
-    expect(Buffer.byteLength(output)).toBeLessThanOrEqual(KEPT_BYTES);
+    const { output, isCut } = await show(ask, 2 * CONSOLE_MAX_BYTES);
+    expect(Buffer.byteLength(output)).toBeLessThanOrEqual(CONSOLE_MAX_BYTES);
     expect(output.endsWith('new\n')).toBe(true);
     expect(isCut).toBe(true);
   });
@@ -148,11 +152,11 @@ describe('a console', () => {
   it('is forgotten a week after its rental has ended, and not before', async () => {
     await show(askHere(partsOf(new OnceConsole())));
     await world.clock.advance(30 * DAY_MS);
-    expect(await forgetOldConsoles(world.db)).toBe(0);
+    expect(await deleteOldConsoles(world.db)).toBe(0);
     await world.rows(
       `update rentals set status = 'Terminated', ended_at = created_at, next_action_at = null, deadline_at = null`,
     );
-    expect(await forgetOldConsoles(world.db)).toBe(1);
+    expect(await deleteOldConsoles(world.db)).toBe(1);
   });
 
   it('is asked for over NATS, and where no worker is there the answer is to come back later', async () => {
@@ -160,7 +164,7 @@ describe('a console', () => {
     const subject = consoleSubject(testNames().natsPrefix, 1);
     const engine = new OnceConsole();
     engine.write('over there\n');
-    const ask = askForConsole(nats, { subject, cell: 1 });
+    const ask = createConsoleRequester(nats, { subject, cell: 1 });
     await expect(show(ask)).rejects.toMatchObject({ reason: 'SERVICE_UNAVAILABLE' });
     const server = serveConsoles({ ...partsOf(engine), nats, subject, log: quiet });
     // The server knows of a subscription once it has answered anything after it.

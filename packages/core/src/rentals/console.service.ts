@@ -7,20 +7,20 @@ import { parseId, type ClusterId, type OrgId, type RentalId } from '@millrace/pl
 import type { Logger } from '@millrace/platform/log';
 import type { NatsClient } from '@millrace/platform/nats';
 import { z } from 'zod';
-import { cleanConsole, joinConsole, KEPT_BYTES, tailOf } from './console.ts';
+import { cleanConsole, mergeConsole, CONSOLE_MAX_BYTES, consoleTailOf } from './console.ts';
 import {
   findConsole,
-  forgetConsoles,
-  giveConsoleTurnBack,
+  deleteConsoles,
+  releaseConsoleReadLock,
   lockConsole,
   saveConsole,
-  takeConsoleTurn,
-  type ConsoleOf,
+  takeConsoleReadLock,
+  type ConsoleKey,
 } from './console.store.ts';
 import { listMachines } from './machines.store.ts';
-import { forgottenBefore } from './monitoring.ts';
+import { samplesExpireBefore } from './monitoring.ts';
 import type { Rental, RentalMachine } from './rental.ts';
-import { findByWireId, findRental } from './rentals.store.ts';
+import { findRentalByWireId, findRental } from './rentals.store.ts';
 
 /**
  * The console of a machine: the api asks the workers, who alone speak to engines, and one of them reads what is new into
@@ -42,78 +42,78 @@ const isolation = 'read committed';
 
 // The worker's side.
 
-export interface ConsoleParts {
+export interface ConsoleDeps {
   readonly db: Db;
   readonly clock: Timer;
   readonly drivers: (clusterId: ClusterId) => Promise<ComputeDriver>;
 }
 
 /** A worker answers within this, or somebody else may try. */
-const TURN_MS = 10_000;
-const LOOK_AGAIN_MS = 100;
+const READ_LOCK_MS = 10_000;
+const READ_LOCK_POLL_MS = 100;
 /** What was read so lately is new enough: whoever asks all the time does not ask the engine each time. */
-const FRESH_MS = 1_000;
+const MIN_READ_INTERVAL_MS = 1_000;
 
 /** Brings what is kept of a rental's console up to date. */
 export async function refreshConsole(
-  parts: ConsoleParts,
+  parts: ConsoleDeps,
   orgId: OrgId,
   rentalId: RentalId,
 ): Promise<ConsoleOutcome> {
   const rental = await findRental(parts.db, orgId, rentalId);
-  const machine = rental === null ? null : await shownMachine(parts.db, rental);
+  const machine = rental === null ? null : await findConsoleMachine(parts.db, rental);
   if (machine === null || machine.state === 'gone') return 'read';
   const { db, clock } = parts;
-  const deadlineMs = clock.monotonicMs() + TURN_MS;
+  const deadlineMs = clock.monotonicMs() + READ_LOCK_MS;
   while (clock.monotonicMs() < deadlineMs) {
     const nowMs = db.clock.nowMs();
-    const staleBefore = new Date(nowMs - FRESH_MS);
-    const turn = { until: new Date(nowMs + TURN_MS), staleBefore };
+    const staleBefore = new Date(nowMs - MIN_READ_INTERVAL_MS);
+    const turn = { until: new Date(nowMs + READ_LOCK_MS), staleBefore };
     const isOurs = await db.transaction({ name: 'take console turn', isolation }, (tx) =>
-      takeConsoleTurn(tx, orgId, machine, turn),
+      takeConsoleReadLock(tx, orgId, machine, turn),
     );
     if (isOurs) return readConsole(parts, orgId, machine);
     const kept = await findConsole(db, orgId, machine);
     if (kept?.readAt != null && kept.readAt > staleBefore) return 'read';
-    await clock.sleep(LOOK_AGAIN_MS);
+    await clock.sleep(READ_LOCK_POLL_MS);
   }
   return 'unavailable';
 }
 
 async function readConsole(
-  parts: ConsoleParts,
+  parts: ConsoleDeps,
   orgId: OrgId,
   machine: RentalMachine,
 ): Promise<ConsoleOutcome> {
   const { db, clock, drivers } = parts;
   try {
-    const text = await withDeadline(clock, 'Reading a console', TURN_MS, async (signal) => {
+    const text = await withDeadline(clock, 'Reading a console', READ_LOCK_MS, async (signal) => {
       const driver = await drivers(machine.clusterId);
-      return driver.consoleLog(machine, { maxBytes: KEPT_BYTES }, signal);
+      return driver.consoleLog(machine, { maxBytes: CONSOLE_MAX_BYTES }, signal);
     }).catch((error: unknown) => {
       // A machine that is not there yet has written nothing.
       if (isDriverError(error, 'not_found')) return '';
       throw error;
     });
-    await keepConsole(db, orgId, machine, cleanConsole(text));
+    await appendConsole(db, orgId, machine, cleanConsole(text));
     return 'read';
   } catch (error) {
-    await giveConsoleTurnBack(db, orgId, machine);
+    await releaseConsoleReadLock(db, orgId, machine);
     return isDriverError(error, 'unsupported') ? 'unsupported' : 'unavailable';
   }
 }
 
-function keepConsole(db: Db, orgId: OrgId, machine: ConsoleOf, read: string): Promise<void> {
+function appendConsole(db: Db, orgId: OrgId, machine: ConsoleKey, read: string): Promise<void> {
   return db.transaction({ name: 'keep console', isolation }, async (tx) => {
     await lockConsole(tx, orgId, machine);
     const kept = await findConsole(tx, orgId, machine);
-    const { text, isCut } = tailOf(joinConsole(kept?.output ?? '', read), KEPT_BYTES);
+    const { text, isCut } = consoleTailOf(mergeConsole(kept?.output ?? '', read), CONSOLE_MAX_BYTES);
     await saveConsole(tx, orgId, machine, { output: text, isCut: isCut || (kept?.isCut ?? false) });
   });
 }
 
 /** Of several machines it is the first. */
-async function shownMachine(db: Db, rental: Rental): Promise<RentalMachine | null> {
+async function findConsoleMachine(db: Db, rental: Rental): Promise<RentalMachine | null> {
   const machines = await listMachines(db, rental.orgId, rental.id, 'all');
   const [first] = machines.filter(({ attempt }) => attempt === rental.attempt);
   return first ?? null;
@@ -121,18 +121,18 @@ async function shownMachine(db: Db, rental: Rental): Promise<RentalMachine | nul
 
 const QUEUE = 'rental-consoles';
 /** A subscription handles its messages one after the other. */
-const AT_ONCE = 8;
+const SUBSCRIPTIONS = 8;
 
 /** Answers the api over NATS. Any number of workers may. */
 export function serveConsoles(
-  parts: ConsoleParts & {
+  parts: ConsoleDeps & {
     readonly nats: Pick<NatsClient, 'subscribe'>;
     readonly subject: string;
     readonly log: Pick<Logger, 'warn'>;
   },
 ): { stop(): Promise<void> } {
   const { nats, subject, log } = parts;
-  const listeners = Array.from({ length: AT_ONCE }, () =>
+  const listeners = Array.from({ length: SUBSCRIPTIONS }, () =>
     nats.subscribe(subject, { queue: QUEUE }, async (message) => {
       const asked = requestSchema.parse(message.json());
       const orgId = parseId('org', asked.orgId);
@@ -152,27 +152,27 @@ export function serveConsoles(
   };
 }
 
-const FORGOTTEN_AT_ONCE = 500;
+const DELETE_BATCH = 500;
 
 /** Forgets consoles of rentals that ended as long ago as samples are kept. Answers how many. */
-export function forgetOldConsoles(db: Db): Promise<number> {
+export function deleteOldConsoles(db: Db): Promise<number> {
   return db.transaction({ name: 'forget consoles', isolation }, (tx) =>
-    forgetConsoles(tx, { before: forgottenBefore(tx.clock.now()), limit: FORGOTTEN_AT_ONCE }),
+    deleteConsoles(tx, { before: samplesExpireBefore(tx.clock.now()), limit: DELETE_BATCH }),
   );
 }
 
 // The side of the api.
 
 /** Has a worker bring what is kept up to date. Rejects when none answers. */
-export type AskForConsole = (rental: Pick<Rental, 'id' | 'orgId' | 'mode'>) => Promise<ConsoleOutcome>;
+export type RequestConsoleRead = (rental: Pick<Rental, 'id' | 'orgId' | 'mode'>) => Promise<ConsoleOutcome>;
 
 /** A little longer than a worker takes. */
-const ASK_MS = TURN_MS + 2_000;
+const REQUEST_TIMEOUT_MS = READ_LOCK_MS + 2_000;
 
-export function askForConsole(
+export function createConsoleRequester(
   nats: Pick<NatsClient, 'request'>,
   { subject, cell }: { readonly subject: string; readonly cell: number },
-): AskForConsole {
+): RequestConsoleRead {
   return async ({ id: rentalId, orgId, mode }) => {
     const envelope = {
       cell,
@@ -181,20 +181,24 @@ export function askForConsole(
       schemaVersion: payloadSchemaVersion,
       traceparent: null,
     } as const;
-    const answer = await nats.request(subject, { orgId, rentalId }, { envelope, timeoutMs: ASK_MS });
+    const answer = await nats.request(
+      subject,
+      { orgId, rentalId },
+      { envelope, timeoutMs: REQUEST_TIMEOUT_MS },
+    );
     return replySchema.parse(answer.json()).outcome;
   };
 }
 
-export interface ShownConsole {
+export interface ConsoleOutput {
   readonly output: string;
   readonly isCut: boolean;
   readonly readAt: Date;
 }
 
-export async function showConsole(
+export async function getConsole(
   db: Db,
-  ask: AskForConsole,
+  ask: RequestConsoleRead,
   wanted: {
     readonly orgId: OrgId;
     readonly mode: Mode;
@@ -202,31 +206,32 @@ export async function showConsole(
     readonly maxBytes: number;
     readonly now: Date;
   },
-): Promise<ShownConsole> {
+): Promise<ConsoleOutput> {
   const { orgId, mode, wireId, maxBytes, now } = wanted;
-  const rental = await findByWireId(db, orgId, mode, wireId);
+  const rental = await findRentalByWireId(db, orgId, mode, wireId);
   if (rental === null) throw new Fault('RENTAL_NOT_FOUND');
-  const machine = await shownMachine(db, rental);
-  const outcome = machine === null || machine.state === 'gone' ? 'read' : await askWorkers(ask, rental);
+  const machine = await findConsoleMachine(db, rental);
+  const outcome =
+    machine === null || machine.state === 'gone' ? 'read' : await requestConsoleRead(ask, rental);
   if (outcome === 'unsupported') throw new Fault('CONSOLE_NOT_SUPPORTED');
   const kept = machine === null ? null : await findConsole(db, orgId, machine);
   // An engine that cannot be asked now keeps nobody from what it said before.
   if (kept?.readAt == null && outcome === 'unavailable')
-    throw unavailable('The host of this rental does not answer.');
-  const { text, isCut } = tailOf(kept?.output ?? '', maxBytes);
+    throw serviceUnavailable('The host of this rental does not answer.');
+  const { text, isCut } = consoleTailOf(kept?.output ?? '', maxBytes);
   return { output: text, isCut: isCut || (kept?.isCut ?? false), readAt: kept?.readAt ?? now };
 }
 
-async function askWorkers(ask: AskForConsole, rental: Rental): Promise<ConsoleOutcome> {
+async function requestConsoleRead(ask: RequestConsoleRead, rental: Rental): Promise<ConsoleOutcome> {
   try {
     return await ask(rental);
   } catch (error) {
-    throw unavailable('No worker answered, and only workers can read consoles.', error);
+    throw serviceUnavailable('No worker answered, and only workers can read consoles.', error);
   }
 }
 
-const RETRY_SECONDS = 5;
+const CONSOLE_RETRY_AFTER_SECONDS = 5;
 
-function unavailable(message: string, cause?: unknown): Fault {
-  return new Fault('SERVICE_UNAVAILABLE', { message, cause, retryAfterSeconds: RETRY_SECONDS });
+function serviceUnavailable(message: string, cause?: unknown): Fault {
+  return new Fault('SERVICE_UNAVAILABLE', { message, cause, retryAfterSeconds: CONSOLE_RETRY_AFTER_SECONDS });
 }

@@ -5,14 +5,14 @@ import { sql } from 'kysely';
 
 /** All SQL about what was read from the consoles of machines. */
 
-export interface ConsoleOf {
+export interface ConsoleKey {
   readonly rentalId: RentalId;
   readonly mode: Mode;
   readonly attempt: number;
   readonly position: number;
 }
 
-export interface KeptConsole {
+export interface StoredConsole {
   readonly output: string;
   /** Whether older output was left out. */
   readonly isCut: boolean;
@@ -32,8 +32,8 @@ interface Row {
 export async function findConsole(
   reader: Reader,
   orgId: OrgId,
-  { rentalId, attempt, position }: Omit<ConsoleOf, 'mode'>,
-): Promise<KeptConsole | null> {
+  { rentalId, attempt, position }: Omit<ConsoleKey, 'mode'>,
+): Promise<StoredConsole | null> {
   const { rows } = await sql<Row>`
     select output, dropped, read_at, reading_until from rental_consoles
      where rental_id = ${toUuid(rentalId)} and attempt = ${attempt} and position = ${position}
@@ -45,10 +45,10 @@ export async function findConsole(
 }
 
 /** Takes the turn to ask the engine. False: somebody else has it, or had it lately enough. */
-export async function takeConsoleTurn(
+export async function takeConsoleReadLock(
   tx: Tx,
   orgId: OrgId,
-  { rentalId, mode, attempt, position }: ConsoleOf,
+  { rentalId, mode, attempt, position }: ConsoleKey,
   { until, staleBefore }: { readonly until: Date; readonly staleBefore: Date },
 ): Promise<boolean> {
   const { rows } = await sql`
@@ -67,7 +67,7 @@ export async function takeConsoleTurn(
 export async function lockConsole(
   tx: Tx,
   orgId: OrgId,
-  { rentalId, attempt, position }: ConsoleOf,
+  { rentalId, attempt, position }: ConsoleKey,
 ): Promise<void> {
   await sql`
     select 1 from rental_consoles
@@ -81,8 +81,8 @@ export async function lockConsole(
 export async function saveConsole(
   tx: Tx,
   orgId: OrgId,
-  { rentalId, attempt, position }: ConsoleOf,
-  { output, isCut }: Pick<KeptConsole, 'output' | 'isCut'>,
+  { rentalId, attempt, position }: ConsoleKey,
+  { output, isCut }: Pick<StoredConsole, 'output' | 'isCut'>,
 ): Promise<void> {
   await sql`
     update rental_consoles set output = ${output}, dropped = ${isCut}, read_at = ${tx.clock.now()}, reading_until = null
@@ -91,10 +91,10 @@ export async function saveConsole(
   `.execute(tx.kysely);
 }
 
-export async function giveConsoleTurnBack(
+export async function releaseConsoleReadLock(
   db: Db,
   orgId: OrgId,
-  { rentalId, attempt, position }: ConsoleOf,
+  { rentalId, attempt, position }: ConsoleKey,
 ): Promise<void> {
   await sql`
     update rental_consoles set reading_until = null
@@ -104,7 +104,7 @@ export async function giveConsoleTurnBack(
 }
 
 /** Forgets what was read of rentals that ended before then, of all organisations: for workers. */
-export async function forgetConsoles(
+export async function deleteConsoles(
   tx: Tx,
   { before, limit }: { readonly before: Date; readonly limit: number },
 ): Promise<number> {

@@ -1,7 +1,7 @@
-import { startStopwatch, stretchedMs } from '@millrace/testing';
+import { startStopwatch, scaledLimitMs } from '@millrace/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { cleanConsole, joinConsole, tailOf } from './console.ts';
+import { cleanConsole, mergeConsole, consoleTailOf } from './console.ts';
 
 const esc = '\u001B';
 
@@ -43,7 +43,7 @@ describe('what is shown of a console', () => {
   it('takes time in proportion to its length', async () => {
     const stopwatch = startStopwatch();
     for (const part of [esc, `${esc}]`, `${esc}[0;`, `${esc}(`]) cleanConsole(part.repeat(300_000));
-    expect(await stopwatch.elapsedMs()).toBeLessThan(stretchedMs(5_000));
+    expect(await stopwatch.elapsedMs()).toBeLessThan(scaledLimitMs(5_000));
   });
 });
 
@@ -57,18 +57,18 @@ describe('reading a console again', () => {
     fc.assert(
       fc.property(fc.nat(whole.length), fc.nat(whole.length), (one, other) => {
         const [first, second] = [Math.min(one, other), Math.max(one, other)];
-        const kept = joinConsole('', whole.slice(0, first));
+        const kept = mergeConsole('', whole.slice(0, first));
         // Less than a line may be found in the next one by chance.
         fc.pre(first === 0 || first > 40);
-        expect(joinConsole(kept, whole.slice(0, second))).toBe(whole.slice(0, second));
-        expect(joinConsole(kept, whole.slice(first, second))).toBe(whole.slice(0, second));
+        expect(mergeConsole(kept, whole.slice(0, second))).toBe(whole.slice(0, second));
+        expect(mergeConsole(kept, whole.slice(first, second))).toBe(whole.slice(0, second));
       }),
     );
   });
 
   it('adds what is new of an engine that hands out only the end', () => {
     const kept = whole.slice(0, 4_000);
-    expect(joinConsole(kept, whole.slice(3_000, 5_000))).toBe(whole.slice(0, 5_000));
+    expect(mergeConsole(kept, whole.slice(3_000, 5_000))).toBe(whole.slice(0, 5_000));
   });
 });
 
@@ -76,7 +76,7 @@ describe('the end of a console', () => {
   it('is at most as long as asked for, ends as it ends, and begins with a whole character', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), fc.integer({ min: 1, max: 50 }), (written, maxBytes) => {
-        const { text, isCut } = tailOf(written, maxBytes);
+        const { text, isCut } = consoleTailOf(written, maxBytes);
         expect(Buffer.byteLength(text)).toBeLessThanOrEqual(maxBytes);
         expect(written.endsWith(text)).toBe(true);
         expect(text.isWellFormed()).toBe(true);

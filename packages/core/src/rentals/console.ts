@@ -1,16 +1,20 @@
 /** What machines write to their consoles, as text that can be kept and shown. Pure. */
 
 /** How much of a console is kept, in bytes of UTF-8. */
-export const KEPT_BYTES = 1_048_576;
+export const CONSOLE_MAX_BYTES = 1_048_576;
 
 /** Colours and movements of the cursor, titles of windows, and whatever else begins with an escape. */
-const sequences = /\u001B(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001B]*(?:\u0007|\u001B\\)?|[ -/]*[0-~])?/gu;
+const escapeSequences = /\u001B(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001B]*(?:\u0007|\u001B\\)?|[ -/]*[0-~])?/gu;
 /** All that a terminal would obey but the end of a line and the tabulator; and what turns the order of text around. */
-const controls = /(?![\n\t])\p{Cc}|\p{Bidi_Control}/gu;
+const controlCharacters = /(?![\n\t])\p{Cc}|\p{Bidi_Control}/gu;
 
 /** Text that a terminal can be shown without harm. Whoever rents a machine decides what it writes. */
 export function cleanConsole(text: string): string {
-  return text.toWellFormed().replaceAll('\r\n', '\n').replaceAll(sequences, '').replaceAll(controls, '');
+  return text
+    .toWellFormed()
+    .replaceAll('\r\n', '\n')
+    .replaceAll(escapeSequences, '')
+    .replaceAll(controlCharacters, '');
 }
 
 /** How much of the end of what is kept must be found again for it to be the same. */
@@ -20,7 +24,7 @@ const ANCHOR_CHARS = 512;
  * What is kept and what was read now, as one. Some engines hand out everything each time and some only what is new, and
  * which of them it was shows in the text: where it holds the end of what is kept, it goes on from there.
  */
-export function joinConsole(kept: string, read: string): string {
+export function mergeConsole(kept: string, read: string): string {
   if (kept === '') return read;
   const anchor = kept.slice(-ANCHOR_CHARS);
   const found = read.indexOf(anchor);
@@ -34,7 +38,7 @@ export interface ConsoleTail {
 }
 
 /** The end of a text, at most so many bytes of UTF-8, beginning with a whole character. */
-export function tailOf(text: string, maxBytes: number): ConsoleTail {
+export function consoleTailOf(text: string, maxBytes: number): ConsoleTail {
   const bytes = Buffer.from(text, 'utf8');
   if (bytes.length <= maxBytes) return { text, isCut: false };
   let first = bytes.length - maxBytes;

@@ -4,30 +4,30 @@ import { createRandom } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { listTransfersOf } from '../ledger/index.ts';
 import { listMetersOf, pauseMeter, resumeMeter, type Meter } from '../metering/index.ts';
-import type { BookOrder } from './create.ts';
+import type { ListPriceOrder } from './create.ts';
 import { createRental } from './create.service.ts';
-import { driveUntil } from './drive.fixture.ts';
+import { reconcileUntil } from './drive.fixture.ts';
 import { terminateRental } from './life.service.ts';
-import { getCost, getRecord, type CostAndHold } from './reading.service.ts';
+import { getRentalCost, getRentalRecord, type RentalCostWithHold } from './reading.service.ts';
 import {
-  createRentalWorld,
+  createRentalHarness,
   DAY_MS,
   HOUR_MS,
   liveRegion,
   MINUTE_MS,
-  type RentalWorld,
+  type RentalHarness,
   type Tenant,
 } from './rental.fixture.ts';
 import { causeOfRental, type Rental } from './rental.ts';
 
-let world: RentalWorld;
+let world: RentalHarness;
 let nextWireId = 1;
 beforeAll(async () => {
-  world = await createRentalWorld();
+  world = await createRentalHarness();
 });
 afterAll(() => world.drop());
 
-const order: BookOrder = {
+const order: ListPriceOrder = {
   kind: 'virtual-machine',
   region: liveRegion,
   gpuType: 'h100',
@@ -53,20 +53,24 @@ const order: BookOrder = {
   idle: null,
 };
 
-async function accept(tenant: Tenant, fields: Partial<BookOrder> = {}, mode: Mode = 'live'): Promise<Rental> {
+async function accept(
+  tenant: Tenant,
+  fields: Partial<ListPriceOrder> = {},
+  mode: Mode = 'live',
+): Promise<Rental> {
   await world.watch();
   const wireId = nextWireId++;
   return world.run((tx) => createRental(tx, tenant.call(mode), { ...order, ...fields }, wireId));
 }
 
 const rent = async (...wish: Parameters<typeof accept>): Promise<Rental> =>
-  driveUntil(world, await accept(...wish), { until: 'Running' });
+  reconcileUntil(world, await accept(...wish), { until: 'Running' });
 
 /** What must hold of the cost at any instant, whatever happened before. Answers it. */
-async function checked(rental: Rental): Promise<CostAndHold> {
+async function checked(rental: Rental): Promise<RentalCostWithHold> {
   const { orgId, mode, wireId } = rental;
   const now = world.clock.now();
-  const cost = await getCost(world.db, { orgId, mode }, wireId, now);
+  const cost = await getRentalCost(world.db, { orgId, mode }, wireId, now);
   if (cost === null) throw new Error('There is no such rental.');
   const transfers = await listTransfersOf(world.db, orgId, mode, causeOfRental(rental));
   expect(cost.posted).toBe(await world.paid(orgId, causeOfRental(rental)));
@@ -75,7 +79,7 @@ async function checked(rental: Rental): Promise<CostAndHold> {
   expect(cost.lines.flatMap(({ transferIds }) => transferIds).toSorted()).toEqual(
     transfers.map(({ id }) => id).toSorted(),
   );
-  expect((await getRecord(world.db, { orgId, mode }, wireId, now))?.cost).toBe(cost.total);
+  expect((await getRentalRecord(world.db, { orgId, mode }, wireId, now))?.cost).toBe(cost.total);
   return cost;
 }
 
@@ -85,7 +89,7 @@ async function meterOf(rental: Rental): Promise<Meter> {
   return meter;
 }
 
-const linesOf = (cost: CostAndHold) => cost.lines.map(({ meter }) => meter);
+const linesOf = (cost: RentalCostWithHold) => cost.lines.map(({ meter }) => meter);
 
 describe('what a rental has cost', () => {
   it.each([1, 2, 3])(

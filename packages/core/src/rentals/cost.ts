@@ -3,11 +3,11 @@ import {
   addUsd,
   msToSecondsRoundDown,
   negateUsd,
-  splitBy,
+  divideWithRemainder,
   zeroUsd,
   type NanoUsd,
 } from '@millrace/platform/money';
-import type { CausedTransfer } from '../ledger/index.ts';
+import type { CauseTransfer } from '../ledger/index.ts';
 import { elapsedAt, unpostedAt, type Meter } from '../metering/index.ts';
 
 /** What a rental has cost, to the meter and the transfer. Pure: of its meters and what the ledger has of it. */
@@ -33,32 +33,36 @@ export interface RentalCost {
 }
 
 /** Both are to be read as of one moment. */
-export function costOf(meters: readonly Meter[], transfers: readonly CausedTransfer[], at: Date): RentalCost {
-  const ofMeter = Map.groupBy(transfers, meterOf);
+export function rentalCostOf(
+  meters: readonly Meter[],
+  transfers: readonly CauseTransfer[],
+  at: Date,
+): RentalCost {
+  const ofMeter = Map.groupBy(transfers, meterIdOf);
   const posted = sumOf(transfers);
   return {
     total: addUsd(posted, ...meters.map((meter) => unpostedAt(meter, at))),
     posted,
-    lines: meters.flatMap((meter) => linesOf(meter, ofMeter.get(meter.id) ?? [], at)),
+    lines: meters.flatMap((meter) => costLinesOf(meter, ofMeter.get(meter.id) ?? [], at)),
   };
 }
 
 /** Steps of a meter are `meter:<id>:<n>`, `meter:<id>:<n>:back` for what is given back, and `meter:<id>:rest`. */
-const stepShape = /^meter:([^:]+):(rest$)?/;
-const meterOf = ({ step }: CausedTransfer): string => stepShape.exec(step)?.[1] ?? '';
-const isRest = ({ step }: CausedTransfer): boolean => stepShape.exec(step)?.[2] !== undefined;
+const ledgerStepPattern = /^meter:([^:]+):(rest$)?/;
+const meterIdOf = ({ step }: CauseTransfer): string => ledgerStepPattern.exec(step)?.[1] ?? '';
+const isTermRemainder = ({ step }: CauseTransfer): boolean => ledgerStepPattern.exec(step)?.[2] !== undefined;
 
-function linesOf(meter: Meter, transfers: readonly CausedTransfer[], at: Date): readonly CostLine[] {
+function costLinesOf(meter: Meter, transfers: readonly CauseTransfer[], at: Date): readonly CostLine[] {
   const { closedAt, termEndsAt, restOfTerm } = meter;
-  const charges = transfers.filter((transfer) => transfer.kind === 'charge' && !isRest(transfer));
-  const rest = transfers.filter(isRest);
+  const charges = transfers.filter((transfer) => transfer.kind === 'charge' && !isTermRemainder(transfer));
+  const rest = transfers.filter(isTermRemainder);
   const credits = transfers.filter(({ kind }) => kind === 'credit');
-  const givenBackMs = credits.reduce((sum, credit) => sum + msGivenBack(meter, credit), 0);
+  const givenBackMs = credits.reduce((sum, credit) => sum + creditedMsOf(meter, credit), 0);
   const ranMs = Math.max(meter.postedMs, elapsedAt(meter, at));
   const lineOf = (
     line: Pick<CostLine, 'meter' | 'from' | 'until'>,
     ms: number,
-    of: readonly CausedTransfer[],
+    of: readonly CauseTransfer[],
     unposted: NanoUsd = zeroUsd,
   ): CostLine => ({
     ...line,
@@ -89,12 +93,12 @@ function linesOf(meter: Meter, transfers: readonly CausedTransfer[], at: Date): 
 }
 
 /** A credit tells how much it is for in the units of the meter, each of which ran. */
-function msGivenBack(meter: Meter, credit: CausedTransfer): number {
+function creditedMsOf(meter: Meter, credit: CauseTransfer): number {
   const unitMs = Number(credit.usage?.[`${meter.unit}Ms`] ?? 0);
-  return splitBy(unitMs, Math.max(1, meter.quantity))[0];
+  return divideWithRemainder(unitMs, Math.max(1, meter.quantity))[0];
 }
 
 /** What transfers cost the organisation: the ledger tells what its money changed by. */
-function sumOf(transfers: readonly CausedTransfer[]): NanoUsd {
+function sumOf(transfers: readonly CauseTransfer[]): NanoUsd {
   return negateUsd(addUsd(...transfers.map(({ amount }) => amount)));
 }

@@ -2,11 +2,11 @@ import { isFault } from '@millrace/platform/fault';
 import { toUuid, type KeyId } from '@millrace/platform/ids';
 import { toNearestUsdNumber } from '@millrace/platform/money';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createRentalWorld, GPU_HOUR, type RentalWorld, type Tenant } from './rental.fixture.ts';
+import { createRentalHarness, GPU_HOUR, type RentalHarness, type Tenant } from './rental.fixture.ts';
 
-let world: RentalWorld;
+let world: RentalHarness;
 beforeAll(async () => {
-  world = await createRentalWorld({ doors: false, poolSize: 12, nodes: 2 });
+  world = await createRentalHarness({ doors: false, poolSize: 12, nodes: 2 });
 });
 afterAll(() => world.drop());
 

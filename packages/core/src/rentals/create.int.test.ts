@@ -4,13 +4,13 @@ import { hourlyCharge, roundExact, nanoUsd } from '@millrace/platform/money';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { findHold } from '../ledger/index.ts';
 import { listMachines } from './machines.store.ts';
-import { createRentalWorld, DISK_GB_HOUR, GPU_HOUR, type RentalWorld } from './rental.fixture.ts';
-import { listSteps } from './steps.store.ts';
+import { createRentalHarness, DISK_GB_HOUR, GPU_HOUR, type RentalHarness } from './rental.fixture.ts';
+import { listProvisioningSteps } from './steps.store.ts';
 import { listTerms } from './terms.store.ts';
 
-let world: RentalWorld;
+let world: RentalHarness;
 beforeAll(async () => {
-  world = await createRentalWorld({ doors: false, poolSize: 12 });
+  world = await createRentalHarness({ doors: false, poolSize: 12 });
 });
 afterAll(() => world.drop());
 afterEach(async () => {
@@ -93,7 +93,7 @@ describe('an order that is accepted', () => {
       [22, 'tcp'],
       [8080, 'tcp'],
     ]);
-    expect(await listSteps(world.db, tenant.orgId, rental.id)).toMatchObject([
+    expect(await listProvisioningSteps(world.db, tenant.orgId, rental.id)).toMatchObject([
       { name: 'place', status: 'done' },
     ]);
     const rate = nanoUsd(2n * GPU_HOUR);
@@ -163,7 +163,7 @@ describe('an order that is accepted', () => {
 });
 
 describe('an order that is refused leaves nothing', () => {
-  const cases: readonly (readonly [string, Parameters<RentalWorld['rent']>[2], string])[] = [
+  const cases: readonly (readonly [string, Parameters<RentalHarness['rent']>[2], string])[] = [
     ['more GPUs than a host has', { gpuCount: 9 }, 'INSUFFICIENT_CAPACITY'],
     ['more GPUs than an account could ever pay for', { gpuCount: 2_147_483_647 }, 'VALIDATION_FAILED'],
     ['a region that nobody offers', { region: 'jp-east-1' }, 'REGION_DISABLED'],

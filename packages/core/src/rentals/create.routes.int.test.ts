@@ -7,14 +7,14 @@ import { hybridClock, principal, testLog, uniqueId } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { serveRentalCreation } from './index.ts';
 import {
-  createRentalWorld,
+  createRentalHarness,
   GPU_HOUR,
   liveRegion,
   testRegion,
-  type RentalWorld,
+  type RentalHarness,
   type Tenant,
 } from './rental.fixture.ts';
-import { REQUESTS_A_DAY_MAX } from './reservations.service.ts';
+import { REQUESTS_PER_DAY_MAX } from './reservations.service.ts';
 
 /** Limits have tests of their own; here every request passes. */
 const unlimited: Limiter = {
@@ -33,7 +33,7 @@ interface Answered {
 }
 
 interface Api {
-  readonly world: RentalWorld;
+  readonly world: RentalHarness;
   send(who: Tenant, mode: Mode, request: Request): Promise<Answered>;
   close(): Promise<void>;
 }
@@ -45,8 +45,8 @@ interface Request {
   readonly keyId?: KeyId;
 }
 
-async function startApi(options: Parameters<typeof createRentalWorld>[0] = {}): Promise<Api> {
-  const world = await createRentalWorld({ doors: false, poolSize: 16, ...options });
+async function startApi(options: Parameters<typeof createRentalHarness>[0] = {}): Promise<Api> {
+  const world = await createRentalHarness({ doors: false, poolSize: 16, ...options });
   const callers = new Map<string, ReturnType<typeof principal>>();
   const clock = hybridClock(world.clock);
   const server: HttpServer = createHttpServer({
@@ -90,7 +90,7 @@ async function startApi(options: Parameters<typeof createRentalWorld>[0] = {}): 
 }
 
 let api: Api;
-let world: RentalWorld;
+let world: RentalHarness;
 beforeAll(async () => {
   api = await startApi({ nodes: 2 });
   ({ world } = api);
@@ -369,11 +369,11 @@ describe('POST request-reservation', () => {
     const answers = await Promise.all(Array.from({ length: 5 }, () => api.send(tenant, 'live', request)));
     expect(answers.every(({ status }) => status === 200)).toBe(true);
     expect(await countOf('reservation_requests', tenant)).toBe(1);
-    for (let asked = 1; asked < REQUESTS_A_DAY_MAX; asked += 1)
+    for (let asked = 1; asked < REQUESTS_PER_DAY_MAX; asked += 1)
       await api.send(tenant, 'live', { path, body: { gpuCount: 1 } });
     const tooMany = await api.send(tenant, 'live', { path, body: { gpuCount: 1 } });
     expect(tooMany).toMatchObject({ status: 403, json: { reason: 'QUOTA_EXCEEDED' } });
-    expect(await countOf('reservation_requests', tenant)).toBe(REQUESTS_A_DAY_MAX);
+    expect(await countOf('reservation_requests', tenant)).toBe(REQUESTS_PER_DAY_MAX);
   });
 
   it('takes every number that JSON can say', async () => {

@@ -2,25 +2,25 @@ import type { Contract } from '@millrace/contract';
 import type { Timer } from '@millrace/platform/clock';
 import type { Tx } from '@millrace/platform/db';
 import { requirePrincipal, type HttpServer } from '@millrace/platform/http';
-import { OfferBook } from '../fleet/index.ts';
-import { keyCallOf, pageOf, positionIn, readCommitted } from '../identity/index.ts';
+import { OfferService } from '../fleet/index.ts';
+import { callContextOf, pageById, positionFromCursor, readCommitted } from '../identity/index.ts';
 import { readBalance } from '../ledger/index.ts';
-import { burnOf } from '../metering/index.ts';
+import { readBurnRate } from '../metering/index.ts';
 import { diskPriceFor, quoteFor, toWireQuote } from '../prices/index.ts';
 import { createBareMetal } from './bare-metal.service.ts';
-import { HOLD_WINDOW_MS, orderOfBareMetal, orderOfVirtualMachine } from './create.ts';
+import { HOLD_WINDOW_MS, toBareMetalOrder, toVirtualMachineOrder } from './create.ts';
 import { createRental } from './create.service.ts';
 import { acceptsIdleRules } from './idle-rule.ts';
-import { createOrdering, createVolumeIds, type OrderingParts } from './ordering.ts';
-import { serveRentalOverview } from './overview.routes.ts';
+import { createOrderRunner, createVolumeIdRunner, type OrderRunnerDeps } from './ordering.ts';
+import { serveAdminRentals } from './overview.routes.ts';
 import { servePrivateClouds } from './private-cloud.routes.ts';
-import { readRecord } from './reading.service.ts';
+import { readRentalRecord } from './reading.service.ts';
 import { isReleasable, type Rental } from './rental.ts';
 import { toWireRentalRecord } from './rentals.wire.ts';
 import { requestReservation } from './reservations.service.ts';
 import { listReservationRequests } from './reservations.store.ts';
 
-export interface RentalCreationRoutes extends OrderingParts {
+export interface RentalCreationRoutes extends OrderRunnerDeps {
   readonly server: HttpServer;
   readonly operations: Contract['operations'];
   readonly clock: Timer;
@@ -29,23 +29,23 @@ export interface RentalCreationRoutes extends OrderingParts {
 /** Tenants: what a rental would cost, having one, and asking for more than can be had by a call. */
 export function serveRentalCreation(routes: RentalCreationRoutes): void {
   serveCreate(routes);
-  serveRentalOverview(routes);
-  servePrivateClouds({ ...routes, ordering: createOrdering({ db: routes.db, cell: routes.cell }) });
+  serveAdminRentals(routes);
+  servePrivateClouds({ ...routes, ordering: createOrderRunner({ db: routes.db, cell: routes.cell }) });
   serveQuote(routes);
   serveReservationRequests(routes);
 }
 
-const creating = { name: 'create rental', isolation: readCommitted } as const;
+const createTransaction = { name: 'create rental', isolation: readCommitted } as const;
 
 function serveCreate({ server, operations, ...parts }: RentalCreationRoutes): void {
-  const ordering = createOrdering(parts);
-  const withVolumeId = createVolumeIds(parts);
+  const ordering = createOrderRunner(parts);
+  const withVolumeId = createVolumeIdRunner(parts);
   server.serve(operations.createVirtualMachineRental, ({ body, context, transact }) => {
-    const order = orderOfVirtualMachine(body);
-    const call = keyCallOf(context);
+    const order = toVirtualMachineOrder(body);
+    const call = callContextOf(context);
     return ordering(requirePrincipal(context), (wireId, use) =>
-      transact(creating, async (tx) => {
-        const answer = await created(tx, await createRental(tx, call, order, wireId));
+      transact(createTransaction, async (tx) => {
+        const answer = await createdReply(tx, await createRental(tx, call, order, wireId));
         use();
         return answer;
       }),
@@ -53,14 +53,14 @@ function serveCreate({ server, operations, ...parts }: RentalCreationRoutes): vo
   });
 
   server.serve(operations.createBareMetalRental, ({ body, context, transact }) => {
-    const order = orderOfBareMetal(body);
+    const order = toBareMetalOrder(body);
     const { storageVolume: storage = null } = body;
-    const call = keyCallOf(context);
+    const call = callContextOf(context);
     return withVolumeId(storage, (volumeId, useVolume) =>
       ordering(requirePrincipal(context), (wireId, use) =>
-        transact(creating, async (tx) => {
+        transact(createTransaction, async (tx) => {
           const wish = { order, storage, wireId, volumeId };
-          const answer = await created(tx, await createBareMetal(tx, call, wish));
+          const answer = await createdReply(tx, await createBareMetal(tx, call, wish));
           use();
           useVolume();
           return answer;
@@ -70,14 +70,14 @@ function serveCreate({ server, operations, ...parts }: RentalCreationRoutes): vo
   });
 }
 
-async function created(tx: Tx, { orgId, mode, wireId }: Rental) {
-  const record = await readRecord(tx, { orgId, mode }, wireId, tx.clock.now());
+async function createdReply(tx: Tx, { orgId, mode, wireId }: Rental) {
+  const record = await readRentalRecord(tx, { orgId, mode }, wireId, tx.clock.now());
   if (record === null) throw new Error(`Rental ${wireId} was created and is not there.`);
   return { body: toWireRentalRecord(record), resource: { kind: 'rental', id: String(wireId) } };
 }
 
 function serveQuote({ server, operations, db, clock }: RentalCreationRoutes): void {
-  const offers = new OfferBook({ db, clock });
+  const offers = new OfferService({ db, clock });
   server.serve(operations.quoteRental, async ({ body: wish, context }) => {
     const { orgId, mode } = requirePrincipal(context);
     const now = db.clock.now();
@@ -85,7 +85,7 @@ function serveQuote({ server, operations, db, clock }: RentalCreationRoutes): vo
     const mayRelease = wish.termType === 'on-demand' && isReleasable({ kind: wish.rentalType, nodeCount: 1 });
     const [{ available }, burn, isAvailable, diskGb, idleRules] = await Promise.all([
       readBalance(db, orgId, mode, now),
-      burnOf(db, orgId, mode, now),
+      readBurnRate(db, orgId, mode, now),
       offers.canPlace({ mode }, wish),
       mayRelease ? offers.leastDiskGb({ mode }, wish) : null,
       acceptsIdleRules(db, mode, wish),
@@ -109,7 +109,7 @@ function serveQuote({ server, operations, db, clock }: RentalCreationRoutes): vo
 function serveReservationRequests({ server, operations, db }: RentalCreationRoutes): void {
   server.serve(operations.requestReservation, ({ body, context, transact }) =>
     transact({ name: 'request reservation', isolation: readCommitted }, async (tx) => {
-      const { id, gpuCount } = await requestReservation(tx, keyCallOf(context), body.gpuCount);
+      const { id, gpuCount } = await requestReservation(tx, callContextOf(context), body.gpuCount);
       return {
         body: { message: `Reservation request for ${gpuCount} GPUs received` },
         resource: { kind: 'reservation-request', id },
@@ -119,8 +119,8 @@ function serveReservationRequests({ server, operations, db }: RentalCreationRout
 
   server.serve(operations.adminListReservationRequests, async ({ query }) => {
     const { limit, cursor } = query;
-    const rows = await listReservationRequests(db, { limit, after: positionIn('rrq', cursor) });
-    return pageOf(rows, limit, ({ id, orgId, userId, gpuCount, createdAt }) => ({
+    const rows = await listReservationRequests(db, { limit, after: positionFromCursor('rrq', cursor) });
+    return pageById(rows, limit, ({ id, orgId, userId, gpuCount, createdAt }) => ({
       id,
       organisationId: orgId,
       requestedBy: userId,

@@ -6,53 +6,59 @@ import { toUuid, type HoldId, type KeyId, type OrgId } from '@millrace/platform/
 import { formatUsd, secondsToMs, zeroUsd, type NanoUsd } from '@millrace/platform/money';
 import {
   findCluster,
-  isRegionOfMode,
+  isRegionInMode,
   place,
-  readNetworks,
-  readRegion,
+  listConnectionTypes,
+  listRegionProviders,
   tenantImages,
   type Placement,
-  type PlacementWish,
+  type PlacementRequest,
 } from '../fleet/index.ts';
 import {
-  appendAudit,
-  enterAs,
+  appendAuditEntry,
+  authorizeCaller,
   findSshKeys,
   type ApiKey,
-  type EnteredCaller,
-  type KeyCall,
+  type AuthorizedCaller,
+  type CallContext,
 } from '../identity/index.ts';
-import { applyLedger, MoneyMissing, readBalance, requireDone, type MoneyCause } from '../ledger/index.ts';
+import {
+  applyLedger,
+  InsufficientFunds,
+  readBalance,
+  requireLedgerSuccess,
+  type MoneyCause,
+} from '../ledger/index.ts';
 import {
   diskPriceFor,
-  freezeAgreed,
-  holdAtCreate,
+  freezeAgreedPrice,
+  initialHold,
   quoteFor,
   rateOf,
   type FrozenPrice,
 } from '../prices/index.ts';
-import { readKeyLoad } from '../volumes/index.ts';
+import { readKeyRunningTotals } from '../volumes/index.ts';
 import {
   hasAmountLimit,
   HOLD_WINDOW_MS,
-  labelsOf,
-  rehearseRefusal,
-  requireAllowed,
-  requireRoom,
-  requireWithinCap,
-  timeToLive,
-  wishOfOrder,
+  faultLabelsOf,
+  simulateRefusal,
+  requireOrderAllowed,
+  requireKeyLimits,
+  requireWithinSpendingLimit,
+  resolveTtlSeconds,
+  toRentalSpec,
   type InstanceOrder,
   type RentalOrder,
 } from './create.ts';
 import { requireIdleRule } from './idle-rule.ts';
 import { insertMachines, type NewMachine } from './machines.store.ts';
-import { callDriver, dueSoon, tellOfRental } from './move.ts';
-import { machinesOfPlacement, offers, placementWishOf, type Placeable } from './placing.ts';
-import { attemptMsOf } from './policy.ts';
-import { causeOfRental, isReleasable, resourceOf, scopeOf, type Rental } from './rental.ts';
+import { enqueueReconcile, scheduleSoon, emitRentalEvent } from './move.ts';
+import { machinesOfPlacement, offerByKind, toPlacementRequest, type Placeable } from './placing.ts';
+import { attemptTimeoutMsOf } from './policy.ts';
+import { causeOfRental, isReleasable, rentalResourceOf, scopeOf, type Rental } from './rental.ts';
 import { insertRental, insertTransition } from './rentals.store.ts';
-import { insertStep } from './steps.store.ts';
+import { insertProvisioningStep } from './steps.store.ts';
 import { insertTerm } from './terms.store.ts';
 
 /**
@@ -64,45 +70,45 @@ import { insertTerm } from './terms.store.ts';
  */
 export async function createRental(
   tx: Tx,
-  call: KeyCall,
+  call: CallContext,
   order: RentalOrder,
   wireId: number,
 ): Promise<Rental> {
-  return acceptOrder(tx, call, await enterAs(tx, call, scopeOf(order.kind)), order, wireId);
+  return acceptOrder(tx, call, await authorizeCaller(tx, call, scopeOf(order.kind)), order, wireId);
 }
 
 /** The same of a caller who has entered already: whoever had to, to find out what exactly is ordered. */
 export async function acceptOrder(
   tx: Tx,
-  call: KeyCall,
-  { key }: EnteredCaller,
+  call: CallContext,
+  { key }: AuthorizedCaller,
   order: RentalOrder,
   wireId: number,
 ): Promise<Rental> {
   const { orgId } = call;
   const now = tx.clock.now();
-  requireAllowed(order, key.limits);
-  const ttlSeconds = timeToLive(order, key.limits);
-  await requireOpen(tx, key.mode, order);
-  rehearseRefusal(key.mode, order.tags);
+  requireOrderAllowed(order, key.limits);
+  const ttlSeconds = resolveTtlSeconds(order, key.limits);
+  await requireRegionOffered(tx, key.mode, order);
+  simulateRefusal(key.mode, order.tags);
   const sshKeys = await requireSshKeys(tx, orgId, key, order);
   const { available } = await readBalance(tx, orgId, key.mode, now);
   const { price, hold } = await priceOrder(tx, orgId, key.mode, { order, available, now });
-  requireWithinCap(order, ttlSeconds, price);
-  await requireKeyRoom(tx, key, price);
+  requireWithinSpendingLimit(order, ttlSeconds, price);
+  await requireWithinKeyLimits(tx, key, price);
   // The ledger decides; this spares the hosts those who cannot pay.
-  if (hold > zeroUsd && hold > available) throw unaffordable(hold, available);
+  if (hold > zeroUsd && hold > available) throw insufficientBalance(hold, available);
 
   const expiresAt = ttlSeconds === null ? null : new Date(now.getTime() + secondsToMs(ttlSeconds));
-  const placeable = placeableOf(tx, orgId, key.mode, order);
+  const placeable = toPlaceable(tx, orgId, key.mode, order);
   const only = order.machine?.nodeId ?? null;
-  const placement = await placeOrder(tx, placementWishOf(placeable, { only, freesAt: expiresAt }));
+  const placement = await placeOrder(tx, toPlacementRequest(placeable, { only, freesAt: expiresAt }));
   const { providerId, machines } = await machinesOfPlacement(tx, orgId, placeable, 1, placement);
   await requireOfferedImage(tx, order, machines);
   const rental = await insertRental(tx, {
     ...placeable,
-    ...asAgreed(order, key.mode),
-    ...asBegun(order, now),
+    ...orderFields(order, key.mode),
+    ...initialFields(order, now),
     wireId,
     userId: key.userId,
     keyId: key.id,
@@ -113,9 +119,9 @@ export async function acceptOrder(
     expiresAt,
   });
   await insertMachines(tx, orgId, machines);
-  await insertStep(tx, rental, { seq: 1, name: 'place', status: 'done' });
-  await announce(tx, call, rental, price.rateNanoUsdPerHour);
-  const holdId = await takeHold(tx, rental, hold, key.id);
+  await insertProvisioningStep(tx, rental, { seq: 1, name: 'place', status: 'done' });
+  await recordCreation(tx, call, rental, price.rateNanoUsdPerHour);
+  const holdId = await holdForOrder(tx, rental, hold, key.id);
   await insertTerm(tx, orgId, rental, {
     seq: 1,
     termType: order.termType,
@@ -129,7 +135,7 @@ export async function acceptOrder(
 }
 
 /** So many images are named to a caller who asked for another. */
-const NAMED_IMAGES_MAX = 20;
+const SUGGESTED_IMAGES_MAX = 20;
 
 /** An engine has images that are not for tenants, so only those of the cluster's settings may be named. */
 async function requireOfferedImage(
@@ -143,15 +149,15 @@ async function requireOfferedImage(
   if (offered.includes(image)) return;
   throw new Fault('IMAGE_NOT_FOUND', {
     message: `There is no image ${image} for rentals here.`,
-    suggestion: `Leave image out, or choose one of: ${offered.slice(0, NAMED_IMAGES_MAX).join(', ')}.`,
+    suggestion: `Leave image out, or choose one of: ${offered.slice(0, SUGGESTED_IMAGES_MAX).join(', ')}.`,
   });
 }
 
 /** Where the order may be placed, and with the ports it asks for. */
-async function requireOpen(tx: Tx, mode: Mode, order: RentalOrder): Promise<void> {
+async function requireRegionOffered(tx: Tx, mode: Mode, order: RentalOrder): Promise<void> {
   const { region } = order;
   const isMock = region === 'mock-region';
-  if (!isRegionOfMode({ mode, machineType: offers[order.kind], region })) {
+  if (!isRegionInMode({ mode, machineType: offerByKind[order.kind], region })) {
     throw new Fault('REGION_DISABLED', {
       message: isMock
         ? 'The mock region is for test keys.'
@@ -160,7 +166,7 @@ async function requireOpen(tx: Tx, mode: Mode, order: RentalOrder): Promise<void
     });
   }
   const { machine } = order;
-  const open = (await readRegion(tx, { mode, region, offer: offers[order.kind] })).filter(
+  const open = (await listRegionProviders(tx, { mode, region, offer: offerByKind[order.kind] })).filter(
     (offer) => offer.open && (machine === null || offer.providerId === machine.providerId),
   );
   if (open.length === 0) throw new Fault('REGION_DISABLED');
@@ -204,10 +210,10 @@ async function priceOrder(
 ): Promise<OrderPrice> {
   if (order.machine !== null) {
     const price = agreedPrice(order, mode, now);
-    return { price, hold: holdAtCreate(price, HOLD_WINDOW_MS) };
+    return { price, hold: initialHold(price, HOLD_WINDOW_MS) };
   }
   const { frozen, hold } = await quoteFor(tx, orgId, mode, {
-    wish: wishOfOrder(order),
+    wish: toRentalSpec(order),
     available,
     // Only the runway depends on it, and nobody is shown one here.
     burn: { burnPerHour: zeroUsd, cover: zeroUsd },
@@ -219,7 +225,7 @@ async function priceOrder(
 
 /** Whoever owns the machine is never owed more than its tenant pays. */
 function agreedPrice({ machine, gpusPerNode }: InstanceOrder, mode: Mode, now: Date): FrozenPrice {
-  const price = freezeAgreed({ mode, perUnit: machine.pricePerGpuHour, quantity: gpusPerNode, now });
+  const price = freezeAgreedPrice({ mode, perUnit: machine.pricePerGpuHour, quantity: gpusPerNode, now });
   const { supplier } = machine;
   if (supplier !== null && supplier.ratePerHour > rateOf(price)) {
     throw new Error(
@@ -244,21 +250,22 @@ async function diskPriceOf(
   return diskPriceFor(tx, orgId, mode, { region: order.region, sizeGb: diskGbOf(machines), now });
 }
 
-async function requireKeyRoom(tx: Tx, key: ApiKey, price: FrozenPrice): Promise<void> {
+async function requireWithinKeyLimits(tx: Tx, key: ApiKey, price: FrozenPrice): Promise<void> {
   const limits: ApiKeyLimits = key.limits;
-  if (hasAmountLimit(limits)) requireRoom(limits, await readKeyLoad(tx, key.orgId, key.id), price);
+  if (hasAmountLimit(limits))
+    requireKeyLimits(limits, await readKeyRunningTotals(tx, key.orgId, key.id), price);
 }
 
-function unaffordable(hold: NanoUsd, available: bigint, of?: 'paid'): Fault {
+function insufficientBalance(hold: NanoUsd, available: bigint, of?: 'paid'): Fault {
   const what =
     of === 'paid' ? 'paid balance, without promotional credit, which does not pay suppliers,' : 'balance';
   return new Fault('INSUFFICIENT_BALANCE', {
     message: `The available ${what} does not cover the ${formatUsd(hold)} USD that this would set aside.`,
-    cause: new MoneyMissing(hold - available),
+    cause: new InsufficientFunds(hold - available),
   });
 }
 
-function placeableOf(tx: Tx, orgId: OrgId, mode: Mode, order: RentalOrder): Placeable {
+function toPlaceable(tx: Tx, orgId: OrgId, mode: Mode, order: RentalOrder): Placeable {
   const { kind, region, gpuType, connectionType, cuda, gpusPerNode, nodeCount, customPorts } = order;
   return {
     id: tx.ids.next('rnt'),
@@ -276,16 +283,16 @@ function placeableOf(tx: Tx, orgId: OrgId, mode: Mode, order: RentalOrder): Plac
 }
 
 /** No host has more, whatever an engine says of it: the rows have no room for them. */
-const GPUS_OF_A_NODE_MAX = 64;
+const GPUS_PER_NODE_MAX = 64;
 
 /** Where no host has the network that was asked for, waiting for room would be in vain. */
-async function placeOrder(tx: Tx, wish: PlacementWish): Promise<Placement> {
-  if (wish.gpusPerNode > GPUS_OF_A_NODE_MAX) throw new Fault('INSUFFICIENT_CAPACITY');
+async function placeOrder(tx: Tx, wish: PlacementRequest): Promise<Placement> {
+  if (wish.gpusPerNode > GPUS_PER_NODE_MAX) throw new Fault('INSUFFICIENT_CAPACITY');
   try {
     return await place(tx, wish);
   } catch (error) {
     if (!isFault(error) || error.reason !== 'INSUFFICIENT_CAPACITY') throw error;
-    const networks = await readNetworks(tx, wish);
+    const networks = await listConnectionTypes(tx, wish);
     if (networks.length > 0 && !networks.includes(wish.connectionType)) {
       throw new Fault('NETWORK_TYPE_NOT_SUPPORTED', { cause: error });
     }
@@ -297,9 +304,9 @@ function diskGbOf(machines: readonly NewMachine[]): number {
   return machines.reduce((sum, { diskGb }) => sum + diskGb, 0);
 }
 
-function asAgreed(order: RentalOrder, mode: Mode) {
+function orderFields(order: RentalOrder, mode: Mode) {
   const { name, label, tags, image, userData, monitoring, convertOnExpiry, idle, maxUsd, machine } = order;
-  const labels = labelsOf(mode, tags);
+  const labels = faultLabelsOf(mode, tags);
   return {
     name,
     label,
@@ -318,14 +325,14 @@ function asAgreed(order: RentalOrder, mode: Mode) {
 }
 
 /** Pending, with everything still to be done and nothing yet owed. */
-function asBegun(order: RentalOrder, now: Date) {
+function initialFields(order: RentalOrder, now: Date) {
   return {
     status: 'Pending',
     statusReason: null,
     statusSince: now,
     task: 'provision',
     taskOptions: {},
-    taskDeadlineAt: new Date(now.getTime() + attemptMsOf(order)),
+    taskDeadlineAt: new Date(now.getTime() + attemptTimeoutMsOf(order)),
     power: 'changing',
     gpuHeld: true,
     attempt: 1,
@@ -340,11 +347,16 @@ function asBegun(order: RentalOrder, now: Date) {
     endReason: null,
     toldExpiringAt: null,
     steps: 1,
-    ...dueSoon(now),
+    ...scheduleSoon(now),
   } as const;
 }
 
-async function announce(tx: Tx, { orgId, cause }: KeyCall, rental: Rental, rate: string): Promise<void> {
+async function recordCreation(
+  tx: Tx,
+  { orgId, cause }: CallContext,
+  rental: Rental,
+  rate: string,
+): Promise<void> {
   const { actor } = cause;
   const { wireId, region, gpuType, gpuCount, kind } = rental;
   await insertTransition(tx, rental, {
@@ -354,8 +366,8 @@ async function announce(tx: Tx, { orgId, cause }: KeyCall, rental: Rental, rate:
     actor: `${actor.kind}:${actor.id}`,
     at: rental.createdAt,
   });
-  const resource = resourceOf(rental);
-  await appendAudit(tx, orgId, cause, {
+  const resource = rentalResourceOf(rental);
+  await appendAuditEntry(tx, orgId, cause, {
     action: `${resource.kind}.created`,
     resource,
     after: {
@@ -368,12 +380,12 @@ async function announce(tx: Tx, { orgId, cause }: KeyCall, rental: Rental, rate:
       rateNanoUsdPerHour: rate,
     },
   });
-  await tellOfRental(tx, rental, { type: 'rental.pending', actor });
-  await callDriver(tx, rental, actor);
+  await emitRentalEvent(tx, rental, { type: 'rental.pending', actor });
+  await enqueueReconcile(tx, rental, actor);
 }
 
 /** Null where there is nothing to set aside: in test mode, or at a price of nothing. */
-async function takeHold(tx: Tx, rental: Rental, amount: NanoUsd, keyId: KeyId): Promise<HoldId | null> {
+async function holdForOrder(tx: Tx, rental: Rental, amount: NanoUsd, keyId: KeyId): Promise<HoldId | null> {
   if (amount === zeroUsd) return null;
   const cause: MoneyCause = causeOfRental(rental);
   const { orgId, mode } = rental;
@@ -382,7 +394,7 @@ async function takeHold(tx: Tx, rental: Rental, amount: NanoUsd, keyId: KeyId): 
     { do: 'hold', orgId, mode, cause, step: 'create', amount, demand: 'new', keyId, ...of },
   ]);
   if (result?.ok === false && result.reason === 'INSUFFICIENT_BALANCE') {
-    throw unaffordable(amount, result.available ?? 0n, of.of);
+    throw insufficientBalance(amount, result.available ?? 0n, of.of);
   }
-  return requireDone(result).holdId;
+  return requireLedgerSuccess(result).holdId;
 }

@@ -6,22 +6,23 @@ import { describe, expect, it } from 'vitest';
 import type { FrozenPrice } from '../prices/index.ts';
 import {
   HOLD_WINDOW_MS,
-  labelsOf,
-  rehearseRefusal,
-  orderOfBareMetal,
-  orderOfVirtualMachine,
-  requireAllowed,
-  requireRoom,
-  requireWithinCap,
-  timeToLive,
-  wishOfOrder,
-  type BookOrder,
+  faultLabelsOf,
+  simulateRefusal,
+  toBareMetalOrder,
+  toVirtualMachineOrder,
+  requireOrderAllowed,
+  requireKeyLimits,
+  requireWithinSpendingLimit,
+  resolveTtlSeconds,
+  toRentalSpec,
+  type ListPriceOrder,
 } from './create.ts';
 
 const { operations } = createContract({ providers: defaultProviders });
 const { body } = operations.createVirtualMachineRental;
 const metalBody = operations.createBareMetalRental.body;
-const order = (wish: object = {}): BookOrder => orderOfVirtualMachine(body.parse({ gpuCount: 2, ...wish }));
+const order = (wish: object = {}): ListPriceOrder =>
+  toVirtualMachineOrder(body.parse({ gpuCount: 2, ...wish }));
 
 const price: FrozenPrice = {
   version: 1,
@@ -57,7 +58,7 @@ const reasonOf = (work: () => unknown): string => {
 
 describe('an order of bare metal', () => {
   const metal = (wish: object) =>
-    orderOfBareMetal(metalBody.parse({ networkType: 'infiniband', gpuCount: 8, ...wish }));
+    toBareMetalOrder(metalBody.parse({ networkType: 'infiniband', gpuCount: 8, ...wish }));
 
   it('is whole nodes of eight GPUs, with the CUDA that was asked for', () => {
     expect(metal({ gpuCount: 32, cudaVersion: 'cuda12.8' })).toMatchObject({
@@ -69,7 +70,7 @@ describe('an order of bare metal', () => {
       customPorts: [],
     });
     expect(metal({})).toMatchObject({ nodeCount: 1, cuda: null, region: 'us-central-1', gpuType: 'h100' });
-    expect(wishOfOrder(metal({ gpuCount: 32 }))).toMatchObject({ rentalType: 'bare-metal', gpuCount: 32 });
+    expect(toRentalSpec(metal({ gpuCount: 32 }))).toMatchObject({ rentalType: 'bare-metal', gpuCount: 32 });
   });
 
   it('of half a node is no order', () => {
@@ -90,7 +91,7 @@ it('an order of the interface alone has the defaults of the interface', () => {
     ttlSeconds: null,
     maxUsd: null,
   });
-  expect(wishOfOrder(order())).toEqual({
+  expect(toRentalSpec(order())).toEqual({
     rentalType: 'virtual-machine',
     gpuCount: 2,
     gpuType: 'h100',
@@ -110,10 +111,10 @@ it.each([
   ['no-balance', 'INSUFFICIENT_BALANCE'],
 ] as const)('a test key sees %s refused as it would be, and a live key never', (fault, reason) => {
   const tags = { 'millrace.fault': fault };
-  expect(() => rehearseRefusal('test', tags)).toThrow(expect.objectContaining({ reason }));
-  expect(() => rehearseRefusal('live', tags)).not.toThrow();
-  expect(() => rehearseRefusal('test', { 'millrace.fault': 'boot-fails' })).not.toThrow();
-  expect(() => rehearseRefusal('test', { 'millrace.fault': 'constructor' })).not.toThrow();
+  expect(() => simulateRefusal('test', tags)).toThrow(expect.objectContaining({ reason }));
+  expect(() => simulateRefusal('live', tags)).not.toThrow();
+  expect(() => simulateRefusal('test', { 'millrace.fault': 'boot-fails' })).not.toThrow();
+  expect(() => simulateRefusal('test', { 'millrace.fault': 'constructor' })).not.toThrow();
 });
 
 it('tags reach the engine as faults of the mock, in test mode alone', () => {
@@ -125,8 +126,8 @@ it('tags reach the engine as faults of the mock, in test mode alone', () => {
     'millrace.fault.UPPER': 'no',
     'millrace.rental': '1',
   };
-  expect(labelsOf('test', tags)).toEqual({ 'millrace.fault': 'flaky', 'millrace.fault.every': '2' });
-  expect(labelsOf('live', tags)).toEqual({});
+  expect(faultLabelsOf('test', tags)).toEqual({ 'millrace.fault': 'flaky', 'millrace.fault.every': '2' });
+  expect(faultLabelsOf('live', tags)).toEqual({});
 });
 
 it.each([
@@ -180,7 +181,7 @@ describe('how long a rental may last', () => {
     ],
     ['a period without a term', { termPeriodDays: 1 }, bounded, 3_600],
   ] as const)('%s', (_, wish, limits, expected) => {
-    const ttl = (): number | null => timeToLive(order(wish), limits);
+    const ttl = (): number | null => resolveTtlSeconds(order(wish), limits);
     if (typeof expected === 'string') expect(reasonOf(ttl)).toBe(expected);
     else expect(ttl()).toBe(expected);
   });
@@ -201,14 +202,16 @@ describe('the amounts of a key', () => {
     ['nothing an hour', { maxUsdPerHour: 0 }, 0, 0n, 'KEY_LIMIT_EXCEEDED'],
   ] as const)('%s', (_, fields, liveRentals, perHour, expected) => {
     const load = { liveRentals, perHour: nanoUsd(perHour) };
-    expect(reasonOf(() => requireRoom(limits(fields), load, price))).toBe(expected);
+    expect(reasonOf(() => requireKeyLimits(limits(fields), load, price))).toBe(expected);
   });
 
   it('places and GPUs', () => {
     const anywhere = { regions: null, gpuTypes: null };
-    expect(reasonOf(() => requireAllowed(order(), anywhere))).toBe('accepted');
-    expect(reasonOf(() => requireAllowed(order(), { ...anywhere, regions: [] }))).toBe('KEY_LIMIT_EXCEEDED');
-    expect(reasonOf(() => requireAllowed(order(), { ...anywhere, gpuTypes: ['b200'] }))).toBe(
+    expect(reasonOf(() => requireOrderAllowed(order(), anywhere))).toBe('accepted');
+    expect(reasonOf(() => requireOrderAllowed(order(), { ...anywhere, regions: [] }))).toBe(
+      'KEY_LIMIT_EXCEEDED',
+    );
+    expect(reasonOf(() => requireOrderAllowed(order(), { ...anywhere, gpuTypes: ['b200'] }))).toBe(
       'KEY_LIMIT_EXCEEDED',
     );
   });
@@ -226,10 +229,10 @@ describe('the cap of the order itself', () => {
     ['a price of nothing', { maxUsd: 0.000_000_001 }, { ...price, rateNanoUsdPerHour: '0' }, 'accepted'],
   ] as const)('%s', (_, wish, sold, expected) => {
     const wished = order(wish);
-    expect(reasonOf(() => requireWithinCap(wished, wished.ttlSeconds, sold))).toBe(expected);
+    expect(reasonOf(() => requireWithinSpendingLimit(wished, wished.ttlSeconds, sold))).toBe(expected);
   });
 
   it('a time to live that only the key sets does not count against it: the cap ends the rental first', () => {
-    expect(reasonOf(() => requireWithinCap(order({ maxUsd: 1 }), 36_000, price))).toBe('accepted');
+    expect(reasonOf(() => requireWithinSpendingLimit(order({ maxUsd: 1 }), 36_000, price))).toBe('accepted');
   });
 });

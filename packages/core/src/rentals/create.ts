@@ -12,10 +12,15 @@ import {
   zeroUsd,
   type NanoUsd,
 } from '@millrace/platform/money';
-import { cudaNumber, GPUS_OF_A_METAL_NODE, shapeOf, type FleetGpuType } from '../fleet/index.ts';
-import { defaultPolicy as metering } from '../metering/index.ts';
-import { commitmentOf, costOfRunning, rateOf, type FrozenPrice, type RentalWish } from '../prices/index.ts';
-import type { IdleRule, RentalKind, RentalSupplier, ToldAs } from './rental.ts';
+import {
+  parseCudaRequirement,
+  GPUS_PER_METAL_NODE,
+  nodeLayoutOf,
+  type FleetGpuType,
+} from '../fleet/index.ts';
+import { defaultMeteringPolicy as metering } from '../metering/index.ts';
+import { commitmentOf, costOfDuration, rateOf, type FrozenPrice, type RentalSpec } from '../prices/index.ts';
+import type { IdleRule, RentalKind, RentalSupplier, PublicIdentity } from './rental.ts';
 
 /** What somebody orders, and what may stand against it. Pure: the same order under the same limits is judged alike. */
 
@@ -23,7 +28,7 @@ import type { IdleRule, RentalKind, RentalSupplier, ToldAs } from './rental.ts';
 export const HOLD_WINDOW_MS = metering.postEveryMs + metering.marginMs;
 
 /** What all kinds of rentals are ordered with. Whatever differs between the kinds on the wire is settled here. */
-interface Ordered {
+interface OrderBase {
   readonly gpusPerNode: number;
   readonly nodeCount: number;
   readonly connectionType: 'ethernet' | 'infiniband';
@@ -47,15 +52,15 @@ interface Ordered {
 }
 
 /** An order that any host will do for, at the price of the book. */
-export interface BookOrder extends Ordered {
+export interface ListPriceOrder extends OrderBase {
   readonly kind: Exclude<RentalKind, 'instance'>;
-  readonly region: RentalWish['region'];
+  readonly region: RentalSpec['region'];
   readonly gpuType: GpuType;
   readonly machine: null;
 }
 
 /** An order of one machine that its tenant chose, on demand, at the price that was asked for it. */
-export interface InstanceOrder extends Ordered {
+export interface InstanceOrder extends OrderBase {
   readonly kind: 'instance';
   readonly region: string;
   readonly gpuType: FleetGpuType;
@@ -64,7 +69,7 @@ export interface InstanceOrder extends Ordered {
   readonly machine: ChosenMachine;
 }
 
-export type RentalOrder = BookOrder | InstanceOrder;
+export type RentalOrder = ListPriceOrder | InstanceOrder;
 
 export interface ChosenMachine {
   readonly nodeId: NodeId;
@@ -72,7 +77,7 @@ export interface ChosenMachine {
   readonly pricePerGpuHour: NanoUsd;
   /** Null: the operator's own. */
   readonly supplier: RentalSupplier | null;
-  readonly toldAs: ToldAs;
+  readonly toldAs: PublicIdentity;
 }
 
 type VirtualMachineBody = Body<Contract['operations']['createVirtualMachineRental']>;
@@ -80,9 +85,9 @@ type BareMetalBody = Body<Contract['operations']['createBareMetalRental']>;
 
 const LABEL_MAX = 1_000;
 
-export function orderOfVirtualMachine(body: VirtualMachineBody): BookOrder {
+export function toVirtualMachineOrder(body: VirtualMachineBody): ListPriceOrder {
   return {
-    ...askedOf(body),
+    ...commonOrderFields(body),
     kind: 'virtual-machine',
     region: body.region,
     gpusPerNode: body.gpuCount,
@@ -93,22 +98,22 @@ export function orderOfVirtualMachine(body: VirtualMachineBody): BookOrder {
 }
 
 /** Whole nodes, each with an address of its own, so that no port has to be asked for. */
-export function orderOfBareMetal(body: BareMetalBody): BookOrder {
-  const shape = shapeOf('bare-metal', body.gpuCount);
-  if (shape === null) throw invalidField('gpuCount', `must be a multiple of ${GPUS_OF_A_METAL_NODE}`);
+export function toBareMetalOrder(body: BareMetalBody): ListPriceOrder {
+  const shape = nodeLayoutOf('bare-metal', body.gpuCount);
+  if (shape === null) throw invalidField('gpuCount', `must be a multiple of ${GPUS_PER_METAL_NODE}`);
   return {
-    ...askedOf(body),
+    ...commonOrderFields(body),
     kind: 'bare-metal',
     region: body.region,
     gpusPerNode: shape.gpusPerNode,
     nodeCount: shape.nodeCount,
-    cuda: cudaNumber(body.cudaVersion),
+    cuda: parseCudaRequirement(body.cudaVersion),
     customPorts: [],
   };
 }
 
 /** What both are ordered with in the same words. */
-function askedOf(body: VirtualMachineBody | BareMetalBody) {
+function commonOrderFields(body: VirtualMachineBody | BareMetalBody) {
   return {
     gpuType: body.gpuType,
     machine: null,
@@ -176,7 +181,7 @@ export function requireMaxUsd(maxUsd: number, field = 'maxUsd'): NanoUsd {
 }
 
 /** The order as the price book reads it. */
-export function wishOfOrder(order: BookOrder): RentalWish {
+export function toRentalSpec(order: ListPriceOrder): RentalSpec {
   return {
     rentalType: order.kind,
     gpuCount: order.gpusPerNode * order.nodeCount,
@@ -189,24 +194,24 @@ export function wishOfOrder(order: BookOrder): RentalWish {
   };
 }
 
-const labelPattern = /^millrace\.fault(?:\.[a-z][a-z0-9_-]{0,40})?$/;
+const faultLabelPattern = /^millrace\.fault(?:\.[a-z][a-z0-9_-]{0,40})?$/;
 
 /** Of the tenant's tags the engine sees those that make a mock machine misbehave, and none in live mode. */
-export function labelsOf(mode: Mode, tags: RentalOrder['tags']): Readonly<Record<string, string>> {
+export function faultLabelsOf(mode: Mode, tags: RentalOrder['tags']): Readonly<Record<string, string>> {
   if (mode === 'live') return {};
-  return Object.fromEntries(Object.entries(tags).filter(([key]) => labelPattern.test(key)));
+  return Object.fromEntries(Object.entries(tags).filter(([key]) => faultLabelPattern.test(key)));
 }
 
 /** Refusals of the platform itself, which no engine could imitate: a test key that names one is refused just so. */
-const rehearsedRefusals: ReadonlyMap<string, 'INSUFFICIENT_CAPACITY' | 'INSUFFICIENT_BALANCE'> = new Map([
+const simulatedRefusals: ReadonlyMap<string, 'INSUFFICIENT_CAPACITY' | 'INSUFFICIENT_BALANCE'> = new Map([
   ['no-capacity', 'INSUFFICIENT_CAPACITY'],
   ['no-balance', 'INSUFFICIENT_BALANCE'],
 ] as const);
 
 /** Refuses what a test key wants to see refused. */
-export function rehearseRefusal(mode: Mode, tags: RentalOrder['tags']): void {
-  const name: string = labelsOf(mode, tags)['millrace.fault'] ?? '';
-  const reason = rehearsedRefusals.get(name);
+export function simulateRefusal(mode: Mode, tags: RentalOrder['tags']): void {
+  const name: string = faultLabelsOf(mode, tags)['millrace.fault'] ?? '';
+  const reason = simulatedRefusals.get(name);
   if (reason !== undefined) throw new Fault(reason);
 }
 
@@ -216,7 +221,7 @@ const secondsPerDay = 86_400;
  * When the order's time to live is over, counted from the moment it is accepted; null: never. A key that bounds how long
  * a rental may last bounds it also where nothing was said.
  */
-export function timeToLive(
+export function resolveTtlSeconds(
   order: RentalOrder,
   limits: Pick<ApiKeyLimits, 'maxRentalSeconds'>,
 ): number | null {
@@ -226,25 +231,31 @@ export function timeToLive(
   const termSeconds = order.termType === 'reserved' ? (order.termPeriodDays ?? 0) * secondsPerDay : 0;
   const wanted = Math.max(ttlSeconds ?? 0, termSeconds);
   if (wanted > longest) {
-    throw limitReached('maxRentalSeconds', `Rentals of this API key may last ${longest} seconds at most.`);
+    throw keyLimitExceeded(
+      'maxRentalSeconds',
+      `Rentals of this API key may last ${longest} seconds at most.`,
+    );
   }
   return ttlSeconds ?? longest;
 }
 
 /** What a key may rent at all, whatever else runs. */
-export function requireAllowed(order: RentalOrder, limits: Pick<ApiKeyLimits, 'regions' | 'gpuTypes'>): void {
+export function requireOrderAllowed(
+  order: RentalOrder,
+  limits: Pick<ApiKeyLimits, 'regions' | 'gpuTypes'>,
+): void {
   const { regions, gpuTypes } = limits;
   if (regions !== null && !(regions as readonly string[]).includes(order.region)) {
-    throw limitReached('regions', `This API key may not rent in ${order.region}.`);
+    throw keyLimitExceeded('regions', `This API key may not rent in ${order.region}.`);
   }
   if (gpuTypes !== null && !(gpuTypes as readonly string[]).includes(order.gpuType)) {
     const what = order.gpuType === 'other' ? 'GPUs of other types' : order.gpuType;
-    throw limitReached('gpuTypes', `This API key may not rent ${what}.`);
+    throw keyLimitExceeded('gpuTypes', `This API key may not rent ${what}.`);
   }
 }
 
 /** What the live rentals of a key, and of those it replaced, come to. */
-export interface KeyLoad {
+export interface KeyRunningTotals {
   readonly liveRentals: number;
   readonly perHour: NanoUsd;
 }
@@ -253,14 +264,14 @@ export function hasAmountLimit(limits: Pick<ApiKeyLimits, 'maxLiveRentals' | 'ma
   return limits.maxLiveRentals !== null || limits.maxUsdPerHour !== null;
 }
 
-export function requireRoom(
+export function requireKeyLimits(
   limits: Pick<ApiKeyLimits, 'maxLiveRentals' | 'maxUsdPerHour'>,
-  load: KeyLoad,
+  load: KeyRunningTotals,
   price: FrozenPrice,
 ): void {
   const { maxLiveRentals, maxUsdPerHour } = limits;
   if (maxLiveRentals !== null && load.liveRentals >= maxLiveRentals) {
-    throw limitReached(
+    throw keyLimitExceeded(
       'maxLiveRentals',
       `This API key may have ${maxLiveRentals} rentals at a time, and has ${load.liveRentals}.`,
     );
@@ -269,7 +280,7 @@ export function requireRoom(
   // Both sides are the number that is nearest to an amount of nine decimals, so they compare as the amounts do.
   const total = addUsd(load.perHour, rateOf(price));
   if (toNearestUsdNumber(total) > maxUsdPerHour) {
-    throw limitReached(
+    throw keyLimitExceeded(
       'maxUsdPerHour',
       `What this API key runs may cost ${maxUsdPerHour} USD an hour; with this it would cost ${formatUsd(total)}.`,
     );
@@ -277,17 +288,21 @@ export function requireRoom(
 }
 
 /** A machine that would be ended within this time is of no use to anybody. */
-const LEAST_USE_SECONDS = 60;
+const MIN_USE_SECONDS = 60;
 
 /**
  * The tenant's own limit against what is known of the cost: the whole of a term, the whole of a time to live, and a
  * minute of anything. Beyond that the limit ends the rental when it is reached.
  */
-export function requireWithinCap(order: RentalOrder, ttlSeconds: number | null, price: FrozenPrice): void {
+export function requireWithinSpendingLimit(
+  order: RentalOrder,
+  ttlSeconds: number | null,
+  price: FrozenPrice,
+): void {
   const { maxUsd } = order;
   if (maxUsd === null) return;
-  const seconds = order.ttlSeconds === null ? LEAST_USE_SECONDS : (ttlSeconds ?? LEAST_USE_SECONDS);
-  const known = price.reserve === null ? costOfRunning(price, secondsToMs(seconds)) : commitmentOf(price);
+  const seconds = order.ttlSeconds === null ? MIN_USE_SECONDS : (ttlSeconds ?? MIN_USE_SECONDS);
+  const known = price.reserve === null ? costOfDuration(price, secondsToMs(seconds)) : commitmentOf(price);
   if (known > maxUsd && known > zeroUsd) {
     throw new Fault('MAX_USD_EXCEEDED', {
       message: `This would cost ${formatUsd(known)} USD, and maxUsd is ${formatUsd(maxUsd)}.`,
@@ -295,7 +310,7 @@ export function requireWithinCap(order: RentalOrder, ttlSeconds: number | null, 
   }
 }
 
-export function limitReached(limit: keyof ApiKeyLimits, message: string): Fault {
+export function keyLimitExceeded(limit: keyof ApiKeyLimits, message: string): Fault {
   return new Fault('KEY_LIMIT_EXCEEDED', {
     message,
     issues: [{ path: ['limits', limit], message, code: 'key_limit' }],

@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decide, type Plan } from './decide.ts';
-import { defaultPolicy } from './policy.ts';
+import { planRental, type RentalPlan } from './decide.ts';
+import { defaultRentalPolicy } from './policy.ts';
 import type { MachineStage, RentalMachine, RentalView } from './rental.ts';
 import { at, machineWith, rentalWith, running, viewOf } from './view.fixture.ts';
 
 const now = at(1_000);
 const ready = { state: 'ready' } as const;
-const plan = (view: RentalView, due: { at: Date } | null = null): Plan =>
-  decide(view, { now, policy: defaultPolicy, due, storage: ready });
+const plan = (view: RentalView, due: { at: Date } | null = null): RentalPlan =>
+  planRental(view, { now, policy: defaultRentalPolicy, due, storage: ready });
 const doings = (view: RentalView, due: { at: Date } | null = null): string[] =>
   plan(view, due).acts.map((act) => act.do);
 
@@ -37,19 +37,22 @@ describe('a rental that is being made', () => {
   });
 
   it('is opened only when the volume that it was ordered with is usable', () => {
-    const around = { now, policy: defaultPolicy, due: null };
+    const around = { now, policy: defaultRentalPolicy, due: null };
     const pending = { ...around, storage: { state: 'pending' } } as const;
     const view = viewOf(rentalWith({ kind: 'bare-metal' }), machineWith({ state: 'proven' }));
-    expect(decide(view, pending)).toEqual({ acts: [], wait: at(1_000 + defaultPolicy.storageLookMs) });
+    expect(planRental(view, pending)).toEqual({
+      acts: [],
+      wait: at(1_000 + defaultRentalPolicy.storageLookMs),
+    });
     const unproven = viewOf(rentalWith({ kind: 'bare-metal' }), machineWith({ state: 'made' }));
-    expect(decide(unproven, pending).acts).toMatchObject([{ do: 'prove' }]);
+    expect(planRental(unproven, pending).acts).toMatchObject([{ do: 'prove' }]);
     const late = viewOf(
       rentalWith({ kind: 'bare-metal', taskDeadlineAt: now }),
       machineWith({ state: 'proven' }),
     );
-    expect(decide(late, pending).acts).toMatchObject([{ do: 'fail' }]);
+    expect(planRental(late, pending).acts).toMatchObject([{ do: 'fail' }]);
     const failed = { ...around, storage: { state: 'failed', why: 'No room.' } } as const;
-    expect(decide(unproven, failed).acts).toEqual([{ do: 'fail', why: 'No room.' }]);
+    expect(planRental(unproven, failed).acts).toEqual([{ do: 'fail', why: 'No room.' }]);
   });
 
   it('of a private cloud waits for its day alone, and is handed over then', () => {
@@ -114,7 +117,7 @@ describe('a rental that ends', () => {
 describe('a rental that runs', () => {
   const open = machineWith({ state: 'open', hostKey: 'SHA256:x' });
   it('is looked at when something is due, and once in a while', () => {
-    const checkUp = new Date(now.getTime() + defaultPolicy.checkUpMs);
+    const checkUp = new Date(now.getTime() + defaultRentalPolicy.checkUpMs);
     expect(plan(viewOf(running(), open))).toEqual({ acts: [], wait: checkUp });
     expect(plan(viewOf(running(), open), { at: at(5_000) }).wait).toEqual(at(5_000));
     expect(doings(viewOf(running(), open), { at: now })).toEqual(['carry out']);

@@ -5,7 +5,7 @@ import type { Actor } from '@millrace/platform/envelope';
 import type { ClusterId, RentalId } from '@millrace/platform/ids';
 import type { Logger } from '@millrace/platform/log';
 import type { Sealer } from '@millrace/platform/secrets';
-import type { RecallMoney } from '../ledger/index.ts';
+import type { RecallCredit } from '../ledger/index.ts';
 import { saveMachine } from './machines.store.ts';
 import type { RentalPolicy } from './policy.ts';
 import type { Rental, RentalMachine, RentalView } from './rental.ts';
@@ -13,7 +13,7 @@ import { findRental } from './rentals.store.ts';
 
 /** What all acts on a rental share: what they need, how they speak to engines, and how they write down what came of it. */
 
-export interface DriveParts {
+export interface ReconcileDeps {
   readonly db: Db;
   readonly clock: Timer;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
@@ -23,15 +23,15 @@ export interface DriveParts {
   readonly sealer: Sealer;
   readonly policy: RentalPolicy;
   /** Absent: nothing is ever held. */
-  readonly hold?: Hold;
+  readonly hold?: ReconcilePause;
   /** Takes back money that was lent for inference, before a rental ends for lack of money. Absent: no money is lent. */
-  readonly recallMoney?: RecallMoney | undefined;
+  readonly recallMoney?: RecallCredit | undefined;
   /** When this process first found too little money to convert a rental to on-demand, by the rental's id (ms). */
   readonly lackingSince: Map<RentalId, number>;
 }
 
 /** Work on rentals that this process holds back, because the database is not known to be the newest state. */
-export interface Hold {
+export interface ReconcilePause {
   readonly isHeld: () => boolean;
   /** When work was last possible again; null: it was never held. What could not be tried before is not late. */
   readonly heldUntil: () => Date | null;
@@ -40,22 +40,23 @@ export interface Hold {
 export const rentalsActor: Actor = { kind: 'system', id: 'rentals' };
 
 /** How often a long call looks whether its rental is still wanted. */
-const WATCH_MS = 1_000;
+const STATUS_POLL_MS = 1_000;
 /** The same for a rental that is being removed: only an operator's write-off ends it sooner. */
-const WATCH_REMOVAL_MS = 10_000;
+const DELETION_STATUS_POLL_MS = 10_000;
 
 /**
  * A call to an engine with an end: by its own time, by the caller, or because the rental has moved on to another status
  * meanwhile. A tenant who ends a rental does not wait for its boot.
  */
-export async function askEngine<T>(
-  parts: DriveParts,
+export async function callEngine<T>(
+  parts: ReconcileDeps,
   rental: Rental,
   options: { readonly what: string; readonly timeoutMs: number; readonly signal: AbortSignal },
   call: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const overtaken = new AbortController();
-  const watchMs = rental.status === 'Terminating' || rental.status === 'Failed' ? WATCH_REMOVAL_MS : WATCH_MS;
+  const watchMs =
+    rental.status === 'Terminating' || rental.status === 'Failed' ? DELETION_STATUS_POLL_MS : STATUS_POLL_MS;
   let cancel = (): void => undefined;
   const watch = (): void => {
     cancel = parts.clock.after(watchMs, () => {
@@ -81,14 +82,14 @@ export async function askEngine<T>(
   }
 }
 
-export interface Failure {
+export interface EngineFailure {
   /** Asking again would give the same answer. */
   readonly isFinal: boolean;
   readonly message: string;
 }
 
 /** What went wrong with an engine. Whatever is not the engine's own word may pass. */
-export function failureOf(error: unknown): Failure {
+export function engineFailureOf(error: unknown): EngineFailure {
   if (isDriverError(error)) return { isFinal: error.isFinal, message: error.message };
   // A machine that is logged into, or its host, may have worded this.
   return { isFinal: false, message: plainText(error instanceof Error ? error.message : String(error)) };
@@ -101,10 +102,10 @@ export function retryAt(now: Date, tries: number, policy: RentalPolicy): Date {
 }
 
 /** The failure is noted on the machine, and its turn comes again later. */
-export async function tryLater(
-  parts: DriveParts,
+export async function scheduleRetry(
+  parts: ReconcileDeps,
   machine: RentalMachine,
-  failure: Failure,
+  failure: EngineFailure,
   options: { readonly afterMs?: number; readonly isCounted?: boolean } = {},
 ): Promise<void> {
   await parts.db.transaction({ name: 'try machine later', isolation: 'read committed' }, async (tx) => {
@@ -121,7 +122,7 @@ export async function tryLater(
 }
 
 /** The machine as it is now, if it still is where it was when it was acted on. */
-export function sameMachine(view: RentalView, seen: RentalMachine): RentalMachine | null {
+export function findUnchangedMachine(view: RentalView, seen: RentalMachine): RentalMachine | null {
   const { attempt, position, state } = seen;
   return (
     view.machines.find(
@@ -131,6 +132,6 @@ export function sameMachine(view: RentalView, seen: RentalMachine): RentalMachin
 }
 
 /** Whether the rental is still doing what it was doing when an act on it began. */
-export function sameTask(now: Rental, seen: Rental): boolean {
+export function isSameTask(now: Rental, seen: Rental): boolean {
   return now.status === seen.status && now.task === seen.task && now.attempt === seen.attempt;
 }

@@ -2,17 +2,17 @@ import { DriverError, type ComputeDriver, type DriverErrorKind } from '@millrace
 import { systemClock, type SimulatedClock } from '@millrace/platform/clock';
 import { isContended, type Db } from '@millrace/platform/db';
 import type { ClusterId } from '@millrace/platform/ids';
-import { driveOnce } from './drive.ts';
-import type { DriveParts } from './drive-parts.ts';
-import { defaultPolicy, type RentalPolicy } from './policy.ts';
-import { quiet, type RentalWorld } from './rental.fixture.ts';
+import { reconcileRental } from './drive.ts';
+import type { ReconcileDeps } from './drive-parts.ts';
+import { defaultRentalPolicy, type RentalPolicy } from './policy.ts';
+import { quiet, type RentalHarness } from './rental.fixture.ts';
 import type { Rental, RentalState } from './rental.ts';
 import { findRental } from './rentals.store.ts';
 
 /** Works on rentals as the workflow does, on a clock that the test moves, with whatever fails that the test wants. */
 
 /** What is to go wrong, once: a call to an engine or a transaction, before it is done or after. */
-export interface Sabotage {
+export interface InjectedFault {
   /** The name of a driver's method, or of a transaction. */
   readonly at: string;
   readonly when: 'before' | 'after';
@@ -22,10 +22,10 @@ export interface Sabotage {
   readonly times?: number;
 }
 
-export interface Saboteur {
-  readonly drivers: DriveParts['drivers'];
+export interface FaultyDriver {
+  readonly drivers: ReconcileDeps['drivers'];
   readonly db: Db;
-  plan(sabotage: Sabotage): void;
+  plan(sabotage: InjectedFault): void;
   /** Has something happen just before the so-manieth call or transaction, counted from 0. */
   interrupt(nth: number, act: () => Promise<unknown>): void;
   /** Everything that was called so far, in order. */
@@ -35,13 +35,13 @@ export interface Saboteur {
 }
 
 /** A process that died: nothing of ours catches it. */
-export class Died extends Error {}
+export class SimulatedCrash extends Error {}
 
-export function createSaboteur(world: Pick<RentalWorld, 'db' | 'drivers'>): Saboteur {
+export function createFaultyDriver(world: Pick<RentalHarness, 'db' | 'drivers'>): FaultyDriver {
   const seen: string[] = [];
-  let planned: (Sabotage & { left: number }) | null = null;
+  let planned: (InjectedFault & { left: number }) | null = null;
   let interruption: { readonly nth: number; readonly act: () => Promise<unknown> } | null = null;
-  const strike = (at: string, when: Sabotage['when']): Sabotage | null => {
+  const strike = (at: string, when: InjectedFault['when']): InjectedFault | null => {
     if (planned === null || planned.left === 0 || planned.at !== at || planned.when !== when) return null;
     planned.left -= 1;
     return planned;
@@ -49,7 +49,7 @@ export function createSaboteur(world: Pick<RentalWorld, 'db' | 'drivers'>): Sabo
   const around = async <T>(
     at: string,
     act: () => Promise<T>,
-    fail: (what: Sabotage) => Error,
+    fail: (what: InjectedFault) => Error,
   ): Promise<T> => {
     const nth = seen.push(at) - 1;
     if (interruption?.nth === nth) await interruption.act();
@@ -86,7 +86,7 @@ export function createSaboteur(world: Pick<RentalWorld, 'db' | 'drivers'>): Sabo
           around(
             options.name,
             () => target.transaction(options as never, work),
-            () => new Died(options.name),
+            () => new SimulatedCrash(options.name),
           );
       },
     }),
@@ -94,11 +94,11 @@ export function createSaboteur(world: Pick<RentalWorld, 'db' | 'drivers'>): Sabo
 }
 
 /** The same world with some methods of its engines exchanged. */
-export function withDriver<World extends Pick<RentalWorld, 'drivers'>>(
+export function withDriver<World extends Pick<RentalHarness, 'drivers'>>(
   world: World,
   change: (driver: ComputeDriver) => Partial<ComputeDriver>,
 ): World {
-  const drivers: RentalWorld['drivers'] = async (clusterId) => {
+  const drivers: RentalHarness['drivers'] = async (clusterId) => {
     const driver = await world.drivers(clusterId);
     const changed: Partial<Record<PropertyKey, unknown>> = change(driver);
     return new Proxy(driver, {
@@ -111,12 +111,12 @@ export function withDriver<World extends Pick<RentalWorld, 'drivers'>>(
   return { ...world, drivers };
 }
 
-export interface DriveOptions {
+export interface ReconcileOptions {
   /** Until it has this status. */
   readonly until: RentalState;
-  readonly saboteur?: Saboteur;
+  readonly saboteur?: FaultyDriver;
   readonly policy?: Partial<RentalPolicy>;
-  readonly recallMoney?: DriveParts['recallMoney'];
+  readonly recallMoney?: ReconcileDeps['recallMoney'];
   /** So many work on it at once. */
   readonly workers?: number;
   /** More rounds than this, and it never ends. */
@@ -125,16 +125,16 @@ export interface DriveOptions {
   readonly ticking?: boolean;
 }
 
-export type DriveWorld = Pick<RentalWorld, 'db' | 'drivers' | 'sealer'> & {
+export type ReconcileHarness = Pick<RentalHarness, 'db' | 'drivers' | 'sealer'> & {
   readonly clock: SimulatedClock;
   advance(ms: number): Promise<void>;
 };
 
-export function partsOf(
-  world: DriveWorld,
-  options: Pick<DriveOptions, 'saboteur' | 'policy' | 'recallMoney'> &
-    Partial<Pick<DriveParts, 'drivers' | 'hold' | 'lackingSince'>> = {},
-): DriveParts {
+export function reconcileDepsOf(
+  world: ReconcileHarness,
+  options: Pick<ReconcileOptions, 'saboteur' | 'policy' | 'recallMoney'> &
+    Partial<Pick<ReconcileDeps, 'drivers' | 'hold' | 'lackingSince'>> = {},
+): ReconcileDeps {
   return {
     db: options.saboteur?.db ?? world.db,
     clock: world.clock,
@@ -145,7 +145,7 @@ export function partsOf(
     lackingSince: options.lackingSince ?? new Map(),
     sealer: world.sealer,
     // Within a look no time of the test's clock passes, and a boot of seconds takes few looks.
-    policy: { ...defaultPolicy, lookForMs: 0, pollMs: 2_000, ...options.policy },
+    policy: { ...defaultRentalPolicy, lookForMs: 0, pollMs: 2_000, ...options.policy },
   };
 }
 
@@ -153,13 +153,17 @@ export function partsOf(
  * Rounds until the rental has the status, as several workers at once if asked for. A round that dies is begun again. The
  * clock moves only when there is nothing to do, and a little with each look at a machine that boots in real time.
  */
-export async function driveUntil(world: DriveWorld, rental: Rental, options: DriveOptions): Promise<Rental> {
-  const parts = partsOf(world, options);
+export async function reconcileUntil(
+  world: ReconcileHarness,
+  rental: Rental,
+  options: ReconcileOptions,
+): Promise<Rental> {
+  const parts = reconcileDepsOf(world, options);
   const never = new AbortController().signal;
   const once = () =>
-    driveOnce(parts, rental.orgId, rental.id, never).catch((error: unknown) => {
+    reconcileRental(parts, rental.orgId, rental.id, never).catch((error: unknown) => {
       // The workflow repeats a round that waited too long for a lock, as on a slow machine.
-      if (error instanceof Died || isContended(error)) return { kind: 'again' } as const;
+      if (error instanceof SimulatedCrash || isContended(error)) return { kind: 'again' } as const;
       throw error;
     });
   const all = () => Promise.all(Array.from({ length: options.workers ?? 1 }, once));
@@ -175,7 +179,7 @@ export async function driveUntil(world: DriveWorld, rental: Rental, options: Dri
 }
 
 /** A second of the test's clock for every few milliseconds of ours. */
-async function whileTimePasses<T>(world: Pick<DriveWorld, 'clock'>, work: Promise<T>): Promise<T> {
+async function whileTimePasses<T>(world: Pick<ReconcileHarness, 'clock'>, work: Promise<T>): Promise<T> {
   let isDone = false;
   const done = work.finally(() => (isDone = true));
   while (!isDone) {
@@ -189,14 +193,14 @@ async function whileTimePasses<T>(world: Pick<DriveWorld, 'clock'>, work: Promis
 const IDLE_WAIT_MS = 60_000;
 
 /** Rounds until nothing is to be done for a while, whatever its status. */
-export async function driveIdle(
-  world: DriveWorld,
+export async function reconcileToIdle(
+  world: ReconcileHarness,
   rental: Rental,
-  options: Pick<DriveOptions, 'recallMoney'> = {},
+  options: Pick<ReconcileOptions, 'recallMoney'> = {},
 ): Promise<Rental> {
   const never = new AbortController().signal;
   for (let round = 0; round < 400; round += 1) {
-    const came = await driveOnce(partsOf(world, options), rental.orgId, rental.id, never);
+    const came = await reconcileRental(reconcileDepsOf(world, options), rental.orgId, rental.id, never);
     const isIdle = came.kind === 'ended' || (came.kind === 'wait' && came.forMs >= IDLE_WAIT_MS);
     const now = await findRental(world.db, rental.orgId, rental.id);
     if (isIdle && now !== null) return now;

@@ -1,17 +1,17 @@
-import { keyIsRefused, loginAndCount } from '@millrace/compute/proof';
+import { isKeyRejected, loginAndCountGpus } from '@millrace/compute/proof';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { createSaboteur, driveIdle, driveUntil, type Sabotage } from './drive.fixture.ts';
+import { createFaultyDriver, reconcileToIdle, reconcileUntil, type InjectedFault } from './drive.fixture.ts';
 import { listMachines } from './machines.store.ts';
 import { kinds, rentAs, type Kind } from './market.fixture.ts';
-import { createRentalWorld, type RentalWorld, type Tenant } from './rental.fixture.ts';
-import { causeOfRental, resourceOf, type Rental } from './rental.ts';
-import { listSteps } from './steps.store.ts';
+import { createRentalHarness, type RentalHarness, type Tenant } from './rental.fixture.ts';
+import { causeOfRental, rentalResourceOf, type Rental } from './rental.ts';
+import { listProvisioningSteps } from './steps.store.ts';
 import { terminateRental } from './life.service.ts';
 
-let world: RentalWorld;
+let world: RentalHarness;
 beforeAll(async () => {
   // What comes up here stays, and a gang of two takes two nodes.
-  world = await createRentalWorld({ metalFabrics: 12 });
+  world = await createRentalHarness({ metalFabrics: 12 });
 });
 afterAll(() => world.drop());
 afterEach(async () => {
@@ -44,7 +44,7 @@ async function expectCleanSlate(tenant: Tenant, rental: Rental): Promise<void> {
 }
 
 const toldOf = async (rental: Rental): Promise<readonly string[]> => {
-  const { kind, id } = resourceOf(rental);
+  const { kind, id } = rentalResourceOf(rental);
   const events = await world.rows<{ type: string }>(
     `select type from outbox where kind = 'event' and resource_kind = '${kind}' and resource_id = '${id}' order by seq`,
   );
@@ -69,7 +69,7 @@ describe.each(kinds)('a rental of the kind $kind', ({ kind }) => {
   it('comes up, is proven, lets its tenant in and nobody else, and goes without a trace', async () => {
     const tenant = await world.tenant();
     const accepted = await rentAs(world, kind, tenant, { gpuCount: 2 });
-    const rental = await driveUntil(world, accepted, { until: 'Running' });
+    const rental = await reconcileUntil(world, accepted, { until: 'Running' });
     expect(rental).toMatchObject({ power: 'on', task: null, gpuHeld: true });
     expect(rental.startedAt).not.toBeNull();
     const machine = await machineOf(rental);
@@ -82,8 +82,8 @@ describe.each(kinds)('a rental of the kind $kind', ({ kind }) => {
       hostKey: machine.hostKey,
     };
     const gpuCount = rental.gpusPerNode;
-    expect(await loginAndCount(target, never)).toMatchObject({ outcome: 'in', gpuCount });
-    const steps = await listSteps(world.db, rental.orgId, rental.id);
+    expect(await loginAndCountGpus(target, never)).toMatchObject({ outcome: 'in', gpuCount });
+    const steps = await listProvisioningSteps(world.db, rental.orgId, rental.id);
     expect(steps.map(({ name, status }) => `${name} ${status}`)).toEqual([
       'place done',
       'create done',
@@ -96,15 +96,15 @@ describe.each(kinds)('a rental of the kind $kind', ({ kind }) => {
         actor: tenant.call('live').cause.actor,
       }),
     );
-    await driveUntil(world, rental, { until: 'Terminated' });
+    await reconcileUntil(world, rental, { until: 'Terminated' });
     expect(await left(tenant)).toBe(0);
-    expect(await keyIsRefused(target, never)).toBe('unreachable');
+    expect(await isKeyRejected(target, never)).toBe('unreachable');
     expect(await toldOf(rental)).toEqual(life[kind]);
   });
 });
 
 const commits = ['take proof key', 'advance machine', 'enter running'];
-const placesOf = ({ opensPorts }: (typeof kinds)[number]): readonly Sabotage['at'][] =>
+const placesOf = ({ opensPorts }: (typeof kinds)[number]): readonly InjectedFault['at'][] =>
   opensPorts ? ['create', 'describe', 'setKeys', 'setPorts'] : ['create', 'describe', 'setKeys'];
 
 describe.each(kinds)('bringing up a rental of the kind $kind', (how) => {
@@ -115,10 +115,10 @@ describe.each(kinds)('bringing up a rental of the kind $kind', (how) => {
     [...places, ...commits].flatMap((at) => (['before', 'after'] as const).map((when) => ({ at, when }))),
   )('goes on after a failure $when $at', async (sabotage) => {
     const tenant = await world.tenant();
-    const saboteur = createSaboteur(world);
+    const saboteur = createFaultyDriver(world);
     const accepted = await rentAs(world, kind, tenant, { customPorts: [8080] });
     saboteur.plan(sabotage);
-    const rental = await driveUntil(world, accepted, { until: 'Running', saboteur });
+    const rental = await reconcileUntil(world, accepted, { until: 'Running', saboteur });
     expect(saboteur.spent()).toBe(true);
     expect(await left(tenant)).toBe(machineCount);
     expect(await machineOf(rental)).toMatchObject({ state: 'open', attempt: 1 });
@@ -126,13 +126,13 @@ describe.each(kinds)('bringing up a rental of the kind $kind', (how) => {
 
   it.each(places)('ends as Failed and costs nothing when %s fails on every host it may have', async (at) => {
     const tenant = await world.tenant();
-    const saboteur = createSaboteur(world);
+    const saboteur = createFaultyDriver(world);
     const accepted = await rentAs(world, kind, tenant, { customPorts: [8080] });
     // Of each attempt every machine may be struck; whatever is left of it holds up the way out.
     saboteur.plan({ at, when: 'before', kind: 'failed', times: attempts * machineCount });
-    const failed = await driveUntil(world, accepted, { until: 'Failed', saboteur });
+    const failed = await reconcileUntil(world, accepted, { until: 'Failed', saboteur });
     expect(failed.statusReason).not.toBeNull();
-    const ended = await driveUntil(world, failed, { until: 'Terminated', saboteur });
+    const ended = await reconcileUntil(world, failed, { until: 'Terminated', saboteur });
     const machines = await listMachines(world.db, ended.orgId, ended.id, 'all');
     expect(new Set(machines.map(({ nodeId }) => nodeId)).size).toBe(attempts * machineCount);
     await expectCleanSlate(tenant, ended);
@@ -141,7 +141,7 @@ describe.each(kinds)('bringing up a rental of the kind $kind', (how) => {
   it('is done once however many work on it at once', async () => {
     const tenant = await world.tenant();
     const accepted = await rentAs(world, kind, tenant, { gpuCount: 4 });
-    const rental = await driveUntil(world, accepted, { until: 'Running', workers: 4 });
+    const rental = await reconcileUntil(world, accepted, { until: 'Running', workers: 4 });
     expect(await left(tenant)).toBe(machineCount);
     const cause = causeOfRental(rental);
     const meters = await world.rows(
@@ -158,14 +158,14 @@ describe.each(movable)('bringing up a rental of the kind $kind, for which any ho
     'moves to other hosts once when %s fails for good, and is clean of the first',
     async (at) => {
       const tenant = await world.tenant();
-      const saboteur = createSaboteur(world);
+      const saboteur = createFaultyDriver(world);
       const accepted = await rentAs(world, how.kind, tenant, { customPorts: [8080] });
       saboteur.plan({ at, when: 'before', kind: 'failed' });
-      const rental = await driveUntil(world, accepted, { until: 'Running', saboteur });
+      const rental = await reconcileUntil(world, accepted, { until: 'Running', saboteur });
       const machines = await listMachines(world.db, rental.orgId, rental.id, 'all');
       expect(new Set(machines.map(({ nodeId }) => nodeId)).size).toBe(2 * how.machines);
       expect(machines.at(-1)).toMatchObject({ state: 'open', attempt: 2 });
-      await driveIdle(world, rental);
+      await reconcileToIdle(world, rental);
       expect(await left(tenant)).toBe(how.machines);
     },
   );

@@ -1,104 +1,105 @@
 import type { OrgId, RentalId } from '@millrace/platform/ids';
-import { decide, type Act, type Plan } from './decide.ts';
-import { carryOutDue, dueOf, type Due } from './due.service.ts';
-import type { DriveParts } from './drive-parts.ts';
-import { dueAt } from './move.ts';
-import { openRental, startUserData } from './opening.acts.ts';
-import { switchPower } from './power.acts.ts';
+import { planRental, type PlanStep, type RentalPlan } from './decide.ts';
+import { executeDueAction, readNextDueAction, type DueAction } from './due.service.ts';
+import type { ReconcileDeps } from './drive-parts.ts';
+import { scheduleAt } from './move.ts';
+import { handOverRental, runPendingUserData } from './opening.acts.ts';
+import { runPowerTask } from './power.acts.ts';
 import { handOverPrivateCloud } from './private-cloud.acts.ts';
-import { proveMachine, settleMachine } from './proof.acts.ts';
-import { createMachine, giveUp, reviveMachine } from './provision.acts.ts';
-import { cutMachine, endRental, removeMachine } from './removal.acts.ts';
+import { verifyMachine, confirmStart } from './proof.acts.ts';
+import { createMachine, abandonAttempt, resumeReleasedMachine } from './provision.acts.ts';
+import { disconnectMachine, finishTermination, deleteMachine } from './removal.acts.ts';
 import type { RentalView } from './rental.ts';
-import { touchRental } from './rentals.store.ts';
+import { rescheduleRental } from './rentals.store.ts';
 import { readView } from './views.ts';
-import { storageOf } from './volume-hooks.ts';
+import { readOrderedStorageOf } from './volume-hooks.ts';
 
 /** `again`: something was done, look at once. `wait`: nothing before then. `ended`: nothing ever. */
-export type Round =
+export type ReconcileResult =
   | { readonly kind: 'again' }
   | { readonly kind: 'ended' }
   | { readonly kind: 'wait'; readonly until: Date; readonly forMs: number };
 
 /** A rental that is held is left to the sweep, which waits as well. */
-const HELD_WAIT_MS = 15_000;
+const PAUSED_WAIT_MS = 15_000;
 
 /**
  * One look at a rental and whatever is to be done about it now. It may be called by anyone at any time, by two at once,
  * and again after dying anywhere inside: what was done shows in the rows or at the engine, and the rest follows.
  */
-export async function driveOnce(
-  parts: DriveParts,
+export async function reconcileRental(
+  parts: ReconcileDeps,
   orgId: OrgId,
   id: RentalId,
   signal: AbortSignal,
-): Promise<Round> {
+): Promise<ReconcileResult> {
   const view = await readView(parts.db, orgId, id);
   if (view === null) return { kind: 'ended' };
   const now = parts.db.clock.now();
-  if (parts.hold?.isHeld() === true) return rest(parts, view, new Date(now.getTime() + HELD_WAIT_MS));
-  const due = await dueOf(parts.db, view, now);
-  const storage = await storageOf(parts.db, view.rental);
+  if (parts.hold?.isHeld() === true)
+    return scheduleNextCheck(parts, view, new Date(now.getTime() + PAUSED_WAIT_MS));
+  const due = await readNextDueAction(parts.db, view, now);
+  const storage = await readOrderedStorageOf(parts.db, view.rental);
   const around = { now, policy: parts.policy, storage };
-  const plan = decide(view, { ...around, due });
-  if (plan.acts.length === 0) return rest(parts, view, plan.wait);
-  const [again] = await carryOutAll(parts, view, plan, { signal, due });
+  const plan = planRental(view, { ...around, due });
+  if (plan.acts.length === 0) return scheduleNextCheck(parts, view, plan.wait);
+  const [again] = await executeSteps(parts, view, plan, { signal, due });
   if (again === undefined || plan.acts.length > 1) return { kind: 'again' };
   // The due act waits for money. Meanwhile the other acts of the rental are carried out.
-  const others = decide(view, { ...around, due: { at: again } });
-  if (others.acts.length === 0) return rest(parts, view, others.wait);
-  await carryOutAll(parts, view, others, { signal, due });
+  const others = planRental(view, { ...around, due: { at: again } });
+  if (others.acts.length === 0) return scheduleNextCheck(parts, view, others.wait);
+  await executeSteps(parts, view, others, { signal, due });
   return { kind: 'again' };
 }
 
 /** Returns when to try again the acts that could not be done yet. */
-async function carryOutAll(
-  parts: DriveParts,
+async function executeSteps(
+  parts: ReconcileDeps,
   view: RentalView,
-  { acts }: Plan,
-  by: { readonly signal: AbortSignal; readonly due: Due | null },
+  { acts }: RentalPlan,
+  by: { readonly signal: AbortSignal; readonly due: DueAction | null },
 ): Promise<readonly Date[]> {
-  const waits = await Promise.all(acts.map((act) => carryOut(parts, view, act, by)));
+  const waits = await Promise.all(acts.map((act) => executeStep(parts, view, act, by)));
   return waits.filter((wait) => wait instanceof Date);
 }
 
-async function carryOut(
-  parts: DriveParts,
+async function executeStep(
+  parts: ReconcileDeps,
   view: RentalView,
-  act: Act,
-  { signal, due }: { readonly signal: AbortSignal; readonly due: Due | null },
+  act: PlanStep,
+  { signal, due }: { readonly signal: AbortSignal; readonly due: DueAction | null },
 ): Promise<Date | null | void> {
   switch (act.do) {
     case 'create':
       return createMachine(parts, view, act.machine, signal);
     case 'revive':
-      return reviveMachine(parts, view, act.machine, signal);
+      return resumeReleasedMachine(parts, view, act.machine, signal);
     case 'prove':
-      return proveMachine(parts, view, act.machine, signal);
+      return verifyMachine(parts, view, act.machine, signal);
     case 'settle':
-      return settleMachine(parts, view, act.machine, signal);
+      return confirmStart(parts, view, act.machine, signal);
     case 'open':
-      return openRental(parts, view, signal);
+      return handOverRental(parts, view, signal);
     case 'hand over':
       return handOverPrivateCloud(parts, view);
     case 'user data':
-      return startUserData(parts, view, signal);
+      return runPendingUserData(parts, view, signal);
     case 'give up':
-      return giveUp(parts, view, act.why);
+      return abandonAttempt(parts, view, act.why);
     case 'fail':
-      return giveUp(parts, view, act.why, { atFault: [], mayMove: false });
+      return abandonAttempt(parts, view, act.why, { atFault: [], mayMove: false });
     case 'cut':
-      return cutMachine(parts, view, act.machine, signal);
+      return disconnectMachine(parts, view, act.machine, signal);
     case 'remove':
-      return removeMachine(parts, view, act.machine, signal);
+      return deleteMachine(parts, view, act.machine, signal);
     case 'end':
-      return endRental(parts, view);
+      return finishTermination(parts, view);
     case 'stop':
     case 'start':
     case 'reboot':
-      return switchPower(parts, view, act.do, signal);
+      return runPowerTask(parts, view, act.do, signal);
     case 'carry out':
-      return due === null ? null : carryOutDue(parts, view, due);
+      return due === null ? null : executeDueAction(parts, view, due);
   }
 }
 
@@ -106,7 +107,11 @@ async function carryOut(
 export const SHORT_WAIT_MS = 10_000;
 
 /** Nothing is to be done before `wait`: that is written down, unless the rental has changed since it was looked at. */
-async function rest(parts: DriveParts, view: RentalView, wait: Date | null): Promise<Round> {
+async function scheduleNextCheck(
+  parts: ReconcileDeps,
+  view: RentalView,
+  wait: Date | null,
+): Promise<ReconcileResult> {
   if (wait === null) return { kind: 'ended' };
   const nowMs = parts.db.clock.nowMs();
   const forMs = Math.max(0, wait.getTime() - nowMs);
@@ -117,7 +122,7 @@ async function rest(parts: DriveParts, view: RentalView, wait: Date | null): Pro
   // A rental that is polled every moment is not written every moment: what matters is that it does not look abandoned.
   const isGoodEnough =
     forMs < SHORT_WAIT_MS ? knownMs > wait.getTime() && knownMs <= due.getTime() : knownMs === due.getTime();
-  if (!isGoodEnough) await touchRental(parts.db, rental, dueAt(due));
+  if (!isGoodEnough) await rescheduleRental(parts.db, rental, scheduleAt(due));
   return { kind: 'wait', until: wait, forMs };
 }
 
@@ -128,22 +133,22 @@ const ROUNDS_MAX = 2_000;
  * A call for the same rental waits until the running handler returns or looks at the rows again, so an accepted end is seen
  * within this time.
  */
-const LONGEST_SLEEP_MS = 1_000;
+const MAX_SLEEP_MS = 1_000;
 
 /** The steps that a durable handler records. Each call is an entry in its journal. */
-export interface RoundJournal {
-  round(name: string): PromiseLike<Round>;
+export interface ReconcileJournal {
+  round(name: string): PromiseLike<ReconcileResult>;
   sleep(ms: number): PromiseLike<void>;
 }
 
 /** Drives one rental until it has ended or its next wait is too long to sleep inside the handler. */
-export async function driveRounds(journal: RoundJournal): Promise<string> {
+export async function reconcileUntilIdle(journal: ReconcileJournal): Promise<string> {
   for (let round = 1; round <= ROUNDS_MAX; round += 1) {
     const came = await journal.round(`round ${String(round)}`);
     if (came.kind === 'ended') return 'ended';
     if (came.kind === 'again') continue;
     if (came.forMs >= SHORT_WAIT_MS) return 'left to the sweep';
-    await journal.sleep(Math.min(Math.max(came.forMs, 1), LONGEST_SLEEP_MS));
+    await journal.sleep(Math.min(Math.max(came.forMs, 1), MAX_SLEEP_MS));
   }
   return 'left to the sweep';
 }

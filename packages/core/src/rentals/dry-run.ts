@@ -3,10 +3,10 @@ import type { Timer } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { toUuid, type ClusterId } from '@millrace/platform/ids';
 import { listClusters, type ClusterRecord } from '../fleet/index.ts';
-import { lookAt, type Finding, type LookParts, type LookResult } from './comparison.ts';
-import { defaultReconcilePolicy, kindOf, type Repair, type Sight } from './reconcile.ts';
-import { listLate, readComparison } from './sightings.store.ts';
-import type { StrayPlan } from './strays.ts';
+import { compareCluster, type RepairFinding, type CompareDeps, type ComparisonResult } from './comparison.ts';
+import { defaultInventoryPolicy, repairMetricKind, type Repair, type ObservedState } from './reconcile.ts';
+import { listOverdue, readComparison } from './sightings.store.ts';
+import type { OrphanPlan } from './strays.ts';
 
 /** What the reconciler would do now, found as it finds it, and not done. */
 
@@ -15,12 +15,12 @@ export interface PlannedRepair {
   readonly kind: string;
   readonly rentalId: number;
   readonly externalId: string;
-  readonly seen: readonly Sight[];
+  readonly seen: readonly ObservedState[];
   /** For people. */
   readonly what: string;
 }
 
-export interface PlannedStray {
+export interface PlannedOrphan {
   readonly externalId: string;
   readonly orgId: string;
   readonly nodeName: string;
@@ -36,7 +36,7 @@ export interface PlannedCluster {
   readonly comparedAt: Date | null;
   readonly machines: number;
   readonly repairs: readonly PlannedRepair[];
-  readonly strays: readonly PlannedStray[];
+  readonly strays: readonly PlannedOrphan[];
 }
 
 export interface DryRun {
@@ -46,20 +46,20 @@ export interface DryRun {
   readonly late: readonly string[];
 }
 
-export interface DryRunParts {
+export interface DryRunDeps {
   readonly db: Db;
   readonly clock: Timer;
   readonly drivers: (clusterId: ClusterId) => Promise<ComputeDriver>;
-  readonly mayHaveLostRow?: NonNullable<LookParts['mayHaveLostRow']>;
+  readonly mayHaveLostRow?: NonNullable<CompareDeps['mayHaveLostRow']>;
   /** This cluster only, by its name. */
   readonly cluster?: string;
 }
 
-const PAGE = 200;
-const LATE_SHOWN = 200;
+const PAGE_SIZE = 200;
+const OVERDUE_SHOWN_MAX = 200;
 
 /** Null: there is no cluster of that name. */
-export async function dryRun(parts: DryRunParts): Promise<DryRun | null> {
+export async function dryRun(parts: DryRunDeps): Promise<DryRun | null> {
   const { db } = parts;
   const all = await allClusters(db);
   const asked = parts.cluster === undefined ? all : all.filter(({ name }) => name === parts.cluster);
@@ -67,19 +67,19 @@ export async function dryRun(parts: DryRunParts): Promise<DryRun | null> {
   const clusters: PlannedCluster[] = [];
   for (const { id } of asked) {
     const comparison = await readComparison(db, id, db.clock.now());
-    const result = await lookAt({ ...parts, policy: defaultReconcilePolicy }, comparison);
+    const result = await compareCluster({ ...parts, policy: defaultInventoryPolicy }, comparison);
     if (result !== null) clusters.push(plannedCluster(result));
   }
-  const late = await listLate(db, db.clock.now(), LATE_SHOWN);
+  const late = await listOverdue(db, db.clock.now(), OVERDUE_SHOWN_MAX);
   return { at: db.clock.now(), clusters, late: late.map(({ id }) => toUuid(id)) };
 }
 
 async function allClusters(db: Db): Promise<readonly ClusterRecord[]> {
   const found: ClusterRecord[] = [];
   for (;;) {
-    const page = await listClusters(db, {}, { limit: PAGE, after: found.at(-1)?.id ?? null });
-    found.push(...page.slice(0, PAGE));
-    if (page.length <= PAGE) return found;
+    const page = await listClusters(db, {}, { limit: PAGE_SIZE, after: found.at(-1)?.id ?? null });
+    found.push(...page.slice(0, PAGE_SIZE));
+    if (page.length <= PAGE_SIZE) return found;
   }
 }
 
@@ -90,7 +90,7 @@ function plannedCluster({
   machineCount,
   findings,
   strays,
-}: LookResult): PlannedCluster {
+}: ComparisonResult): PlannedCluster {
   return {
     clusterId: cluster.id,
     cluster: cluster.name,
@@ -98,25 +98,25 @@ function plannedCluster({
     comparedAt: scene.wholeAt,
     machines: machineCount,
     repairs: findings.flatMap(plannedRepairs),
-    strays: strays === null ? [] : plannedStrays(strays),
+    strays: strays === null ? [] : plannedOrphans(strays),
   };
 }
 
-function plannedRepairs({ wireId, externalId, sights, repairs }: Finding): readonly PlannedRepair[] {
+function plannedRepairs({ wireId, externalId, sights, repairs }: RepairFinding): readonly PlannedRepair[] {
   return repairs.map((repair) => ({
-    kind: kindOf(repair) ?? 'noted',
+    kind: repairMetricKind(repair) ?? 'noted',
     rentalId: wireId,
     externalId,
     seen: [...sights.values()],
-    what: sentenceOf(repair),
+    what: describeRepair(repair),
   }));
 }
 
-function plannedStrays(plan: StrayPlan): readonly PlannedStray[] {
+function plannedOrphans(plan: OrphanPlan): readonly PlannedOrphan[] {
   const shown = (
-    machines: readonly Pick<PlannedStray, 'externalId' | 'orgId' | 'nodeName'>[],
-    what: PlannedStray['plan'],
-  ): readonly PlannedStray[] =>
+    machines: readonly Pick<PlannedOrphan, 'externalId' | 'orgId' | 'nodeName'>[],
+    what: PlannedOrphan['plan'],
+  ): readonly PlannedOrphan[] =>
     machines.map(({ externalId, orgId, nodeName }) => ({ externalId, orgId, nodeName, plan: what }));
   return [
     ...shown(plan.fresh, 'new'),
@@ -128,7 +128,7 @@ function plannedStrays(plan: StrayPlan): readonly PlannedStray[] {
   ];
 }
 
-function sentenceOf(repair: Repair): string {
+function describeRepair(repair: Repair): string {
   switch (repair.do) {
     case 'note':
       return `note that its last good sign was at ${repair.since.toISOString()}`;
@@ -153,7 +153,7 @@ function sentenceOf(repair: Repair): string {
   }
 }
 
-const strayWords: Readonly<Record<PlannedStray['plan'], string>> = {
+const orphanPlanTexts: Readonly<Record<PlannedOrphan['plan'], string>> = {
   new: 'seen for the first time',
   waiting: 'not seen for long enough yet',
   reap: 'would be removed now',
@@ -174,7 +174,9 @@ export function formatDryRun(run: DryRun): string {
       lines.push(`  rental ${rentalId} (seen ${seen.join(', ')}): ${what}`);
     }
     for (const { externalId, nodeName, plan } of cluster.strays) {
-      lines.push(`  machine ${externalId} on ${nodeName}, which no rental has here: ${strayWords[plan]}`);
+      lines.push(
+        `  machine ${externalId} on ${nodeName}, which no rental has here: ${orphanPlanTexts[plan]}`,
+      );
     }
     if (cluster.problem === null && cluster.repairs.length === 0 && cluster.strays.length === 0) {
       lines.push('  Nothing to repair.');

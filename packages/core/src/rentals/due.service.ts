@@ -2,15 +2,21 @@ import { inSavepoint, type Db, type Reader, type Tx } from '@millrace/platform/d
 import { Fault, isFault } from '@millrace/platform/fault';
 import type { RentalId } from '@millrace/platform/ids';
 import { formatUsd, meteredTotal, toNearestUsdNumber } from '@millrace/platform/money';
-import { missingMoney, MoneyMissing, readBalance, readLent, withRecalledMoney } from '../ledger/index.ts';
-import { defaultPolicy as metering } from '../metering/index.ts';
+import {
+  missingFundsOf,
+  InsufficientFunds,
+  readBalance,
+  readLeasedCredit,
+  retryWithRecalledCredit,
+} from '../ledger/index.ts';
+import { defaultMeteringPolicy as metering } from '../metering/index.ts';
 import { rateOf, type FrozenPrice } from '../prices/index.ts';
 import { HOLD_WINDOW_MS } from './create.ts';
-import { rentalsActor, type DriveParts } from './drive-parts.ts';
-import { nextDue, type Due, type EndCause } from './due.ts';
-import { endView } from './life.service.ts';
-import { beginNextTerm, closeMeters, keepPaying, meansFor, metersOf } from './money.service.ts';
-import { changeRental, tellOfRental } from './move.ts';
+import { rentalsActor, type ReconcileDeps } from './drive-parts.ts';
+import { nextDueAction, type DueAction, type TerminationCause } from './due.ts';
+import { terminateView } from './life.service.ts';
+import { startNextTerm, closeMeters, resumeDiskBilling, requiredBalance, metersOf } from './money.service.ts';
+import { updateRentalAndEnqueue, emitRentalEvent } from './move.ts';
 import type { Rental, RentalView } from './rental.ts';
 import { onDemandPrice, onDemandTerm } from './terms.ts';
 import { insertTerm } from './terms.store.ts';
@@ -18,55 +24,63 @@ import { lockView } from './views.ts';
 
 /** What the clock asks of rentals, carried out: each in one transaction, and once however often it is asked for. */
 
-export type { Due } from './due.ts';
+export type { DueAction } from './due.ts';
 
 /** The next thing that its terms, its time to live or its limits ask for. */
-export async function dueOf(reader: Reader, view: RentalView, now: Date): Promise<Due | null> {
-  return nextDue(view, await metersOf(reader, view.rental), now);
+export async function readNextDueAction(
+  reader: Reader,
+  view: RentalView,
+  now: Date,
+): Promise<DueAction | null> {
+  return nextDueAction(view, await metersOf(reader, view.rental), now);
 }
 
-const reasons: Readonly<Record<EndCause, string>> = {
+const terminationReasons: Readonly<Record<TerminationCause, string>> = {
   term: 'Its reserved term ended.',
   ttl: 'Its time to live ended.',
   cap: 'It reached the most it may cost.',
 };
 
 /** What happens if the money is missing: the rental ends, or the transaction is rolled back and the refusal thrown. */
-type WithoutMoney = 'end' | 'refuse';
+type OnInsufficientFunds = 'end' | 'refuse';
 
-type DueParts = Pick<DriveParts, 'db' | 'policy' | 'recallMoney' | 'lackingSince'>;
+type DueActionDeps = Pick<ReconcileDeps, 'db' | 'policy' | 'recallMoney' | 'lackingSince'>;
 
 /**
  * Carries out what was due when the view was read, if it is still due. Returns when to try again if it lacks money that may
  * still come back from inference, and null when it is done.
  */
-export async function carryOutDue(parts: DueParts, seen: RentalView, due: Due): Promise<Date | null> {
+export async function executeDueAction(
+  parts: DueActionDeps,
+  seen: RentalView,
+  due: DueAction,
+): Promise<Date | null> {
   const { rental } = seen;
   const { recallMoney } = parts;
   if (due.what === 'convert' && recallMoney !== undefined && rental.mode === 'live') {
     try {
-      await withRecalledMoney(rental, recallMoney, () => attempt(parts.db, seen, due, 'refuse'));
+      await retryWithRecalledCredit(rental, recallMoney, () => tryDueAction(parts.db, seen, due, 'refuse'));
       parts.lackingSince.delete(rental.id);
       return null;
     } catch (error) {
-      if (missingMoney(error) === null) throw error;
-      const again = await recallAgainAt(parts, seen);
+      if (missingFundsOf(error) === null) throw error;
+      const again = await nextRecallAt(parts, seen);
       if (again !== null) return again;
     }
   }
-  await attempt(parts.db, seen, due, 'end');
+  await tryDueAction(parts.db, seen, due, 'end');
   parts.lackingSince.delete(rental.id);
   return null;
 }
 
-function attempt(db: Db, seen: RentalView, due: Due, without: WithoutMoney): Promise<void> {
+function tryDueAction(db: Db, seen: RentalView, due: DueAction, without: OnInsufficientFunds): Promise<void> {
   return db.transaction({ name: 'carry out due', isolation: 'read committed' }, async (tx) => {
     const view = await lockView(tx, seen.rental);
     if (view === null) return;
     const now = tx.clock.now();
-    const current = await dueOf(tx, view, now);
+    const current = await readNextDueAction(tx, view, now);
     if (current === null || current.at > now || current.what !== due.what) return;
-    await carryOut(tx, view, current, without);
+    await applyDueAction(tx, view, current, without);
   });
 }
 
@@ -75,17 +89,17 @@ function attempt(db: Db, seen: RentalView, due: Due, without: WithoutMoney): Pro
  * over. That time begins with the first try of this process, not with the end of the term: after an outage or a restore, lent
  * money may still be on its way back.
  */
-async function recallAgainAt(
-  { db, policy, lackingSince }: DueParts,
+async function nextRecallAt(
+  { db, policy, lackingSince }: DueActionDeps,
   { rental, terms }: RentalView,
 ): Promise<Date | null> {
   const nowMs = db.clock.nowMs();
   const sinceMs = lackingSince.get(rental.id) ?? nowMs;
-  forgetOld(lackingSince, nowMs);
+  deleteOldEntries(lackingSince, nowMs);
   lackingSince.set(rental.id, sinceMs);
   const untilMs = Math.min(sinceMs + policy.recallForMs, rental.expiresAt?.getTime() ?? Infinity);
   if (nowMs >= untilMs) return null;
-  const lent = await readLent(db, rental.orgId, rental.mode);
+  const lent = await readLeasedCredit(db, rental.orgId, rental.mode);
   const { available } = await readBalance(db, rental.orgId, rental.mode, db.clock.now());
   const rate = rateOf(onDemandPrice(terms));
   const shortest = meteredTotal(rate, HOLD_WINDOW_MS) - meteredTotal(rate, metering.postEveryMs);
@@ -93,38 +107,47 @@ async function recallAgainAt(
   return new Date(Math.min(untilMs, nowMs + policy.recallRetryMs));
 }
 
-const FORGET_AFTER_MS = 24 * 3_600_000;
+const ENTRY_MAX_AGE_MS = 24 * 3_600_000;
 
 /** Forgets old entries: another worker may have completed the conversion. */
-function forgetOld(lackingSince: Map<RentalId, number>, nowMs: number): void {
+function deleteOldEntries(lackingSince: Map<RentalId, number>, nowMs: number): void {
   for (const [id, sinceMs] of lackingSince) {
-    if (nowMs - sinceMs > FORGET_AFTER_MS) lackingSince.delete(id);
+    if (nowMs - sinceMs > ENTRY_MAX_AGE_MS) lackingSince.delete(id);
   }
 }
 
-async function carryOut(tx: Tx, view: RentalView, due: Due, without: WithoutMoney): Promise<void> {
+async function applyDueAction(
+  tx: Tx,
+  view: RentalView,
+  due: DueAction,
+  without: OnInsufficientFunds,
+): Promise<void> {
   switch (due.what) {
     case 'notice':
-      return tellEnd(tx, view, due);
+      return emitExpiryNotice(tx, view, due);
     case 'extend':
-      return extend(tx, view, due.at);
+      return startExtension(tx, view, due.at);
     case 'convert':
-      return convert(tx, view, due.at, without);
+      return convertToOnDemand(tx, view, due.at, without);
     case 'retention':
-      return endRetention(tx, view);
+      return endDiskRetention(tx, view);
     case 'terminate':
-      await endView(tx, view, { actor: rentalsActor, reason: reasons[due.because] });
+      await terminateView(tx, view, { actor: rentalsActor, reason: terminationReasons[due.because] });
   }
 }
 
 /** Money may have come in since the rental was stopped: then it is kept, and there is nothing to tell. */
-async function tellEnd(tx: Tx, view: RentalView, due: Due & { readonly what: 'notice' }): Promise<void> {
+async function emitExpiryNotice(
+  tx: Tx,
+  view: RentalView,
+  due: DueAction & { readonly what: 'notice' },
+): Promise<void> {
   const { at, cause, next } = due.end;
   const isAboutMoney = cause === 'balance' || cause === 'budget';
-  if (isAboutMoney && (await keepPaying(tx, view))) return;
+  if (isAboutMoney && (await resumeDiskBilling(tx, view))) return;
   const { rental } = view;
-  const told = await changeRental(tx, rental, { toldExpiringAt: due.at }, rentalsActor);
-  await tellOfRental(tx, told, {
+  const told = await updateRentalAndEnqueue(tx, rental, { toldExpiringAt: due.at }, rentalsActor);
+  await emitRentalEvent(tx, told, {
     type: 'rental.expiring',
     actor: rentalsActor,
     data: { expiresAt: at.toISOString(), cause, next },
@@ -132,14 +155,19 @@ async function tellEnd(tx: Tx, view: RentalView, due: Due & { readonly what: 'no
 }
 
 /** The term that was paid for in advance begins where the last one ended, however late anyone looks. */
-async function extend(tx: Tx, view: RentalView, at: Date): Promise<void> {
-  const rental = await changeRental(tx, view.rental, {}, rentalsActor);
+async function startExtension(tx: Tx, view: RentalView, at: Date): Promise<void> {
+  const rental = await updateRentalAndEnqueue(tx, view.rental, {}, rentalsActor);
   await closeMeters(tx, rental, { at, rest: 'waived' });
-  await beginNextTerm(tx, { ...view, rental }, at);
+  await startNextTerm(tx, { ...view, rental }, at);
 }
 
 /** The rental goes on, on demand, from the end of its term. Without the money for it, it ends there. */
-async function convert(tx: Tx, view: RentalView, at: Date, without: WithoutMoney): Promise<void> {
+async function convertToOnDemand(
+  tx: Tx,
+  view: RentalView,
+  at: Date,
+  without: OnInsufficientFunds,
+): Promise<void> {
   const { rental, terms } = view;
   const seq = (terms.at(-1)?.seq ?? 0) + 1;
   const price = onDemandPrice(terms);
@@ -149,19 +177,20 @@ async function convert(tx: Tx, view: RentalView, at: Date, without: WithoutMoney
     await inSavepoint(tx, async () => {
       await insertTerm(tx, rental.orgId, rental, term);
       await closeMeters(tx, rental, { at, rest: 'waived' });
-      await beginNextTerm(tx, { ...view, terms: [...terms, term] }, at);
+      await startNextTerm(tx, { ...view, terms: [...terms, term] }, at);
     });
   } catch (error) {
     if (!isFault(error)) throw error;
-    const missing = missingMoney(error);
-    if (without === 'refuse' && missing !== null) throw await refusalOf(tx, rental, price, missing);
+    const missing = missingFundsOf(error);
+    if (without === 'refuse' && missing !== null)
+      throw await insufficientFundsFault(tx, rental, price, missing);
     const perHour = formatUsd(rateOf(price));
     const reason = `Its reserved term ended, and the balance does not cover going on for ${perHour} USD an hour.`;
-    await endView(tx, view, { actor: rentalsActor, reason, promised: at });
+    await terminateView(tx, view, { actor: rentalsActor, reason, promised: at });
     return;
   }
-  const converted = await changeRental(tx, rental, {}, rentalsActor);
-  await tellOfRental(tx, converted, {
+  const converted = await updateRentalAndEnqueue(tx, rental, {}, rentalsActor);
+  await emitRentalEvent(tx, converted, {
     type: 'rental.converted',
     actor: rentalsActor,
     data: { costPerHour: toNearestUsdNumber(rateOf(price)) },
@@ -172,20 +201,25 @@ async function convert(tx: Tx, view: RentalView, at: Date, without: WithoutMoney
  * Asks for the longest hold that a meter may need, since the hold depends on the meter's id, which is new in each attempt. Also
  * asks for the money that retains the disk after the balance has run out, since the meter sets it aside only when it opens.
  */
-async function refusalOf(tx: Tx, rental: Rental, price: FrozenPrice, missing: bigint): Promise<Fault> {
+async function insufficientFundsFault(
+  tx: Tx,
+  rental: Rental,
+  price: FrozenPrice,
+  missing: bigint,
+): Promise<Fault> {
   const { available } = await readBalance(tx, rental.orgId, rental.mode, tx.clock.now());
-  const most = meansFor(rental, price) - available;
-  return new Fault('INSUFFICIENT_BALANCE', { cause: new MoneyMissing(missing > most ? missing : most) });
+  const most = requiredBalance(rental, price) - available;
+  return new Fault('INSUFFICIENT_BALANCE', { cause: new InsufficientFunds(missing > most ? missing : most) });
 }
 
 /** What was set aside for its disk is used up: with money it is kept on, without it the rental ends. */
-async function endRetention(tx: Tx, view: RentalView): Promise<void> {
-  if (await keepPaying(tx, view)) {
-    await changeRental(tx, view.rental, {}, rentalsActor);
+async function endDiskRetention(tx: Tx, view: RentalView): Promise<void> {
+  if (await resumeDiskBilling(tx, view)) {
+    await updateRentalAndEnqueue(tx, view.rental, {}, rentalsActor);
     return;
   }
   const why = view.rental.taskOptions.because === 'budget' ? 'budget' : 'balance';
-  await endView(tx, view, {
+  await terminateView(tx, view, {
     actor: rentalsActor,
     reason: `The ${why} did not cover it, and the time for which its disk was kept has ended.`,
   });

@@ -2,7 +2,7 @@ import { nanoUsd } from '@millrace/platform/money';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Meter } from '../metering/index.ts';
-import { nextDue, noticeLeadsMs, type Due } from './due.ts';
+import { nextDueAction, noticeLeadTimesMs, type DueAction } from './due.ts';
 import type { Rental, RentalTerm } from './rental.ts';
 import { DAY, HOUR, meterWith, termWith } from './terms.fixture.ts';
 import { at, rentalWith, running } from './view.fixture.ts';
@@ -12,9 +12,9 @@ const onDemand = [termWith(1, null, 0)];
 function due(
   rental: Rental,
   options: { terms?: readonly RentalTerm[]; meters?: readonly Meter[]; nowMs?: number } = {},
-): Due | null {
+): DueAction | null {
   const { terms = onDemand, meters = [meterWith()], nowMs = 1 } = options;
-  return nextDue({ rental, terms, machines: [] }, meters, at(nowMs));
+  return nextDueAction({ rental, terms, machines: [] }, meters, at(nowMs));
 }
 
 describe('what is due of a rental', () => {
@@ -142,7 +142,7 @@ describe('the notice of an end', () => {
             next = due(rental, { nowMs });
           }
         }
-        expect(told).toBeLessThanOrEqual(noticeLeadsMs.length);
+        expect(told).toBeLessThanOrEqual(noticeLeadTimesMs.length);
       }),
     );
   });

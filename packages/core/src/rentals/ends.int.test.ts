@@ -2,34 +2,42 @@ import { toUuid } from '@millrace/platform/ids';
 import { meteredTotal, nanoUsd } from '@millrace/platform/money';
 import { eventually } from '@millrace/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { costOfRunning, rateOf } from '../prices/index.ts';
-import { driveOnce } from './drive.ts';
-import { driveIdle, driveUntil, partsOf } from './drive.fixture.ts';
-import { extendLife, extendTerm } from './extend.service.ts';
-import { bringUp, expectSound, later, meters, passUntil, told, viewOf } from './life.fixture.ts';
-import { requireView, terminateRental, type Receipt } from './life.service.ts';
+import { costOfDuration, rateOf } from '../prices/index.ts';
+import { reconcileRental } from './drive.ts';
+import { reconcileToIdle, reconcileUntil, reconcileDepsOf } from './drive.fixture.ts';
+import { extendTtl, extendTerm } from './extend.service.ts';
+import {
+  startRunningRental,
+  expectConsistent,
+  later,
+  meters,
+  advanceUntil,
+  rentalEventTypes,
+  viewOf,
+} from './life.fixture.ts';
+import { lockRentalView, terminateRental, type Receipt } from './life.service.ts';
 import { stopRental } from './power.service.ts';
 import {
-  createRentalWorld,
+  createRentalHarness,
   DAY_MS,
   HOUR_MS,
   MINUTE_MS,
   usd,
-  type RentalWorld,
+  type RentalHarness,
   type Tenant,
 } from './rental.fixture.ts';
 import { causeOfRental, type Rental } from './rental.ts';
 
 /** How rentals end, by anybody and by the clock, and what they have cost then, to the nano-USD. */
 
-let world: RentalWorld;
+let world: RentalHarness;
 beforeAll(async () => {
-  world = await createRentalWorld();
+  world = await createRentalHarness();
   await world.offerTerm(1);
   await world.offerTerm(30);
 });
 afterAll(() => world.drop());
-afterEach(() => expectSound(world));
+afterEach(() => expectConsistent(world));
 
 const end = (tenant: Tenant, rental: Rental, reason = 'done'): Promise<Receipt> =>
   world.run((tx) =>
@@ -56,8 +64,8 @@ const reserved = (termPeriodDays: number, convert: boolean) =>
 describe('a rental that its tenant ends', () => {
   it('costs what ran, and ending it again answers the same receipt', async () => {
     const tenant = await world.tenant();
-    const rental = await bringUp(world, tenant, { gpuCount: 2 });
-    await passUntil(world, rental, later(rental.startedAt, 90 * MINUTE_MS + 1));
+    const rental = await startRunningRental(world, tenant, { gpuCount: 2 });
+    await advanceUntil(world, rental, later(rental.startedAt, 90 * MINUTE_MS + 1));
     await world.sweepMeters();
     const receipt = await end(tenant, rental);
     const { price } = (await viewOf(world, rental)).terms[0] ?? expect.fail('It has no term.');
@@ -70,10 +78,10 @@ describe('a rental that its tenant ends', () => {
     });
     await world.clock.advance(5_000);
     expect(await end(tenant, rental, 'again')).toEqual(receipt);
-    const over = await driveUntil(world, rental, { until: 'Terminated' });
+    const over = await reconcileUntil(world, rental, { until: 'Terminated' });
     expect(await end(tenant, rental)).toEqual({ ...receipt, rental: over });
     await expectSettled(tenant, rental, receipt.finalCost);
-    expect((await told(world, rental)).filter((type) => type === 'terminating')).toHaveLength(1);
+    expect((await rentalEventTypes(world, rental)).filter((type) => type === 'terminating')).toHaveLength(1);
   });
 
   it('costs nothing before it was proven usable', async () => {
@@ -82,21 +90,21 @@ describe('a rental that its tenant ends', () => {
     expect((await world.balance(tenant.orgId)).held).toBeGreaterThan(0n);
     const receipt = await end(tenant, rental);
     expect(receipt).toMatchObject({ billingStoppedAt: null, finalCost: 0n, commitment: null });
-    await driveUntil(world, rental, { until: 'Terminated' });
+    await reconcileUntil(world, rental, { until: 'Terminated' });
     await expectSettled(tenant, rental, 0n);
   });
 
   it('reserved for 30 days and ended after one hour costs what was quoted, to the nano-USD', async () => {
     const tenant = await world.tenant({ balanceUsd: 20_000 });
-    const rental = await bringUp(world, tenant, { gpuCount: 3, ...reserved(30, true) });
+    const rental = await startRunningRental(world, tenant, { gpuCount: 3, ...reserved(30, true) });
     const [term] = (await viewOf(world, rental)).terms;
     const price = term?.price ?? expect.fail('It has no term.');
     expect(term?.endsAt).toEqual(later(rental.startedAt, 30 * DAY_MS));
-    await passUntil(world, rental, later(rental.startedAt, HOUR_MS));
+    await advanceUntil(world, rental, later(rental.startedAt, HOUR_MS));
     await world.sweepMeters();
     const receipt = await end(tenant, rental);
     const ranMs = (receipt.billingStoppedAt?.getTime() ?? 0) - (rental.startedAt?.getTime() ?? 0);
-    const quoted = costOfRunning(price, ranMs);
+    const quoted = costOfDuration(price, ranMs);
     expect(receipt.finalCost).toBe(quoted);
     const whole = BigInt(price.reserve?.committedNanoUsd ?? 0);
     const used = meteredTotal(rateOf(price), ranMs);
@@ -104,25 +112,25 @@ describe('a rental that its tenant ends', () => {
     expect(refundPercentage).toBe(50);
     expect(used + owed + refund).toBe(whole);
     expect(used + owed).toBe(quoted);
-    await driveUntil(world, rental, { until: 'Terminated' });
+    await reconcileUntil(world, rental, { until: 'Terminated' });
     await expectSettled(tenant, rental, quoted, usd(20_000));
   });
 
   it('ends once, and costs once, however many end it, stop it and look at its clock at once', async () => {
     const tenant = await world.tenant();
-    const rental = await bringUp(world, tenant, { ttlSeconds: 3_600 });
+    const rental = await startRunningRental(world, tenant, { ttlSeconds: 3_600 });
     const expiresAt = rental.expiresAt ?? expect.fail('It has no time to live.');
     await world.advance(expiresAt.getTime() - world.clock.nowMs());
     const stop = world.run(async (tx) => {
-      const view = await requireView(tx, tenant.orgId, rental.id);
+      const view = await lockRentalView(tx, tenant.orgId, rental.id);
       return stopRental(tx, view, { release: true, actor: tenant.call('live').cause.actor });
     });
     const all = await Promise.allSettled([
       end(tenant, rental),
-      driveIdle(world, rental),
+      reconcileToIdle(world, rental),
       stop,
       end(tenant, rental),
-      driveIdle(world, rental),
+      reconcileToIdle(world, rental),
       end(tenant, rental),
     ]);
     for (const outcome of all) {
@@ -130,33 +138,33 @@ describe('a rental that its tenant ends', () => {
         expect(outcome.reason).toMatchObject({ reason: expect.stringMatching(/^ACTION_|^ALREADY_/) });
       }
     }
-    await driveUntil(world, rental, { until: 'Terminated' });
+    await reconcileUntil(world, rental, { until: 'Terminated' });
     const receipts = await Promise.all([end(tenant, rental), end(tenant, rental)]);
     const ranMs = expiresAt.getTime() - (rental.startedAt?.getTime() ?? 0);
     const [meter] = await meters(world, rental);
     const cost = meteredTotal(meter?.ratePerHour ?? nanoUsd(0n), ranMs);
     expect(receipts.map(({ finalCost }) => finalCost)).toEqual([cost, cost]);
     await expectSettled(tenant, rental, cost);
-    expect((await told(world, rental)).filter((type) => type === 'terminating')).toHaveLength(1);
+    expect((await rentalEventTypes(world, rental)).filter((type) => type === 'terminating')).toHaveLength(1);
   });
 });
 
 describe('a term that runs out', () => {
   it('ends the rental where nothing was said to follow, told a day and an hour before, each once', async () => {
     const tenant = await world.tenant({ balanceUsd: 20_000 });
-    const rental = await bringUp(world, tenant, reserved(30, false));
+    const rental = await startRunningRental(world, tenant, reserved(30, false));
     const endsAt = later(rental.startedAt, 30 * DAY_MS);
-    await passUntil(world, rental, later(endsAt, -25 * HOUR_MS));
-    expect(await told(world, rental)).toEqual(['pending', 'running']);
+    await advanceUntil(world, rental, later(endsAt, -25 * HOUR_MS));
+    expect(await rentalEventTypes(world, rental)).toEqual(['pending', 'running']);
     for (const before of [24 * HOUR_MS, 20 * HOUR_MS, HOUR_MS, MINUTE_MS]) {
-      await passUntil(world, rental, later(endsAt, -before));
-      await driveIdle(world, rental);
+      await advanceUntil(world, rental, later(endsAt, -before));
+      await reconcileToIdle(world, rental);
     }
     await world.sweepMeters();
-    expect(await told(world, rental)).toEqual(['pending', 'running', 'expiring', 'expiring']);
+    expect(await rentalEventTypes(world, rental)).toEqual(['pending', 'running', 'expiring', 'expiring']);
     // Nobody looks for a while: the term ends when it ends all the same.
     await world.advance(HOUR_MS);
-    const over = await driveUntil(world, rental, { until: 'Terminated' });
+    const over = await reconcileUntil(world, rental, { until: 'Terminated' });
     expect(over.endReason).toBe('Its reserved term ended.');
     const [{ price } = expect.fail('It has no term.')] = (await viewOf(world, rental)).terms;
     const whole = BigInt(price.reserve?.committedNanoUsd ?? 0);
@@ -166,22 +174,22 @@ describe('a term that runs out', () => {
       billingStoppedAt: endsAt,
       commitment: null,
     });
-    expect((await told(world, rental)).slice(4)).toEqual(['terminating', 'terminated']);
+    expect((await rentalEventTypes(world, rental)).slice(4)).toEqual(['terminating', 'terminated']);
   });
 
   it('goes on at the price on demand that was frozen with it, without a gap, told once', async () => {
     const tenant = await world.tenant();
-    const rental = await bringUp(world, tenant, reserved(1, true));
+    const rental = await startRunningRental(world, tenant, reserved(1, true));
     const endsAt = later(rental.startedAt, DAY_MS);
-    await passUntil(world, rental, later(endsAt, 10 * MINUTE_MS));
-    await Promise.all([driveIdle(world, rental), driveIdle(world, rental)]);
+    await advanceUntil(world, rental, later(endsAt, 10 * MINUTE_MS));
+    await Promise.all([reconcileToIdle(world, rental), reconcileToIdle(world, rental)]);
     const { terms } = await viewOf(world, rental);
     expect(terms.map(({ termType, effectiveAt }) => [termType, effectiveAt])).toEqual([
       ['reserved', rental.startedAt],
       ['on-demand', endsAt],
     ]);
     await world.sweepMeters();
-    await passUntil(world, rental, later(endsAt, 2 * HOUR_MS));
+    await advanceUntil(world, rental, later(endsAt, 2 * HOUR_MS));
     const receipt = await end(tenant, rental);
     const [first, second] = terms;
     const ranMs = (receipt.billingStoppedAt?.getTime() ?? 0) - endsAt.getTime();
@@ -190,17 +198,17 @@ describe('a term that runs out', () => {
       meteredTotal(rateOf(second?.price ?? expect.fail('It did not go on.')), ranMs);
     expect(second?.price.rateNanoUsdPerHour).toBe(first?.price.reserve?.onDemandNanoUsdPerHour);
     expect(receipt).toMatchObject({ finalCost: cost, commitment: null });
-    await driveUntil(world, rental, { until: 'Terminated' });
+    await reconcileUntil(world, rental, { until: 'Terminated' });
     await expectSettled(tenant, rental, cost);
-    expect((await told(world, rental)).filter((type) => type === 'converted')).toHaveLength(1);
+    expect((await rentalEventTypes(world, rental)).filter((type) => type === 'converted')).toHaveLength(1);
   });
 
   it('ends the rental where the money to go on is not there, and costs nothing after it', async () => {
     const tenant = await world.tenant({ balanceUsd: 77 });
-    const rental = await bringUp(world, tenant, reserved(1, true));
+    const rental = await startRunningRental(world, tenant, reserved(1, true));
     const endsAt = later(rental.startedAt, DAY_MS);
-    await passUntil(world, rental, later(endsAt, 5 * MINUTE_MS));
-    const over = await driveUntil(world, rental, { until: 'Terminated' });
+    await advanceUntil(world, rental, later(endsAt, 5 * MINUTE_MS));
+    const over = await reconcileUntil(world, rental, { until: 'Terminated' });
     expect(over.endReason).toContain('does not cover going on');
     const [{ price } = expect.fail('It has no term.')] = (await viewOf(world, rental)).terms;
     await expectSettled(tenant, rental, BigInt(price.reserve?.committedNanoUsd ?? 0), usd(77));
@@ -209,7 +217,7 @@ describe('a term that runs out', () => {
 
   it('holds no lock of the ledger while it ends a rental that cannot go on', async () => {
     const tenant = await world.tenant({ balanceUsd: 77 });
-    const rental = await bringUp(world, tenant, reserved(1, true));
+    const rental = await startRunningRental(world, tenant, reserved(1, true));
     const endsAt = later(rental.startedAt, DAY_MS);
     await world.advance(endsAt.getTime() - world.clock.nowMs());
     const other = await world.database.connect();
@@ -217,7 +225,7 @@ describe('a term that runs out', () => {
       // The end needs this row. While it waits for the row, money of the organisation must not wait for the end.
       await other.query('begin');
       await other.query('select 1 from rental_machines where rental_id = $1 for update', [toUuid(rental.id)]);
-      const ending = driveIdle(world, rental);
+      const ending = reconcileToIdle(world, rental);
       await eventually({ what: 'the end to wait for the machine' }, async () => {
         const { rows } = await other.query(
           `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
@@ -231,7 +239,7 @@ describe('a term that runs out', () => {
     } finally {
       await other.end();
     }
-    await driveUntil(world, rental, { until: 'Terminated' });
+    await reconcileUntil(world, rental, { until: 'Terminated' });
   });
 });
 
@@ -242,12 +250,12 @@ describe('an extension', () => {
   });
   const extend = (tenant: Tenant, rental: Rental, days: number) =>
     world.run(async (tx) =>
-      extendTerm(tx, await requireView(tx, tenant.orgId, rental.id), days, byTenant(tenant)),
+      extendTerm(tx, await lockRentalView(tx, tenant.orgId, rental.id), days, byTenant(tenant)),
     );
 
   it('is set aside at once, begins where the last term ended, and costs its whole price', async () => {
     const tenant = await world.tenant();
-    const rental = await bringUp(world, tenant, reserved(1, false));
+    const rental = await startRunningRental(world, tenant, reserved(1, false));
     const { held } = await world.balance(tenant.orgId);
     await extend(tenant, rental, 1);
     expect((await world.balance(tenant.orgId)).held).toBe(2n * held);
@@ -256,28 +264,28 @@ describe('an extension', () => {
     );
     expect(known?.frees_at).toEqual(later(rental.startedAt, 2 * DAY_MS));
     const firstEnd = later(rental.startedAt, DAY_MS);
-    await passUntil(world, rental, later(firstEnd, HOUR_MS));
+    await advanceUntil(world, rental, later(firstEnd, HOUR_MS));
     const { terms } = await viewOf(world, rental);
     expect(terms.map(({ effectiveAt, endsAt }) => [effectiveAt, endsAt])).toEqual([
       [rental.startedAt, firstEnd],
       [firstEnd, later(firstEnd, DAY_MS)],
     ]);
     await world.advance(2 * DAY_MS);
-    const over = await driveUntil(world, rental, { until: 'Terminated' });
+    const over = await reconcileUntil(world, rental, { until: 'Terminated' });
     expect(over.endReason).toBe('Its reserved term ended.');
     await expectSettled(tenant, rental, 2n * held);
   });
 
   it('that never began is given back when the rental ends', async () => {
     const tenant = await world.tenant();
-    const rental = await bringUp(world, tenant, reserved(1, true));
+    const rental = await startRunningRental(world, tenant, reserved(1, true));
     await extend(tenant, rental, 1);
-    await passUntil(world, rental, later(rental.startedAt, HOUR_MS));
+    await advanceUntil(world, rental, later(rental.startedAt, HOUR_MS));
     const { finalCost, commitment } = await end(tenant, rental);
     const [{ price } = expect.fail('It has no term.')] = (await viewOf(world, rental)).terms;
     expect(finalCost).toBeLessThan(BigInt(price.reserve?.committedNanoUsd ?? 0));
     expect(commitment).not.toBeNull();
-    await driveUntil(world, rental, { until: 'Terminated' });
+    await reconcileUntil(world, rental, { until: 'Terminated' });
     await expectSettled(tenant, rental, finalCost);
   });
 
@@ -285,23 +293,23 @@ describe('an extension', () => {
     const tenant = await world.tenant();
     const accepted = await world.rent(tenant, 'live', reserved(1, true));
     await extend(tenant, accepted, 1);
-    const rental = await driveUntil(world, accepted, { until: 'Running' });
-    await passUntil(world, rental, later(rental.startedAt, DAY_MS));
+    const rental = await reconcileUntil(world, accepted, { until: 'Running' });
+    await advanceUntil(world, rental, later(rental.startedAt, DAY_MS));
     expect((await viewOf(world, rental)).terms[1]?.effectiveAt).toEqual(later(rental.startedAt, DAY_MS));
     await end(tenant, rental);
   });
 
   it('is refused on demand, after the end, beyond the limit of cost, and without the money', async () => {
     const tenant = await world.tenant();
-    const onDemand = await bringUp(world, tenant);
+    const onDemand = await startRunningRental(world, tenant);
     await expect(extend(tenant, onDemand, 1)).rejects.toMatchObject({ reason: 'TERM_NOT_EXTENDABLE' });
     await end(tenant, onDemand);
     const poor = await world.tenant({ balanceUsd: 100 });
     const capped = await world.tenant();
-    const one = await bringUp(world, poor, reserved(1, true));
+    const one = await startRunningRental(world, poor, reserved(1, true));
     await expect(extend(poor, one, 1)).rejects.toMatchObject({ reason: 'INSUFFICIENT_BALANCE' });
     await expect(extend(poor, one, 7)).rejects.toMatchObject({ reason: 'RESERVE_OPTION_NOT_FOUND' });
-    const two = await bringUp(world, capped, { ...reserved(1, true), maxUsd: 100 });
+    const two = await startRunningRental(world, capped, { ...reserved(1, true), maxUsd: 100 });
     await expect(extend(capped, two, 1)).rejects.toMatchObject({ reason: 'MAX_USD_EXCEEDED' });
     await world.clock.advance(DAY_MS);
     await expect(extend(capped, two, 1)).rejects.toMatchObject({ reason: 'TERM_NOT_EXTENDABLE' });
@@ -313,12 +321,12 @@ describe('an extension', () => {
     const tenant = await world.tenant();
     const more = (rental: Rental) =>
       world.run(async (tx) =>
-        extendLife(tx, await requireView(tx, tenant.orgId, rental.id), 600, byTenant(tenant)),
+        extendTtl(tx, await lockRentalView(tx, tenant.orgId, rental.id), 600, byTenant(tenant)),
       );
-    const rental = await bringUp(world, tenant, { ttlSeconds: 3_600 });
+    const rental = await startRunningRental(world, tenant, { ttlSeconds: 3_600 });
     const extended = await more(rental);
     expect(extended.expiresAt).toEqual(later(rental.expiresAt, 600_000));
-    const endless = await bringUp(world, tenant);
+    const endless = await startRunningRental(world, tenant);
     await expect(more(endless)).rejects.toMatchObject({ reason: 'TERM_NOT_EXTENDABLE' });
     await world.clock.advance(2 * HOUR_MS);
     await expect(more(rental)).rejects.toMatchObject({ reason: 'TERM_NOT_EXTENDABLE' });
@@ -333,16 +341,21 @@ describe('limits that the tenant set', () => {
     ['noticed late', 10 * MINUTE_MS],
   ])('of cost are never exceeded, %s', async (_, lateMs) => {
     const tenant = await world.tenant();
-    const rental = await bringUp(world, tenant, { maxUsd: 1.234567891 });
+    const rental = await startRunningRental(world, tenant, { maxUsd: 1.234567891 });
     const [meter] = await meters(world, rental);
     const rate = meter?.ratePerHour ?? expect.fail('It has no meter.');
     const lastMs = Number((1_234_567_892n * 3_600_000n - 1n) / rate);
     await world.advance(later(rental.startedAt, lastMs - 1).getTime() - world.clock.nowMs());
-    const round = await driveOnce(partsOf(world), rental.orgId, rental.id, new AbortController().signal);
+    const round = await reconcileRental(
+      reconcileDepsOf(world),
+      rental.orgId,
+      rental.id,
+      new AbortController().signal,
+    );
     expect(round).toMatchObject({ kind: 'wait', until: later(rental.startedAt, lastMs) });
     await world.advance(1 + lateMs);
     if (lateMs > 0) await world.sweepMeters();
-    const over = await driveUntil(world, rental, { until: 'Terminated' });
+    const over = await reconcileUntil(world, rental, { until: 'Terminated' });
     expect(over.endReason).toBe('It reached the most it may cost.');
     const cost = meteredTotal(rate, lastMs);
     expect(cost).toBeLessThanOrEqual(1_234_567_891n);
@@ -352,15 +365,15 @@ describe('limits that the tenant set', () => {
 
   it('of time end it at that instant, however late anyone looks, and once', async () => {
     const tenant = await world.tenant();
-    const rental = await bringUp(world, tenant, { ttlSeconds: 7_200 });
+    const rental = await startRunningRental(world, tenant, { ttlSeconds: 7_200 });
     const expiresAt = rental.expiresAt ?? expect.fail('It has no time to live.');
-    await passUntil(world, rental, later(expiresAt, -HOUR_MS));
-    expect(await told(world, rental)).toEqual(['pending', 'running', 'expiring']);
+    await advanceUntil(world, rental, later(expiresAt, -HOUR_MS));
+    expect(await rentalEventTypes(world, rental)).toEqual(['pending', 'running', 'expiring']);
     await world.advance(HOUR_MS + 10 * MINUTE_MS);
-    await Promise.all([1, 2, 3].map(() => driveUntil(world, rental, { until: 'Terminated' })));
+    await Promise.all([1, 2, 3].map(() => reconcileUntil(world, rental, { until: 'Terminated' })));
     const [meter] = await meters(world, rental);
     const ranMs = expiresAt.getTime() - (rental.startedAt?.getTime() ?? 0);
     await expectSettled(tenant, rental, meteredTotal(meter?.ratePerHour ?? nanoUsd(0n), ranMs));
-    expect((await told(world, rental)).slice(3)).toEqual(['terminating', 'terminated']);
+    expect((await rentalEventTypes(world, rental)).slice(3)).toEqual(['terminating', 'terminated']);
   });
 });

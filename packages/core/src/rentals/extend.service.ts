@@ -3,39 +3,39 @@ import type { Tx } from '@millrace/platform/db';
 import type { Actor } from '@millrace/platform/envelope';
 import { Fault, invalidField, isFault } from '@millrace/platform/fault';
 import { addUsd, formatUsd, ppm, secondsToMs, toPercentage, zeroUsd } from '@millrace/platform/money';
-import { applyLedger, readBalance, requireDone } from '../ledger/index.ts';
-import { commitmentOf, quoteFor, termMsOf, type Quote, type RentalWish } from '../prices/index.ts';
+import { applyLedger, readBalance, requireLedgerSuccess } from '../ledger/index.ts';
+import { commitmentOf, quoteFor, termMsOf, type Quote, type RentalSpec } from '../prices/index.ts';
 import { HOLD_WINDOW_MS } from './create.ts';
-import { isRepeat } from './life.service.ts';
-import { metersOf, sayWhenFree } from './money.service.ts';
-import { changeRental } from './move.ts';
+import { checkRentalAction } from './life.service.ts';
+import { metersOf, updateFreesAt } from './money.service.ts';
+import { updateRentalAndEnqueue } from './move.ts';
 import { causeOfRental, type Rental, type RentalTerm, type RentalView } from './rental.ts';
-import { costBy, currentTerm, reservationEndsAt } from './terms.ts';
+import { costIfEndedAt, currentTerm, reservationEndsAt } from './terms.ts';
 import { insertTerm } from './terms.store.ts';
-import { requireLifeWithin } from './update.ts';
+import { requireTtlWithinKeyLimit } from './update.ts';
 
 /** Making a rental last longer: another term from the end of the last, or a later end of its time to live. */
 
-export interface ExtendWish {
+export interface ExtendOptions {
   readonly actor: Actor;
   readonly limits: Pick<ApiKeyLimits, 'maxRentalSeconds'>;
 }
 
 /** The end of its time to live moves away by this much. Without one there is nothing to move. */
-export async function extendLife(
+export async function extendTtl(
   tx: Tx,
   view: RentalView,
   ttlSeconds: number,
-  { actor, limits }: ExtendWish,
+  { actor, limits }: ExtendOptions,
 ): Promise<Rental> {
   const { rental } = view;
-  isRepeat(rental, 'extend');
+  checkRentalAction(rental, 'extend');
   if (rental.expiresAt === null || rental.expiresAt <= tx.clock.now()) throw new Fault('TERM_NOT_EXTENDABLE');
   const expiresAt = new Date(rental.expiresAt.getTime() + secondsToMs(ttlSeconds));
-  requireForeseeable(tx, 'ttlSeconds', expiresAt);
-  requireLifeWithin(rental, expiresAt, limits);
-  const extended = await changeRental(tx, rental, { expiresAt }, actor);
-  await sayWhenFree(tx, { ...view, rental: extended });
+  requireWithinMaxTerm(tx, 'ttlSeconds', expiresAt);
+  requireTtlWithinKeyLimit(rental, expiresAt, limits);
+  const extended = await updateRentalAndEnqueue(tx, rental, { expiresAt }, actor);
+  await updateFreesAt(tx, { ...view, rental: extended });
   return extended;
 }
 
@@ -44,19 +44,19 @@ export async function extendTerm(
   tx: Tx,
   view: RentalView,
   termPeriodDays: number,
-  { actor, limits }: ExtendWish,
+  { actor, limits }: ExtendOptions,
 ): Promise<Rental> {
   const { rental, terms } = view;
-  isRepeat(rental, 'extend');
+  checkRentalAction(rental, 'extend');
   const current = currentTerm(terms);
   const isOver = current.endsAt !== null && current.endsAt <= tx.clock.now();
   if (current.termType !== 'reserved' || isOver) throw new Fault('TERM_NOT_EXTENDABLE');
-  const end = endWith(view, termPeriodDays);
-  requireForeseeable(tx, 'termPeriodDays', end);
-  requireLifeWithin(rental, end, limits);
+  const end = endWithExtension(view, termPeriodDays);
+  requireWithinMaxTerm(tx, 'termPeriodDays', end);
+  requireTtlWithinKeyLimit(rental, end, limits);
   const { frozen, hold } = await quoteTerm(tx, rental, current, termPeriodDays);
   const price = frozen.rental;
-  await requireWithinCap(tx, view, commitmentOf(price));
+  await requireExtensionWithinSpendingLimit(tx, view, commitmentOf(price));
   const seq = (terms.at(-1)?.seq ?? 0) + 1;
   const term: RentalTerm = {
     seq,
@@ -67,23 +67,23 @@ export async function extendTerm(
     effectiveAt: null,
     endsAt: null,
   };
-  const extended = await changeRental(tx, rental, {}, actor);
-  await sayWhenFree(tx, { ...view, rental: extended, terms: [...terms, term] });
-  const holdId = hold === zeroUsd ? null : await setAside(tx, extended, seq, hold);
+  const extended = await updateRentalAndEnqueue(tx, rental, {}, actor);
+  await updateFreesAt(tx, { ...view, rental: extended, terms: [...terms, term] });
+  const holdId = hold === zeroUsd ? null : await holdForExtension(tx, extended, seq, hold);
   await insertTerm(tx, rental.orgId, rental, { ...term, holdId });
   return extended;
 }
 
 /** Nobody agrees on more than the longest term at once, and so not in pieces either. */
-const FORESEEABLE_DAYS = 3_650;
+const MAX_TERM_DAYS = 3_650;
 
-function requireForeseeable(tx: Tx, field: string, end: Date): void {
-  if (end.getTime() - tx.clock.nowMs() <= termMsOf(FORESEEABLE_DAYS)) return;
-  throw invalidField(field, `must lead to an end within ${FORESEEABLE_DAYS} days from now`, 'too_big');
+function requireWithinMaxTerm(tx: Tx, field: string, end: Date): void {
+  if (end.getTime() - tx.clock.nowMs() <= termMsOf(MAX_TERM_DAYS)) return;
+  throw invalidField(field, `must lead to an end within ${MAX_TERM_DAYS} days from now`, 'too_big');
 }
 
 /** As far as it is known: a rental that is not up yet begins its terms later. */
-function endWith({ rental, terms }: RentalView, termPeriodDays: number): Date {
+function endWithExtension({ rental, terms }: RentalView, termPeriodDays: number): Date {
   const known = reservationEndsAt(terms);
   const days = terms.reduce((sum, { price }) => sum + (price.reserve?.termPeriodDays ?? 0), 0);
   const startMs = known?.getTime() ?? rental.createdAt.getTime() + termMsOf(days);
@@ -105,8 +105,8 @@ async function quoteTerm(
         rentalType: rental.kind === 'bare-metal' ? 'bare-metal' : 'virtual-machine',
         gpuCount: rental.gpuCount,
         // What is extended was sold as these before.
-        gpuType: rental.gpuType as RentalWish['gpuType'],
-        region: rental.region as RentalWish['region'],
+        gpuType: rental.gpuType as RentalSpec['gpuType'],
+        region: rental.region as RentalSpec['region'],
         networkType: rental.connectionType,
         termType: 'reserved',
         termPeriodDays,
@@ -126,12 +126,16 @@ async function quoteTerm(
   }
 }
 
-async function requireWithinCap(tx: Tx, view: RentalView, more: Quote['hold']): Promise<void> {
+async function requireExtensionWithinSpendingLimit(
+  tx: Tx,
+  view: RentalView,
+  more: Quote['hold'],
+): Promise<void> {
   const { maxNanoUsd } = view.rental;
   if (maxNanoUsd === null) return;
   const waiting = view.terms.filter(({ effectiveAt }) => effectiveAt === null);
   const known = addUsd(
-    costBy(await metersOf(tx, view.rental), tx.clock.now()),
+    costIfEndedAt(await metersOf(tx, view.rental), tx.clock.now()),
     ...waiting.map(({ price }) => commitmentOf(price)),
     more,
   );
@@ -141,7 +145,7 @@ async function requireWithinCap(tx: Tx, view: RentalView, more: Quote['hold']): 
   });
 }
 
-async function setAside(
+async function holdForExtension(
   tx: Tx,
   rental: Rental,
   seq: number,
@@ -160,5 +164,5 @@ async function setAside(
       ...(keyId === null ? {} : { keyId }),
     },
   ]);
-  return requireDone(answer).holdId;
+  return requireLedgerSuccess(answer).holdId;
 }

@@ -1,14 +1,14 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { driveIdle, driveUntil } from './drive.fixture.ts';
+import { reconcileToIdle, reconcileUntil } from './drive.fixture.ts';
 import { listMachines } from './machines.store.ts';
-import { createRentalWorld, type RentalWorld, type Tenant } from './rental.fixture.ts';
+import { createRentalHarness, type RentalHarness, type Tenant } from './rental.fixture.ts';
 import { causeOfRental, type Rental } from './rental.ts';
 
 /** Every fault that a test key can ask its machine for, and what becomes of the rental then. */
 
-let world: RentalWorld;
+let world: RentalHarness;
 beforeAll(async () => {
-  world = await createRentalWorld();
+  world = await createRentalHarness();
 });
 afterAll(() => world.drop());
 afterEach(async () => {
@@ -31,13 +31,13 @@ describe('a machine with the fault', () => {
     '%s is tried on two hosts, fails, and leaves nothing',
     async (fault) => {
       const tenant = await world.tenant();
-      const failed = await driveUntil(world, await rentWith(tenant, fault), {
+      const failed = await reconcileUntil(world, await rentWith(tenant, fault), {
         until: 'Failed',
         policy: { gpuLooks: 4 },
       });
       const machines = await machinesOf(failed);
       expect(new Set(machines.map(({ nodeId }) => nodeId)).size).toBe(2);
-      const ended = await driveUntil(world, failed, { until: 'Terminated' });
+      const ended = await reconcileUntil(world, failed, { until: 'Terminated' });
       expect(ended.startedAt).toBeNull();
       await expectNothingLeft(ended);
     },
@@ -47,7 +47,7 @@ describe('a machine with the fault', () => {
     const tenant = await world.tenant();
     const accepted = await rentWith(tenant, 'slow-boot');
     const policy = { pollMs: 5_000, firstRetryMs: 5_000 };
-    const rental = await driveUntil(world, accepted, { until: 'Running', policy });
+    const rental = await reconcileUntil(world, accepted, { until: 'Running', policy });
     const bootMs = (rental.startedAt?.getTime() ?? 0) - rental.createdAt.getTime();
     expect(bootMs).toBeGreaterThanOrEqual(300_000);
     expect(bootMs).toBeLessThan(330_000);
@@ -57,14 +57,17 @@ describe('a machine with the fault', () => {
   it.each(['flaky', 'lost-events', 'create-late'])('%s runs all the same', async (fault) => {
     const tenant = await world.tenant();
     const accepted = await rentWith(tenant, fault);
-    const rental = await driveUntil(world, accepted, { until: 'Running', ticking: fault === 'create-late' });
+    const rental = await reconcileUntil(world, accepted, {
+      until: 'Running',
+      ticking: fault === 'create-late',
+    });
     expect(await machinesOf(rental)).toHaveLength(1);
-    await driveIdle(world, rental);
+    await reconcileToIdle(world, rental);
   });
 
   it('engine-silent is waited for, and runs once its engine answers', async () => {
     const tenant = await world.tenant();
-    const rental = await driveUntil(world, await rentWith(tenant, 'engine-silent'), {
+    const rental = await reconcileUntil(world, await rentWith(tenant, 'engine-silent'), {
       until: 'Running',
       rounds: 1_000,
     });

@@ -1,17 +1,29 @@
 import { DriverError } from '@millrace/compute';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createSaboteur, driveUntil, withDriver } from './drive.fixture.ts';
+import { createFaultyDriver, reconcileUntil, withDriver } from './drive.fixture.ts';
 import { terminateRental } from './life.service.ts';
-import { clear, compareAll, expectSound, pass, reconcilerOf } from './reconciler.fixture.ts';
-import { createRentalWorld, MINUTE_MS, SECOND_MS, type RentalWorld, type Tenant } from './rental.fixture.ts';
+import {
+  terminateAll,
+  compareAll,
+  expectConsistentInventory,
+  advanceComparing,
+  createInventoryReconciler,
+} from './reconciler.fixture.ts';
+import {
+  createRentalHarness,
+  MINUTE_MS,
+  SECOND_MS,
+  type RentalHarness,
+  type Tenant,
+} from './rental.fixture.ts';
 import { causeOfRental, type Rental } from './rental.ts';
 
 /** What is held against a host, and what is not; and that its tenants do not pay for it. */
 
-let world: RentalWorld;
+let world: RentalHarness;
 let tenant: Tenant;
 beforeAll(async () => {
-  world = await createRentalWorld();
+  world = await createRentalHarness();
 });
 afterAll(() => world.drop());
 beforeEach(async () => {
@@ -19,8 +31,8 @@ beforeEach(async () => {
   await world.watch();
 });
 afterEach(async () => {
-  await expectSound(world);
-  await clear(world);
+  await expectConsistentInventory(world);
+  await terminateAll(world);
 });
 
 const never = new AbortController().signal;
@@ -35,9 +47,12 @@ const faultsOf = (rental: Rental) =>
 
 describe('a start that fails', () => {
   it('is held against the host that failed, once, and costs nothing', async () => {
-    const saboteur = createSaboteur(world);
+    const saboteur = createFaultyDriver(world);
     saboteur.plan({ at: 'create', when: 'before', kind: 'failed' });
-    const rental = await driveUntil(world, await world.rentInstance(tenant), { until: 'Failed', saboteur });
+    const rental = await reconcileUntil(world, await world.rentInstance(tenant), {
+      until: 'Failed',
+      saboteur,
+    });
     expect(await faultsOf(rental)).toEqual([
       { kind: 'start', reason: 'The host could not make the machine.', is_its_node: true },
     ]);
@@ -46,13 +61,13 @@ describe('a start that fails', () => {
   });
 
   it('is held against it once, also if whoever wrote that down died and it is done again', async () => {
-    const saboteur = createSaboteur(world);
+    const saboteur = createFaultyDriver(world);
     const failing = withDriver(world, () => ({
       create: () => Promise.reject(new DriverError('failed', 'no')),
     }));
     saboteur.plan({ at: 'give up attempt', when: 'after' });
     const parts = { ...failing, db: saboteur.db };
-    const rental = await driveUntil(parts, await world.rentInstance(tenant), { until: 'Failed' });
+    const rental = await reconcileUntil(parts, await world.rentInstance(tenant), { until: 'Failed' });
     expect(await faultsOf(rental)).toHaveLength(1);
   });
 
@@ -60,7 +75,7 @@ describe('a start that fails', () => {
     const silent = withDriver(world, () => ({
       create: () => Promise.reject(new DriverError('unavailable', 'no answer')),
     }));
-    const rental = await driveUntil(silent, await world.rentInstance(tenant), {
+    const rental = await reconcileUntil(silent, await world.rentInstance(tenant), {
       until: 'Failed',
       rounds: 2_000,
     });
@@ -70,7 +85,7 @@ describe('a start that fails', () => {
   it('is held against nobody when nobody tried', async () => {
     const rental = await world.rentInstance(tenant);
     await world.advance(60 * MINUTE_MS);
-    await driveUntil(world, rental, { until: 'Failed' });
+    await reconcileUntil(world, rental, { until: 'Failed' });
     expect(await faultsOf(rental)).toEqual([]);
   });
 
@@ -80,16 +95,16 @@ describe('a start that fails', () => {
     await world.run((tx) =>
       terminateRental(tx, tenant.orgId, rental.id, { reason: 'changed my mind', actor }),
     );
-    await driveUntil(world, rental, { until: 'Terminated' });
+    await reconcileUntil(world, rental, { until: 'Terminated' });
     expect(await faultsOf(rental)).toEqual([]);
   });
 });
 
 it('a machine that its supplier deleted is a loss, paid for up to the last good sign and no further', async () => {
-  const reconciler = reconcilerOf(world);
-  await pass(world, reconciler, 10 * SECOND_MS);
-  const rental = await driveUntil(world, await world.rentInstance(tenant), { until: 'Running' });
-  await pass(world, reconciler, 5 * MINUTE_MS);
+  const reconciler = createInventoryReconciler(world);
+  await advanceComparing(world, reconciler, 10 * SECOND_MS);
+  const rental = await reconcileUntil(world, await world.rentInstance(tenant), { until: 'Running' });
+  await advanceComparing(world, reconciler, 5 * MINUTE_MS);
   const cause = causeOfRental(rental);
   await world.sweepMeters();
   const [machine] = (await world.engines.market.driver.listOwned(never)).machines.filter(
@@ -99,7 +114,7 @@ it('a machine that its supplier deleted is a loss, paid for up to the last good 
   await compareAll(reconciler);
   const startedMs = rental.startedAt?.getTime() ?? expect.fail('It never ran.');
   const lastGoodMs = world.clock.nowMs();
-  await pass(world, reconciler, 10 * MINUTE_MS);
+  await advanceComparing(world, reconciler, 10 * MINUTE_MS);
   await world.sweepMeters();
   expect((await faultsOf(rental)).map(({ kind }) => kind)).toEqual(['loss']);
   const [price] = await world.rows<{ rate: bigint }>(

@@ -2,20 +2,20 @@ import { createIncusDriver } from '@millrace/compute/incus';
 import type { ComputeDriver } from '@millrace/compute';
 import { systemClock } from '@millrace/platform/clock';
 import {
-  createWays,
+  createFailures,
   makeCertificate,
   startHostileIncus,
-  unusableKinds,
+  unusableResponseKinds,
   type HostileIncus,
-  type Lie,
+  type Misbehaviour,
   type TestCertificate,
 } from '@millrace/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { driveUntil, withDriver } from './drive.fixture.ts';
+import { reconcileUntil, withDriver } from './drive.fixture.ts';
 import { listMachines } from './machines.store.ts';
-import { compareAll, reconcilerOf } from './reconciler.fixture.ts';
+import { compareAll, createInventoryReconciler } from './reconciler.fixture.ts';
 import type { ComparisonReport } from './rentals.reconciler.ts';
-import { createRentalWorld, quiet, type RentalWorld, type Tenant } from './rental.fixture.ts';
+import { createRentalHarness, quiet, type RentalHarness, type Tenant } from './rental.fixture.ts';
 import { causeOfRental, type Rental } from './rental.ts';
 
 /**
@@ -24,14 +24,14 @@ import { causeOfRental, type Rental } from './rental.ts';
  */
 
 let own: TestCertificate;
-let world: RentalWorld;
+let world: RentalHarness;
 let tenant: Tenant;
 let daemon: HostileIncus;
 let driver: ComputeDriver;
 
 beforeAll(async () => {
   own = await makeCertificate('millrace');
-  world = await createRentalWorld({ doors: false });
+  world = await createRentalHarness({ doors: false });
 });
 afterAll(() => world.drop());
 
@@ -65,7 +65,7 @@ const CALL_MS = 400;
 const policy = { firstRetryMs: 60_000, longestRetryMs: 120_000 };
 
 /** Deadlines of calls are those of our clock; those of rentals the test's. */
-function throughDouble(): RentalWorld {
+function throughDouble(): RentalHarness {
   const bounded = new Proxy(driver, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name, target);
@@ -85,9 +85,11 @@ function throughDouble(): RentalWorld {
   };
 }
 
-const ways: readonly (readonly [string, Lie])[] = [
-  ...Object.entries<Lie>(createWays),
-  ...Object.entries<Lie>(unusableKinds).map(([name, lie]) => [`answers with ${name}`, lie] as const),
+const ways: readonly (readonly [string, Misbehaviour])[] = [
+  ...Object.entries<Misbehaviour>(createFailures),
+  ...Object.entries<Misbehaviour>(unusableResponseKinds).map(
+    ([name, lie]) => [`answers with ${name}`, lie] as const,
+  ),
 ];
 
 describe.each(ways)('a daemon that, asked for an instance, %s', (_, lie) => {
@@ -95,7 +97,7 @@ describe.each(ways)('a daemon that, asked for an instance, %s', (_, lie) => {
     const rental = await rentOnDouble();
     daemon.lie = lie;
     const doubled = throughDouble();
-    const failed = await driveUntil(doubled, rental, { until: 'Failed', policy, rounds: 3_000 });
+    const failed = await reconcileUntil(doubled, rental, { until: 'Failed', policy, rounds: 3_000 });
     expect(failed.startedAt).toBeNull();
     await world.sweepMeters();
     expect(await world.paid(tenant.orgId, causeOfRental(rental))).toBe(0n);
@@ -109,7 +111,7 @@ describe.each(ways)('a daemon that, asked for an instance, %s', (_, lie) => {
     expect(await sold()).toEqual([{ live: 1 }]);
     daemon.lie = null;
     await daemon.comeBack();
-    await driveUntil(throughDouble(), failed, { until: 'Terminated', policy, rounds: 3_000 });
+    await reconcileUntil(throughDouble(), failed, { until: 'Terminated', policy, rounds: 3_000 });
     expect(await sold()).toEqual([{ live: 0 }]);
     expect(daemon.pretence.instances.size).toBe(0);
     expect(await world.paid(tenant.orgId, causeOfRental(rental))).toBe(0n);
@@ -129,7 +131,7 @@ it('a host of a supplier that says nothing takes seconds from those who compare,
       new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(new Error('late')))),
   }));
   const { market } = world.engines;
-  const reconciler = reconcilerOf(world, {
+  const reconciler = createInventoryReconciler(world, {
     drivers: (id) => (id === market.clusterId ? silent : world).drivers(id),
   });
   await world.advance(60_000);

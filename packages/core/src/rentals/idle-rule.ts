@@ -1,8 +1,8 @@
 import type { Mode } from '@millrace/platform/envelope';
 import type { Reader } from '@millrace/platform/db';
 import { Fault } from '@millrace/platform/fault';
-import { readRegion } from '../fleet/index.ts';
-import { offers } from './placing.ts';
+import { listRegionProviders } from '../fleet/index.ts';
+import { offerByKind } from './placing.ts';
 import type { RentalKind } from './rental.ts';
 
 /**
@@ -25,6 +25,6 @@ export async function acceptsIdleRules(
   { rentalType, region }: { readonly rentalType: 'virtual-machine' | 'bare-metal'; readonly region: string },
 ): Promise<boolean> {
   if (rentalType === 'bare-metal') return false;
-  const providers = await readRegion(reader, { mode, region, offer: offers[rentalType] });
+  const providers = await listRegionProviders(reader, { mode, region, offer: offerByKind[rentalType] });
   return providers.every(({ open, gpuUse }) => !open || gpuUse);
 }

@@ -1,17 +1,17 @@
 import type { ComputeDriver, MachineMetrics } from '@millrace/compute';
 import { systemClock } from '@millrace/platform/clock';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { driveIdle, driveUntil } from './drive.fixture.ts';
-import { carryOutIdle } from './idle.service.ts';
-import { createRentalWorld, quiet, SECOND_MS, type RentalWorld, type Tenant } from './rental.fixture.ts';
+import { reconcileToIdle, reconcileUntil } from './drive.fixture.ts';
+import { executeIdleRule } from './idle.service.ts';
+import { createRentalHarness, quiet, SECOND_MS, type RentalHarness, type Tenant } from './rental.fixture.ts';
 import type { IdleRule, Rental } from './rental.ts';
 import { findRental } from './rentals.store.ts';
-import { sampleDue, type SamplingParts } from './sampling.service.ts';
+import { sampleDueShards, type SamplingDeps } from './sampling.service.ts';
 
-let world: RentalWorld;
+let world: RentalHarness;
 let tenant: Tenant;
 beforeAll(async () => {
-  world = await createRentalWorld();
+  world = await createRentalHarness();
   tenant = await world.tenant();
   // The driver of live rentals here is the mock, which reports the use of GPUs.
   await world.rows(`update providers set driver = 'mock'`);
@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => world.drop());
 
 async function runningWith(idle: IdleRule): Promise<Rental> {
-  return driveUntil(world, await world.rent(tenant, 'live', { gpuCount: 1, idle }), { until: 'Running' });
+  return reconcileUntil(world, await world.rent(tenant, 'live', { gpuCount: 1, idle }), { until: 'Running' });
 }
 
 const asItIs = async (rental: Rental): Promise<Rental> =>
@@ -40,7 +40,7 @@ async function watch(
     gpus,
   });
   const { db } = world;
-  const parts: SamplingParts = {
+  const parts: SamplingDeps = {
     db,
     clock: systemClock,
     log: quiet,
@@ -48,11 +48,11 @@ async function watch(
       new Proxy(await world.drivers(clusterId), {
         get: (target, name): unknown => (name === 'metrics' ? metrics : Reflect.get(target, name, target)),
       }) satisfies ComputeDriver,
-    onIdle: (rental) => carryOutIdle(db, rental),
+    onIdle: (rental) => executeIdleRule(db, rental),
   };
   for (let round = 0; round < rounds; round += 1) {
     await world.advance(30 * SECOND_MS);
-    while ((await sampleDue(parts, new AbortController().signal)) === 'busy');
+    while ((await sampleDueShards(parts, new AbortController().signal)) === 'busy');
   }
 }
 
@@ -90,7 +90,11 @@ describe('a rental that idles', () => {
       task: 'stop',
       taskOptions: { release: true, because: 'idle' },
     });
-    expect(await driveIdle(world, rental)).toMatchObject({ power: 'off', gpuHeld: false, status: 'Running' });
+    expect(await reconcileToIdle(world, rental)).toMatchObject({
+      power: 'off',
+      gpuHeld: false,
+      status: 'Running',
+    });
     await watch(11);
     expect(await asItIs(rental)).toMatchObject({ power: 'off', task: null });
   });
@@ -100,14 +104,14 @@ describe('a rental that idles', () => {
     await watch(11);
     const ended = await asItIs(rental);
     expect(ended).toMatchObject({ status: 'Terminating', endReason: 'It idled for 300 seconds.' });
-    await driveUntil(world, rental, { until: 'Terminated' });
+    await reconcileUntil(world, rental, { until: 'Terminated' });
   });
 
   it('is left alone when its rule was changed since it was seen', async () => {
     const rule = { afterSeconds: 300, action: 'terminate' } as const;
     const rental = await runningWith({ ...rule, afterSeconds: 86_400 });
     await watch(11);
-    await carryOutIdle(world.db, { rentalId: rental.id, orgId: rental.orgId, mode: 'live', rule });
+    await executeIdleRule(world.db, { rentalId: rental.id, orgId: rental.orgId, mode: 'live', rule });
     expect(await asItIs(rental)).toMatchObject({ status: 'Running', task: null });
   });
 });

@@ -1,4 +1,4 @@
-export { terminateOwn } from './asked.service.ts';
+export { terminateOwnRental } from './asked.service.ts';
 export {
   requireImage,
   requireMaxUsd,
@@ -9,28 +9,44 @@ export {
 export { acceptOrder } from './create.service.ts';
 export { serveRentalCreation, type RentalCreationRoutes } from './create.routes.ts';
 export {
-  askForConsole,
+  createConsoleRequester,
   consoleSubject,
-  forgetOldConsoles,
+  deleteOldConsoles,
   serveConsoles,
-  type AskForConsole,
+  type RequestConsoleRead,
 } from './console.service.ts';
-export { carryOutIdle } from './idle.service.ts';
-export { carryOutRequired, runningWork } from './ladder.service.ts';
-export { ENDING_PATIENCE_MS, serveRentalLife, type RentalLifeRoutes } from './life.routes.ts';
+export { executeIdleRule } from './idle.service.ts';
+export { executeRequiredActions, runningWork } from './ladder.service.ts';
+export {
+  TERMINATION_LOCK_TIMEOUT_MS,
+  serveRentalLifecycle,
+  type RentalLifecycleRoutes,
+} from './life.routes.ts';
 export { serveMonitoring, type MonitoringRoutes } from './monitoring.routes.ts';
 export type { EndedPosition } from './listing.store.ts';
-export { createOrdering, type Ordering, type OrderingParts } from './ordering.ts';
-export { defaultPolicy as defaultRentalPolicy } from './policy.ts';
-export { entranceOf, openPortsOf } from './provider-data.ts';
-export { getInstanceRecord, listHistory, listRecords, type HistoryEntry } from './reading.service.ts';
-export { serveRentalReading, type ReadingRoutes } from './reading.routes.ts';
-export { createRentalRecovery, redriveDue } from './redrive.ts';
+export { createOrderRunner, type RunOrder, type OrderRunnerDeps } from './ordering.ts';
+export { defaultRentalPolicy } from './policy.ts';
+export { sshAccessOf, openPortsOf } from './provider-data.ts';
+export {
+  getInstanceRecord,
+  listRentalHistory,
+  listRentalRecords,
+  type HistoryEntry,
+} from './reading.service.ts';
+export { serveRentalQueries, type RentalQueryRoutes } from './reading.routes.ts';
+export { createRentalRecovery, enqueueDueRentals } from './redrive.ts';
 export { dryRun, formatDryRun, type DryRun } from './dry-run.ts';
-export { RentalReconciler } from './rentals.reconciler.ts';
-export { quarantineHoldingLost } from './suspects.service.ts';
-export { allowReaping } from './sightings.store.ts';
+export { InventoryReconciler } from './rentals.reconciler.ts';
+export { quarantineNodeWithUnknownMachine } from './suspects.service.ts';
+export { allowOrphanRemoval } from './sightings.store.ts';
 export { createRentalWorkflow } from './rentals.workflow.ts';
-export { forgetOldSamples, sampleDue } from './sampling.service.ts';
-export type { RentalRecord, ShownMachine } from './records.ts';
-export type { Rental, RentalKind, RentalMachine, RentalStep, RentalTerm, RentalView } from './rental.ts';
+export { expireSamples, sampleDueShards } from './sampling.service.ts';
+export type { RentalRecord, MachineSummary } from './records.ts';
+export type {
+  Rental,
+  RentalKind,
+  RentalMachine,
+  ProvisioningStep,
+  RentalTerm,
+  RentalView,
+} from './rental.ts';

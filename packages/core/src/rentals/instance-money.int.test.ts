@@ -1,36 +1,36 @@
 import { toUuid } from '@millrace/platform/ids';
 import { meteredTotal, nanoUsd } from '@millrace/platform/money';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { driveUntil } from './drive.fixture.ts';
+import { reconcileUntil } from './drive.fixture.ts';
 import { rentalsActor } from './drive-parts.ts';
-import { carryOutRequired } from './ladder.service.ts';
-import { expectSound, later, meters, passUntil, viewOf } from './life.fixture.ts';
+import { executeRequiredActions } from './ladder.service.ts';
+import { expectConsistent, later, meters, advanceUntil, viewOf } from './life.fixture.ts';
 import { terminateRental } from './life.service.ts';
-import { MARKET, type InstanceWish } from './market.fixture.ts';
+import { MARKETPLACE, type InstanceRequest } from './market.fixture.ts';
 import { failRental } from './money.service.ts';
-import { moveRental } from './move.ts';
+import { transitionRental } from './move.ts';
 import {
-  createRentalWorld,
+  createRentalHarness,
   HOUR_MS,
   MINUTE_MS,
   quiet,
-  type RentalWorld,
+  type RentalHarness,
   type Tenant,
 } from './rental.fixture.ts';
-import { causeOfRental, resourceOf, type Rental } from './rental.ts';
+import { causeOfRental, rentalResourceOf, type Rental } from './rental.ts';
 
 /** What instances cost their tenants is what suppliers earn and the operator keeps, to the nano-USD, however they end. */
 
-let world: RentalWorld;
+let world: RentalHarness;
 let before: Books;
 beforeAll(async () => {
-  world = await createRentalWorld();
+  world = await createRentalHarness();
 });
 afterAll(() => world.drop());
 beforeEach(async () => {
   before = await books();
 });
-afterEach(() => expectSound(world));
+afterEach(() => expectConsistent(world));
 
 interface Books {
   readonly supplier: bigint;
@@ -59,9 +59,9 @@ async function earned(): Promise<Books> {
   };
 }
 
-async function online(tenant: Tenant, wish: InstanceWish = {}): Promise<Rental> {
+async function online(tenant: Tenant, wish: InstanceRequest = {}): Promise<Rental> {
   await world.watch();
-  return driveUntil(world, await world.rentInstance(tenant, wish), { until: 'Running' });
+  return reconcileUntil(world, await world.rentInstance(tenant, wish), { until: 'Running' });
 }
 
 const end = (tenant: Tenant, rental: Rental) =>
@@ -74,7 +74,7 @@ const end = (tenant: Tenant, rental: Rental) =>
 
 const paid = (rental: Rental): Promise<bigint> => world.paid(rental.orgId, causeOfRental(rental));
 
-const rateFor = (gpus: number) => nanoUsd(MARKET.pricePerGpuHour * BigInt(gpus));
+const rateFor = (gpus: number) => nanoUsd(MARKETPLACE.pricePerGpuHour * BigInt(gpus));
 const ranMs = (rental: Rental, until: Date): number =>
   until.getTime() - (rental.startedAt ?? expect.fail('It never ran.')).getTime();
 
@@ -93,14 +93,14 @@ describe('what a tenant pays for an instance', () => {
     const tenant = await world.tenant();
     const rental = await online(tenant, { gpuCount });
     for (const ms of [7 * MINUTE_MS + 1, HOUR_MS + 13, 29 * MINUTE_MS + 777]) {
-      await passUntil(world, rental, later(world.clock.now(), ms));
+      await advanceUntil(world, rental, later(world.clock.now(), ms));
       await world.sweepMeters();
     }
     const { billingStoppedAt, finalCost } = await end(tenant, rental);
     const elapsedMs = ranMs(rental, billingStoppedAt ?? expect.fail('It was not billed.'));
     expect(finalCost).toBe(meteredTotal(rateFor(gpuCount), elapsedMs));
     await expectSplit(rental, finalCost, elapsedMs);
-    await driveUntil(world, rental, { until: 'Terminated' });
+    await reconcileUntil(world, rental, { until: 'Terminated' });
     await expectSplit(rental, finalCost, elapsedMs);
     expect((await world.balance(tenant.orgId)).held).toBe(0n);
   });
@@ -109,7 +109,7 @@ describe('what a tenant pays for an instance', () => {
     const tenant = await world.tenant();
     const rental = await online(tenant, { gpuCount: 2 });
     const lastGoodSign = later(rental.startedAt, 11 * MINUTE_MS + 3);
-    await passUntil(world, rental, later(rental.startedAt, 2 * HOUR_MS));
+    await advanceUntil(world, rental, later(rental.startedAt, 2 * HOUR_MS));
     await world.sweepMeters();
     expect((await earned()).supplier).toBeGreaterThan(0n);
     const view = await viewOf(world, rental);
@@ -117,7 +117,7 @@ describe('what a tenant pays for an instance', () => {
       const trouble = { to: 'Unknown', reason: null, actor: rentalsActor } as const;
       const changes = { troubleSince: lastGoodSign };
       const data = { silentSince: lastGoodSign.toISOString() };
-      const unknown = await moveRental(tx, view.rental, { ...trouble, changes, data });
+      const unknown = await transitionRental(tx, view.rental, { ...trouble, changes, data });
       await failRental(tx, { ...view, rental: unknown }, 'Its host is lost.', { lastGoodSign });
     });
     const elapsedMs = ranMs(rental, lastGoodSign);
@@ -127,7 +127,7 @@ describe('what a tenant pays for an instance', () => {
   it('is all revenue where the machine is the operator’s own', async () => {
     const tenant = await world.tenant();
     const rental = await online(tenant, { supplied: false });
-    await passUntil(world, rental, later(rental.startedAt, 90 * MINUTE_MS));
+    await advanceUntil(world, rental, later(rental.startedAt, 90 * MINUTE_MS));
     const { finalCost } = await end(tenant, rental);
     expect(finalCost).toBeGreaterThan(0n);
     expect(await earned()).toEqual({ supplier: 0n, fee: 0n, revenue: finalCost });
@@ -137,8 +137,8 @@ describe('what a tenant pays for an instance', () => {
     const tenant = await world.tenant();
     const rental = await online(tenant, { ttlSeconds: 3 * 3_600 });
     const expiresAt = rental.expiresAt ?? expect.fail('It has no end.');
-    await passUntil(world, rental, later(expiresAt, -30 * MINUTE_MS));
-    await passUntil(world, rental, later(expiresAt, 20 * MINUTE_MS));
+    await advanceUntil(world, rental, later(expiresAt, -30 * MINUTE_MS));
+    await advanceUntil(world, rental, later(expiresAt, 20 * MINUTE_MS));
     const elapsedMs = ranMs(rental, expiresAt);
     await expectSplit(rental, meteredTotal(rateFor(1), elapsedMs), elapsedMs);
     expect(await toldOf(rental)).toContain('instance.expiring');
@@ -146,7 +146,7 @@ describe('what a tenant pays for an instance', () => {
 });
 
 const toldOf = async (rental: Rental): Promise<readonly string[]> => {
-  const { kind, id } = resourceOf(rental);
+  const { kind, id } = rentalResourceOf(rental);
   const events = await world.rows<{ type: string }>(
     `select type from outbox where kind = 'event' and resource_kind = '${kind}' and resource_id = '${id}' order by seq`,
   );
@@ -160,7 +160,7 @@ describe('an instance whose tenant runs out of money', () => {
     for (let minute = 0; minute < 240 && rental.status === 'Running'; minute += 2) {
       await world.clock.advance(2 * MINUTE_MS);
       await world.sweepMeters();
-      await carryOutRequired(world.db, { log: quiet, limit: 10 });
+      await executeRequiredActions(world.db, { log: quiet, limit: 10 });
       rental = (await viewOf(world, rental)).rental;
     }
     expect(rental.status).toBe('Terminating');
@@ -171,7 +171,7 @@ describe('an instance whose tenant runs out of money', () => {
     const closedAt = meter?.closedAt ?? expect.fail('It is still billed.');
     const elapsedMs = ranMs(rental, closedAt);
     await expectSplit(rental, meteredTotal(rateFor(1), elapsedMs), elapsedMs);
-    await driveUntil(world, rental, { until: 'Terminated' });
+    await reconcileUntil(world, rental, { until: 'Terminated' });
     const { balance, held } = await world.balance(tenant.orgId);
     expect(held).toBe(0n);
     expect(balance).toBeGreaterThanOrEqual(0n);

@@ -3,38 +3,45 @@ import { meteredTotal } from '@millrace/platform/money';
 import { poisonedLoop, poisonRows, type Poison } from '@millrace/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createBudget } from '../ledger/index.ts';
-import { driveOnce } from './drive.ts';
-import { driveIdle, driveUntil, partsOf } from './drive.fixture.ts';
-import { carryOutRequired, runningWork } from './ladder.service.ts';
-import { bringUp, expectSound, later, meters, told, viewOf } from './life.fixture.ts';
-import { requireView, terminateRental } from './life.service.ts';
+import { reconcileRental } from './drive.ts';
+import { reconcileToIdle, reconcileUntil, reconcileDepsOf } from './drive.fixture.ts';
+import { executeRequiredActions, runningWork } from './ladder.service.ts';
+import {
+  startRunningRental,
+  expectConsistent,
+  later,
+  meters,
+  rentalEventTypes,
+  viewOf,
+} from './life.fixture.ts';
+import { lockRentalView, terminateRental } from './life.service.ts';
 import { startRental, stopRental } from './power.service.ts';
 import {
-  createRentalWorld,
+  createRentalHarness,
   HOUR_MS,
   MINUTE_MS,
   quiet,
   usd,
-  type RentalWorld,
+  type RentalHarness,
   type Tenant,
 } from './rental.fixture.ts';
 import { causeOfRental, type Rental } from './rental.ts';
-import { keptDisk } from './terms.ts';
+import { retainedDiskMeter } from './terms.ts';
 
 /** What becomes of rentals when the money for them ends, from the first warning to the last byte. */
 
-let world: RentalWorld;
+let world: RentalHarness;
 beforeAll(async () => {
-  world = await createRentalWorld();
+  world = await createRentalHarness();
 });
 afterAll(() => world.drop());
-afterEach(() => expectSound(world));
+afterEach(() => expectConsistent(world));
 
 const never = new AbortController().signal;
 
 async function work(rental: Rental): Promise<void> {
   for (let round = 0; round < 50; round += 1) {
-    const { kind } = await driveOnce(partsOf(world), rental.orgId, rental.id, never);
+    const { kind } = await reconcileRental(reconcileDepsOf(world), rental.orgId, rental.id, never);
     if (kind !== 'again') return;
   }
   throw new Error('There is always something to be done.');
@@ -51,7 +58,7 @@ async function pass(
   while (world.clock.nowMs() < endMs) {
     await world.clock.advance(Math.min(everyMs, endMs - world.clock.nowMs()));
     await world.sweepMeters();
-    await Promise.all([1, 2].map(() => carryOutRequired(world.db, { log: quiet, limit: 10 })));
+    await Promise.all([1, 2].map(() => executeRequiredActions(world.db, { log: quiet, limit: 10 })));
     for (const rental of rentals) await work(rental);
     expect((await world.balance(tenant.orgId)).available).toBeGreaterThanOrEqual(0n);
   }
@@ -69,7 +76,10 @@ const rowOf = async (rental: Rental): Promise<Rental> => (await viewOf(world, re
 const actorOf = (tenant: Tenant) => tenant.call('live').cause.actor;
 const stop = (tenant: Tenant, rental: Rental): Promise<Rental> =>
   world.run(async (tx) =>
-    stopRental(tx, await requireView(tx, tenant.orgId, rental.id), { release: true, actor: actorOf(tenant) }),
+    stopRental(tx, await lockRentalView(tx, tenant.orgId, rental.id), {
+      release: true,
+      actor: actorOf(tenant),
+    }),
   );
 const end = (tenant: Tenant, rental: Rental) =>
   world.run((tx) => terminateRental(tx, tenant.orgId, rental.id, { reason: 'done', actor: actorOf(tenant) }));
@@ -89,7 +99,7 @@ describe(poisonedLoop('carry out what balances require'), () => {
     'whose write %s does not keep rentals of other organisations from being ended',
     async (how) => {
       const [bad, good] = [await world.tenant({ balanceUsd: 140 }), await world.tenant({ balanceUsd: 140 })];
-      const rentals = [await bringUp(world, bad), await bringUp(world, good)] as const;
+      const rentals = [await startRunningRental(world, bad), await startRunningRental(world, good)] as const;
       for (const { orgId } of [bad, good]) {
         await world.rows(
           `update organisations set status = 'suspended', suspended_at = now() where id = '${toUuid(orgId)}'`,
@@ -98,14 +108,14 @@ describe(poisonedLoop('carry out what balances require'), () => {
       }
       const when = `new.org_id = '${toUuid(bad.orgId)}'`;
       const removeFault = await poisonRows(world.database, { table: 'rentals', when, how });
-      await carryOutRequired(world.db, { log: quiet, limit: 10 });
+      await executeRequiredActions(world.db, { log: quiet, limit: 10 });
       await removeFault();
       const statusOf = async (rental: Rental): Promise<string> => (await rowOf(rental)).status;
       expect([await statusOf(rentals[0]), await statusOf(rentals[1])]).toEqual(['Running', 'Terminating']);
       await world.clock.advance(MINUTE_MS);
-      await carryOutRequired(world.db, { log: quiet, limit: 10 });
+      await executeRequiredActions(world.db, { log: quiet, limit: 10 });
       expect(await statusOf(rentals[0])).toBe('Terminating');
-      for (const rental of rentals) await driveUntil(world, rental, { until: 'Terminated' });
+      for (const rental of rentals) await reconcileUntil(world, rental, { until: 'Terminated' });
     },
   );
 });
@@ -113,7 +123,7 @@ describe(poisonedLoop('carry out what balances require'), () => {
 describe('a wallet that runs out', () => {
   it('is warned, its rental is stopped, its disk kept for what was set aside, and deleted, each told once', async () => {
     const tenant = await world.tenant({ balanceUsd: 140 });
-    const rental = await bringUp(world, tenant);
+    const rental = await startRunningRental(world, tenant);
     const [gpu] = await meters(world, rental);
     expect(gpu?.retentionMs).toBe(72 * HOUR_MS);
     await pass(tenant, [rental], 23 * HOUR_MS, HOUR_MS);
@@ -126,18 +136,24 @@ describe('a wallet that runs out', () => {
       statusReason: 'Stopped for want of balance.',
     });
     expect(await walletTold(tenant)).toEqual(['balance.low', 'balance.low', 'balance.low', 'balance.floor']);
-    const kept = keptDisk(await meters(world, rental)) ?? expect.fail('Its disk is not kept.');
+    const kept = retainedDiskMeter(await meters(world, rental)) ?? expect.fail('Its disk is not kept.');
     expect(kept.termEndsAt).toEqual(later(kept.openedAt, 72 * HOUR_MS));
-    expect(await told(world, rental)).toEqual(['pending', 'running', 'expiring']);
+    expect(await rentalEventTypes(world, rental)).toEqual(['pending', 'running', 'expiring']);
     await pass(tenant, [rental], 47 * HOUR_MS, HOUR_MS);
-    expect(await told(world, rental)).toHaveLength(3);
+    expect(await rentalEventTypes(world, rental)).toHaveLength(3);
     await pass(tenant, [rental], 24 * HOUR_MS + 30 * MINUTE_MS, 30 * MINUTE_MS);
-    expect(await told(world, rental)).toEqual(['pending', 'running', 'expiring', 'expiring', 'expiring']);
+    expect(await rentalEventTypes(world, rental)).toEqual([
+      'pending',
+      'running',
+      'expiring',
+      'expiring',
+      'expiring',
+    ]);
     expect((await rowOf(rental)).status).toBe('Running');
     await pass(tenant, [rental], 2 * HOUR_MS, 30 * MINUTE_MS);
-    const over = await driveUntil(world, rental, { until: 'Terminated' });
+    const over = await reconcileUntil(world, rental, { until: 'Terminated' });
     expect(over.endReason).toContain('The balance did not cover it');
-    expect((await told(world, rental)).slice(5)).toEqual(['terminating', 'terminated']);
+    expect((await rentalEventTypes(world, rental)).slice(5)).toEqual(['terminating', 'terminated']);
     expect(await walletTold(tenant)).toHaveLength(4);
     const all = await meters(world, rental);
     expect(all.map(({ name }) => name)).toEqual(['gpu', 'disk-1']);
@@ -150,40 +166,40 @@ describe('a wallet that runs out', () => {
 
   it('that is filled again keeps the disk without a word, and the rental can be started', async () => {
     const tenant = await world.tenant({ balanceUsd: 12 });
-    const rental = await bringUp(world, tenant);
+    const rental = await startRunningRental(world, tenant);
     await pass(tenant, [rental], HOUR_MS, 10 * MINUTE_MS);
     await passUntilOff(tenant, rental);
-    const kept = keptDisk(await meters(world, rental)) ?? expect.fail('Its disk is not kept.');
+    const kept = retainedDiskMeter(await meters(world, rental)) ?? expect.fail('Its disk is not kept.');
     await world.topUp(tenant.orgId, 200);
-    const before = await told(world, rental);
+    const before = await rentalEventTypes(world, rental);
     await pass(
       tenant,
       [rental],
       later(kept.termEndsAt, HOUR_MS).getTime() - world.clock.nowMs(),
       30 * MINUTE_MS,
     );
-    expect(await told(world, rental)).toEqual(before);
+    expect(await rentalEventTypes(world, rental)).toEqual(before);
     expect(await rowOf(rental)).toMatchObject({ status: 'Running', power: 'off' });
-    expect(keptDisk(await meters(world, rental))).toBeNull();
+    expect(retainedDiskMeter(await meters(world, rental))).toBeNull();
     await world.watch();
     await world.run(async (tx) =>
-      startRental(tx, await requireView(tx, tenant.orgId, rental.id), { actor: actorOf(tenant) }),
+      startRental(tx, await lockRentalView(tx, tenant.orgId, rental.id), { actor: actorOf(tenant) }),
     );
-    await driveUntil(world, rental, { until: 'Running' });
+    await reconcileUntil(world, rental, { until: 'Running' });
     expect((await rowOf(rental)).statusReason).toBeNull();
     await end(tenant, rental);
-    await driveUntil(world, rental, { until: 'Terminated' });
+    await reconcileUntil(world, rental, { until: 'Terminated' });
   });
 
   it('stops all that runs in it, and what was off already is kept and deleted too', async () => {
     const tenant = await world.tenant({ balanceUsd: 60 });
     const [first, second, third] = [
-      await bringUp(world, tenant),
-      await bringUp(world, tenant, { gpuCount: 2 }),
-      await bringUp(world, tenant),
+      await startRunningRental(world, tenant),
+      await startRunningRental(world, tenant, { gpuCount: 2 }),
+      await startRunningRental(world, tenant),
     ];
     await stop(tenant, third);
-    await driveIdle(world, third);
+    await reconcileToIdle(world, third);
     const all = [first, second, third];
     await pass(tenant, all, 2 * HOUR_MS, 10 * MINUTE_MS);
     for (let minute = 0; minute < 200 && (await rowOf(second)).power !== 'off'; minute += 1) {
@@ -192,10 +208,10 @@ describe('a wallet that runs out', () => {
     await pass(tenant, all, 2 * MINUTE_MS);
     for (const rental of all) {
       expect(await rowOf(rental)).toMatchObject({ power: 'off', gpuHeld: false });
-      expect(keptDisk(await meters(world, rental)), String(rental.wireId)).not.toBeNull();
+      expect(retainedDiskMeter(await meters(world, rental)), String(rental.wireId)).not.toBeNull();
     }
     await pass(tenant, all, 73 * HOUR_MS, HOUR_MS);
-    for (const rental of all) await driveUntil(world, rental, { until: 'Terminated' });
+    for (const rental of all) await reconcileUntil(world, rental, { until: 'Terminated' });
     const { balance, held } = await world.balance(tenant.orgId);
     expect(held).toBe(0n);
     expect(balance).toBeGreaterThanOrEqual(0n);
@@ -205,7 +221,7 @@ describe('a wallet that runs out', () => {
 describe('a budget that is used up', () => {
   it('stops the rental though there is money, and keeps its disk for what was set aside of the budget', async () => {
     const tenant = await world.tenant();
-    const rental = await bringUp(world, tenant);
+    const rental = await startRunningRental(world, tenant);
     await world.run((tx) =>
       createBudget(tx, {
         orgId: tenant.orgId,
@@ -221,9 +237,9 @@ describe('a budget that is used up', () => {
     await pass(tenant, [rental], 3 * HOUR_MS, 10 * MINUTE_MS);
     const off = await passUntilOff(tenant, rental);
     expect(off).toMatchObject({ gpuHeld: false, statusReason: 'Stopped for want of budget.' });
-    const kept = keptDisk(await meters(world, rental)) ?? expect.fail('Its disk is not kept.');
+    const kept = retainedDiskMeter(await meters(world, rental)) ?? expect.fail('Its disk is not kept.');
     await pass(tenant, [rental], later(kept.termEndsAt, HOUR_MS).getTime() - world.clock.nowMs(), HOUR_MS);
-    const over = await driveUntil(world, rental, { until: 'Terminated' });
+    const over = await reconcileUntil(world, rental, { until: 'Terminated' });
     expect(over.endReason).toContain('The budget did not cover it');
     expect(await world.paid(tenant.orgId, causeOfRental(rental))).toBeLessThanOrEqual(usd(50));
   });

@@ -3,12 +3,12 @@ import type { Mode } from '@millrace/platform/envelope';
 import { createHttpServer, type HttpServer } from '@millrace/platform/http';
 import { createIdSource, toUuid } from '@millrace/platform/ids';
 import type { Limiter } from '@millrace/platform/limiter';
-import { allPowerful, hybridClock, testLog, uniqueId } from '@millrace/testing';
+import { fullAccessPrincipal, hybridClock, testLog, uniqueId } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { serveRentalLife } from './index.ts';
-import { driveIdle, driveUntil } from './drive.fixture.ts';
-import { bringUp, expectSound, later, viewOf } from './life.fixture.ts';
-import { createRentalWorld, DAY_MS, HOUR_MS, type RentalWorld, type Tenant } from './rental.fixture.ts';
+import { serveRentalLifecycle } from './index.ts';
+import { reconcileToIdle, reconcileUntil } from './drive.fixture.ts';
+import { startRunningRental, expectConsistent, later, viewOf } from './life.fixture.ts';
+import { createRentalHarness, DAY_MS, HOUR_MS, type RentalHarness, type Tenant } from './rental.fixture.ts';
 import type { Rental } from './rental.ts';
 
 /** Limits have tests of their own; here every request passes. */
@@ -22,11 +22,11 @@ const base = '/v2/alpha/on-demand';
 const terminatePath = `${base}/virtual-machine-rentals/terminate`;
 const absentId = 2_147_483_647;
 
-let world: RentalWorld;
+let world: RentalHarness;
 let server: HttpServer;
-const callers = new Map<string, ReturnType<typeof allPowerful>>();
+const callers = new Map<string, ReturnType<typeof fullAccessPrincipal>>();
 beforeAll(async () => {
-  world = await createRentalWorld();
+  world = await createRentalHarness();
   await world.offerTerm(1);
   const clock = hybridClock(world.clock);
   server = createHttpServer({
@@ -40,11 +40,11 @@ beforeAll(async () => {
     trustedProxies: [],
     validateResponses: true,
   });
-  serveRentalLife({ server, operations: contract.operations });
+  serveRentalLifecycle({ server, operations: contract.operations });
 });
 afterAll(async () => {
   await server.close();
-  await expectSound(world);
+  await expectConsistent(world);
   await world.drop();
 });
 
@@ -63,7 +63,7 @@ async function post(
 ): Promise<Answer> {
   const { mode = 'live', idempotencyKey } = options;
   const keyId = who.keys[mode];
-  callers.set(keyId, allPowerful({ orgId: who.orgId, userId: who.userId, keyId, mode }));
+  callers.set(keyId, fullAccessPrincipal({ orgId: who.orgId, userId: who.userId, keyId, mode }));
   const answer = await server.fastify.inject({
     method: 'POST',
     url,
@@ -95,7 +95,7 @@ async function setKind({ wireId }: Rental, kind: Rental['kind']): Promise<void> 
 describe('POST virtual-machine-rentals/terminate', () => {
   it('answers the receipt, the same again, and by the path without alpha too', async () => {
     const tenant = await world.tenant();
-    const rental = await bringUp(world, tenant);
+    const rental = await startRunningRental(world, tenant);
     await world.advance(HOUR_MS);
     const body = { rentalId: rental.wireId, reason: 'done' };
     const first = await post(tenant, terminatePath, body);
@@ -111,7 +111,7 @@ describe('POST virtual-machine-rentals/terminate', () => {
     await world.clock.advance(5_000);
     const again = await post(tenant, '/v2/on-demand/virtual-machine-rentals/terminate', body);
     expect(again).toMatchObject({ status: 200, json: first.json });
-    await driveUntil(world, rental, { until: 'Terminated' });
+    await reconcileUntil(world, rental, { until: 'Terminated' });
     const later = await post(tenant, terminatePath, { rentalId: rental.wireId });
     expect(later.json).toMatchObject({
       status: 'Terminated',
@@ -123,7 +123,7 @@ describe('POST virtual-machine-rentals/terminate', () => {
 
   it('tells what stays owed of a term that is ended early', async () => {
     const tenant = await world.tenant();
-    const rental = await bringUp(world, tenant, { termType: 'reserved', termPeriodDays: 1 });
+    const rental = await startRunningRental(world, tenant, { termType: 'reserved', termPeriodDays: 1 });
     await world.advance(HOUR_MS);
     const { json } = await post(tenant, terminatePath, { rentalId: rental.wireId });
     const [term] = (await viewOf(world, rental)).terms;
@@ -158,7 +158,7 @@ describe('POST virtual-machine-rentals/terminate', () => {
 describe('POST rentals/{id}/…', () => {
   it('switches a rental and answers what it has become', async () => {
     const tenant = await world.tenant();
-    const rental = await bringUp(world, tenant);
+    const rental = await startRunningRental(world, tenant);
     const stopped = await act(tenant, rental, 'stop', { release: true });
     expect(stopped).toMatchObject({
       status: 202,
@@ -168,7 +168,7 @@ describe('POST rentals/{id}/…', () => {
       status: 400,
       json: { reason: 'ACTION_IN_PROGRESS' },
     });
-    await driveIdle(world, rental);
+    await reconcileToIdle(world, rental);
     expect((await act(tenant, rental, 'stop', { release: true })).json).toMatchObject({
       power: 'off',
       gpuHeld: false,
@@ -178,7 +178,7 @@ describe('POST rentals/{id}/…', () => {
       json: { reason: 'RENTAL_IS_OFF' },
     });
     expect(await act(tenant, rental, 'start')).toMatchObject({ status: 202, json: { status: 'Pending' } });
-    await driveUntil(world, rental, { until: 'Running' });
+    await reconcileUntil(world, rental, { until: 'Running' });
     expect(await act(tenant, rental, 'reboot', { force: true })).toMatchObject({ status: 202 });
     expect(await act(tenant, { wireId: absentId }, 'start')).toMatchObject({
       status: 404,
@@ -196,7 +196,7 @@ describe('POST rentals/{id}/…', () => {
 
   it('extends a term, once for each Idempotency-Key, and a time to live', async () => {
     const tenant = await world.tenant();
-    const rental = await bringUp(world, tenant, {
+    const rental = await startRunningRental(world, tenant, {
       termType: 'reserved',
       termPeriodDays: 1,
       ttlSeconds: 864_000,
@@ -225,7 +225,7 @@ describe('POST rentals/{id}/…', () => {
     const tenant = await world.tenant();
     const keyId = await world.limitedKey(tenant, 'live', { maxRentalSeconds: 7_200 });
     const rental = await world.rent(tenant, 'live', { ttlSeconds: 3_600 }, keyId);
-    callers.set(keyId, allPowerful({ orgId: tenant.orgId, userId: tenant.userId, keyId }));
+    callers.set(keyId, fullAccessPrincipal({ orgId: tenant.orgId, userId: tenant.userId, keyId }));
     const ask = (ttlSeconds: number) =>
       server.fastify.inject({
         method: 'POST',
@@ -242,7 +242,7 @@ describe('POST rentals/{id}/…', () => {
 describe('POST admin/rentals/{id}/terminate', () => {
   it('ends any rental, owes nothing of its term, and keeps the reason for the audit', async () => {
     const [tenant, operator] = [await world.tenant(), await world.tenant()];
-    const rental = await bringUp(world, tenant, { termType: 'reserved', termPeriodDays: 1 });
+    const rental = await startRunningRental(world, tenant, { termType: 'reserved', termPeriodDays: 1 });
     await world.advance(HOUR_MS);
     const path = `/v2/admin/rentals/${rental.wireId}/terminate`;
     const { status, json } = await post(operator, path, { reason: 'mining on stolen cards' });
@@ -265,7 +265,7 @@ describe('POST admin/rentals/{id}/terminate', () => {
 describe('terminating a rental while another request of its organisation is under way', () => {
   it('is answered at once though that request holds the turn of the organisation', async () => {
     const tenant = await world.tenant();
-    const rental = await bringUp(world, tenant);
+    const rental = await startRunningRental(world, tenant);
     // As a creation on a busy machine does: it holds the row of the organisation until it commits.
     const creation = await world.database.connect();
     await creation.query('begin');
@@ -279,6 +279,6 @@ describe('terminating a rental while another request of its organisation is unde
       await creation.query('rollback');
       await creation.end();
     }
-    await driveUntil(world, rental, { until: 'Terminated' });
+    await reconcileUntil(world, rental, { until: 'Terminated' });
   });
 });

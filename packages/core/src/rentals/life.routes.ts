@@ -1,46 +1,51 @@
-import type { Answer, Contract } from '@millrace/contract';
+import type { ResponseBody, Contract } from '@millrace/contract';
 import type { Tx } from '@millrace/platform/db';
 import type { HttpServer, RequestContext } from '@millrace/platform/http';
-import { keyCallOf, operatorCauseOf, readCommitted } from '../identity/index.ts';
-import { actOnOwn, terminateAny, terminateOwn, type PowerAct } from './asked.service.ts';
-import { extendLife, extendTerm } from './extend.service.ts';
+import { callContextOf, operatorAuditContext, readCommitted } from '../identity/index.ts';
+import {
+  runTenantAction,
+  terminateAnyRental,
+  terminateOwnRental,
+  type TenantAction,
+} from './asked.service.ts';
+import { extendTtl, extendTerm } from './extend.service.ts';
 import type { Receipt } from './life.service.ts';
 import { rebootRental, startRental, stopRental } from './power.service.ts';
 import type { RentalKind } from './rental.ts';
 import { toWireRental, type WireRental } from './rentals.wire.ts';
-import { costOnWire } from './wire-money.ts';
+import { toWireAmount } from './wire-money.ts';
 import { serveWriteOffs } from './write-off.routes.ts';
 
-export interface RentalLifeRoutes {
+export interface RentalLifecycleRoutes {
   readonly server: HttpServer;
   readonly operations: Contract['operations'];
 }
 
 type Operations = Contract['operations'];
-export type WireReceipt = Answer<Operations['terminateVirtualMachineRental']>;
+export type WireReceipt = ResponseBody<Operations['terminateVirtualMachineRental']>;
 
 /** Tenants: ending a rental, switching it, making it last longer. Operators: ending any, and writing off lost hosts. */
-export function serveRentalLife({ server, operations }: RentalLifeRoutes): void {
+export function serveRentalLifecycle({ server, operations }: RentalLifecycleRoutes): void {
   serveWriteOffs({ server, operations });
 
   server.serve(operations.terminateVirtualMachineRental, ({ body, context, transact }) =>
-    transact(ending, (tx) => terminate(tx, context, body, 'virtual-machine')),
+    transact(terminateTransaction, (tx) => terminateReply(tx, context, body, 'virtual-machine')),
   );
 
   server.serve(operations.terminateBareMetalRental, ({ body, context, transact }) =>
-    transact(ending, (tx) => terminate(tx, context, body, 'bare-metal')),
+    transact(terminateTransaction, (tx) => terminateReply(tx, context, body, 'bare-metal')),
   );
 
   server.serve(operations.adminTerminateRental, ({ params, body, context, transact }) =>
-    transact(ending, async (tx) => {
+    transact(terminateTransaction, async (tx) => {
       const wish = { rentalId: params.rentalId, reason: body.reason };
-      return receiptAnswer(await terminateAny(tx, operatorCauseOf(context), wish));
+      return receiptReply(await terminateAnyRental(tx, operatorAuditContext(context), wish));
     }),
   );
 
   server.serve(operations.startRental, ({ params, context, transact }) =>
     transact({ name: 'start rental', isolation: readCommitted }, (tx) =>
-      act(tx, context, { ...params, act: 'start', asked: {} }, (view, { actor }) =>
+      runAction(tx, context, { ...params, act: 'start', asked: {} }, (view, { actor }) =>
         startRental(tx, view, { actor }),
       ),
     ),
@@ -48,7 +53,7 @@ export function serveRentalLife({ server, operations }: RentalLifeRoutes): void 
 
   server.serve(operations.stopRental, ({ params, body, context, transact }) =>
     transact({ name: 'stop rental', isolation: readCommitted }, (tx) =>
-      act(tx, context, { ...params, act: 'stop', asked: body }, (view, { actor }) =>
+      runAction(tx, context, { ...params, act: 'stop', asked: body }, (view, { actor }) =>
         stopRental(tx, view, { release: body.release, actor }),
       ),
     ),
@@ -56,7 +61,7 @@ export function serveRentalLife({ server, operations }: RentalLifeRoutes): void 
 
   server.serve(operations.rebootRental, ({ params, body, context, transact }) =>
     transact({ name: 'reboot rental', isolation: readCommitted }, (tx) =>
-      act(tx, context, { ...params, act: 'reboot', asked: body }, (view, { actor }) =>
+      runAction(tx, context, { ...params, act: 'reboot', asked: body }, (view, { actor }) =>
         rebootRental(tx, view, { force: body.force, actor }),
       ),
     ),
@@ -64,59 +69,62 @@ export function serveRentalLife({ server, operations }: RentalLifeRoutes): void 
 
   server.serve(operations.extendRental, ({ params, body, context, transact }) =>
     transact({ name: 'extend rental', isolation: readCommitted }, (tx) =>
-      act(tx, context, { ...params, act: 'extend', asked: body }, (view, { actor, limits }) =>
+      runAction(tx, context, { ...params, act: 'extend', asked: body }, (view, { actor, limits }) =>
         'termPeriodDays' in body
           ? extendTerm(tx, view, body.termPeriodDays, { actor, limits })
-          : extendLife(tx, view, body.ttlSeconds, { actor, limits }),
+          : extendTtl(tx, view, body.ttlSeconds, { actor, limits }),
       ),
     ),
   );
 }
 
 /** Long enough for a busy machine, and shorter than a handler may take. */
-export const ENDING_PATIENCE_MS = 20_000;
-const ending = {
+export const TERMINATION_LOCK_TIMEOUT_MS = 20_000;
+const terminateTransaction = {
   name: 'terminate rental',
   isolation: readCommitted,
-  patienceMs: ENDING_PATIENCE_MS,
+  patienceMs: TERMINATION_LOCK_TIMEOUT_MS,
 } as const;
 
-interface Answered<Body> {
+interface RouteReply<Body> {
   readonly body: Body;
   readonly resource: { readonly kind: string; readonly id: string };
 }
 
 const resourceOf = (wireId: number) => ({ kind: 'rental', id: String(wireId) });
 
-async function terminate(
+async function terminateReply(
   tx: Tx,
   context: RequestContext,
   { rentalId, reason }: { readonly rentalId: number; readonly reason?: string | undefined },
   kind: RentalKind,
-): Promise<Answered<WireReceipt>> {
-  return receiptAnswer(await terminateOwn(tx, keyCallOf(context), { rentalId, kind, reason }));
+): Promise<RouteReply<WireReceipt>> {
+  return receiptReply(await terminateOwnRental(tx, callContextOf(context), { rentalId, kind, reason }));
 }
 
-type Work = Parameters<typeof actOnOwn>[3];
+type TenantActionWork = Parameters<typeof runTenantAction>[3];
 
-async function act(
+async function runAction(
   tx: Tx,
   context: RequestContext,
   ask: {
     readonly rentalId: number;
-    readonly act: PowerAct;
+    readonly act: TenantAction;
     readonly asked: Readonly<Record<string, unknown>>;
   },
-  work: (view: Parameters<Work>[0], by: Parameters<typeof extendTerm>[3]) => ReturnType<Work>,
-): Promise<Answered<WireRental>> {
-  const call = keyCallOf(context);
-  const record = await actOnOwn(tx, call, ask, (view, { key }) =>
+  work: (
+    view: Parameters<TenantActionWork>[0],
+    by: Parameters<typeof extendTerm>[3],
+  ) => ReturnType<TenantActionWork>,
+): Promise<RouteReply<WireRental>> {
+  const call = callContextOf(context);
+  const record = await runTenantAction(tx, call, ask, (view, { key }) =>
     work(view, { actor: call.cause.actor, limits: key.limits }),
   );
   return { body: toWireRental(record, tx.clock.now()), resource: resourceOf(ask.rentalId) };
 }
 
-function receiptAnswer(receipt: Receipt): Answered<WireReceipt> {
+function receiptReply(receipt: Receipt): RouteReply<WireReceipt> {
   const { rental, commitment } = receipt;
   const isOver = rental.status === 'Terminated';
   return {
@@ -125,7 +133,7 @@ function receiptAnswer(receipt: Receipt): Answered<WireReceipt> {
       rentalId: rental.wireId,
       status: rental.status,
       billingStoppedAt: receipt.billingStoppedAt?.toISOString() ?? null,
-      finalCost: costOnWire(receipt.finalCost),
+      finalCost: toWireAmount(receipt.finalCost),
       commitment:
         commitment === null
           ? null

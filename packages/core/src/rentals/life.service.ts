@@ -1,4 +1,4 @@
-import { rentalStates, verdictOn } from '@millrace/contract';
+import { rentalStates, actionDecision } from '@millrace/contract';
 import type { Tx } from '@millrace/platform/db';
 import type { Actor } from '@millrace/platform/envelope';
 import { Fault } from '@millrace/platform/fault';
@@ -14,25 +14,25 @@ import {
   type NanoUsd,
 } from '@millrace/platform/money';
 import { markReleasing } from '../fleet/index.ts';
-import { owedAt, type Meter, type RestOfTerm } from '../metering/index.ts';
-import { closeMeters, giveBackHolds, metersOf } from './money.service.ts';
-import { doomMachines } from './machines.store.ts';
-import { moveRental } from './move.ts';
-import { releaseLateMsOf } from './policy.ts';
+import { owedAt, type Meter, type RemainingTermCharge } from '../metering/index.ts';
+import { closeMeters, releaseHolds, metersOf } from './money.service.ts';
+import { markMachinesTerminating } from './machines.store.ts';
+import { transitionRental } from './move.ts';
+import { deletionLateMsOf } from './policy.ts';
 import type { Rental, RentalAction, RentalView } from './rental.ts';
-import { endRunningStep } from './steps.store.ts';
-import { billedUntil } from './terms.ts';
+import { endRunningProvisioningStep } from './steps.store.ts';
+import { billingEndsAt } from './terms.ts';
 import { lockView } from './views.ts';
-import { letGoOfVolumes } from './volume-hooks.ts';
+import { detachVolumes } from './volume-hooks.ts';
 
 /** How a rental ends, whoever ends it, and the receipt for it. */
 
-export interface EndWish {
+export interface TerminationDetails {
   readonly actor: Actor;
   /** Kept with the rental: the tenant's own words, or why the platform ended it. */
   readonly reason: string;
   /** What becomes of a term that has not run out. Only where the tenant did not choose the end is it waived. */
-  readonly rest?: RestOfTerm;
+  readonly rest?: RemainingTermCharge;
   /** An end that was due before now: nothing is billed after it. */
   readonly promised?: Date;
 }
@@ -53,15 +53,15 @@ export interface Receipt {
 }
 
 /** The rental and all that belongs to it, with its lock held. Absent and foreign are alike. */
-export async function requireView(tx: Tx, orgId: OrgId, id: RentalId): Promise<RentalView> {
+export async function lockRentalView(tx: Tx, orgId: OrgId, id: RentalId): Promise<RentalView> {
   const view = await lockView(tx, { orgId, id });
   if (view === null) throw new Fault('RENTAL_NOT_FOUND');
   return view;
 }
 
 /** Answers the tenant by the same table that the states move by. True: it was done before. */
-export function isRepeat(rental: Rental, action: RentalAction): boolean {
-  const verdict = verdictOn(rentalStates, action, rental.status);
+export function checkRentalAction(rental: Rental, action: RentalAction): boolean {
+  const verdict = actionDecision(rentalStates, action, rental.status);
   if (verdict !== 'allowed' && verdict !== 'repeat') throw new Fault(verdict);
   return verdict === 'repeat';
 }
@@ -71,41 +71,46 @@ export function isRepeat(rental: Rental, action: RentalAction): boolean {
  * whoever works on it next. What was set aside for terms that never began is given back, and of the running one the rest
  * stays owed as it was quoted. Ending again answers the same receipt.
  */
-export async function terminateRental(tx: Tx, orgId: OrgId, id: RentalId, wish: EndWish): Promise<Receipt> {
-  const view = await requireView(tx, orgId, id);
-  if (isRepeat(view.rental, 'terminate')) {
+export async function terminateRental(
+  tx: Tx,
+  orgId: OrgId,
+  id: RentalId,
+  wish: TerminationDetails,
+): Promise<Receipt> {
+  const view = await lockRentalView(tx, orgId, id);
+  if (checkRentalAction(view.rental, 'terminate')) {
     return receiptOf(view.rental, view.terms, await metersOf(tx, view.rental));
   }
-  return endView(tx, view, wish);
+  return terminateView(tx, view, wish);
 }
 
 const REASON_MAX = 255;
 
 /** The same for a view whose lock is held, of a rental that may be ended. */
-export async function endView(tx: Tx, view: RentalView, wish: EndWish): Promise<Receipt> {
+export async function terminateView(tx: Tx, view: RentalView, wish: TerminationDetails): Promise<Receipt> {
   const { orgId, id, allocationId } = view.rental;
   const now = tx.clock.now();
   const before = await metersOf(tx, view.rental);
-  const at = billedUntil(view, before, wish.promised ?? now);
+  const at = billingEndsAt(view, before, wish.promised ?? now);
   const reason = wish.reason.slice(0, REASON_MAX);
-  await endRunningStep(tx, orgId, id, { status: 'undone' });
-  const ending = await moveRental(tx, view.rental, {
+  await endRunningProvisioningStep(tx, orgId, id, { status: 'undone' });
+  const ending = await transitionRental(tx, view.rental, {
     to: 'Terminating',
     reason,
     actor: wish.actor,
     changes: {
       task: 'release',
       taskOptions: {},
-      taskDeadlineAt: new Date(now.getTime() + releaseLateMsOf(view.rental)),
+      taskDeadlineAt: new Date(now.getTime() + deletionLateMsOf(view.rental)),
       endAcceptedAt: at,
       endReason: reason,
     },
     data: { reason, billingStoppedAt: before.length === 0 ? null : at.toISOString() },
   });
-  await doomMachines(tx, orgId, id, { now });
-  await letGoOfVolumes(tx, ending, wish.actor);
+  await markMachinesTerminating(tx, orgId, id, { now });
+  await detachVolumes(tx, ending, wish.actor);
   if (allocationId !== null) await markReleasing(tx, orgId, allocationId);
-  await giveBackHolds(tx, { ...view, rental: ending });
+  await releaseHolds(tx, { ...view, rental: ending });
   const meters = await closeMeters(tx, ending, { at, rest: wish.rest ?? 'owed' });
   return receiptOf(ending, view.terms, meters);
 }
@@ -118,11 +123,11 @@ export function receiptOf(rental: Rental, terms: RentalView['terms'], meters: re
     rental,
     billingStoppedAt: at,
     finalCost: addUsd(zeroUsd, ...meters.map((meter) => owedAt(meter, at ?? rental.createdAt))),
-    commitment: commitmentOf(terms, meters),
+    commitment: commitmentOfTerms(terms, meters),
   };
 }
 
-function commitmentOf(terms: RentalView['terms'], meters: readonly Meter[]): Commitment | null {
+function commitmentOfTerms(terms: RentalView['terms'], meters: readonly Meter[]): Commitment | null {
   for (const { price, meterName } of terms) {
     const meter = meters.find(({ name }) => name === meterName);
     if (price.reserve === null || meter === undefined) continue;

@@ -6,10 +6,10 @@ import { fromUuid, toUuid, type OrgId, type RentalId, type UserId } from '@millr
 import { nanoUsd } from '@millrace/platform/money';
 import type { Selectable } from 'kysely';
 import { parseFrozenPrice } from '../prices/index.ts';
-import type { Maker, ShownMachine, ShownRental } from './records.ts';
-import type { PrivateCloud, RentalKind, RentalState, RentalStep, RentalTerm } from './rental.ts';
+import type { RentalCreator, MachineSummary, RentalSummary } from './records.ts';
+import type { PrivateCloud, RentalKind, RentalState, ProvisioningStep, RentalTerm } from './rental.ts';
 import type { RentalRow } from './rentals.store.ts';
-import { toStep, type StepRow } from './steps.store.ts';
+import { toProvisioningStep, type ProvisioningStepRow } from './steps.store.ts';
 import { toTerm, type TermRow } from './terms.store.ts';
 
 /**
@@ -17,7 +17,7 @@ import { toTerm, type TermRow } from './terms.store.ts';
  * walks an index of what it shows, so its cost is that of the page; a test reads the plans.
  */
 
-type ShownRow = Pick<
+type RentalListRow = Pick<
   RentalRow,
   | 'id'
   | 'wire_id'
@@ -65,22 +65,22 @@ type ShownRow = Pick<
 export interface ListedRental {
   /** The rental's id as the rows of its belongings have it. */
   readonly uuid: string;
-  readonly rental: ShownRental;
-  readonly createdBy: Maker;
+  readonly rental: RentalSummary;
+  readonly createdBy: RentalCreator;
   readonly variant: ProviderVariant;
 }
 
-function toListed(row: ShownRow): ListedRental {
+function toListedRental(row: RentalListRow): ListedRental {
   const userId = fromUuid('usr', row.user_id);
   return {
     uuid: row.id,
-    rental: toShownRental(row, userId),
+    rental: toRentalSummary(row, userId),
     createdBy: { id: userId, name: row.maker_name, email: row.maker_email, picture: row.maker_image },
     variant: row.variant,
   };
 }
 
-function toShownRental(row: ShownRow, userId: UserId): ShownRental {
+function toRentalSummary(row: RentalListRow, userId: UserId): RentalSummary {
   return {
     id: fromUuid('rnt', row.id),
     wireId: row.wire_id,
@@ -128,10 +128,10 @@ const rentalColumns = `
   rental.started_at, rental.ended_at, rental.end_reason, rental.expires_at, rental.max_nano_usd,
   rental.private_cloud, rental.disk_price, rental.billing_paused_at`;
 
-const shownColumns = `${rentalColumns}, maker.name as maker_name, maker.email as maker_email,
+const listColumns = `${rentalColumns}, maker.name as maker_name, maker.email as maker_email,
          maker.image as maker_image, provider.variant`;
 
-const leadsTo = `
+const listJoins = `
     join users as maker on maker.id = rental.user_id
     join providers as provider on provider.id = rental.provider_id`;
 
@@ -143,7 +143,7 @@ const LAST_UUID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 const liveStatement = defineStatement(
   'rentals-live-page',
   `
-  select ${shownColumns}
+  select ${listColumns}
     from (select rental.*
             from unnest($3::text[]) as sold (kind)
            cross join unnest($4::text[]) as wanted (status)
@@ -154,11 +154,11 @@ const liveStatement = defineStatement(
                     and id < $5
                   order by id desc limit $6) as rental
            order by rental.id desc limit $6) as rental
-    ${leadsTo}
+    ${listJoins}
    order by rental.id desc`,
 );
 
-export interface LivePage {
+export interface LiveRentalPage {
   /** Instances, or what is none, never both. */
   readonly kinds: readonly RentalKind[];
   readonly statuses: readonly RentalState[];
@@ -171,21 +171,21 @@ export async function listLiveRentals(
   reader: Reader,
   orgId: OrgId,
   mode: Mode,
-  page: LivePage,
+  page: LiveRentalPage,
 ): Promise<readonly ListedRental[]> {
   const after = page.after === null ? LAST_UUID : toUuid(page.after);
   const values = [toUuid(orgId), mode, page.kinds, page.statuses, after, page.limit + 1];
-  return (await runStatement<ShownRow>(reader, liveStatement, values)).map(toListed);
+  return (await runStatement<RentalListRow>(reader, liveStatement, values)).map(toListedRental);
 }
 
-const oneOf = (kinds: string): string => `
-  select ${shownColumns}
+const oneRentalQuery = (kinds: string): string => `
+  select ${listColumns}
     from rentals as rental
-    ${leadsTo}
+    ${listJoins}
    where rental.wire_id = $3 and rental.org_id = $1 and rental.mode = $2 and rental.kind ${kinds}`;
 
-const oneStatement = defineStatement('rentals-one', oneOf("<> 'instance'"));
-const instanceStatement = defineStatement('rentals-one-instance', oneOf("= 'instance'"));
+const rentalStatement = defineStatement('rentals-one', oneRentalQuery("<> 'instance'"));
+const instanceStatement = defineStatement('rentals-one-instance', oneRentalQuery("= 'instance'"));
 
 export async function findListedRental(
   reader: Reader,
@@ -193,8 +193,8 @@ export async function findListedRental(
   mode: Mode,
   wireId: number,
 ): Promise<ListedRental | null> {
-  const [row] = await runStatement<ShownRow>(reader, oneStatement, [toUuid(orgId), mode, wireId]);
-  return row === undefined ? null : toListed(row);
+  const [row] = await runStatement<RentalListRow>(reader, rentalStatement, [toUuid(orgId), mode, wireId]);
+  return row === undefined ? null : toListedRental(row);
 }
 
 /** The rental behind an instance, which the operations of rentals do not show. */
@@ -204,8 +204,8 @@ export async function findListedInstance(
   mode: Mode,
   wireId: number,
 ): Promise<ListedRental | null> {
-  const [row] = await runStatement<ShownRow>(reader, instanceStatement, [toUuid(orgId), mode, wireId]);
-  return row === undefined ? null : toListed(row);
+  const [row] = await runStatement<RentalListRow>(reader, instanceStatement, [toUuid(orgId), mode, wireId]);
+  return row === undefined ? null : toListedRental(row);
 }
 
 /** A rental that has ended, as its history shows it. */
@@ -263,7 +263,7 @@ export interface EndedPosition {
   readonly id: RentalId;
 }
 
-export interface EndedPage {
+export interface EndedRentalPage {
   readonly kinds: readonly RentalKind[];
   /** Ended at or after this. */
   readonly from: Date | null;
@@ -278,7 +278,7 @@ export async function listEndedRentals(
   reader: Reader,
   orgId: OrgId,
   mode: Mode,
-  page: EndedPage,
+  page: EndedRentalPage,
 ): Promise<readonly EndedRental[]> {
   const { after, until } = page;
   const [before, id] =
@@ -344,7 +344,7 @@ const termsStatement = defineStatement(
 );
 
 /** A rental that is switched on and off for a year has thousands; the last ones tell how it came to be as it is. */
-const STEPS_SHOWN = 50;
+const STEPS_MAX = 50;
 
 const stepsStatement = defineStatement(
   'rentals-shown-steps',
@@ -354,42 +354,42 @@ const stepsStatement = defineStatement(
    cross join lateral (
          select rental_id, seq, attempt, name, status, started_at, ended_at, message from rental_steps
           where rental_id = shown.id and org_id = $1
-          order by seq desc limit ${STEPS_SHOWN}) as step
+          order by seq desc limit ${STEPS_MAX}) as step
    order by step.rental_id, step.seq`,
 );
 
 /** What belongs to a rental of a page. */
-export interface Belongings {
-  readonly machines: readonly ShownMachine[];
+export interface RentalDetails {
+  readonly machines: readonly MachineSummary[];
   readonly terms: readonly RentalTerm[];
-  readonly steps: readonly RentalStep[];
+  readonly steps: readonly ProvisioningStep[];
 }
 
 /** In the order of the rentals. Three statements, however many there are. */
-export async function readBelongings(
+export async function readRentalDetails(
   reader: Reader,
   orgId: OrgId,
   rentals: readonly ListedRental[],
-): Promise<readonly Belongings[]> {
+): Promise<readonly RentalDetails[]> {
   const org = toUuid(orgId);
   const ids = rentals.map(({ uuid }) => uuid);
   const attempts = rentals.map(({ rental }) => rental.attempt);
   const machines = await runStatement<MachineRow>(reader, machinesStatement, [org, ids, attempts]);
   const terms = await runStatement<TermRow>(reader, termsStatement, [org, ids]);
-  const steps = await runStatement<StepRow>(reader, stepsStatement, [org, ids]);
+  const steps = await runStatement<ProvisioningStepRow>(reader, stepsStatement, [org, ids]);
   const machinesOf = Map.groupBy(machines, rentalOf);
   const termsOf = Map.groupBy(terms, rentalOf);
   const stepsOf = Map.groupBy(steps, rentalOf);
   return ids.map((id) => ({
-    machines: (machinesOf.get(id) ?? []).map(toShownMachine),
+    machines: (machinesOf.get(id) ?? []).map(toMachineSummary),
     terms: (termsOf.get(id) ?? []).map(toTerm),
-    steps: (stepsOf.get(id) ?? []).map(toStep),
+    steps: (stepsOf.get(id) ?? []).map(toProvisioningStep),
   }));
 }
 
 const rentalOf = (row: { readonly rental_id: string }): string => row.rental_id;
 
-function toShownMachine(row: MachineRow): ShownMachine {
+function toMachineSummary(row: MachineRow): MachineSummary {
   return {
     position: row.position,
     externalId: row.external_id,

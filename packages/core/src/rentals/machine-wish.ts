@@ -1,6 +1,6 @@
-import { DriverError, type MachineWish } from '@millrace/compute';
-import type { ProofKey } from '@millrace/compute/proof';
-import { cudaImageOf, defaultImageOf, tenantImages, type ClusterRecord } from '../fleet/index.ts';
+import { DriverError, type MachineSpec } from '@millrace/compute';
+import type { ReadinessKey } from '@millrace/compute/proof';
+import { imageForCuda, defaultImageName, tenantImages, type ClusterRecord } from '../fleet/index.ts';
 import { SSH_PORT } from './placing.ts';
 import type { Rental, RentalMachine } from './rental.ts';
 
@@ -13,18 +13,18 @@ export function imageOf(
 ): string {
   if (image !== null && kind !== 'instance' && !tenantImages(settings).includes(image))
     throw new DriverError('unsupported', `The cluster offers no image ${image}.`);
-  const withCuda = cuda === null ? null : cudaImageOf(settings, cuda);
-  return image ?? withCuda ?? defaultImageOf(settings);
+  const withCuda = cuda === null ? null : imageForCuda(settings, cuda);
+  return image ?? withCuda ?? defaultImageName(settings);
 }
 
 /** Only SSH is open during the proof. */
-export function proofPorts(machine: RentalMachine): MachineWish['ports'] {
+export function verificationPorts(machine: RentalMachine): MachineSpec['ports'] {
   return machine.ports.filter(({ internalPort }) => internalPort === SSH_PORT);
 }
 
 /** Where the platform and the tenant log in. */
 export function sshPortOf(machine: RentalMachine): number | null {
-  return proofPorts(machine)[0]?.externalPort ?? null;
+  return verificationPorts(machine)[0]?.externalPort ?? null;
 }
 
 function hostnameOf({ toldAs, wireId, nodeCount }: Rental, { position }: RentalMachine): string {
@@ -33,11 +33,11 @@ function hostnameOf({ toldAs, wireId, nodeCount }: Rental, { position }: RentalM
 }
 
 /** With the platform's key and nothing of the tenant's: that comes after the proof. */
-export function wishOf(
+export function machineSpecOf(
   rental: Rental,
   machine: RentalMachine,
-  more: { readonly image: string; readonly key: ProofKey },
-): MachineWish {
+  more: { readonly image: string; readonly key: ReadinessKey },
+): MachineSpec {
   return {
     externalId: machine.externalId,
     orgId: rental.orgId,
@@ -52,7 +52,7 @@ export function wishOf(
     sshKeys: [more.key.publicKey],
     hostKey: { privateKey: more.key.hostKey.privateKey, publicKey: more.key.hostKey.publicKey },
     userData: null,
-    ports: proofPorts(machine),
+    ports: verificationPorts(machine),
     labels: { ...rental.labels, 'millrace.rental': String(rental.wireId) },
   };
 }

@@ -172,7 +172,7 @@ export async function saveMachine(tx: Tx, before: RentalMachine, changes: Machin
 }
 
 /** Everything that the rental has or had at engines is to be removed, or all of one attempt. */
-export async function doomMachines(
+export async function markMachinesTerminating(
   tx: Tx,
   orgId: OrgId,
   rentalId: RentalId,
@@ -192,7 +192,7 @@ export async function doomMachines(
  * Makes the removals of a cluster that wait for their next try due now, and returns how many rentals that concerns. Their
  * version grows, so that a handler that has read the old wait does not write it back. Locked rentals are being worked on.
  */
-export async function resumeRemovals(
+export async function resumeDeletions(
   tx: Tx,
   clusterId: ClusterId,
   due: { readonly nextActionAt: Date; readonly deadlineAt: Date },

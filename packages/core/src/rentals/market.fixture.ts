@@ -5,7 +5,7 @@ import type { WireIdAllocator } from '@millrace/platform/wire-ids';
 import { listNodes, type NodeRecord } from '../fleet/index.ts';
 import type { InstanceOrder } from './create.ts';
 import { createRental } from './create.service.ts';
-import type { RentalWorld, Tenant } from './rental.fixture.ts';
+import type { RentalHarness, Tenant } from './rental.fixture.ts';
 import type { Rental } from './rental.ts';
 
 /** Orders of instances, as the marketplace makes them of a machine in its listing. */
@@ -23,10 +23,10 @@ export type Kind = (typeof kinds)[number]['kind'];
 
 /** Accepts an order of the kind in live mode, on engines that were looked at just now. */
 export async function rentAs(
-  world: Pick<RentalWorld, 'watch' | 'rent' | 'rentInstance' | 'rentMetal'>,
+  world: Pick<RentalHarness, 'watch' | 'rent' | 'rentInstance' | 'rentMetal'>,
   kind: Kind,
   tenant: Tenant,
-  wish: Pick<InstanceWish, 'gpuCount' | 'customPorts'> = {},
+  wish: Pick<InstanceRequest, 'gpuCount' | 'customPorts'> = {},
 ): Promise<Rental> {
   await world.watch();
   if (kind === 'instance') return world.rentInstance(tenant, wish);
@@ -36,7 +36,7 @@ export async function rentAs(
 }
 
 /** What a test wants of an instance; the rest is as `MARKET` says. */
-export interface InstanceWish {
+export interface InstanceRequest {
   readonly gpuCount?: number;
   readonly customPorts?: readonly number[];
   readonly ttlSeconds?: number;
@@ -49,18 +49,18 @@ export interface InstanceWish {
 }
 
 /** The machines of the market, and what a GPU of theirs costs: a price that no fee divides without a rest. */
-export const MARKET = {
+export const MARKETPLACE = {
   pricePerGpuHour: nanoUsd(2_499_999_999n),
   feePpm: ppm(150_000),
   clusterName: 'market-1',
 } as const;
 
 /** Rents on one of the market's machines. */
-export function instanceRenterOf(
+export function createInstanceRenter(
   db: Db,
   wireIds: WireIdAllocator,
   market: { readonly clusterId: ClusterId; readonly supplierOrgId: OrgId },
-): (tenant: Tenant, wish?: InstanceWish) => Promise<Rental> {
+): (tenant: Tenant, wish?: InstanceRequest) => Promise<Rental> {
   return async (tenant, wish = {}) => {
     const wireId = await wireIds.next();
     const nodes = await listNodes(db, { clusterId: market.clusterId }, { limit: 100, after: null });
@@ -78,12 +78,12 @@ const freeOf = ({ gpus }: NodeRecord): number =>
 
 function instanceOrder(
   node: NodeRecord,
-  wish: InstanceWish,
+  wish: InstanceRequest,
   supplierOrgId: OrgId,
   wireId: number,
 ): InstanceOrder {
   const { gpuCount = 1, customPorts = [], supplied = true } = wish;
-  const { pricePerGpuHour, feePpm, clusterName } = MARKET;
+  const { pricePerGpuHour, feePpm, clusterName } = MARKETPLACE;
   const rate = timesUsd(pricePerGpuHour, BigInt(gpuCount));
   const ratePerHour = subtractUsd(rate, roundExact(shareOf(rate, feePpm), 'up'));
   return {

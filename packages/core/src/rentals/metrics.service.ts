@@ -2,19 +2,19 @@ import type { Db } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
 import { Fault } from '@millrace/platform/fault';
 import type { OrgId } from '@millrace/platform/ids';
-import { groupsOf, secondsToMs, share, splitBy } from '@millrace/platform/money';
+import { floorDivide, secondsToMs, ratio, divideWithRemainder } from '@millrace/platform/money';
 import { listMachines } from './machines.store.ts';
-import { defaultMonitoring, slotsOf } from './monitoring.ts';
-import { findByWireId } from './rentals.store.ts';
+import { defaultMonitoring, samplePartitionsOf } from './monitoring.ts';
+import { findRentalByWireId } from './rentals.store.ts';
 import {
-  readGpuSteps,
-  readMachineSteps,
-  type GpuStep,
-  type MachineStep,
+  readGpuBuckets,
+  readMachineBuckets,
+  type GpuMetricBucket,
+  type MachineMetricBucket,
   type SeriesQuery,
 } from './samples.store.ts';
 
-export interface MetricsAsk {
+export interface MetricsRequest {
   readonly orgId: OrgId;
   readonly mode: Mode;
   readonly wireId: number;
@@ -39,30 +39,30 @@ export interface RentalMetrics {
 
 const DEFAULT_PERIOD_MS = 3_600_000;
 /** Of all machines together. Each has a point in some thirteen series: five of the machine, one of each GPU. */
-const MOST_STEPS = 2_000;
+const BUCKETS_MAX = 2_000;
 
 /** What the machines of a rental measured over a period. */
-export async function readMetrics(db: Db, ask: MetricsAsk, now: Date): Promise<RentalMetrics> {
+export async function readMetrics(db: Db, ask: MetricsRequest, now: Date): Promise<RentalMetrics> {
   const { orgId, mode, wireId, stepSeconds } = ask;
-  const rental = await findByWireId(db, orgId, mode, wireId);
+  const rental = await findRentalByWireId(db, orgId, mode, wireId);
   if (rental === null) throw new Fault('RENTAL_NOT_FOUND');
   const machines = (await listMachines(db, orgId, rental.id, 'all')).filter(
     ({ attempt }) => attempt === rental.attempt,
   );
   const { from, until } = alignedPeriod(ask, now);
-  const steps = groupsOf(until.getTime() - from.getTime(), secondsToMs(stepSeconds));
-  requireFew(steps * Math.max(1, machines.length), stepSeconds);
+  const steps = floorDivide(until.getTime() - from.getTime(), secondsToMs(stepSeconds));
+  requireBucketLimit(steps * Math.max(1, machines.length), stepSeconds);
   const query: SeriesQuery = {
     rentalId: rental.id,
-    slots: slotsOf(from, until, now),
+    slots: samplePartitionsOf(from, until, now),
     from,
     until,
     stepSeconds,
     longestGapMs: defaultMonitoring.longestGapMs,
   };
   const [ofMachines, ofGpus] = await Promise.all([
-    readMachineSteps(db, orgId, query),
-    readGpuSteps(db, orgId, query),
+    readMachineBuckets(db, orgId, query),
+    readGpuBuckets(db, orgId, query),
   ]);
   const grid = { from, stepSeconds, steps, isSingle: machines.length <= 1 };
   return {
@@ -83,7 +83,7 @@ export async function readMetrics(db: Db, ask: MetricsAsk, now: Date): Promise<R
 
 /** Steps begin at multiples of their length, so that the same moment is in the same step whoever asks when. */
 function alignedPeriod(
-  { from, until, stepSeconds }: Pick<MetricsAsk, 'from' | 'until' | 'stepSeconds'>,
+  { from, until, stepSeconds }: Pick<MetricsRequest, 'from' | 'until' | 'stepSeconds'>,
   now: Date,
 ): { readonly from: Date; readonly until: Date } {
   const stepMs = secondsToMs(stepSeconds);
@@ -97,18 +97,18 @@ function alignedPeriod(
     };
     throw new Fault('VALIDATION_FAILED', { issues: [issue] });
   }
-  const [firstStep] = splitBy(fromMs, stepMs);
-  return { from: new Date(firstStep * stepMs), until: new Date(groupsOf(untilMs, stepMs) * stepMs) };
+  const [firstStep] = divideWithRemainder(fromMs, stepMs);
+  return { from: new Date(firstStep * stepMs), until: new Date(floorDivide(untilMs, stepMs) * stepMs) };
 }
 
-function requireFew(steps: number, stepSeconds: number): void {
-  if (steps <= MOST_STEPS) return;
-  const atLeast = stepSeconds * groupsOf(steps, MOST_STEPS);
-  const message = `gives ${steps} points, of which an answer holds ${MOST_STEPS}; use ${atLeast} or more, or a shorter period`;
+function requireBucketLimit(steps: number, stepSeconds: number): void {
+  if (steps <= BUCKETS_MAX) return;
+  const atLeast = stepSeconds * floorDivide(steps, BUCKETS_MAX);
+  const message = `gives ${steps} points, of which an answer holds ${BUCKETS_MAX}; use ${atLeast} or more, or a shorter period`;
   throw new Fault('VALIDATION_FAILED', { issues: [{ message, path: ['stepSeconds'], code: 'too_small' }] });
 }
 
-interface Grid {
+interface BucketGrid {
   readonly from: Date;
   readonly stepSeconds: number;
   readonly steps: number;
@@ -118,7 +118,7 @@ interface Grid {
 
 function pointsOf<Step extends { readonly step: number }>(
   found: readonly Step[],
-  { from, stepSeconds, steps }: Grid,
+  { from, stepSeconds, steps }: BucketGrid,
   valueOf: (step: Step) => number | null,
 ): Series['points'] {
   const byStep = new Map(found.map((each) => [each.step, each]));
@@ -132,8 +132,8 @@ function pointsOf<Step extends { readonly step: number }>(
 }
 
 function machineSeries(
-  found: readonly MachineStep[],
-  grid: Grid & { readonly position: number; readonly cpuCount: number },
+  found: readonly MachineMetricBucket[],
+  grid: BucketGrid & { readonly position: number; readonly cpuCount: number },
 ): readonly Series[] {
   const device = grid.isSingle ? null : `node-${grid.position}`;
   const { cpuCount } = grid;
@@ -143,7 +143,7 @@ function machineSeries(
       unit: 'percent',
       device,
       points: pointsOf(found, grid, ({ cpuCores }) =>
-        cpuCores === null ? null : Math.min(100, share(100 * cpuCores, cpuCount)),
+        cpuCores === null ? null : Math.min(100, ratio(100 * cpuCores, cpuCount)),
       ),
     },
     { name: 'memory.used', unit: 'bytes', device, points: pointsOf(found, grid, (at) => at.ramUsedBytes) },
@@ -164,7 +164,7 @@ function machineSeries(
 }
 
 /** Of the GPUs that the engine reported in this period. */
-function gpuSeries(found: readonly GpuStep[], grid: Grid): readonly Series[] {
+function gpuSeries(found: readonly GpuMetricBucket[], grid: BucketGrid): readonly Series[] {
   const reported = found.filter(({ percent }) => percent !== null);
   const byGpu = Map.groupBy(reported, ({ position, address }) =>
     grid.isSingle ? address : `node-${position}/${address}`,

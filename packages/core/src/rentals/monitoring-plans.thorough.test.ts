@@ -1,25 +1,25 @@
 import type { ComputeDriver } from '@millrace/compute';
-import { createMockDriver, createProcessMemory } from '@millrace/compute/mock';
+import { createMockDriver, createInMemoryStore } from '@millrace/compute/mock';
 import { systemClock } from '@millrace/platform/clock';
 import { toUuid } from '@millrace/platform/ids';
 import {
   createTenant,
   createTestDatabase,
-  databaseAt,
-  explainKept,
-  plantFleet,
-  plantRentals,
+  databaseWithClock,
+  explainGenericPlan,
+  insertFleet,
+  insertRentals,
   recordStatements,
   testLog,
-  type PlantedRental,
+  type InsertedRental,
   type TestDatabase,
   startStopwatch,
-  stretchedMs,
+  scaledLimitMs,
 } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { forgetOldConsoles } from './console.service.ts';
-import { readMetrics, type MetricsAsk } from './metrics.service.ts';
-import { forgetOldSamples, sampleDue } from './sampling.service.ts';
+import { deleteOldConsoles } from './console.service.ts';
+import { readMetrics, type MetricsRequest } from './metrics.service.ts';
+import { expireSamples, sampleDueShards } from './sampling.service.ts';
 
 /** Rentals of a cell, those of them that are watched, and a week of what they measured. */
 const RENTALS = 20_000;
@@ -28,13 +28,13 @@ const SAMPLED = 20;
 const SECONDS_A_WEEK = 604_800;
 
 let database: TestDatabase;
-let asked: MetricsAsk;
+let asked: MetricsRequest;
 beforeAll(async () => {
   database = await createTestDatabase({ statementTimeoutMs: 120_000 });
   const { db } = database;
-  const fleet = await plantFleet(db, { nodes: 100 });
+  const fleet = await insertFleet(db, { nodes: 100 });
   const { orgId, ownerId: userId } = await createTenant(db);
-  const rentals = await plantRentals(db, { ...fleet, orgId, userId, live: RENTALS, brief: true });
+  const rentals = await insertRentals(db, { ...fleet, orgId, userId, live: RENTALS, brief: true });
   const client = await database.connect();
   const watched = rentals.slice(-WATCHED).map(({ id }) => toUuid(id));
   await client.query(
@@ -58,7 +58,7 @@ beforeAll(async () => {
   );
   await client.query('vacuum analyze');
   await client.end();
-  const { wireId } = rentals.at(-WATCHED) as PlantedRental;
+  const { wireId } = rentals.at(-WATCHED) as InsertedRental;
   asked = { orgId, mode: 'live', wireId, stepSeconds: 600 };
 });
 afterAll(() => database.drop());
@@ -69,7 +69,7 @@ async function waste(work: () => Promise<unknown>): Promise<readonly string[]> {
   const found: string[] = [];
   try {
     for (const sent of await recordStatements(work)) {
-      for (const node of await explainKept(client, sent)) {
+      for (const node of await explainGenericPlan(client, sent)) {
         const relation = node['Relation Name'] ?? '';
         const isScan = node['Node Type'] === 'Seq Scan' && /^(rental|meters|events)/.test(relation);
         const passedOver = (node['Rows Removed by Filter'] ?? 0) * (node['Actual Loops'] ?? 1);
@@ -84,7 +84,7 @@ async function waste(work: () => Promise<unknown>): Promise<readonly string[]> {
 }
 
 const driver: ComputeDriver = new Proxy(
-  createMockDriver({ cluster: 'mock', clock: systemClock, memory: createProcessMemory(), doors: null }),
+  createMockDriver({ cluster: 'mock', clock: systemClock, memory: createInMemoryStore(), doors: null }),
   {
     get: (target, name): unknown =>
       name === 'metrics'
@@ -99,7 +99,7 @@ describe('among twenty thousand rentals', () => {
     const parts = { db, clock: systemClock, log: testLog('plans'), drivers: async () => driver };
     const onIdle = async (): Promise<void> => undefined;
     const { signal } = new AbortController();
-    expect(await waste(() => sampleDue({ ...parts, onIdle }, signal))).toEqual([]);
+    expect(await waste(() => sampleDueShards({ ...parts, onIdle }, signal))).toEqual([]);
   });
 
   it('the metrics of one are read by its own samples, of the days that were asked for', async () => {
@@ -111,9 +111,9 @@ describe('among twenty thousand rentals', () => {
 
   it('what is too old is found without reading what is not', async () => {
     const now = new Date();
-    expect(await waste(() => forgetOldConsoles(databaseAt(database.db, now)))).toEqual([]);
+    expect(await waste(() => deleteOldConsoles(databaseWithClock(database.db, now)))).toEqual([]);
     const stopwatch = startStopwatch();
-    expect(await forgetOldSamples(databaseAt(database.db, now))).toBe(0);
-    expect(await stopwatch.elapsedMs()).toBeLessThan(stretchedMs(2_000));
+    expect(await expireSamples(databaseWithClock(database.db, now))).toBe(0);
+    expect(await stopwatch.elapsedMs()).toBeLessThan(scaledLimitMs(2_000));
   });
 });

@@ -2,7 +2,7 @@ import type { Mode } from '@millrace/platform/envelope';
 import { fromUuid, toUuid } from '@millrace/platform/ids';
 import { sql } from 'kysely';
 import { insertMachines } from './machines.store.ts';
-import type { RentalWorld, Tenant } from './rental.fixture.ts';
+import type { RentalHarness, Tenant } from './rental.fixture.ts';
 import type { Rental } from './rental.ts';
 import { insertRental } from './rentals.store.ts';
 import { rentalWith } from './view.fixture.ts';
@@ -10,8 +10,8 @@ import { rentalWith } from './view.fixture.ts';
 let nextWireId = 1_000;
 
 /** A rental that runs as far as the tables know, with a machine of 48 cores that no engine has. */
-export function plantRunning(
-  world: RentalWorld,
+export function insertRunningRental(
+  world: RentalHarness,
   tenant: Tenant,
   fields: Partial<Pick<Rental, 'monitoring' | 'idle' | 'power' | 'status'>> & { readonly mode?: Mode } = {},
 ): Promise<Rental> {

@@ -1,8 +1,8 @@
-import type { Answer, Contract } from '@millrace/contract';
+import type { ResponseBody, Contract } from '@millrace/contract';
 import type { Timer } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { requirePrincipal, type HttpServer } from '@millrace/platform/http';
-import { showConsole, type AskForConsole } from './console.service.ts';
+import { getConsole, type RequestConsoleRead } from './console.service.ts';
 import { readMetrics, type RentalMetrics } from './metrics.service.ts';
 
 export interface MonitoringRoutes {
@@ -10,7 +10,7 @@ export interface MonitoringRoutes {
   readonly operations: Contract['operations'];
   readonly db: Db;
   readonly clock: Timer;
-  readonly askForConsole: AskForConsole;
+  readonly askForConsole: RequestConsoleRead;
 }
 
 /** Tenants: what their machines measure, and what they write to their consoles. */
@@ -34,7 +34,7 @@ export function serveMonitoring(routes: MonitoringRoutes): void {
     const { orgId, mode } = requirePrincipal(context);
     const { rentalId: wireId } = params;
     const wanted = { orgId, mode, wireId, maxBytes: query.maxBytes, now: db.clock.now() };
-    const { output, isCut, readAt } = await showConsole(db, routes.askForConsole, wanted);
+    const { output, isCut, readAt } = await getConsole(db, routes.askForConsole, wanted);
     return { rentalId: wireId, output, truncated: isCut, readAt: readAt.toISOString() };
   });
 }
@@ -42,7 +42,7 @@ export function serveMonitoring(routes: MonitoringRoutes): void {
 function toWireMetrics(
   rentalId: number,
   { from, until, stepSeconds, series }: RentalMetrics,
-): Answer<Contract['operations']['getRentalMetrics']> {
+): ResponseBody<Contract['operations']['getRentalMetrics']> {
   return {
     rentalId,
     from: from.toISOString(),

@@ -2,12 +2,12 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   defaultMonitoring as policy,
-  forgottenBefore,
-  hasIdled,
-  observe,
-  SAMPLE_SLOTS,
-  slotOf,
-  slotsOf,
+  samplesExpireBefore,
+  isIdleLongEnough,
+  updateIdleness,
+  SAMPLE_PARTITIONS,
+  samplePartitionOf,
+  samplePartitionsOf,
   type Idleness,
   type Sample,
 } from './monitoring.ts';
@@ -33,7 +33,10 @@ function sample(seconds: number, fields: Partial<Sample> = {}): Sample {
 }
 
 function after(...rounds: readonly (readonly Sample[])[]): Idleness {
-  const seen = rounds.reduce<Idleness | null>((before, samples) => observe(before, samples, policy), null);
+  const seen = rounds.reduce<Idleness | null>(
+    (before, samples) => updateIdleness(before, samples, policy),
+    null,
+  );
   return seen ?? expect.fail('no round');
 }
 
@@ -84,8 +87,8 @@ describe('a rental idles', () => {
   it('as long as its rule says, counted to what was seen last and never to now', () => {
     const rule = { afterSeconds: 300, action: 'stop' } as const;
     const rounds = (until: number) => Array.from({ length: until + 1 }, (_, round) => [sample(30 * round)]);
-    expect(hasIdled(after(...rounds(9)), rule)).toBe(false);
-    expect(hasIdled(after(...rounds(10)), rule)).toBe(true);
+    expect(isIdleLongEnough(after(...rounds(9)), rule)).toBe(false);
+    expect(isIdleLongEnough(after(...rounds(10)), rule)).toBe(true);
   });
 
   it('never longer than it was watched, whatever was seen', () => {
@@ -105,19 +108,26 @@ describe('a rental idles', () => {
 
 describe('the ring of samples', () => {
   it('has a part for each day that is kept, one for today and one for tomorrow, and no two days share one', () => {
-    const days = Array.from({ length: SAMPLE_SLOTS }, (_, day) => slotOf(second((day - 7) * DAY_SECONDS)));
-    expect(new Set(days).size).toBe(SAMPLE_SLOTS);
+    const days = Array.from({ length: SAMPLE_PARTITIONS }, (_, day) =>
+      samplePartitionOf(second((day - 7) * DAY_SECONDS)),
+    );
+    expect(new Set(days).size).toBe(SAMPLE_PARTITIONS);
   });
 
   it('is read where the period lies, as far as it is kept', () => {
     const now = second(12 * 3_600);
-    expect(slotsOf(second(0), second(3_600), now)).toEqual([slotOf(now)]);
-    expect(slotsOf(second(-DAY_SECONDS), now, now)).toEqual([slotOf(second(-DAY_SECONDS)), slotOf(now)]);
-    expect(slotsOf(second(-365 * DAY_SECONDS), second(365 * DAY_SECONDS), now)).toHaveLength(SAMPLE_SLOTS);
-    expect(slotsOf(second(-365 * DAY_SECONDS), second(-360 * DAY_SECONDS), now)).toEqual([]);
+    expect(samplePartitionsOf(second(0), second(3_600), now)).toEqual([samplePartitionOf(now)]);
+    expect(samplePartitionsOf(second(-DAY_SECONDS), now, now)).toEqual([
+      samplePartitionOf(second(-DAY_SECONDS)),
+      samplePartitionOf(now),
+    ]);
+    expect(samplePartitionsOf(second(-365 * DAY_SECONDS), second(365 * DAY_SECONDS), now)).toHaveLength(
+      SAMPLE_PARTITIONS,
+    );
+    expect(samplePartitionsOf(second(-365 * DAY_SECONDS), second(-360 * DAY_SECONDS), now)).toEqual([]);
   });
 
   it('forgets whole days only', () => {
-    expect(forgottenBefore(second(12 * 3_600))).toEqual(second(-7 * DAY_SECONDS));
+    expect(samplesExpireBefore(second(12 * 3_600))).toEqual(second(-7 * DAY_SECONDS));
   });
 });

@@ -1,5 +1,5 @@
 import type { MachineMetrics } from '@millrace/compute';
-import { perSecond, secondsToMs, splitBy } from '@millrace/platform/money';
+import { perSecond, secondsToMs, divideWithRemainder } from '@millrace/platform/money';
 import type { IdleRule } from './rental.ts';
 
 /** What machines measure, and since when they idle. Pure. */
@@ -42,7 +42,7 @@ export interface Sample extends MachineMetrics {
 }
 
 /** What the next sample is compared with. */
-export interface Counters {
+export interface SampleCounters {
   readonly attempt: number;
   readonly position: number;
   readonly atMs: number;
@@ -54,14 +54,14 @@ export interface Idleness {
   readonly sampledAt: Date;
   /** When it was last seen busy, or when watching began anew. */
   readonly idleSince: Date;
-  readonly counters: readonly Counters[];
+  readonly counters: readonly SampleCounters[];
 }
 
 /**
  * What is known of a rental's idleness after one more sample of each of its machines. Whatever cannot be told counts as
  * busy: the first sample, a gap, a machine that was switched on anew, an engine that does not measure.
  */
-export function observe(
+export function updateIdleness(
   before: Idleness | null,
   samples: readonly Sample[],
   policy: Pick<MonitoringPolicy, 'idle' | 'longestGapMs'>,
@@ -76,7 +76,7 @@ export function observe(
       const then = before.counters.find(
         ({ attempt, position }) => attempt === sample.attempt && position === sample.position,
       );
-      return now !== undefined && then !== undefined && didNothing(then, now, sample, policy);
+      return now !== undefined && then !== undefined && isIdleBetween(then, now, sample, policy);
     });
   return { sampledAt, idleSince: isIdle ? before.idleSince : sampledAt, counters };
 }
@@ -88,7 +88,7 @@ function countersOf({
   cpuSeconds,
   networkInBytes,
   networkOutBytes,
-}: Sample): Counters {
+}: Sample): SampleCounters {
   const isCounted = networkInBytes !== null && networkOutBytes !== null;
   return {
     attempt,
@@ -99,16 +99,16 @@ function countersOf({
   };
 }
 
-function didNothing(
-  then: Counters,
-  now: Counters,
+function isIdleBetween(
+  then: SampleCounters,
+  now: SampleCounters,
   { gpus }: Sample,
   { idle, longestGapMs }: Pick<MonitoringPolicy, 'idle' | 'longestGapMs'>,
 ): boolean {
   const passedMs = now.atMs - then.atMs;
   if (passedMs <= 0 || passedMs > longestGapMs) return false;
-  const cores = rateOf(then.cpuSeconds, now.cpuSeconds, passedMs);
-  const network = rateOf(then.networkBytes, now.networkBytes, passedMs);
+  const cores = counterRate(then.cpuSeconds, now.cpuSeconds, passedMs);
+  const network = counterRate(then.networkBytes, now.networkBytes, passedMs);
   if (cores === null || network === null) return false;
   // Work may run on a GPU alone, so a GPU that reports nothing may be busy.
   if (gpus === null) return false;
@@ -119,39 +119,42 @@ function didNothing(
 }
 
 /** What a counter gained each second. Null where one of the two is missing, or it began anew. */
-function rateOf(then: number | null, now: number | null, passedMs: number): number | null {
+function counterRate(then: number | null, now: number | null, passedMs: number): number | null {
   if (then === null || now === null || now < then) return null;
   return perSecond(now - then, passedMs);
 }
 
 /** Whether the rule is to be carried out by what was seen last. */
-export function hasIdled({ sampledAt, idleSince }: Idleness, rule: IdleRule): boolean {
+export function isIdleLongEnough({ sampledAt, idleSince }: Idleness, rule: IdleRule): boolean {
   return sampledAt.getTime() - idleSince.getTime() >= secondsToMs(rule.afterSeconds);
 }
 
 /** So many days before today are kept. */
 export const SAMPLE_DAYS = 7;
 /** The days of the ring: those, today, and the next one, which is emptied before it begins. */
-export const SAMPLE_SLOTS = SAMPLE_DAYS + 2;
+export const SAMPLE_PARTITIONS = SAMPLE_DAYS + 2;
 const DAY_MS = 86_400_000;
 
 /** Which part of the ring a moment lies in. */
-export function slotOf(at: Date): number {
-  return dayOf(at) % SAMPLE_SLOTS;
+export function samplePartitionOf(at: Date): number {
+  return dayOf(at) % SAMPLE_PARTITIONS;
 }
 
 /** The parts of the ring that hold what is left of a period. */
-export function slotsOf(from: Date, until: Date, now: Date): readonly number[] {
+export function samplePartitionsOf(from: Date, until: Date, now: Date): readonly number[] {
   const first = Math.max(dayOf(from), dayOf(now) - SAMPLE_DAYS);
   const last = Math.min(dayOf(until), dayOf(now) + 1);
-  return Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => (first + index) % SAMPLE_SLOTS);
+  return Array.from(
+    { length: Math.max(0, last - first + 1) },
+    (_, index) => (first + index) % SAMPLE_PARTITIONS,
+  );
 }
 
 /** Samples from before this are forgotten. */
-export function forgottenBefore(now: Date): Date {
+export function samplesExpireBefore(now: Date): Date {
   return new Date((dayOf(now) - SAMPLE_DAYS) * DAY_MS);
 }
 
 function dayOf(at: Date): number {
-  return splitBy(at.getTime(), DAY_MS)[0];
+  return divideWithRemainder(at.getTime(), DAY_MS)[0];
 }

@@ -1,40 +1,40 @@
-import { canMove, rentalStates, type EventData, type EventType } from '@millrace/contract';
+import { canTransition, rentalStates, type EventData, type EventType } from '@millrace/contract';
 import type { Tx } from '@millrace/platform/db';
 import type { Actor } from '@millrace/platform/envelope';
 import { toUuid } from '@millrace/platform/ids';
 import { appendOutbox } from '@millrace/platform/outbox';
-import { resourceOf, type Rental, type RentalState } from './rental.ts';
+import { rentalResourceOf, type Rental, type RentalState } from './rental.ts';
 import { insertTransition, saveRental, type RentalChanges } from './rentals.store.ts';
 
 /** The one way in which a rental changes: its row, its transition, what the tenant is told, and who works on it next. */
 
 /** The durable object that works on rentals, one for each, and what it is called for. */
-export const rentalDriver = { service: 'Rental', handler: 'drive' } as const;
+export const rentalObject = { service: 'Rental', handler: 'drive' } as const;
 
 /** A call that nobody has answered by then is made again. */
-const CALL_AGAIN_MS = 20_000;
+const REDELIVER_AFTER_MS = 20_000;
 
 /** A look that is this much overdue is an alert: nobody works on the rental. */
-export const LATE_MS = 15 * 60_000;
+export const RENTAL_OVERDUE_MS = 15 * 60_000;
 
 /** What is told of rentals, in the words that they have in events. */
 type RentalEvent = Extract<EventType, `rental.${string}`>;
 
 /** What the contract has an event say beside the rental itself. Of instances the same is told. */
-type Beside<Type extends RentalEvent> = Omit<EventData<Type>, keyof EventData<'rental.pending'>>;
+type ExtraEventData<Type extends RentalEvent> = Omit<EventData<Type>, keyof EventData<'rental.pending'>>;
 
-interface Move<State extends RentalState> {
+interface StatusTransition<State extends RentalState> {
   readonly to: State;
   /** Shown to the tenant as the status's reason; null where the status says it all. */
   readonly reason: string | null;
   readonly actor: Actor;
   readonly changes?: RentalChanges;
-  readonly data: Readonly<Beside<(typeof eventOf)[State]>>;
+  readonly data: Readonly<ExtraEventData<(typeof eventByStatus)[State]>>;
 }
 
-export type RentalMove = { [State in RentalState]: Move<State> }[RentalState];
+export type RentalTransition = { [State in RentalState]: StatusTransition<State> }[RentalState];
 
-const eventOf = {
+const eventByStatus = {
   Pending: 'rental.pending',
   Running: 'rental.running',
   Unknown: 'rental.unknown',
@@ -44,7 +44,7 @@ const eventOf = {
 } as const satisfies Readonly<Record<RentalState, RentalEvent>>;
 
 /** The same of instances. Nothing of theirs is ever converted: they have no terms. */
-const ofInstance: Readonly<Record<Exclude<RentalEvent, 'rental.converted'>, EventType>> = {
+const instanceEventTypes: Readonly<Record<Exclude<RentalEvent, 'rental.converted'>, EventType>> = {
   'rental.pending': 'instance.creating',
   'rental.running': 'instance.online',
   'rental.unknown': 'instance.offline',
@@ -54,14 +54,14 @@ const ofInstance: Readonly<Record<Exclude<RentalEvent, 'rental.converted'>, Even
   'rental.expiring': 'instance.expiring',
 };
 
-function toldTypeOf({ id, kind }: Rental, type: RentalEvent): EventType {
+function publicEventType({ id, kind }: Rental, type: RentalEvent): EventType {
   if (kind !== 'instance') return type;
   if (type === 'rental.converted') throw new Error(`Instance ${id} has no term that could be converted.`);
-  return ofInstance[type];
+  return instanceEventTypes[type];
 }
 
 /** What every event about a rental says of it. */
-export function eventData(rental: Rental): Readonly<Record<string, unknown>> {
+export function rentalEventData(rental: Rental): Readonly<Record<string, unknown>> {
   if (rental.toldAs !== null) return { ...rental.toldAs, gpuCount: rental.gpuCount };
   return {
     rentalId: rental.wireId,
@@ -74,7 +74,7 @@ export function eventData(rental: Rental): Readonly<Record<string, unknown>> {
   };
 }
 
-export async function tellOfRental(
+export async function emitRentalEvent(
   tx: Tx,
   rental: Rental,
   event: {
@@ -83,15 +83,15 @@ export async function tellOfRental(
     readonly data?: Readonly<Record<string, unknown>>;
   },
 ): Promise<void> {
-  await tell(tx, rental, { ...event, type: toldTypeOf(rental, event.type) });
+  await appendRentalEvent(tx, rental, { ...event, type: publicEventType(rental, event.type) });
 }
 
 /** Its engine has the machine, which has still to be proven. Of instances alone this is a state of its own. */
-export async function tellOfStart(tx: Tx, rental: Rental, actor: Actor): Promise<void> {
-  if (rental.kind === 'instance') await tell(tx, rental, { type: 'instance.starting', actor });
+export async function emitInstanceStarting(tx: Tx, rental: Rental, actor: Actor): Promise<void> {
+  if (rental.kind === 'instance') await appendRentalEvent(tx, rental, { type: 'instance.starting', actor });
 }
 
-async function tell(
+async function appendRentalEvent(
   tx: Tx,
   rental: Rental,
   event: {
@@ -105,15 +105,15 @@ async function tell(
     orgId: rental.orgId,
     mode: rental.mode,
     type: event.type,
-    resource: resourceOf(rental),
-    data: { ...eventData(rental), ...event.data },
+    resource: rentalResourceOf(rental),
+    data: { ...rentalEventData(rental), ...event.data },
     actor: event.actor,
     occurredAt: tx.clock.now(),
   });
 }
 
 /** Has the rental worked on as soon as this transaction has committed. */
-export async function callDriver(
+export async function enqueueReconcile(
   tx: Tx,
   rental: Pick<Rental, 'orgId' | 'id' | 'mode'>,
   actor: Actor,
@@ -122,34 +122,34 @@ export async function callDriver(
     kind: 'command',
     orgId: rental.orgId,
     mode: rental.mode,
-    service: rentalDriver.service,
+    service: rentalObject.service,
     key: toUuid(rental.id),
-    handler: rentalDriver.handler,
+    handler: rentalObject.handler,
     payload: { orgId: rental.orgId, rentalId: rental.id },
     actor,
   });
 }
 
 /** Somebody was called and should look at it soon; a sweep calls again should that get lost. */
-export function dueSoon(now: Date): ReturnType<typeof dueAt> {
-  return dueAt(new Date(now.getTime() + CALL_AGAIN_MS));
+export function scheduleSoon(now: Date): ReturnType<typeof scheduleAt> {
+  return scheduleAt(new Date(now.getTime() + REDELIVER_AFTER_MS));
 }
 
-export function dueAt(when: Date): { readonly nextActionAt: Date; readonly deadlineAt: Date } {
-  return { nextActionAt: when, deadlineAt: new Date(when.getTime() + LATE_MS) };
+export function scheduleAt(when: Date): { readonly nextActionAt: Date; readonly deadlineAt: Date } {
+  return { nextActionAt: when, deadlineAt: new Date(when.getTime() + RENTAL_OVERDUE_MS) };
 }
 
 /**
  * Moves a rental whose lock is held to another status. Throws where the table of states knows no such way: that is a
  * mistake of ours, so callers look first and answer the tenant by the same table.
  */
-export async function moveRental(tx: Tx, rental: Rental, move: RentalMove): Promise<Rental> {
+export async function transitionRental(tx: Tx, rental: Rental, move: RentalTransition): Promise<Rental> {
   const { to, reason, actor } = move;
-  if (!canMove(rentalStates, rental.status, to)) {
+  if (!canTransition(rentalStates, rental.status, to)) {
     throw new Error(`Rental ${rental.id} cannot go from ${rental.status} to ${to}.`);
   }
   const now = tx.clock.now();
-  const due = to === 'Terminated' ? { nextActionAt: null, deadlineAt: null } : dueSoon(now);
+  const due = to === 'Terminated' ? { nextActionAt: null, deadlineAt: null } : scheduleSoon(now);
   const moved = await saveRental(tx, rental, {
     updatedAt: now,
     ...due,
@@ -166,20 +166,20 @@ export async function moveRental(tx: Tx, rental: Rental, move: RentalMove): Prom
     actor: `${actor.kind}:${actor.id}`,
     at: now,
   });
-  await tellOfRental(tx, moved, { type: eventOf[to], actor, data: { ...move.data } });
-  if (to !== 'Terminated') await callDriver(tx, moved, actor);
+  await emitRentalEvent(tx, moved, { type: eventByStatus[to], actor, data: { ...move.data } });
+  if (to !== 'Terminated') await enqueueReconcile(tx, moved, actor);
   return moved;
 }
 
 /** Changes a rental without moving it, and has it worked on. */
-export async function changeRental(
+export async function updateRentalAndEnqueue(
   tx: Tx,
   rental: Rental,
   changes: RentalChanges,
   actor: Actor,
 ): Promise<Rental> {
   const now = tx.clock.now();
-  const changed = await saveRental(tx, rental, { updatedAt: now, ...dueSoon(now), ...changes });
-  await callDriver(tx, changed, actor);
+  const changed = await saveRental(tx, rental, { updatedAt: now, ...scheduleSoon(now), ...changes });
+  await enqueueReconcile(tx, changed, actor);
   return changed;
 }

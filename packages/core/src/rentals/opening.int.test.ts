@@ -1,26 +1,33 @@
 import { DriverError, type ComputeDriver, type DriverErrorKind, type MachineRef } from '@millrace/compute';
-import { keyIsRefused, type SshTarget } from '@millrace/compute/proof';
+import { isKeyRejected, type SshTarget } from '@millrace/compute/proof';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { createSaboteur, Died, driveIdle, driveUntil, partsOf, withDriver } from './drive.fixture.ts';
+import {
+  createFaultyDriver,
+  SimulatedCrash,
+  reconcileToIdle,
+  reconcileUntil,
+  reconcileDepsOf,
+  withDriver,
+} from './drive.fixture.ts';
 import { rentalsActor } from './drive-parts.ts';
-import { expectSound, meters } from './life.fixture.ts';
-import { requireView } from './life.service.ts';
+import { expectConsistent, meters } from './life.fixture.ts';
+import { lockRentalView } from './life.service.ts';
 import { listMachines } from './machines.store.ts';
 import { sshPortOf } from './machine-wish.ts';
 import { stopRental } from './power.service.ts';
-import { openProofKey } from './provision.acts.ts';
-import { createRentalWorld, SECOND_MS, type RentalWorld, type Tenant } from './rental.fixture.ts';
+import { unsealVerificationKey } from './provision.acts.ts';
+import { createRentalHarness, SECOND_MS, type RentalHarness, type Tenant } from './rental.fixture.ts';
 import { causeOfRental, type Rental, type RentalMachine } from './rental.ts';
-import { listSteps } from './steps.store.ts';
+import { listProvisioningSteps } from './steps.store.ts';
 
 /** What a tenant can do before a rental is Running, which is from when on it is paid for: nothing. */
 
-let world: RentalWorld;
+let world: RentalHarness;
 beforeAll(async () => {
-  world = await createRentalWorld();
+  world = await createRentalHarness();
 });
 afterAll(() => world.drop());
-afterEach(() => expectSound(world));
+afterEach(() => expectConsistent(world));
 
 const never = new AbortController().signal;
 const program = '#!/bin/sh\nsystemctl stop ssh\n';
@@ -33,7 +40,8 @@ const machineOf = async (rental: Rental): Promise<RentalMachine> => {
 /** As the platform itself would log in, while it still could. */
 async function platformTarget(rental: Rental): Promise<SshTarget> {
   const machine = await machineOf(rental);
-  const key = openProofKey(partsOf(world), machine) ?? expect.fail('Its key is forgotten already.');
+  const key =
+    unsealVerificationKey(reconcileDepsOf(world), machine) ?? expect.fail('Its key is forgotten already.');
   const { address, sshUser, hostKey } = machine;
   return {
     host: address ?? expect.fail('It has no address.'),
@@ -81,7 +89,7 @@ describe('until it is proven', () => {
         },
       };
     });
-    await driveUntil(watched, accepted, { until: 'Running' });
+    await reconcileUntil(watched, accepted, { until: 'Running' });
     expect(new Set(seen)).toEqual(
       new Set(['describe: 1 false null 0', 'setPorts: 1 false null 0', 'runUserData: 2 true null 0']),
     );
@@ -102,7 +110,7 @@ describe('until it is proven', () => {
         if (isOpen) await driver.setPorts(machine, ports, signal);
       },
     }));
-    await driveUntil(interrupted, accepted, { until: 'Running', rounds: 60 });
+    await reconcileUntil(interrupted, accepted, { until: 'Running', rounds: 60 });
     expect((await machineOf(accepted)).attempt).toBe(1);
   });
 });
@@ -121,7 +129,7 @@ describe('a server that shows another host key than the platform put into the ma
       runUserData: async () => expect.fail('User data was handed to another machine.'),
       setKeys: async () => expect.fail('The keys of the tenant were handed to another machine.'),
     }));
-    const failed = await driveUntil(impostor, accepted, { until: 'Failed' });
+    const failed = await reconcileUntil(impostor, accepted, { until: 'Failed' });
     for (const machine of await listMachines(world.db, failed.orgId, failed.id, 'all')) {
       expect(machine).toMatchObject({ hostKey: null });
     }
@@ -129,13 +137,13 @@ describe('a server that shows another host key than the platform put into the ma
       const kept = await world.engines.live.memory.read(machine);
       expect(kept?.machine.userDataRuns ?? []).toEqual([]);
     }
-    const steps = await listSteps(world.db, failed.orgId, failed.id);
+    const steps = await listProvisioningSteps(world.db, failed.orgId, failed.id);
     expect(steps.filter(({ name }) => name === 'open')).toEqual([]);
     expect(steps.find(({ name }) => name === 'prove')).toMatchObject({
       status: 'failed',
       message: 'The machine shows another host key.',
     });
-    const ended = await driveUntil(impostor, failed, { until: 'Terminated' });
+    const ended = await reconcileUntil(impostor, failed, { until: 'Terminated' });
     expect(await world.paid(ended.orgId, causeOfRental(ended))).toBe(0n);
   });
 
@@ -151,7 +159,7 @@ describe('a server that shows another host key than the platform put into the ma
         await driver.create(wish, signal);
       },
     }));
-    const running = await driveUntil(watched, accepted, { until: 'Running' });
+    const running = await reconcileUntil(watched, accepted, { until: 'Running' });
     expect(privateKey).toContain('OPENSSH PRIVATE KEY');
     expect(await machineOf(running)).toMatchObject({
       proofKey: null,
@@ -179,7 +187,7 @@ describe('a server that does not know the key yet', () => {
         return driver.describe(machine, signal);
       },
     }));
-    await driveUntil(slow, accepted, { until: 'Running' });
+    await reconcileUntil(slow, accepted, { until: 'Running' });
     // The last of those that met nobody may be followed soon; every one that was refused is not.
     const gaps = logins.slice(-5).map((ms, index, all) => ms - (all[index - 1] ?? ms - 6_000));
     expect(Math.min(...gaps)).toBeGreaterThanOrEqual(6_000);
@@ -194,22 +202,22 @@ describe('once it is Running', () => {
     const watched = withDriver(world, (driver) => ({
       setKeys: async (machine, keys, signal) => {
         target = await platformTarget(accepted);
-        verdicts.push(await keyIsRefused(target, never));
+        verdicts.push(await isKeyRejected(target, never));
         await driver.setKeys(machine, keys, signal);
       },
       runUserData: async (machine, text, signal) => {
-        verdicts.push(await keyIsRefused(target ?? expect.fail('No keys were set.'), never));
+        verdicts.push(await isKeyRejected(target ?? expect.fail('No keys were set.'), never));
         await driver.runUserData(machine, text, signal);
       },
     }));
-    const rental = await driveUntil(watched, accepted, { until: 'Running' });
-    verdicts.push(await keyIsRefused(target ?? expect.fail('No keys were set.'), never));
+    const rental = await reconcileUntil(watched, accepted, { until: 'Running' });
+    verdicts.push(await isKeyRejected(target ?? expect.fail('No keys were set.'), never));
     expect(verdicts).toEqual(['accepted', 'refused', 'refused']);
     expect(await machineOf(rental)).toMatchObject({ state: 'open', proofKey: null });
   });
 
   it('its user data was started once, and is forgotten', async () => {
-    const rental = await driveUntil(world, await rent(await world.tenant()), { until: 'Running' });
+    const rental = await reconcileUntil(world, await rent(await world.tenant()), { until: 'Running' });
     expect(rental.userData).toBeNull();
     expect(await started(rental)).toHaveLength(1);
   });
@@ -226,9 +234,9 @@ describe('user data that shuts everybody out', () => {
           await shutOut(driver, machine);
         },
       }));
-      const saboteur = createSaboteur(hostile);
+      const saboteur = createFaultyDriver(hostile);
       saboteur.plan({ at, when: at === 'note let in' ? 'after' : 'before' });
-      const rental = await driveUntil(hostile, accepted, { until: 'Running', saboteur });
+      const rental = await reconcileUntil(hostile, accepted, { until: 'Running', saboteur });
       expect(saboteur.spent()).toBe(true);
       expect(await machineOf(rental)).toMatchObject({ attempt: 1, state: 'open' });
       const [meter] = await meters(world, rental);
@@ -248,10 +256,10 @@ describe('user data that shuts everybody out', () => {
           throw new DriverError(kind, 'Its shell does not answer.');
         },
       }));
-      const rental = await driveUntil(hostile, accepted, { until: 'Running' });
+      const rental = await reconcileUntil(hostile, accepted, { until: 'Running' });
       expect(calls).toBe(1);
       expect(await meters(world, rental)).toMatchObject([{ state: 'open', openedAt: rental.startedAt }]);
-      const settled = await driveIdle(hostile, rental);
+      const settled = await reconcileToIdle(hostile, rental);
       expect(settled).toMatchObject({
         status: 'Running',
         userData: null,
@@ -270,9 +278,9 @@ describe('user data that shuts everybody out', () => {
         await driver.runUserData(machine, text, signal);
       },
     }));
-    const rental = await driveUntil(lossy, accepted, { until: 'Running' });
+    const rental = await reconcileUntil(lossy, accepted, { until: 'Running' });
     expect(rental.userData).toBe(program);
-    expect(await driveIdle(lossy, rental)).toMatchObject({ userData: null, statusReason: null });
+    expect(await reconcileToIdle(lossy, rental)).toMatchObject({ userData: null, statusReason: null });
     expect(await started(rental)).toHaveLength(1);
   });
 
@@ -284,9 +292,9 @@ describe('user data that shuts everybody out', () => {
         throw new DriverError('unsupported', 'This engine starts nothing inside.');
       },
     }));
-    const rental = await driveUntil(without, accepted, { until: 'Running' });
+    const rental = await reconcileUntil(without, accepted, { until: 'Running' });
     expect(await meters(world, rental)).toMatchObject([{ state: 'open', openedAt: rental.startedAt }]);
-    expect(await driveIdle(without, rental)).toMatchObject({
+    expect(await reconcileToIdle(without, rental)).toMatchObject({
       userData: null,
       statusReason: 'The machine did not take its user data.',
     });
@@ -299,9 +307,9 @@ describe('user data that shuts everybody out', () => {
         throw new DriverError('unsupported', 'The image has no cloud-init.');
       },
     }));
-    const failed = await driveUntil(without, accepted, { until: 'Failed' });
+    const failed = await reconcileUntil(without, accepted, { until: 'Failed' });
     expect(failed.statusReason).toBe('The image cannot carry out this user data.');
-    const ended = await driveUntil(without, failed, { until: 'Terminated' });
+    const ended = await reconcileUntil(without, failed, { until: 'Terminated' });
     expect(await world.paid(ended.orgId, causeOfRental(ended))).toBe(0n);
   });
 });
@@ -316,7 +324,7 @@ describe('a tenant who is in before it was written down', () => {
         await driver.setKeys(machine, keys, signal);
         isShut = true;
         await shutOut(driver, machine);
-        throw new Died('after the keys were in');
+        throw new SimulatedCrash('after the keys were in');
       },
       // Of the other host nothing is wrong.
       create: async (wish, signal) => {
@@ -324,14 +332,14 @@ describe('a tenant who is in before it was written down', () => {
         await driver.create(wish, signal);
       },
     }));
-    const failed = await driveUntil(hostile, accepted, { until: 'Failed' });
-    const steps = await listSteps(world.db, failed.orgId, failed.id);
+    const failed = await reconcileUntil(hostile, accepted, { until: 'Failed' });
+    const steps = await listProvisioningSteps(world.db, failed.orgId, failed.id);
     for (const { name, startedAt, endedAt } of steps) {
       if (name !== 'open') continue;
       expect((endedAt?.getTime() ?? 0) - startedAt.getTime()).toBeLessThan(45 * SECOND_MS);
     }
     expect(steps.filter(({ name }) => name === 'open')).toHaveLength(2);
-    const ended = await driveUntil(hostile, failed, { until: 'Terminated' });
+    const ended = await reconcileUntil(hostile, failed, { until: 'Terminated' });
     expect(await world.paid(ended.orgId, causeOfRental(ended))).toBe(0n);
   });
 });
@@ -351,7 +359,9 @@ describe('a machine that lets us in before its engine has ended its start', () =
       },
     }));
     const run = async (): Promise<Rental> => {
-      const rental = await driveUntil(wrapped, await rent(await world.tenant(), null), { until: 'Running' });
+      const rental = await reconcileUntil(wrapped, await rent(await world.tenant(), null), {
+        until: 'Running',
+      });
       expect(await machineOf(rental)).toMatchObject({ starting: true, privateIp: null });
       isRunning = true;
       return rental;
@@ -361,7 +371,7 @@ describe('a machine that lets us in before its engine has ended its start', () =
 
   it('runs and is paid for at once, and its address is written down when the start has ended', async () => {
     const { wrapped, run } = starting(() => ({}));
-    const rental = await driveIdle(wrapped, await run());
+    const rental = await reconcileToIdle(wrapped, await run());
     expect(rental).toMatchObject({ status: 'Running', power: 'on', task: null });
     const machine = await machineOf(rental);
     expect(machine.starting).toBe(false);
@@ -379,7 +389,7 @@ describe('a machine that lets us in before its engine has ended its start', () =
         return view === null || tries.length > 3 ? view : { ...view, power: 'changing' };
       },
     }));
-    const rental = await driveUntil(wrapped, rented, { until: 'Running' });
+    const rental = await reconcileUntil(wrapped, rented, { until: 'Running' });
     // Checks during the deploy are not counted: GPUs may still be missing for a while after it.
     expect(tries.slice(0, 4)).toEqual([0, 0, 0, 0]);
     expect(await machineOf(rental)).toMatchObject({ starting: false });
@@ -389,7 +399,7 @@ describe('a machine that lets us in before its engine has ended its start', () =
     const { wrapped, run } = starting(() => ({}));
     const rental = await run();
     await world.engines.live.driver.stop(await machineOf(rental), { graceMs: 0 }, never);
-    await driveIdle(wrapped, rental);
+    await reconcileToIdle(wrapped, rental);
     expect(await machineOf(rental)).toMatchObject({ starting: false });
     expect((await world.engines.live.driver.describe(await machineOf(rental), never))?.power).toBe('on');
   });
@@ -403,9 +413,9 @@ describe('a machine that lets us in before its engine has ended its start', () =
     const rental = await run();
     await world.engines.live.driver.stop(await machineOf(rental), { graceMs: 0 }, never);
     await world.advance(5 * SECOND_MS);
-    const failed = await driveUntil(wrapped, rental, { until: 'Failed' });
+    const failed = await reconcileUntil(wrapped, rental, { until: 'Failed' });
     expect(failed.statusReason).toBe('The host could not start the machine to the end.');
-    const ended = await driveUntil(wrapped, failed, { until: 'Terminated' });
+    const ended = await reconcileUntil(wrapped, failed, { until: 'Terminated' });
     expect(await world.paid(ended.orgId, causeOfRental(ended))).toBe(0n);
     expect((await world.balance(ended.orgId)).held).toBe(0n);
   });
@@ -414,9 +424,12 @@ describe('a machine that lets us in before its engine has ended its start', () =
     const { wrapped, run } = starting(() => ({}));
     const rental = await run();
     await world.run(async (tx) =>
-      stopRental(tx, await requireView(tx, rental.orgId, rental.id), { release: false, actor: rentalsActor }),
+      stopRental(tx, await lockRentalView(tx, rental.orgId, rental.id), {
+        release: false,
+        actor: rentalsActor,
+      }),
     );
-    expect(await driveIdle(wrapped, rental)).toMatchObject({ power: 'off', task: null });
+    expect(await reconcileToIdle(wrapped, rental)).toMatchObject({ power: 'off', task: null });
     expect(await machineOf(rental)).toMatchObject({ starting: false });
   });
 });
@@ -425,9 +438,9 @@ describe('keys', () => {
   it('are in again though whoever put them in died before anybody knew', async () => {
     const tenant = await world.tenant();
     const accepted = await rent(tenant, null);
-    const saboteur = createSaboteur(world);
+    const saboteur = createFaultyDriver(world);
     saboteur.plan({ at: 'enter running', when: 'before' });
-    const rental = await driveUntil(world, accepted, { until: 'Running', saboteur });
+    const rental = await reconcileUntil(world, accepted, { until: 'Running', saboteur });
     const kept = await world.engines.live.memory.read(await machineOf(rental));
     expect(kept?.machine.sshKeys).toEqual([tenant.ssh.publicKey]);
     expect(rental.attempt).toBe(1);

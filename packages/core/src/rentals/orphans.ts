@@ -5,19 +5,19 @@ import { toUuid, type ClusterId } from '@millrace/platform/ids';
 import type { Logger } from '@millrace/platform/log';
 import { createItemRunner, defineLoop } from '@millrace/platform/loops';
 import { gauge } from '@millrace/platform/telemetry';
-import type { LookResult } from './comparison.ts';
+import type { ComparisonResult } from './comparison.ts';
 import { reconcilerActor } from './reconcile.acts.ts';
 import {
-  findElsewhere,
-  forgetStrays,
-  isNewest,
-  isReapingAllowed,
-  noteReaping,
-  rememberStrays,
+  findMachinesElsewhere,
+  deleteOrphans,
+  isNewestComparison,
+  isOrphanRemovalAllowed,
+  recordOrphanRemoval,
+  insertOrphans,
   type Comparison,
 } from './sightings.store.ts';
-import type { Stray } from './strays.ts';
-import { quarantineHoldingLost, quarantineUncleanNamed } from './suspects.service.ts';
+import type { OrphanMachine } from './strays.ts';
+import { quarantineNodeWithUnknownMachine, quarantineUncleanNodeByName } from './suspects.service.ts';
 
 /**
  * Removes orphaned machines beside the comparisons that found them. The orphans of a cluster are one item: an engine that hangs
@@ -32,15 +32,15 @@ const orphanLoop = defineLoop({
   maxRetryMs: 10 * 60_000,
 });
 
-const heldGauge = gauge(
+const deferredGauge = gauge(
   'millrace_rentals_strays_held',
   'Machines that no rental knows and that wait for a person, by cluster',
 );
 
 /** A removal that has been tried for longer is an error in the log. */
-const LATE_MS = 10 * 60_000;
+const REMOVAL_LATE_MS = 10 * 60_000;
 
-export interface OrphanParts {
+export interface OrphanRemovalDeps {
   readonly db: Db;
   readonly clock: Timer;
   readonly log: Pick<Logger, 'warn' | 'error'>;
@@ -50,20 +50,20 @@ export interface OrphanParts {
   /** False: the database is not known to be the newest state. A removal counts as neither tried nor late then. */
   readonly mayRemove: () => boolean;
   /** True: this machine is removed only where an operator has allowed it, because the database may have lost its row. */
-  readonly mayHaveLostRow: (orphan: Stray) => boolean;
+  readonly mayHaveLostRow: (orphan: OrphanMachine) => boolean;
   /** Called for each machine that was removed. */
   readonly onRemoved: () => void;
 }
 
 export interface OrphanRemoval {
   /** Begins to remove the orphans of a cluster, unless that is under way or postponed. Waits for nothing. */
-  begin(clusterId: ClusterId, orphans: readonly Stray[]): void;
+  begin(clusterId: ClusterId, orphans: readonly OrphanMachine[]): void;
   /** Resolves when no removal is under way. */
   settled(): Promise<void>;
   stop(): Promise<void>;
 }
 
-export function createOrphanRemoval(parts: OrphanParts): OrphanRemoval {
+export function createOrphanRemoval(parts: OrphanRemovalDeps): OrphanRemoval {
   const { clock, log, db } = parts;
   const runner = createItemRunner(orphanLoop, { clock, log, db, claims: true });
   const stopping = new AbortController();
@@ -77,7 +77,7 @@ export function createOrphanRemoval(parts: OrphanParts): OrphanRemoval {
       const work = runner
         .run([clusterId], {
           key: toUuid,
-          work: (_, signal) => removeAll(parts, clusterId, orphans, signal),
+          work: (_, signal) => removeOrphans(parts, clusterId, orphans, signal),
           signal: stopping.signal,
         })
         .catch((error: unknown) => {
@@ -95,32 +95,34 @@ export function createOrphanRemoval(parts: OrphanParts): OrphanRemoval {
 }
 
 /** Handles each orphan separately: one that cannot be removed does not stop the next. */
-async function removeAll(
-  parts: OrphanParts,
+async function removeOrphans(
+  parts: OrphanRemovalDeps,
   clusterId: ClusterId,
-  orphans: readonly Stray[],
+  orphans: readonly OrphanMachine[],
   signal: AbortSignal,
 ): Promise<void> {
   let problem: string | null = null;
   for (const orphan of orphans) {
     if (signal.aborted) break;
-    problem = (await removeOne(parts, clusterId, orphan, signal)) ?? problem;
+    problem = (await removeOrphan(parts, clusterId, orphan, signal)) ?? problem;
   }
   if (problem !== null) throw new Error(problem);
 }
 
 /** Access first, as with every machine. The next comparison sees that it is gone. Answers why it could not be removed. */
-async function removeOne(
-  parts: OrphanParts,
+async function removeOrphan(
+  parts: OrphanRemovalDeps,
   clusterId: ClusterId,
-  orphan: Stray,
+  orphan: OrphanMachine,
   signal: AbortSignal,
 ): Promise<string | null> {
   const { db, clock, log, callTimeoutMs } = parts;
   if (!parts.mayRemove()) return null;
-  if (parts.mayHaveLostRow(orphan) && !(await isReapingAllowed(db, clusterId, db.clock.now()))) return null;
+  if (parts.mayHaveLostRow(orphan) && !(await isOrphanRemovalAllowed(db, clusterId, db.clock.now())))
+    return null;
   // A rental may have adopted the machine since the list was made.
-  if ((await findElsewhere(db, [orphan.externalId])).get(orphan.externalId)?.isLive === true) return null;
+  if ((await findMachinesElsewhere(db, [orphan.externalId])).get(orphan.externalId)?.isLive === true)
+    return null;
   const about = { clusterId, externalId: orphan.externalId, nodeName: orphan.nodeName };
   let problem: string | null = null;
   try {
@@ -133,10 +135,10 @@ async function removeOne(
   } catch (error) {
     problem = error instanceof Error ? error.message : String(error);
     const suspicion = { why: problem, actor: reconcilerActor };
-    if (isDriverError(error, 'unclean')) await quarantineUncleanNamed(db, about, suspicion);
+    if (isDriverError(error, 'unclean')) await quarantineUncleanNodeByName(db, about, suspicion);
   }
   await db.transaction({ name: 'note reaping', isolation: 'read committed' }, (tx) =>
-    noteReaping(tx, clusterId, orphan, problem?.slice(0, 2_000) ?? null),
+    recordOrphanRemoval(tx, clusterId, orphan, problem?.slice(0, 2_000) ?? null),
   );
   if (problem === null) {
     parts.onRemoved();
@@ -144,7 +146,7 @@ async function removeOne(
     return null;
   }
   const begunMs = orphan.reapBegunAt?.getTime() ?? db.clock.nowMs();
-  const isLate = db.clock.nowMs() - begunMs > LATE_MS;
+  const isLate = db.clock.nowMs() - begunMs > REMOVAL_LATE_MS;
   log[isLate ? 'error' : 'warn'](
     { ...about, problem },
     'a machine that no rental knows could not be removed yet',
@@ -153,15 +155,15 @@ async function removeOne(
 }
 
 /** Remembers orphaned machines, and answers those that are to be removed now. */
-export async function noteOrphans(
-  { db, log }: Pick<OrphanParts, 'db' | 'log'>,
+export async function recordOrphans(
+  { db, log }: Pick<OrphanRemovalDeps, 'db' | 'log'>,
   comparison: Comparison,
-  { cluster, strays: plan }: LookResult,
-): Promise<readonly Stray[]> {
+  { cluster, strays: plan }: ComparisonResult,
+): Promise<readonly OrphanMachine[]> {
   if (plan === null) return [];
   const about = { clusterId: cluster.id, cluster: cluster.name };
   const heldCount = (plan.isPersonNeeded ? plan.held.length : 0) + plan.lost.length;
-  heldGauge.record(heldCount, { cluster: cluster.name });
+  deferredGauge.record(heldCount, { cluster: cluster.name });
   if (plan.misplaced.length > 0) {
     const some = plan.misplaced.slice(0, 20).map(({ externalId, nodeName }) => ({ externalId, nodeName }));
     log.error({ ...about, machines: some }, 'machines of rentals are on another cluster than their rows say');
@@ -176,12 +178,12 @@ export async function noteOrphans(
   if (plan.fresh.length === 0 && plan.forget.length === 0 && plan.reap.length === 0) return [];
   // A machine without a row holds GPUs that the database believes to be free, until an operator has it removed.
   for (const { nodeName } of plan.freshLost) {
-    await quarantineHoldingLost(db, { clusterId: cluster.id, nodeName }, reconcilerActor);
+    await quarantineNodeWithUnknownMachine(db, { clusterId: cluster.id, nodeName }, reconcilerActor);
   }
   const isCurrent = await db.transaction({ name: 'note strays', isolation: 'read committed' }, async (tx) => {
-    if (!(await isNewest(tx, comparison))) return false;
-    await rememberStrays(tx, cluster, plan.fresh);
-    await forgetStrays(tx, cluster.id, plan.forget);
+    if (!(await isNewestComparison(tx, comparison))) return false;
+    await insertOrphans(tx, cluster, plan.fresh);
+    await deleteOrphans(tx, cluster.id, plan.forget);
     return true;
   });
   if (plan.fresh.length > 0) {

@@ -1,12 +1,12 @@
 import { toUuid } from '@millrace/platform/ids';
 import { testIds } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startReadingApi, type ReadingApi } from './reading.fixture.ts';
+import { startRentalQueryApi, type RentalQueryApi } from './reading.fixture.ts';
 import type { Tenant } from './rental.fixture.ts';
 
-let api: ReadingApi;
+let api: RentalQueryApi;
 beforeAll(async () => {
-  api = await startReadingApi();
+  api = await startRentalQueryApi();
 });
 afterAll(() => api.close());
 

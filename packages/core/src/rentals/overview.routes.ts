@@ -1,15 +1,15 @@
-import type { Answer, Contract } from '@millrace/contract';
+import type { ResponseBody, Contract } from '@millrace/contract';
 import type { Db } from '@millrace/platform/db';
 import { Fault } from '@millrace/platform/fault';
 import type { HttpServer } from '@millrace/platform/http';
 import { parseId } from '@millrace/platform/ids';
-import { pageOf, positionIn } from '../identity/index.ts';
-import { listAllRentals, type OverviewRental } from './overview.store.ts';
+import { pageById, positionFromCursor } from '../identity/index.ts';
+import { listAllRentals, type AdminRental } from './overview.store.ts';
 
-type WireOverview = Answer<Contract['operations']['adminListRentals']>['items'][number];
+type WireAdminRental = ResponseBody<Contract['operations']['adminListRentals']>['items'][number];
 
 /** Operators: what everybody has rented. */
-export function serveRentalOverview({
+export function serveAdminRentals({
   server,
   operations,
   db,
@@ -21,18 +21,18 @@ export function serveRentalOverview({
   server.serve(operations.adminListRentals, async ({ query }) => {
     const { limit, cursor, status = null, mode = null } = query;
     const page = {
-      orgId: named('org', query.organisationId),
-      nodeId: named('nod', query.nodeId),
+      orgId: parseOptionalId('org', query.organisationId),
+      nodeId: parseOptionalId('nod', query.nodeId),
       status,
       mode,
-      after: positionIn('rnt', cursor),
+      after: positionFromCursor('rnt', cursor),
       limit,
     };
-    return pageOf(await listAllRentals(db, page), limit, toWireOverview);
+    return pageById(await listAllRentals(db, page), limit, toWireAdminRental);
   });
 }
 
-function named<Kind extends 'org' | 'nod'>(kind: Kind, text: string | undefined) {
+function parseOptionalId<Kind extends 'org' | 'nod'>(kind: Kind, text: string | undefined) {
   if (text === undefined) return null;
   const id = parseId(kind, text);
   // The schema has seen that it is well formed; what it names may still lie outside of what an id can be.
@@ -40,7 +40,7 @@ function named<Kind extends 'org' | 'nod'>(kind: Kind, text: string | undefined)
   return id;
 }
 
-function toWireOverview(rental: OverviewRental): WireOverview {
+function toWireAdminRental(rental: AdminRental): WireAdminRental {
   return {
     id: rental.wireId,
     kind: rental.kind,

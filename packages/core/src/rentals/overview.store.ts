@@ -6,7 +6,7 @@ import type { RentalKind, RentalState } from './rental.ts';
 
 /** All SQL that looks at rentals of every organisation at once, for operators. */
 
-export interface OverviewRental {
+export interface AdminRental {
   readonly id: RentalId;
   readonly wireId: number;
   readonly kind: RentalKind;
@@ -27,7 +27,7 @@ export interface OverviewRental {
   readonly endedAt: Date | null;
 }
 
-export interface OverviewPage {
+export interface AdminRentalPage {
   readonly orgId: OrgId | null;
   readonly nodeId: NodeId | null;
   /** Null: all that have not ended. */
@@ -38,7 +38,7 @@ export interface OverviewPage {
 }
 
 /** Newest first; one more than the limit, if there is one. */
-export async function listAllRentals(reader: Reader, page: OverviewPage): Promise<readonly OverviewRental[]> {
+export async function listAllRentals(reader: Reader, page: AdminRentalPage): Promise<readonly AdminRental[]> {
   let query = reader.kysely
     .selectFrom('rentals as rental')
     .innerJoin('organisations as org', 'org.id', 'rental.org_id')

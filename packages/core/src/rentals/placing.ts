@@ -2,13 +2,13 @@ import type { Tx } from '@millrace/platform/db';
 import { toUuid, type NodeId, type OrgId } from '@millrace/platform/ids';
 import {
   findNodes,
-  MB_OF_A_GB,
+  MB_PER_GB,
   shareOfNode,
   type NodeRecord,
-  type Offer,
+  type OfferKind,
   type PlacedNode,
   type Placement,
-  type PlacementWish,
+  type PlacementRequest,
 } from '../fleet/index.ts';
 import type { NewMachine } from './machines.store.ts';
 import type { Rental, RentalKind } from './rental.ts';
@@ -18,7 +18,7 @@ import type { Rental, RentalKind } from './rental.ts';
 export const SSH_PORT = 22;
 
 /** What the machines of each kind are sold as. */
-export const offers: Readonly<Record<RentalKind, Offer>> = {
+export const offerByKind: Readonly<Record<RentalKind, OfferKind>> = {
   'virtual-machine': 'virtual-machine',
   'bare-metal': 'bare-metal',
   instance: 'marketplace',
@@ -40,20 +40,20 @@ export type Placeable = Pick<
   | 'customPorts'
 >;
 
-export function placementWishOf(
+export function toPlacementRequest(
   rental: Placeable,
   options: {
     readonly except?: readonly NodeId[];
     readonly only?: NodeId | null;
     readonly freesAt: Date | null;
   },
-): PlacementWish {
+): PlacementRequest {
   return {
     orgId: rental.orgId,
     externalId: toUuid(rental.id),
     holder: rental.kind === 'instance' ? 'instance' : 'rental',
     mode: rental.mode,
-    offer: offers[rental.kind],
+    offer: offerByKind[rental.kind],
     region: rental.region,
     gpuType: rental.gpuType,
     connectionType: rental.connectionType,
@@ -62,12 +62,12 @@ export function placementWishOf(
     nodeCount: rental.nodeCount,
     except: options.except ?? [],
     only: options.only ?? null,
-    ports: wantedPortsOf(rental),
+    ports: requestedPortsOf(rental),
     freesAt: options.freesAt,
   };
 }
 
-function wantedPortsOf({ customPorts }: Pick<Placeable, 'customPorts'>): PlacementWish['ports'] {
+function requestedPortsOf({ customPorts }: Pick<Placeable, 'customPorts'>): PlacementRequest['ports'] {
   return [SSH_PORT, ...customPorts.filter((port) => port !== SSH_PORT)].map((internalPort) => ({
     internalPort,
     protocol: 'tcp',
@@ -75,16 +75,19 @@ function wantedPortsOf({ customPorts }: Pick<Placeable, 'customPorts'>): Placeme
 }
 
 /** Where the placement gave none the machine has an address to itself, and each port is at its own number there. */
-export function portsOf(
+export function machinePortsOf(
   rental: Pick<Placeable, 'customPorts'>,
   { ports }: Pick<PlacedNode, 'ports'>,
 ): PlacedNode['ports'] {
   if (ports.length > 0) return ports;
-  return wantedPortsOf(rental).map((port) => ({ ...port, externalPort: port.internalPort }));
+  return requestedPortsOf(rental).map((port) => ({ ...port, externalPort: port.internalPort }));
 }
 
 /** A machine's part of its node, in the sizes that engines are asked for. */
-export function sizeOf(node: NodeRecord, gpus: number): Pick<NewMachine, 'cpuCount' | 'ramMb' | 'diskGb'> {
+export function machineSizeOf(
+  node: NodeRecord,
+  gpus: number,
+): Pick<NewMachine, 'cpuCount' | 'ramMb' | 'diskGb'> {
   const share = shareOfNode(
     {
       cpuCount: node.cpuCount ?? 0,
@@ -97,12 +100,12 @@ export function sizeOf(node: NodeRecord, gpus: number): Pick<NewMachine, 'cpuCou
   // A host may have fewer CPUs than GPUs; a machine needs one of everything all the same.
   return {
     cpuCount: Math.max(1, share.vcpuCount),
-    ramMb: Math.max(1, share.ramGb) * MB_OF_A_GB,
+    ramMb: Math.max(1, share.ramGb) * MB_PER_GB,
     diskGb: Math.max(1, share.storageGb),
   };
 }
 
-function machineOn(
+function machineForNode(
   tx: Tx,
   rental: Placeable,
   attempt: number,
@@ -121,8 +124,8 @@ function machineOn(
     clusterId: node.clusterId,
     nodeId: placed.nodeId,
     gpuAddresses: placed.gpus.map(({ pciAddress }) => pciAddress),
-    ports: portsOf(rental, placed),
-    ...sizeOf(node, placed.gpus.length),
+    ports: machinePortsOf(rental, placed),
+    ...machineSizeOf(node, placed.gpus.length),
   };
 }
 
@@ -150,7 +153,7 @@ export async function machinesOfPlacement(
     if (node === undefined) throw new Error(`Node ${placed.nodeId} was placed on and is not there.`);
     // A gang is on one fabric, which is of one cluster, which is of one provider.
     ({ providerId } = node);
-    return machineOn(tx, rental, attempt, placement, { ...placed, node, position: index + 1 });
+    return machineForNode(tx, rental, attempt, placement, { ...placed, node, position: index + 1 });
   });
   return { providerId, machines };
 }

@@ -6,27 +6,33 @@ import {
   createTenant,
   createTestDatabase,
   eventually,
-  explainKept,
-  plantFleet,
-  plantRentals,
+  explainGenericPlan,
+  insertFleet,
+  insertRentals,
   recordStatements,
   testIds,
   testLog,
-  type PlantedFleet,
-  type PlantedRental,
+  type InsertedFleet,
+  type InsertedRental,
   type TestDatabase,
 } from '@millrace/testing';
 import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createFeed, eventChannels, type Feed } from '../events/index.ts';
-import { issueFullKey, systemCause, type KeyCall } from '../identity/index.ts';
-import { driveOnce } from './drive.ts';
-import { defaultPolicy } from './policy.ts';
-import { getCost, getRecord, listHistory, listRecords, type Asker } from './reading.service.ts';
-import { redriveDue } from './redrive.ts';
+import { issueUnrestrictedKey, systemAuditContext, type CallContext } from '../identity/index.ts';
+import { reconcileRental } from './drive.ts';
+import { defaultRentalPolicy } from './policy.ts';
+import {
+  getRentalCost,
+  getRentalRecord,
+  listRentalHistory,
+  listRentalRecords,
+  type TenantRef,
+} from './reading.service.ts';
+import { enqueueDueRentals } from './redrive.ts';
 import type { RentalState } from './rental.ts';
-import { RentalReconciler } from './rentals.reconciler.ts';
-import { listLate as listLateForPeople } from './sightings.store.ts';
+import { InventoryReconciler } from './rentals.reconciler.ts';
+import { listOverdue as listLateForPeople } from './sightings.store.ts';
 import { updateRental } from './update.service.ts';
 
 /** Rentals of one organisation among those of a cell. */
@@ -54,33 +60,40 @@ const grown = new Set([
 ]);
 
 let database: TestDatabase;
-let asker: Asker;
-let call: KeyCall;
+let asker: TenantRef;
+let call: CallContext;
 let feed: Feed;
-let own: readonly PlantedRental[];
-let small: PlantedFleet;
-let smallOnes: readonly PlantedRental[];
+let own: readonly InsertedRental[];
+let small: InsertedFleet;
+let smallOnes: readonly InsertedRental[];
 
 beforeAll(async () => {
   database = await createTestDatabase({ statementTimeoutMs: 120_000 });
   const { db } = database;
   for (let number = 0; number < ORGANISATIONS; number += 1) {
     const { orgId, ownerId: userId } = await createTenant(db);
-    const elsewhere = await plantFleet(db, { nodes: 50, gpusPerNode: 1 });
-    await plantRentals(db, { ...elsewhere, orgId, userId, live: OTHERS / ORGANISATIONS, brief: true });
+    const elsewhere = await insertFleet(db, { nodes: 50, gpusPerNode: 1 });
+    await insertRentals(db, { ...elsewhere, orgId, userId, live: OTHERS / ORGANISATIONS, brief: true });
   }
   const { orgId, ownerId: userId } = await createTenant(db);
-  small = await plantFleet(db, { nodes: 2 });
-  const onSmall = await plantRentals(db, { ...small, orgId, userId, live: SMALL, ended: SMALL, brief: true });
+  small = await insertFleet(db, { nodes: 2 });
+  const onSmall = await insertRentals(db, {
+    ...small,
+    orgId,
+    userId,
+    live: SMALL,
+    ended: SMALL,
+    brief: true,
+  });
   smallOnes = onSmall.slice(SMALL);
-  const fleet = await plantFleet(db, { nodes: 500, gpusPerNode: 1 });
+  const fleet = await insertFleet(db, { nodes: 500, gpusPerNode: 1 });
   asker = { orgId, mode: 'live' };
-  own = await plantRentals(db, { ...fleet, orgId, userId, live: OWN, ended: OWN });
+  own = await insertRentals(db, { ...fleet, orgId, userId, live: OWN, ended: OWN });
   const user = { id: userId, name: 'Ada Tester', email: 'ada@example.com', image: null };
   const { key } = await db.transaction({ name: 'test', isolation: 'read committed' }, (tx) =>
-    issueFullKey(tx, systemCause('test', 'live'), { orgId, user, mode: 'live', name: 'live' }),
+    issueUnrestrictedKey(tx, systemAuditContext('test', 'live'), { orgId, user, mode: 'live', name: 'live' }),
   );
-  call = { orgId, keyId: key.id, cause: systemCause('test', 'live') };
+  call = { orgId, keyId: key.id, cause: systemAuditContext('test', 'live') };
   feed = createFeed({
     db,
     clock: systemClock,
@@ -112,7 +125,7 @@ async function waste(work: () => Promise<unknown>): Promise<readonly string[]> {
   const client = await database.connect();
   try {
     for (const sent of statements) {
-      for (const node of await explainKept(client, sent)) {
+      for (const node of await explainGenericPlan(client, sent)) {
         const relation = node['Relation Name'] ?? '';
         if (!grown.has(relation)) continue;
         const passedOver = (node['Rows Removed by Filter'] ?? 0) * (node['Actual Loops'] ?? 1);
@@ -130,20 +143,20 @@ const now = new Date();
 const live: readonly RentalState[] = ['Pending', 'Running', 'Unknown', 'Failed', 'Terminating'];
 const bothTypes = ['virtual-machine', 'bare-metal'] as const;
 /** One that runs, in the middle of the list. */
-const some = (): PlantedRental => {
+const some = (): InsertedRental => {
   const rental = own[OWN + 50];
   if (rental === undefined) throw new Error('Rentals were planted.');
   return rental;
 };
-const list = (fields: Partial<Parameters<typeof listRecords>[2]>) =>
-  listRecords(
+const list = (fields: Partial<Parameters<typeof listRentalRecords>[2]>) =>
+  listRentalRecords(
     database.db,
     asker,
     { kinds: ['virtual-machine'], statuses: live, after: null, limit: PAGE, ...fields },
     now,
   );
-const history = (fields: Partial<Parameters<typeof listHistory>[2]>) =>
-  listHistory(
+const history = (fields: Partial<Parameters<typeof listRentalHistory>[2]>) =>
+  listRentalHistory(
     database.db,
     asker,
     { kinds: bothTypes, from: null, until: null, after: null, limit: PAGE, ...fields },
@@ -167,7 +180,13 @@ const silent = async (): Promise<ComputeDriver> => Promise.reject(new Error('It 
 async function lateOnes(): Promise<void> {
   const { db } = database;
   const log = testLog('plans');
-  const reconciler = new RentalReconciler({ db, clock: systemClock, log, holder: 'plans', drivers: silent });
+  const reconciler = new InventoryReconciler({
+    db,
+    clock: systemClock,
+    log,
+    holder: 'plans',
+    drivers: silent,
+  });
   await listLateForPeople(db, now, PAGE);
   await reconciler.repairLate();
 }
@@ -179,10 +198,10 @@ async function lookOnce(): Promise<void> {
     log: testLog('plans'),
     drivers: silent,
     sealer: createSealer({ keys: [{ id: 'test', key: new Uint8Array(32).fill(7) }], activeId: 'test' }),
-    policy: defaultPolicy,
+    policy: defaultRentalPolicy,
     lackingSince: new Map(),
   };
-  const { kind } = await driveOnce(parts, asker.orgId, some().id, new AbortController().signal);
+  const { kind } = await reconcileRental(parts, asker.orgId, some().id, new AbortController().signal);
   expect(kind).toBe('wait');
 }
 
@@ -249,7 +268,7 @@ async function plantStrays(client: Client): Promise<void> {
 async function compare(): Promise<void> {
   const engine = brokenEngine();
   const { db } = database;
-  const reconciler = new RentalReconciler({
+  const reconciler = new InventoryReconciler({
     db,
     clock: systemClock,
     log: testLog('plans'),
@@ -275,11 +294,11 @@ describe('with 10 000 live rentals of one organisation among 100 000, and one pl
     ['a type that there is none of', () => list({ kinds: ['bare-metal'] })],
     ['both types together', () => list({ kinds: bothTypes })],
     ['both types further on', () => list({ kinds: bothTypes, after: some().id })],
-    ['one rental', () => getRecord(database.db, asker, some().wireId, now)],
-    ['one that is somebody else’s', () => getRecord(database.db, asker, 2_000_000_000, now)],
+    ['one rental', () => getRentalRecord(database.db, asker, some().wireId, now)],
+    ['one that is somebody else’s', () => getRentalRecord(database.db, asker, 2_000_000_000, now)],
     ['history', () => history({})],
     ['history of a type and a time', () => history({ kinds: ['bare-metal'], from: new Date(0), until: now })],
-    ['what a rental has cost', () => getCost(database.db, asker, some().wireId, now)],
+    ['what a rental has cost', () => getRentalCost(database.db, asker, some().wireId, now)],
     [
       'what happened to a rental',
       () =>
@@ -292,7 +311,7 @@ describe('with 10 000 live rentals of one organisation among 100 000, and one pl
     ['a stream of that', follow],
     ['a comparison of a cluster with its engine', compare],
     ['rentals that nobody has worked on in time', () => lateOnes()],
-    ['what falls due', () => redriveDue(database.db, PAGE, { log: testLog('plans') })],
+    ['what falls due', () => enqueueDueRentals(database.db, PAGE, { log: testLog('plans') })],
     ['a look at a rental with nothing to do', () => lookOnce()],
     [
       'a change',

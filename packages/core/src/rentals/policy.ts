@@ -55,7 +55,7 @@ export interface RentalPolicy {
   readonly workingMs: number;
 }
 
-export const defaultPolicy: RentalPolicy = {
+export const defaultRentalPolicy: RentalPolicy = {
   attemptMs: 10 * 60_000,
   metalAttemptMs: 60 * 60_000,
   pollMs: 300,
@@ -84,14 +84,14 @@ export const defaultPolicy: RentalPolicy = {
   workingMs: 30_000,
 };
 
-type OfKind = { readonly kind: RentalKind };
+type HasKind = { readonly kind: RentalKind };
 
 /** What an attempt to bring this kind up may take. */
-export function attemptMsOf({ kind }: OfKind, policy: RentalPolicy = defaultPolicy): number {
+export function attemptTimeoutMsOf({ kind }: HasKind, policy: RentalPolicy = defaultRentalPolicy): number {
   return kind === 'bare-metal' ? policy.metalAttemptMs : policy.attemptMs;
 }
 
 /** What the removal of this kind may take before its node is suspected. */
-export function releaseLateMsOf({ kind }: OfKind, policy: RentalPolicy = defaultPolicy): number {
+export function deletionLateMsOf({ kind }: HasKind, policy: RentalPolicy = defaultRentalPolicy): number {
   return kind === 'bare-metal' ? policy.metalReleaseLateMs : policy.releaseLateMs;
 }

@@ -1,16 +1,23 @@
 import type { ComputeDriver } from '@millrace/compute';
-import { askEngine, failureOf, rentalsActor, sameTask, tryLater, type DriveParts } from './drive-parts.ts';
+import {
+  callEngine,
+  engineFailureOf,
+  rentalsActor,
+  isSameTask,
+  scheduleRetry,
+  type ReconcileDeps,
+} from './drive-parts.ts';
 import { reopenPorts } from './proof.acts.ts';
 import { finishStart, finishStop } from './power.service.ts';
-import { changeRental } from './move.ts';
-import { machinesOf, type RentalMachine, type RentalView } from './rental.ts';
+import { updateRentalAndEnqueue } from './move.ts';
+import { currentMachinesOf, type RentalMachine, type RentalView } from './rental.ts';
 import { lockView } from './views.ts';
 
 /** Switching machines off and on, and what follows in the books once the engine has done it. */
 
 type PowerTask = 'stop' | 'start' | 'reboot';
 
-async function call(
+async function applyPowerTask(
   driver: ComputeDriver,
   machine: RentalMachine,
   task: PowerTask,
@@ -39,28 +46,32 @@ async function call(
   }
 }
 
-export async function switchPower(
-  parts: DriveParts,
+export async function runPowerTask(
+  parts: ReconcileDeps,
   view: RentalView,
   task: PowerTask,
   signal: AbortSignal,
 ): Promise<void> {
   const { rental } = view;
-  const machines = machinesOf(view);
+  const machines = currentMachinesOf(view);
   const graceMs = rental.taskOptions.force === true ? 0 : parts.policy.graceMs;
   const options = { what: `A ${task}`, timeoutMs: parts.policy.callTimeoutMs + graceMs, signal };
   const outcomes = await Promise.allSettled(
     machines.map(async (machine) => {
       const driver = await parts.drivers(machine.clusterId);
-      await askEngine(parts, rental, options, (end) =>
-        call(driver, machine, task, { graceMs, release: rental.taskOptions.release === true, signal: end }),
+      await callEngine(parts, rental, options, (end) =>
+        applyPowerTask(driver, machine, task, {
+          graceMs,
+          release: rental.taskOptions.release === true,
+          signal: end,
+        }),
       );
     }),
   );
   const [failure] = outcomes.flatMap((outcome, index) =>
     outcome.status === 'rejected' ? [{ error: outcome.reason as unknown, machine: machines[index] }] : [],
   );
-  if (failure?.machine === undefined) return finish(parts, view, task);
+  if (failure?.machine === undefined) return finishPowerTask(parts, view, task);
   const { error, machine } = failure;
   parts.log.warn(
     { rentalId: rental.id, externalId: machine.externalId, task, err: error },
@@ -69,25 +80,25 @@ export async function switchPower(
   const isLate = rental.taskDeadlineAt !== null && rental.taskDeadlineAt <= parts.db.clock.now();
   // What a failed start took is given back whatever it takes: nobody pays for it.
   const mustSucceed = task === 'stop' && !rental.gpuHeld;
-  if (!mustSucceed && (failureOf(error).isFinal || isLate)) return giveUpTask(parts, view, task);
-  await tryLater(parts, machine, failureOf(error));
+  if (!mustSucceed && (engineFailureOf(error).isFinal || isLate)) return abandonPowerTask(parts, view, task);
+  await scheduleRetry(parts, machine, engineFailureOf(error));
 }
 
-async function finish(parts: DriveParts, view: RentalView, task: PowerTask): Promise<void> {
+async function finishPowerTask(parts: ReconcileDeps, view: RentalView, task: PowerTask): Promise<void> {
   await parts.db.transaction({ name: `finish ${task}`, isolation: 'read committed' }, async (tx) => {
     const current = await lockView(tx, view.rental);
-    if (current === null || !sameTask(current.rental, view.rental)) return;
+    if (current === null || !isSameTask(current.rental, view.rental)) return;
     if (task === 'stop') await finishStop(tx, current);
     else await finishStart(tx, current);
   });
 }
 
 /** It stays as it was, and the tenant sees why. What the machine really is now the reconciler finds out. */
-async function giveUpTask(parts: DriveParts, view: RentalView, task: PowerTask): Promise<void> {
+async function abandonPowerTask(parts: ReconcileDeps, view: RentalView, task: PowerTask): Promise<void> {
   await parts.db.transaction({ name: `give up ${task}`, isolation: 'read committed' }, async (tx) => {
     const current = await lockView(tx, view.rental);
-    if (current === null || !sameTask(current.rental, view.rental)) return;
-    await changeRental(
+    if (current === null || !isSameTask(current.rental, view.rental)) return;
+    await updateRentalAndEnqueue(
       tx,
       current.rental,
       {

@@ -3,26 +3,26 @@ import type { Actor } from '@millrace/platform/envelope';
 import { Fault } from '@millrace/platform/fault';
 import { HOLD_WINDOW_MS } from './create.ts';
 import { place, releaseAllocation, type PlacedNode } from '../fleet/index.ts';
-import { applyLedger, requireDone } from '../ledger/index.ts';
-import { holdAtCreate } from '../prices/index.ts';
+import { applyLedger, requireLedgerSuccess } from '../ledger/index.ts';
+import { initialHold } from '../prices/index.ts';
 import { rentalsActor } from './drive-parts.ts';
-import { isRepeat } from './life.service.ts';
+import { checkRentalAction } from './life.service.ts';
 import { saveMachine } from './machines.store.ts';
-import { billDiskOnly, keepDisk, metersOf } from './money.service.ts';
-import { changeRental, moveRental, tellOfRental } from './move.ts';
-import { placementWishOf, portsOf } from './placing.ts';
-import { attemptMsOf, defaultPolicy } from './policy.ts';
+import { billDiskOnly, retainDisk, metersOf } from './money.service.ts';
+import { updateRentalAndEnqueue, transitionRental, emitRentalEvent } from './move.ts';
+import { toPlacementRequest, machinePortsOf } from './placing.ts';
+import { attemptTimeoutMsOf, defaultRentalPolicy } from './policy.ts';
 import {
   causeOfRental,
   isReleasable,
-  machinesOf,
+  currentMachinesOf,
   type Rental,
   type RentalTask,
   type RentalTerm,
   type RentalView,
   type TaskOptions,
 } from './rental.ts';
-import { billedUntil, currentTerm, freesAt, isDisk, onDemandPrice, onDemandTerm } from './terms.ts';
+import { billingEndsAt, currentTerm, freesAt, isDiskMeter, onDemandPrice, onDemandTerm } from './terms.ts';
 import { insertTerm, saveTerm } from './terms.store.ts';
 
 /**
@@ -31,24 +31,24 @@ import { insertTerm, saveTerm } from './terms.store.ts';
  */
 
 /** Nothing else is being done to it, and the table of states allows it. */
-function requireIdle(rental: Rental, action: 'start' | 'stop' | 'reboot'): void {
-  isRepeat(rental, action);
+function requireNoTask(rental: Rental, action: 'start' | 'stop' | 'reboot'): void {
+  checkRentalAction(rental, action);
   if (rental.task !== null) throw new Fault('ACTION_IN_PROGRESS');
 }
 
-function begin(
+function startTask(
   tx: Tx,
   rental: Rental,
   task: RentalTask,
   { options, actor }: { readonly options: TaskOptions; readonly actor: Actor },
 ): Promise<Rental> {
-  return changeRental(
+  return updateRentalAndEnqueue(
     tx,
     rental,
     {
       task,
       taskOptions: options,
-      taskDeadlineAt: new Date(tx.clock.nowMs() + defaultPolicy.powerMs),
+      taskDeadlineAt: new Date(tx.clock.nowMs() + defaultRentalPolicy.powerMs),
       power: 'changing',
       statusReason: null,
     },
@@ -62,15 +62,15 @@ export async function stopRental(
   { rental, terms }: RentalView,
   wish: { readonly release: boolean; readonly actor: Actor; readonly because?: TaskOptions['because'] },
 ): Promise<Rental> {
-  requireIdle(rental, 'stop');
+  requireNoTask(rental, 'stop');
   const { release, because } = wish;
-  if (release) requireReleasable(rental, terms);
+  if (release) requireGpusReleasable(rental, terms);
   if (rental.power === 'off' && (!release || !rental.gpuHeld)) return rental;
   const options = { ...(release ? { release } : {}), ...(because === undefined ? {} : { because }) };
-  return begin(tx, rental, 'stop', { options, actor: wish.actor });
+  return startTask(tx, rental, 'stop', { options, actor: wish.actor });
 }
 
-function requireReleasable(rental: Rental, terms: RentalView['terms']): void {
+function requireGpusReleasable(rental: Rental, terms: RentalView['terms']): void {
   if (currentTerm(terms).termType === 'reserved') {
     throw new Fault('RELEASE_NOT_SUPPORTED', {
       message: 'A reserved term is paid for to its end, so giving its GPUs back would save nothing.',
@@ -85,9 +85,9 @@ export async function rebootRental(
   { rental }: RentalView,
   wish: { readonly force: boolean; readonly actor: Actor },
 ): Promise<Rental> {
-  requireIdle(rental, 'reboot');
+  requireNoTask(rental, 'reboot');
   if (rental.power === 'off') throw new Fault('RENTAL_IS_OFF');
-  return begin(tx, rental, 'reboot', { options: wish.force ? { force: true } : {}, actor: wish.actor });
+  return startTask(tx, rental, 'reboot', { options: wish.force ? { force: true } : {}, actor: wish.actor });
 }
 
 /**
@@ -101,59 +101,59 @@ export async function startRental(
   wish: { readonly actor: Actor },
 ): Promise<Rental> {
   const { rental } = view;
-  requireIdle(rental, 'start');
+  requireNoTask(rental, 'start');
   if (rental.power === 'on') return rental;
-  if (rental.gpuHeld) return begin(tx, rental, 'start', { options: {}, actor: wish.actor });
-  return startWithoutGpus(tx, view, wish.actor);
+  if (rental.gpuHeld) return startTask(tx, rental, 'start', { options: {}, actor: wish.actor });
+  return startReleased(tx, view, wish.actor);
 }
 
-async function startWithoutGpus(tx: Tx, view: RentalView, actor: Actor): Promise<Rental> {
+async function startReleased(tx: Tx, view: RentalView, actor: Actor): Promise<Rental> {
   const { rental } = view;
-  const machines = machinesOf(view);
+  const machines = currentMachinesOf(view);
   const [machine] = machines;
   if (machine === undefined || machines.length > 1) {
     throw new Error(`Rental ${rental.id} gave its GPUs back and has ${machines.length} machines.`);
   }
   const { nodeId } = machine;
-  const placement = await place(tx, placementWishOf(rental, { only: nodeId, freesAt: freesAt(view) }));
+  const placement = await place(tx, toPlacementRequest(rental, { only: nodeId, freesAt: freesAt(view) }));
   const placed = placement.nodes.find((node): node is PlacedNode => node.nodeId === nodeId);
   if (placed === undefined) throw new Error(`Rental ${rental.id} was placed apart from its disk.`);
   await saveMachine(tx, machine, {
     state: 'wanted',
     allocationId: placement.allocationId,
     gpuAddresses: placed.gpus.map(({ pciAddress }) => pciAddress),
-    ports: portsOf(rental, placed),
+    ports: machinePortsOf(rental, placed),
     tries: 0,
     nextTryAt: null,
     lastError: null,
   });
-  const pending = await moveRental(tx, rental, {
+  const pending = await transitionRental(tx, rental, {
     to: 'Pending',
     reason: 'It is being started.',
     actor,
     changes: {
       task: 'provision',
       taskOptions: {},
-      taskDeadlineAt: new Date(tx.clock.nowMs() + attemptMsOf(rental)),
+      taskDeadlineAt: new Date(tx.clock.nowMs() + attemptTimeoutMsOf(rental)),
       firstAttempt: rental.attempt,
       power: 'changing',
       allocationId: placement.allocationId,
     },
     data: {},
   });
-  await prepareTerm(tx, { ...view, rental: pending });
+  await ensureUpcomingTerm(tx, { ...view, rental: pending });
   return pending;
 }
 
 /** The term that the start brings, with its first stretch set aside. One that a failed start left is used again. */
-async function prepareTerm(tx: Tx, view: RentalView): Promise<void> {
+async function ensureUpcomingTerm(tx: Tx, view: RentalView): Promise<void> {
   const { rental, terms } = view;
   const { orgId, mode, id } = rental;
   const waiting = terms.find(({ effectiveAt }) => effectiveAt === null);
   const seq = (terms.at(-1)?.seq ?? 0) + 1;
   const term: RentalTerm = waiting ?? onDemandTerm(seq, onDemandPrice(terms));
   if (waiting === undefined) await insertTerm(tx, orgId, rental, term);
-  const amount = holdAtCreate(term.price, HOLD_WINDOW_MS);
+  const amount = initialHold(term.price, HOLD_WINDOW_MS);
   if (amount === 0n) return;
   const [answer] = await applyLedger(tx, [
     {
@@ -167,20 +167,20 @@ async function prepareTerm(tx: Tx, view: RentalView): Promise<void> {
       ...(rental.keyId === null ? {} : { keyId: rental.keyId }),
     },
   ]);
-  await saveTerm(tx, orgId, id, term.seq, { holdId: requireDone(answer).holdId });
+  await saveTerm(tx, orgId, id, term.seq, { holdId: requireLedgerSuccess(answer).holdId });
 }
 
-const idle = { task: null, taskOptions: {}, taskDeadlineAt: null } as const;
+const noTask = { task: null, taskOptions: {}, taskDeadlineAt: null } as const;
 
 /** The engine has switched it on, or rebooted it. */
 export async function finishStart(tx: Tx, view: RentalView): Promise<Rental> {
-  await forgetStarts(tx, view);
-  return changeRental(tx, view.rental, { ...idle, power: 'on' }, rentalsActor);
+  await clearStarting(tx, view);
+  return updateRentalAndEnqueue(tx, view.rental, { ...noTask, power: 'on' }, rentalsActor);
 }
 
 /** A machine that its engine has switched is no longer at its first start. */
-async function forgetStarts(tx: Tx, view: RentalView): Promise<void> {
-  for (const machine of machinesOf(view)) {
+async function clearStarting(tx: Tx, view: RentalView): Promise<void> {
+  for (const machine of currentMachinesOf(view)) {
     if (machine.starting) await saveMachine(tx, machine, { starting: false });
   }
 }
@@ -192,18 +192,18 @@ async function forgetStarts(tx: Tx, view: RentalView): Promise<void> {
 export async function finishStop(tx: Tx, view: RentalView): Promise<Rental> {
   const { rental } = view;
   const { release, because } = rental.taskOptions;
-  await forgetStarts(tx, view);
-  if (release !== true) return changeRental(tx, rental, { ...idle, power: 'off' }, rentalsActor);
+  await clearStarting(tx, view);
+  if (release !== true) return updateRentalAndEnqueue(tx, rental, { ...noTask, power: 'off' }, rentalsActor);
   if (rental.allocationId !== null) await releaseAllocation(tx, rental.orgId, rental.allocationId);
-  for (const machine of machinesOf(view)) {
+  for (const machine of currentMachinesOf(view)) {
     await saveMachine(tx, machine, { allocationId: null, gpuAddresses: [], tries: 0, nextTryAt: null });
   }
   const isForMoney = because === 'balance' || because === 'budget';
-  const off = await changeRental(
+  const off = await updateRentalAndEnqueue(
     tx,
     rental,
     {
-      ...idle,
+      ...noTask,
       ...(isForMoney ? { taskOptions: { because }, statusReason: `Stopped for want of ${because}.` } : {}),
       power: 'off',
       gpuHeld: false,
@@ -213,21 +213,21 @@ export async function finishStop(tx: Tx, view: RentalView): Promise<Rental> {
   );
   // A start that failed ends here too: it opened nothing, and the disk is paid for already.
   const meters = await metersOf(tx, off);
-  if (meters.every((meter) => meter.state === 'closed' || isDisk(meter))) return off;
-  const at = billedUntil({ ...view, rental: off }, meters, tx.clock.now());
+  if (meters.every((meter) => meter.state === 'closed' || isDiskMeter(meter))) return off;
+  const at = billingEndsAt({ ...view, rental: off }, meters, tx.clock.now());
   if (!isForMoney) await billDiskOnly(tx, off, at);
-  else await keepAndTell(tx, off, { at, cause: because });
+  else await retainDiskAndNotify(tx, off, { at, cause: because });
   return off;
 }
 
 /** A disk that only what was set aside pays for, and the notice of when that ends. */
-export async function keepAndTell(
+export async function retainDiskAndNotify(
   tx: Tx,
   rental: Rental,
   { at, cause }: { readonly at: Date; readonly cause: 'balance' | 'budget' },
 ): Promise<void> {
-  const until = await keepDisk(tx, rental, at);
-  await tellOfRental(tx, rental, {
+  const until = await retainDisk(tx, rental, at);
+  await emitRentalEvent(tx, rental, {
     type: 'rental.expiring',
     actor: rentalsActor,
     data: { expiresAt: until.toISOString(), cause, next: 'terminate' },

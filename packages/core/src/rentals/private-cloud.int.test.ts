@@ -2,14 +2,14 @@ import { toUuid } from '@millrace/platform/ids';
 import { testIds } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findingsOf, runAudit } from '../auditor/index.ts';
-import { driveIdle, driveUntil } from './drive.fixture.ts';
-import { startReadingApi, type ReadingApi } from './reading.fixture.ts';
+import { reconcileToIdle, reconcileUntil } from './drive.fixture.ts';
+import { startRentalQueryApi, type RentalQueryApi } from './reading.fixture.ts';
 import { DAY_MS, type Tenant } from './rental.fixture.ts';
-import { findByWireId } from './rentals.store.ts';
+import { findRentalByWireId } from './rentals.store.ts';
 
-let api: ReadingApi;
+let api: RentalQueryApi;
 beforeAll(async () => {
-  api = await startReadingApi({ variant: 'private-cloud' });
+  api = await startRentalQueryApi({ variant: 'private-cloud' });
 });
 afterAll(() => api.close());
 
@@ -30,7 +30,7 @@ const handOver = (tenant: Tenant, fields: object = {}) =>
   post(tenant, '/v2/admin/private-cloud-rentals', cloudOf(tenant, fields));
 
 const rentalOf = async (tenant: Tenant, wireId: number) =>
-  (await findByWireId(api.world.db, tenant.orgId, 'live', wireId)) ?? expect.fail('It is not there.');
+  (await findRentalByWireId(api.world.db, tenant.orgId, 'live', wireId)) ?? expect.fail('It is not there.');
 
 describe('a private cloud', () => {
   it('is paid for by its contract, so that nobody misses a meter of it', async () => {
@@ -50,9 +50,9 @@ describe('a private cloud', () => {
     expect({ status, is: json.status }).toEqual({ status: 201, is: 'Pending' });
     expect(json.providerData.sshNetworking).toBeUndefined();
     const rental = await rentalOf(tenant, json.id);
-    expect((await driveIdle(world, rental)).status).toBe('Pending');
+    expect((await reconcileToIdle(world, rental)).status).toBe('Pending');
     await world.advance(3 * DAY_MS);
-    const running = await driveUntil(world, rental, { until: 'Running' });
+    const running = await reconcileUntil(world, rental, { until: 'Running' });
     expect(running.startedAt?.toISOString()).toBe(startsAt);
   });
 
@@ -81,10 +81,10 @@ describe('a private cloud', () => {
     const { json } = await handOver(tenant);
     const rental = await rentalOf(tenant, json.id);
     await world.advance(30 * DAY_MS);
-    expect((await driveIdle(world, rental)).status).toBe('Running');
+    expect((await reconcileToIdle(world, rental)).status).toBe('Running');
     const ended = await post(tenant, `/v2/admin/rentals/${json.id}/terminate`, { reason: 'contract ended' });
     expect(ended).toMatchObject({ status: 200, json: { finalCost: { nanoUsd: '0' } } });
-    await driveUntil(world, rental, { until: 'Terminated' });
+    await reconcileUntil(world, rental, { until: 'Terminated' });
     expect(await world.rows(`select 1 from ledger_holds where org_id = '${toUuid(tenant.orgId)}'`)).toEqual(
       [],
     );

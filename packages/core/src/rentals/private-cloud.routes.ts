@@ -2,10 +2,10 @@ import type { Contract } from '@millrace/contract';
 import { Fault } from '@millrace/platform/fault';
 import { requirePrincipal, type HttpServer } from '@millrace/platform/http';
 import { parseId } from '@millrace/platform/ids';
-import { operatorCauseOf, readCommitted } from '../identity/index.ts';
-import type { Ordering } from './ordering.ts';
-import { createPrivateCloud, privateCloudWishOf } from './private-cloud.service.ts';
-import { readRecord } from './reading.service.ts';
+import { operatorAuditContext, readCommitted } from '../identity/index.ts';
+import type { RunOrder } from './ordering.ts';
+import { createPrivateCloud, toPrivateCloudRequest } from './private-cloud.service.ts';
+import { readRentalRecord } from './reading.service.ts';
 import { toWireRental } from './rentals.wire.ts';
 
 /** Operators: handing over what is run under a contract. */
@@ -16,17 +16,17 @@ export function servePrivateClouds({
 }: {
   readonly server: HttpServer;
   readonly operations: Contract['operations'];
-  readonly ordering: Ordering;
+  readonly ordering: RunOrder;
 }): void {
   server.serve(operations.adminCreatePrivateCloudRental, ({ body, context, transact }) => {
     const orgId = parseId('org', body.organisationId);
     if (orgId === null) throw new Fault('ORGANISATION_NOT_FOUND');
     return ordering(requirePrincipal(context), (wireId, use) =>
       transact({ name: 'create private cloud', isolation: readCommitted }, async (tx) => {
-        const wish = privateCloudWishOf(body, orgId, tx.clock.now());
-        const { mode } = await createPrivateCloud(tx, operatorCauseOf(context), wish, wireId);
+        const wish = toPrivateCloudRequest(body, orgId, tx.clock.now());
+        const { mode } = await createPrivateCloud(tx, operatorAuditContext(context), wish, wireId);
         const now = tx.clock.now();
-        const record = await readRecord(tx, { orgId, mode }, wireId, now);
+        const record = await readRentalRecord(tx, { orgId, mode }, wireId, now);
         if (record === null) throw new Error(`Rental ${wireId} was created and is not there.`);
         use();
         return { body: toWireRental(record, now), resource: { kind: 'rental', id: String(wireId) } };

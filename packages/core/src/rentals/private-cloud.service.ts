@@ -4,12 +4,18 @@ import { Fault } from '@millrace/platform/fault';
 import { toUuid, type OrgId } from '@millrace/platform/ids';
 import { zeroUsd } from '@millrace/platform/money';
 import { findProvider } from '../fleet/index.ts';
-import { appendAudit, findOldestOwner, lockOrganisation, type Cause } from '../identity/index.ts';
-import { freezeAgreed } from '../prices/index.ts';
+import { appendAuditEntry, findOldestOwner, lockOrganisation, type AuditContext } from '../identity/index.ts';
+import { freezeAgreedPrice } from '../prices/index.ts';
 import { rentalsActor } from './drive-parts.ts';
-import { callDriver, dueAt, LATE_MS, moveRental, tellOfRental } from './move.ts';
+import {
+  enqueueReconcile,
+  scheduleAt,
+  RENTAL_OVERDUE_MS,
+  transitionRental,
+  emitRentalEvent,
+} from './move.ts';
 import type { PrivateCloud, Rental, RentalTerm } from './rental.ts';
-import { resourceOf } from './rental.ts';
+import { rentalResourceOf } from './rental.ts';
 import { insertRental, insertTransition } from './rentals.store.ts';
 import { insertTerm, saveTerm } from './terms.store.ts';
 
@@ -23,7 +29,7 @@ const REGION = 'private-cloud';
 
 type PrivateCloudBody = Body<Contract['operations']['adminCreatePrivateCloudRental']>;
 
-export interface PrivateCloudWish {
+export interface PrivateCloudRequest {
   readonly orgId: OrgId;
   readonly name: string;
   readonly gpuType: GpuType;
@@ -33,7 +39,7 @@ export interface PrivateCloudWish {
   readonly reason: string;
 }
 
-export function privateCloudWishOf(body: PrivateCloudBody, orgId: OrgId, now: Date): PrivateCloudWish {
+export function toPrivateCloudRequest(body: PrivateCloudBody, orgId: OrgId, now: Date): PrivateCloudRequest {
   const { name, gpuType, gpuCount, reason } = body;
   return {
     orgId,
@@ -61,8 +67,8 @@ export function privateCloudWishOf(body: PrivateCloudBody, orgId: OrgId, now: Da
 /** Pending until it begins, and Running at once if it has. It is its tenant's, so it is in the name of who owns the organisation. */
 export async function createPrivateCloud(
   tx: Tx,
-  cause: Cause,
-  wish: PrivateCloudWish,
+  cause: AuditContext,
+  wish: PrivateCloudRequest,
   wireId: number,
 ): Promise<Rental> {
   const { orgId, cloud } = wish;
@@ -75,14 +81,14 @@ export async function createPrivateCloud(
   }
   const owner = await findOldestOwner(tx, orgId);
   if (owner === null) throw new Error(`Organisation ${orgId} has no owner.`);
-  const rental = await insertRental(tx, { ...agreedOf(tx, wish), wireId, userId: owner.id });
-  await announce(tx, cause, rental, wish);
+  const rental = await insertRental(tx, { ...privateCloudFields(tx, wish), wireId, userId: owner.id });
+  await recordPrivateCloud(tx, cause, rental, wish);
   const term = termOf(tx, wish);
   await insertTerm(tx, orgId, rental, term);
-  return new Date(cloud.startsAt) > tx.clock.now() ? rental : beginPrivateCloud(tx, rental, [term]);
+  return new Date(cloud.startsAt) > tx.clock.now() ? rental : startPrivateCloud(tx, rental, [term]);
 }
 
-function agreedOf(tx: Tx, { orgId, name, gpuType, gpuCount, cloud }: PrivateCloudWish) {
+function privateCloudFields(tx: Tx, { orgId, name, gpuType, gpuCount, cloud }: PrivateCloudRequest) {
   const now = tx.clock.now();
   const begins = new Date(Math.max(now.getTime(), new Date(cloud.startsAt).getTime()));
   return {
@@ -119,7 +125,7 @@ function agreedOf(tx: Tx, { orgId, name, gpuType, gpuCount, cloud }: PrivateClou
     statusSince: now,
     task: 'provision',
     taskOptions: {},
-    taskDeadlineAt: new Date(begins.getTime() + LATE_MS),
+    taskDeadlineAt: new Date(begins.getTime() + RENTAL_OVERDUE_MS),
     power: 'changing',
     gpuHeld: true,
     attempt: 1,
@@ -138,13 +144,18 @@ function agreedOf(tx: Tx, { orgId, name, gpuType, gpuCount, cloud }: PrivateClou
     idle: null,
     toldExpiringAt: null,
     steps: 0,
-    ...dueAt(begins),
+    ...scheduleAt(begins),
   } as const;
 }
 
 /** It is paid for by its contract, so it costs nothing here. */
-function termOf(tx: Tx, { gpuCount }: PrivateCloudWish): RentalTerm {
-  const price = freezeAgreed({ mode: 'live', perUnit: zeroUsd, quantity: gpuCount, now: tx.clock.now() });
+function termOf(tx: Tx, { gpuCount }: PrivateCloudRequest): RentalTerm {
+  const price = freezeAgreedPrice({
+    mode: 'live',
+    perUnit: zeroUsd,
+    quantity: gpuCount,
+    now: tx.clock.now(),
+  });
   return {
     seq: 1,
     termType: 'private-cloud',
@@ -156,7 +167,12 @@ function termOf(tx: Tx, { gpuCount }: PrivateCloudWish): RentalTerm {
   };
 }
 
-async function announce(tx: Tx, cause: Cause, rental: Rental, wish: PrivateCloudWish): Promise<void> {
+async function recordPrivateCloud(
+  tx: Tx,
+  cause: AuditContext,
+  rental: Rental,
+  wish: PrivateCloudRequest,
+): Promise<void> {
   const { actor } = cause;
   await insertTransition(tx, rental, {
     from: null,
@@ -165,9 +181,9 @@ async function announce(tx: Tx, cause: Cause, rental: Rental, wish: PrivateCloud
     actor: `${actor.kind}:${actor.id}`,
     at: rental.createdAt,
   });
-  await appendAudit(tx, rental.orgId, cause, {
+  await appendAuditEntry(tx, rental.orgId, cause, {
     action: 'rental.created',
-    resource: resourceOf(rental),
+    resource: rentalResourceOf(rental),
     after: {
       rentalId: rental.wireId,
       externalId: toUuid(rental.id),
@@ -180,12 +196,12 @@ async function announce(tx: Tx, cause: Cause, rental: Rental, wish: PrivateCloud
     },
     reason: wish.reason,
   });
-  await tellOfRental(tx, rental, { type: 'rental.pending', actor });
-  await callDriver(tx, rental, actor);
+  await emitRentalEvent(tx, rental, { type: 'rental.pending', actor });
+  await enqueueReconcile(tx, rental, actor);
 }
 
 /** Its day has come. The lock of the rental is held. */
-export async function beginPrivateCloud(
+export async function startPrivateCloud(
   tx: Tx,
   rental: Rental,
   terms: readonly RentalTerm[],
@@ -195,7 +211,7 @@ export async function beginPrivateCloud(
   const startedAt = new Date(privateCloud.startsAt);
   const [term] = terms;
   if (term !== undefined) await saveTerm(tx, rental.orgId, rental.id, term.seq, { effectiveAt: startedAt });
-  return moveRental(tx, rental, {
+  return transitionRental(tx, rental, {
     to: 'Running',
     reason: null,
     actor: rentalsActor,
@@ -205,6 +221,6 @@ export async function beginPrivateCloud(
 }
 
 /** What engines would do, and what ends a rental, is for the contract to say. */
-export function requireRunByUs({ privateCloud }: Pick<Rental, 'privateCloud'>): void {
+export function requireNotPrivateCloud({ privateCloud }: Pick<Rental, 'privateCloud'>): void {
   if (privateCloud !== null) throw new Fault('PRIVATE_CLOUD_UNDER_CONTRACT');
 }

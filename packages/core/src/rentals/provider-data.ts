@@ -1,29 +1,29 @@
 import type { ProviderData, ProviderDataOf, ProviderVariant } from '@millrace/contract';
 import { toUuid } from '@millrace/platform/ids';
-import { splitBy } from '@millrace/platform/money';
-import { MB_OF_A_GB } from '../fleet/index.ts';
+import { divideWithRemainder } from '@millrace/platform/money';
+import { MB_PER_GB } from '../fleet/index.ts';
 import { SSH_PORT } from './placing.ts';
-import type { RentalRecord, ShownMachine } from './records.ts';
+import type { RentalRecord, MachineSummary } from './records.ts';
 import type { PrivateCloud, PrivateCloudNode } from './rental.ts';
 
 /** What a rental says about where it runs, in the closed shape of its provider's variant. Pure. */
 
 /** Whole GB, as sizes are given out. */
 export function gbOf(mb: number): number {
-  return splitBy(mb, MB_OF_A_GB)[0];
+  return divideWithRemainder(mb, MB_PER_GB)[0];
 }
 
 export const UNKNOWN_CPU = 'unknown';
 
 /** How the tenant gets into a machine; null before it is let in, and after it is no longer. */
-export interface Entrance {
+export interface SshAccess {
   readonly host: string;
   readonly port: number;
   readonly user: string;
   readonly hostKey: string | null;
 }
 
-export function entranceOf(machine: ShownMachine): Entrance | null {
+export function sshAccessOf(machine: MachineSummary): SshAccess | null {
   const ssh = machine.ports.find(({ internalPort }) => internalPort === SSH_PORT);
   const { state, address: host, sshUser: user, hostKey } = machine;
   if (state !== 'open' || host === null || user === null || ssh === undefined) return null;
@@ -32,7 +32,7 @@ export function entranceOf(machine: ShownMachine): Entrance | null {
 
 /** Ports of the tenant's own choice that are open now. */
 export function openPortsOf(
-  machine: ShownMachine,
+  machine: MachineSummary,
 ): readonly { readonly host: string; readonly externalPort: number; readonly internalPort: number }[] {
   const { state, address: host } = machine;
   if (state !== 'open' || host === null) return [];
@@ -42,8 +42,8 @@ export function openPortsOf(
 }
 
 /** What the rental has in all. */
-function sizesOf({ machines }: RentalRecord) {
-  const sum = (amountOf: (machine: ShownMachine) => number): number =>
+function totalSizesOf({ machines }: RentalRecord) {
+  const sum = (amountOf: (machine: MachineSummary) => number): number =>
     machines.reduce((total, machine) => total + amountOf(machine), 0);
   return {
     cpuModel: machines[0]?.cpuModel ?? UNKNOWN_CPU,
@@ -55,8 +55,8 @@ function sizesOf({ machines }: RentalRecord) {
 }
 
 /** Fields of every variant. What is not known yet, or no longer true, is left out. */
-function commonOf({ rental, machines }: RentalRecord) {
-  const entrances = machines.flatMap((machine) => entranceOf(machine) ?? []);
+function commonProviderData({ rental, machines }: RentalRecord) {
+  const entrances = machines.flatMap((machine) => sshAccessOf(machine) ?? []);
   const reachable = machines.flatMap(({ state, address, privateIp }) =>
     state === 'open' && address !== null && privateIp !== null ? [{ publicIp: address, privateIp }] : [],
   );
@@ -75,29 +75,32 @@ function commonOf({ rental, machines }: RentalRecord) {
 
 type Builders = { readonly [Variant in ProviderVariant]: (record: RentalRecord) => ProviderDataOf<Variant> };
 
-function inVcpus(record: RentalRecord) {
-  const { cpus, ...sizes } = sizesOf(record);
+function resourcesInVcpus(record: RentalRecord) {
+  const { cpus, ...sizes } = totalSizesOf(record);
   return { ...sizes, vcpuCount: cpus };
 }
 
-function inCpus(record: RentalRecord) {
-  const { cpus, ...sizes } = sizesOf(record);
+function resourcesInCpus(record: RentalRecord) {
+  const { cpus, ...sizes } = totalSizesOf(record);
   return { ...sizes, cpuCount: cpus };
 }
 
 /** Where a variant may count in either: what a bare machine has are CPUs, what a virtual one has are not. */
-function asItIs(record: RentalRecord) {
-  return record.rental.kind === 'bare-metal' ? inCpus(record) : inVcpus(record);
+function resourcesByKind(record: RentalRecord) {
+  return record.rental.kind === 'bare-metal' ? resourcesInCpus(record) : resourcesInVcpus(record);
 }
 
-const countedInVcpus = (record: RentalRecord) => ({ ...commonOf(record), resources: inVcpus(record) });
+const providerDataInVcpus = (record: RentalRecord) => ({
+  ...commonProviderData(record),
+  resources: resourcesInVcpus(record),
+});
 
 function withCustomPorts(record: RentalRecord) {
   const { customPorts } = record.rental;
   return customPorts.length === 0 ? {} : { customPorts: [...customPorts] };
 }
 
-function forwardsOf({ machines }: RentalRecord) {
+function portForwardsOf({ machines }: RentalRecord) {
   const forwards = machines.flatMap((machine) =>
     machine.state === 'open'
       ? machine.ports.map(({ externalPort, internalPort }) => ({ externalPort, internalPort }))
@@ -107,10 +110,10 @@ function forwardsOf({ machines }: RentalRecord) {
 }
 
 /** As the operator has told it: what it is made of beyond that is known to the contract alone. */
-function toldPrivateCloud(record: RentalRecord, cloud: PrivateCloud): ProviderDataOf<'private-cloud'> {
+function declaredPrivateCloud(record: RentalRecord, cloud: PrivateCloud): ProviderDataOf<'private-cloud'> {
   const { rental } = record;
   const { nodes, sshUser, sshPort, gpuModel, location } = cloud;
-  const entrances = rental.status === 'Running' ? nodes.filter(isEntrance) : [];
+  const entrances = rental.status === 'Running' ? nodes.filter(isLoginNode) : [];
   const hosts = entrances.map(({ publicIp, hostname, privateIp: own }) => publicIp ?? hostname ?? own);
   return {
     providerId: rental.providerId,
@@ -133,17 +136,17 @@ function toldPrivateCloud(record: RentalRecord, cloud: PrivateCloud): ProviderDa
 }
 
 /** Where there are nodes to log in on, people log in there and nowhere else. */
-function isEntrance({ role }: PrivateCloudNode, _: number, nodes: readonly PrivateCloudNode[]): boolean {
+function isLoginNode({ role }: PrivateCloudNode, _: number, nodes: readonly PrivateCloudNode[]): boolean {
   return role === 'login' || nodes.every((node) => node.role !== 'login');
 }
 
 function privateCloudOf(record: RentalRecord): ProviderDataOf<'private-cloud'> {
   const { machines, rental } = record;
-  if (rental.privateCloud !== null) return toldPrivateCloud(record, rental.privateCloud);
-  const entrance = machines.map(entranceOf).find((found) => found !== null);
+  if (rental.privateCloud !== null) return declaredPrivateCloud(record, rental.privateCloud);
+  const entrance = machines.map(sshAccessOf).find((found) => found !== null);
   return {
-    ...commonOf(record),
-    resources: asItIs(record),
+    ...commonProviderData(record),
+    resources: resourcesByKind(record),
     nodes: machines.flatMap(({ state, address, privateIp }) =>
       state === 'open' && privateIp !== null
         ? [{ role: 'compute' as const, ...(address === null ? {} : { publicIp: address }), privateIp }]
@@ -156,16 +159,24 @@ function privateCloudOf(record: RentalRecord): ProviderDataOf<'private-cloud'> {
 }
 
 const builders: Builders = {
-  V1: countedInVcpus,
-  V2: (record) => ({ ...commonOf(record), resources: asItIs(record), ...forwardsOf(record) }),
-  V3: (record) => ({ ...commonOf(record), resources: inCpus(record) }),
-  V4: countedInVcpus,
-  V5: countedInVcpus,
-  V6: countedInVcpus,
-  V7: countedInVcpus,
-  V8: (record) => ({ ...commonOf(record), resources: asItIs(record), ...withCustomPorts(record) }),
+  V1: providerDataInVcpus,
+  V2: (record) => ({
+    ...commonProviderData(record),
+    resources: resourcesByKind(record),
+    ...portForwardsOf(record),
+  }),
+  V3: (record) => ({ ...commonProviderData(record), resources: resourcesInCpus(record) }),
+  V4: providerDataInVcpus,
+  V5: providerDataInVcpus,
+  V6: providerDataInVcpus,
+  V7: providerDataInVcpus,
+  V8: (record) => ({
+    ...commonProviderData(record),
+    resources: resourcesByKind(record),
+    ...withCustomPorts(record),
+  }),
   'private-cloud': privateCloudOf,
-  mock: (record) => ({ ...countedInVcpus(record), ...withCustomPorts(record) }),
+  mock: (record) => ({ ...providerDataInVcpus(record), ...withCustomPorts(record) }),
 };
 
 export function providerDataOf(record: RentalRecord): ProviderData {

@@ -1,41 +1,51 @@
-import { newProofKey, type ProofKey } from '@millrace/compute/proof';
+import { newReadinessKey, type ReadinessKey } from '@millrace/compute/proof';
 import { isDriverError, type ComputeDriver, type MachineView } from '@millrace/compute';
 import { withDeadline } from '@millrace/platform/clock';
 import type { Tx } from '@millrace/platform/db';
 import { isFault } from '@millrace/platform/fault';
-import { findCluster, markReleasing, noteNodeFaults, place, type Placement } from '../fleet/index.ts';
+import { findCluster, markReleasing, recordNodeFaults, place, type Placement } from '../fleet/index.ts';
 import {
-  askEngine,
-  failureOf,
+  callEngine,
+  engineFailureOf,
   rentalsActor,
-  sameMachine,
-  sameTask,
-  tryLater,
-  type DriveParts,
+  findUnchangedMachine,
+  isSameTask,
+  scheduleRetry,
+  type ReconcileDeps,
 } from './drive-parts.ts';
-import { imageOf, wishOf } from './machine-wish.ts';
+import { imageOf, machineSpecOf } from './machine-wish.ts';
 import {
-  doomMachines,
+  markMachinesTerminating,
   insertMachines,
   listMachines,
   saveMachine,
   type MachineChanges,
 } from './machines.store.ts';
 import { failRental, failStart } from './money.service.ts';
-import { changeRental, tellOfRental, tellOfStart } from './move.ts';
-import { machinesOfPlacement, placementWishOf } from './placing.ts';
-import { attemptMsOf } from './policy.ts';
-import { isBoundToItsHost, machinesOf, type Rental, type RentalMachine, type RentalView } from './rental.ts';
-import { nextStep, type StepName } from './step-list.ts';
-import { endRunningStep } from './steps.store.ts';
-import { isTakenBehindOurBack, quarantineTaken, quarantineUncleanNamed } from './suspects.service.ts';
+import { updateRentalAndEnqueue, emitRentalEvent, emitInstanceStarting } from './move.ts';
+import { machinesOfPlacement, toPlacementRequest } from './placing.ts';
+import { attemptTimeoutMsOf } from './policy.ts';
+import {
+  isPinnedToHost,
+  currentMachinesOf,
+  type Rental,
+  type RentalMachine,
+  type RentalView,
+} from './rental.ts';
+import { startProvisioningStepIfNew, type ProvisioningStepName } from './step-list.ts';
+import { endRunningProvisioningStep } from './steps.store.ts';
+import {
+  isNodeInUseElsewhere,
+  quarantineNodeInUse,
+  quarantineUncleanNodeByName,
+} from './suspects.service.ts';
 import { lockView } from './views.ts';
-import { sharesAddress, tellVolumes } from './volume-hooks.ts';
+import { hasSharedAddress, refreshVolumeClients } from './volume-hooks.ts';
 
 /** How a machine comes up at its engine, and what becomes of an attempt that fails. */
 
 /** What keeps a machine from being sold, beside what its engine says. */
-export class NotUsable extends Error {
+export class MachineNotUsable extends Error {
   readonly isFinal: boolean;
   constructor(message: string, isFinal: boolean) {
     super(message);
@@ -43,91 +53,100 @@ export class NotUsable extends Error {
   }
 }
 
-const sealPlace = (machine: RentalMachine) =>
+const verificationKeySeal = (machine: RentalMachine) =>
   ({ table: 'rental_machines', column: 'proof_key', rowId: machine.externalId }) as const;
 
 /** Machines that were under way before the platform made host keys have none in it. */
-type StoredProofKey = Omit<ProofKey, 'hostKey'> & Partial<Pick<ProofKey, 'hostKey'>>;
+type StoredVerificationKey = Omit<ReadinessKey, 'hostKey'> & Partial<Pick<ReadinessKey, 'hostKey'>>;
 
-export function openProofKey(parts: DriveParts, machine: RentalMachine): StoredProofKey | null {
+export function unsealVerificationKey(
+  parts: ReconcileDeps,
+  machine: RentalMachine,
+): StoredVerificationKey | null {
   if (machine.proofKey === null) return null;
-  return JSON.parse(parts.sealer.open(machine.proofKey, sealPlace(machine))) as StoredProofKey;
+  return JSON.parse(
+    parts.sealer.open(machine.proofKey, verificationKeySeal(machine)),
+  ) as StoredVerificationKey;
 }
 
 /**
  * The one-time key of this machine, written down before the engine hears of it: whoever goes on after a crash proves
  * with the same one. Null: the rental has moved on.
  */
-async function takeProofKey(
-  parts: DriveParts,
+async function ensureVerificationKey(
+  parts: ReconcileDeps,
   view: RentalView,
   machine: RentalMachine,
-): Promise<ProofKey | null> {
+): Promise<ReadinessKey | null> {
   return parts.db.transaction({ name: 'take proof key', isolation: 'read committed' }, async (tx) => {
     const current = await lockView(tx, view.rental);
-    const same = current === null ? null : sameMachine(current, machine);
+    const same = current === null ? null : findUnchangedMachine(current, machine);
     if (current === null || same === null) return null;
-    await nextStep(tx, current.rental, 'create');
-    const known = openProofKey(parts, same);
+    await startProvisioningStepIfNew(tx, current.rental, 'create');
+    const known = unsealVerificationKey(parts, same);
     if (known?.hostKey !== undefined) return { ...known, hostKey: known.hostKey };
-    const made = newProofKey();
-    await saveMachine(tx, same, { proofKey: parts.sealer.seal(JSON.stringify(made), sealPlace(same)) });
+    const made = newReadinessKey();
+    await saveMachine(tx, same, {
+      proofKey: parts.sealer.seal(JSON.stringify(made), verificationKeySeal(same)),
+    });
     return made;
   });
 }
 
 /** The machine has a volume, and another machine of the region holds its private address. */
-export class AddressTaken extends Error {}
+export class PrivateAddressTaken extends Error {}
 
 /**
  * Writes down that a machine has come further, and begins the next step once all have. False: it is wanted no more. Throws
- * `AddressTaken`, with nothing written.
+ * `PrivateAddressTaken`, with nothing written.
  */
-export async function advance(
-  parts: DriveParts,
+export async function advanceMachine(
+  parts: ReconcileDeps,
   view: RentalView,
   machine: RentalMachine,
   changes: MachineChanges,
-  next: StepName,
+  next: ProvisioningStepName,
 ): Promise<boolean> {
   return parts.db.transaction({ name: 'advance machine', isolation: 'read committed' }, async (tx) => {
     const current = await lockView(tx, view.rental);
-    if (current === null || sameMachine(current, machine) === null) return false;
+    if (current === null || findUnchangedMachine(current, machine) === null) return false;
     await saveMachine(tx, machine, { tries: 0, nextTryAt: null, lastError: null, ...changes });
-    if (changes.privateIp != null && (await sharesAddress(tx, current.rental, machine)))
-      throw new AddressTaken(`Another machine of the region has the private address ${changes.privateIp}.`);
-    const isLast = machinesOf(current).every(
+    if (changes.privateIp != null && (await hasSharedAddress(tx, current.rental, machine)))
+      throw new PrivateAddressTaken(
+        `Another machine of the region has the private address ${changes.privateIp}.`,
+      );
+    const isLast = currentMachinesOf(current).every(
       (other) => other.externalId === machine.externalId || other.state !== machine.state,
     );
-    if (isLast) await nextStep(tx, current.rental, next);
-    if (isLast && next === 'prove') await tellOfStart(tx, current.rental, rentalsActor);
+    if (isLast) await startProvisioningStepIfNew(tx, current.rental, next);
+    if (isLast && next === 'prove') await emitInstanceStarting(tx, current.rental, rentalsActor);
     return true;
   });
 }
 
 export async function createMachine(
-  parts: DriveParts,
+  parts: ReconcileDeps,
   view: RentalView,
   machine: RentalMachine,
   signal: AbortSignal,
 ): Promise<void> {
   const { rental } = view;
-  const key = await takeProofKey(parts, view, machine);
+  const key = await ensureVerificationKey(parts, view, machine);
   if (key === null) return;
   try {
     const cluster = await findCluster(parts.db, machine.clusterId);
     if (cluster === null) throw new Error(`Cluster ${machine.clusterId} is not there.`);
-    const wish = wishOf(rental, machine, { image: imageOf(rental, cluster), key });
+    const wish = machineSpecOf(rental, machine, { image: imageOf(rental, cluster), key });
     const driver = await parts.drivers(machine.clusterId);
     const options = { what: 'Creating a machine', timeoutMs: parts.policy.createTimeoutMs, signal };
-    await askEngine(parts, rental, options, (end) => driver.create(wish, end));
+    await callEngine(parts, rental, options, (end) => driver.create(wish, end));
   } catch (error) {
-    if (rental.kind === 'bare-metal' && isTakenBehindOurBack(error))
-      await suspect(parts, view, machine, error);
-    return failed(parts, view, machine, error, 'The host could not make the machine.');
+    if (rental.kind === 'bare-metal' && isNodeInUseElsewhere(error))
+      await quarantineNodeOf(parts, view, machine, error);
+    return handleMachineFailure(parts, view, machine, error, 'The host could not make the machine.');
   }
-  if (!(await advance(parts, view, machine, { state: 'made' }, 'prove'))) {
-    await takeBack(parts, machine);
+  if (!(await advanceMachine(parts, view, machine, { state: 'made' }, 'prove'))) {
+    await deleteLateMachine(parts, machine);
   }
 }
 
@@ -135,17 +154,17 @@ export async function createMachine(
  * A bare machine is its node: if the engine has another use for that, it has one for whoever comes next. Written before another
  * node is looked for, and by itself: whoever places holds no locks of nodes.
  */
-async function suspect(
-  parts: DriveParts,
+async function quarantineNodeOf(
+  parts: ReconcileDeps,
   view: RentalView,
   machine: RentalMachine,
   error: unknown,
 ): Promise<void> {
-  const why = failureOf(error).message;
+  const why = engineFailureOf(error).message;
   await parts.db.transaction({ name: 'suspect node', isolation: 'read committed' }, async (tx) => {
     const current = await lockView(tx, view.rental);
-    if (current === null || sameMachine(current, machine) === null) return;
-    await quarantineTaken(tx, machine.nodeId, { why, actor: rentalsActor });
+    if (current === null || findUnchangedMachine(current, machine) === null) return;
+    await quarantineNodeInUse(tx, machine.nodeId, { why, actor: rentalsActor });
   });
 }
 
@@ -154,7 +173,7 @@ async function suspect(
  * was over before the engine heard of the machine at all, nobody knows of it but us: it has a key that is forgotten
  * everywhere and GPUs that may be sold again. What fails here the reconciler does later.
  */
-async function takeBack(parts: DriveParts, machine: RentalMachine): Promise<void> {
+async function deleteLateMachine(parts: ReconcileDeps, machine: RentalMachine): Promise<void> {
   const { orgId, rentalId, externalId, clusterId } = machine;
   const machines = await listMachines(parts.db, orgId, rentalId, 'all');
   if (machines.find((known) => known.externalId === externalId)?.state !== 'gone') return;
@@ -169,7 +188,7 @@ async function takeBack(parts: DriveParts, machine: RentalMachine): Promise<void
   } catch (error) {
     if (isDriverError(error, 'unclean')) {
       const node = { clusterId, nodeName: machine.nodeName };
-      await quarantineUncleanNamed(parts.db, node, { why: error.message, actor: rentalsActor });
+      await quarantineUncleanNodeByName(parts.db, node, { why: error.message, actor: rentalsActor });
     }
     parts.log.warn({ ...about, err: error }, 'a machine that came too late could not be removed');
   }
@@ -180,27 +199,27 @@ async function takeBack(parts: DriveParts, machine: RentalMachine): Promise<void
  * tenant's by now, who could have it refuse us or lie to us while it works for nothing. So nobody logs in: what counts is
  * its engine's word that it is on and has these GPUs, and from then on it costs.
  */
-export async function reviveMachine(
-  parts: DriveParts,
+export async function resumeReleasedMachine(
+  parts: ReconcileDeps,
   view: RentalView,
   machine: RentalMachine,
   signal: AbortSignal,
 ): Promise<void> {
-  await beginStep(parts, view, 'start');
+  await startProvisioningStep(parts, view, 'start');
   let revived: MachineView;
   try {
     const driver = await parts.drivers(machine.clusterId);
     const options = { what: 'Reviving a machine', timeoutMs: parts.policy.createTimeoutMs, signal };
-    revived = await askEngine(parts, view.rental, options, (end) => revive(driver, machine, end));
+    revived = await callEngine(parts, view.rental, options, (end) => resumeOnEngine(driver, machine, end));
   } catch (error) {
-    return failed(parts, view, machine, error, 'The host could not start the machine.');
+    return handleMachineFailure(parts, view, machine, error, 'The host could not start the machine.');
   }
   const address = revived.address ?? machine.address;
   const privateIp = revived.privateIps[0] ?? null;
-  await advance(parts, view, machine, { state: 'open', address, privateIp }, 'open');
+  await advanceMachine(parts, view, machine, { state: 'open', address, privateIp }, 'open');
 }
 
-async function revive(
+async function resumeOnEngine(
   driver: ComputeDriver,
   machine: RentalMachine,
   signal: AbortSignal,
@@ -210,101 +229,116 @@ async function revive(
   await driver.setPorts(machine, machine.ports, signal);
   await driver.start(machine, signal);
   const after = await driver.describe(machine, signal);
-  if (after === null) throw new NotUsable('The machine is gone.', true);
-  if (after.power === 'error') throw new NotUsable('The machine did not boot.', true);
+  if (after === null) throw new MachineNotUsable('The machine is gone.', true);
+  if (after.power === 'error') throw new MachineNotUsable('The machine did not boot.', true);
   const has = after.gpuPciAddresses.toSorted().join();
   if (has === machine.gpuAddresses.toSorted().join()) return after;
-  throw new NotUsable(`The machine has the GPUs ${has} and not those that were sold.`, true);
+  throw new MachineNotUsable(`The machine has the GPUs ${has} and not those that were sold.`, true);
 }
 
-async function beginStep(parts: DriveParts, view: RentalView, name: StepName): Promise<void> {
+async function startProvisioningStep(
+  parts: ReconcileDeps,
+  view: RentalView,
+  name: ProvisioningStepName,
+): Promise<void> {
   await parts.db.transaction({ name: 'begin step', isolation: 'read committed' }, async (tx) => {
     const current = await lockView(tx, view.rental);
-    if (current !== null && sameTask(current.rental, view.rental)) await nextStep(tx, current.rental, name);
+    if (current !== null && isSameTask(current.rental, view.rental))
+      await startProvisioningStepIfNew(tx, current.rental, name);
   });
 }
 
 /** What may pass is tried again; what will not ends the attempt. */
-export async function failed(
-  parts: DriveParts,
+export async function handleMachineFailure(
+  parts: ReconcileDeps,
   view: RentalView,
   machine: RentalMachine,
   error: unknown,
   why: string,
 ): Promise<void> {
-  const failure = failureOf(error);
-  const isFinal = error instanceof NotUsable ? error.isFinal : failure.isFinal;
+  const failure = engineFailureOf(error);
+  const isFinal = error instanceof MachineNotUsable ? error.isFinal : failure.isFinal;
   parts.log.warn(
     { rentalId: view.rental.id, externalId: machine.externalId, nodeId: machine.nodeId, err: error, isFinal },
     'a machine is not usable yet',
   );
-  if (!isFinal) return tryLater(parts, machine, failure);
+  if (!isFinal) return scheduleRetry(parts, machine, failure);
   // What no image can do on any host is nobody's fault there.
-  await giveUp(parts, view, why, { atFault: isDriverError(error, 'unsupported') ? [] : [machine] });
+  await abandonAttempt(parts, view, why, { atFault: isDriverError(error, 'unsupported') ? [] : [machine] });
 }
 
 /**
  * The attempt has failed. Its machines are removed whatever comes next; one other host is tried, and if there is none,
  * it was tried already, or no other will do, the rental has failed and costs nothing.
  */
-export async function giveUp(
-  parts: DriveParts,
+export async function abandonAttempt(
+  parts: ReconcileDeps,
   view: RentalView,
   why: string,
   options: { readonly atFault?: readonly RentalMachine[]; readonly mayMove?: boolean } = {},
 ): Promise<void> {
-  const { atFault = unfinished(view) } = options;
+  const { atFault = unfinishedMachines(view) } = options;
   await parts.db.transaction({ name: 'give up attempt', isolation: 'read committed' }, async (tx) => {
     const current = await lockView(tx, view.rental);
-    if (current === null || !sameTask(current.rental, view.rental)) return;
+    if (current === null || !isSameTask(current.rental, view.rental)) return;
     const { rental } = current;
-    await endRunningStep(tx, rental.orgId, rental.id, { status: 'failed', message: why });
+    await endRunningProvisioningStep(tx, rental.orgId, rental.id, { status: 'failed', message: why });
     const hosts = atFault.map(({ nodeId }) => nodeId);
-    await noteNodeFaults(tx, hosts, { kind: 'start', rentalId: rental.id, reason: why });
+    await recordNodeFaults(tx, hosts, { kind: 'start', rentalId: rental.id, reason: why });
     if (rental.startedAt !== null) return failStart(tx, current, why);
     // Whatever comes next, these machines have no volume any more. Their locks come before those of hosts.
-    await tellVolumes(tx, rental);
-    await doomMachines(tx, rental.orgId, rental.id, { now: tx.clock.now(), attempt: rental.attempt });
+    await refreshVolumeClients(tx, rental);
+    await markMachinesTerminating(tx, rental.orgId, rental.id, {
+      now: tx.clock.now(),
+      attempt: rental.attempt,
+    });
     if (rental.allocationId !== null) await markReleasing(tx, rental.orgId, rental.allocationId);
     const mayMove =
-      options.mayMove !== false && rental.attempt === rental.firstAttempt && !isBoundToItsHost(rental);
-    const elsewhere = mayMove ? await placeElsewhere(tx, current) : null;
+      options.mayMove !== false && rental.attempt === rental.firstAttempt && !isPinnedToHost(rental);
+    const elsewhere = mayMove ? await placeOnOtherHost(tx, current) : null;
     if (elsewhere === null) await failRental(tx, current, why);
-    else await moveTo(tx, parts, rental, elsewhere);
+    else await startNextAttempt(tx, parts, rental, elsewhere);
   });
 }
 
 /** Those that were not ready in time. One that nobody has asked for even once says nothing about its host. */
-function unfinished(view: RentalView): readonly RentalMachine[] {
-  return machinesOf(view).filter(({ state, tries }) => (state === 'wanted' || state === 'made') && tries > 0);
+function unfinishedMachines(view: RentalView): readonly RentalMachine[] {
+  return currentMachinesOf(view).filter(
+    ({ state, tries }) => (state === 'wanted' || state === 'made') && tries > 0,
+  );
 }
 
 /** Null: no other host has room. */
-async function placeElsewhere(tx: Tx, view: RentalView): Promise<Placement | null> {
-  const except = machinesOf(view).map(({ nodeId }) => nodeId);
+async function placeOnOtherHost(tx: Tx, view: RentalView): Promise<Placement | null> {
+  const except = currentMachinesOf(view).map(({ nodeId }) => nodeId);
   const freesAt = view.terms.findLast(({ endsAt }) => endsAt !== null)?.endsAt ?? view.rental.expiresAt;
   try {
-    return await place(tx, placementWishOf(view.rental, { except, freesAt }));
+    return await place(tx, toPlacementRequest(view.rental, { except, freesAt }));
   } catch (error) {
     if (isFault(error)) return null;
     throw error;
   }
 }
 
-async function moveTo(tx: Tx, parts: DriveParts, rental: Rental, placement: Placement): Promise<void> {
+async function startNextAttempt(
+  tx: Tx,
+  parts: ReconcileDeps,
+  rental: Rental,
+  placement: Placement,
+): Promise<void> {
   const attempt = rental.attempt + 1;
   const { providerId, machines } = await machinesOfPlacement(tx, rental.orgId, rental, attempt, placement);
   await insertMachines(tx, rental.orgId, machines);
-  const moved = await changeRental(
+  const moved = await updateRentalAndEnqueue(
     tx,
     rental,
     {
       attempt,
       providerId,
       allocationId: placement.allocationId,
-      taskDeadlineAt: new Date(tx.clock.nowMs() + attemptMsOf(rental, parts.policy)),
+      taskDeadlineAt: new Date(tx.clock.nowMs() + attemptTimeoutMsOf(rental, parts.policy)),
     },
     rentalsActor,
   );
-  await tellOfRental(tx, moved, { type: 'rental.pending', actor: rentalsActor });
+  await emitRentalEvent(tx, moved, { type: 'rental.pending', actor: rentalsActor });
 }

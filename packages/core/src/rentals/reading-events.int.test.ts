@@ -1,15 +1,15 @@
 import { appendOutbox } from '@millrace/platform/outbox';
 import { eventually, openSse, type ReceivedEvent } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { tellOfRental } from './move.ts';
-import { startReadingApi, type ReadingApi } from './reading.fixture.ts';
-import type { RentalWorld, Tenant } from './rental.fixture.ts';
-import { findByWireId } from './rentals.store.ts';
+import { emitRentalEvent } from './move.ts';
+import { startRentalQueryApi, type RentalQueryApi } from './reading.fixture.ts';
+import type { RentalHarness, Tenant } from './rental.fixture.ts';
+import { findRentalByWireId } from './rentals.store.ts';
 
-let api: ReadingApi;
-let world: RentalWorld;
+let api: RentalQueryApi;
+let world: RentalHarness;
 beforeAll(async () => {
-  api = await startReadingApi({ relay: true });
+  api = await startRentalQueryApi({ relay: true });
   ({ world } = api);
 });
 afterAll(() => api.close());
@@ -24,11 +24,11 @@ async function plantOne(tenant: Tenant, mode: 'live' | 'test' = 'live'): Promise
 
 /** Something happens to a rental, as its mover tells it; the relay numbers it. */
 async function happen(tenant: Tenant, wireId: number, expiresAt: string): Promise<void> {
-  const rental = await findByWireId(world.db, tenant.orgId, 'live', wireId);
+  const rental = await findRentalByWireId(world.db, tenant.orgId, 'live', wireId);
   if (rental === null) throw new Error(`There is no rental ${wireId}.`);
   const data = { expiresAt, cause: 'ttl' };
   await world.run((tx) =>
-    tellOfRental(tx, rental, { type: 'rental.expiring', actor: { kind: 'system', id: 'rentals' }, data }),
+    emitRentalEvent(tx, rental, { type: 'rental.expiring', actor: { kind: 'system', id: 'rentals' }, data }),
   );
 }
 

@@ -8,13 +8,13 @@ import { createRestateIngress } from '@millrace/platform/restate';
 import {
   connectTestNats,
   hybridClock,
-  plantRentals,
+  insertRentals,
   principal,
   testEndpoints,
   testLog,
   testNames,
   uniqueId,
-  type PlantedRental,
+  type InsertedRental,
   type RentalsOptions,
 } from '@millrace/testing';
 import { systemClock } from '@millrace/platform/clock';
@@ -27,31 +27,31 @@ import {
   type Relay,
 } from '../events/index.ts';
 import { serveRentalCreation } from './create.routes.ts';
-import { serveRentalLife } from './life.routes.ts';
-import { serveRentalReading } from './reading.routes.ts';
+import { serveRentalLifecycle } from './life.routes.ts';
+import { serveRentalQueries } from './reading.routes.ts';
 import {
-  createRentalWorld,
-  type RentalWorld,
-  type RentalWorldOptions,
+  createRentalHarness,
+  type RentalHarness,
+  type RentalHarnessOptions,
   type Tenant,
 } from './rental.fixture.ts';
 
 /** What tenants read, over HTTP, on a clock that a test moves; the feed behind it runs on the real one. */
-export interface ReadingApi {
-  readonly world: RentalWorld;
+export interface RentalQueryApi {
+  readonly world: RentalHarness;
   readonly operations: Contract['operations'];
   readonly url: string;
-  send(who: Tenant, mode: Mode, request: ReadingRequest): Promise<ReadingAnswer>;
+  send(who: Tenant, mode: Mode, request: RentalQueryRequest): Promise<RentalQueryAnswer>;
   /** The header that stands for a tenant's key on a real connection. */
   credentials(who: Tenant, mode: Mode, keyId?: KeyId): Readonly<Record<string, string>>;
   /** Rentals of a tenant, without engines or money behind them. */
-  plant(who: Tenant, wish: PlantingWish): Promise<readonly PlantedRental[]>;
+  plant(who: Tenant, wish: InsertRentalsRequest): Promise<readonly InsertedRental[]>;
   close(): Promise<void>;
 }
 
-type PlantingWish = Pick<RentalsOptions, 'live' | 'ended' | 'mode' | 'kind' | 'until'>;
+type InsertRentalsRequest = Pick<RentalsOptions, 'live' | 'ended' | 'mode' | 'kind' | 'until'>;
 
-export interface ReadingRequest {
+export interface RentalQueryRequest {
   readonly path: string;
   readonly body?: object;
   /** Without it a body is a `PATCH`. */
@@ -59,7 +59,7 @@ export interface ReadingRequest {
   readonly keyId?: KeyId;
 }
 
-export interface ReadingAnswer {
+export interface RentalQueryAnswer {
   readonly status: number;
   readonly text: string;
   // oxlint-disable-next-line typescript/no-explicit-any -- a test reads fields of an answer it then asserts on
@@ -79,12 +79,12 @@ interface Events {
   readonly relay: Relay | null;
 }
 
-export interface ReadingOptions extends RentalWorldOptions {
+export interface RentalQueryOptions extends RentalHarnessOptions {
   /** What transactions tell is numbered and can be read. Without it the outbox keeps it all. */
   readonly relay?: boolean;
 }
 
-async function startEvents(world: RentalWorld, withRelay: boolean): Promise<Events> {
+async function startEvents(world: RentalHarness, withRelay: boolean): Promise<Events> {
   const log = testLog('feed');
   const channels = eventChannels(testNames().natsPrefix);
   const nats = await connectTestNats();
@@ -96,8 +96,8 @@ async function startEvents(world: RentalWorld, withRelay: boolean): Promise<Even
   return { nats, feed: createFeed(common), relay };
 }
 
-export async function startReadingApi(options: ReadingOptions = {}): Promise<ReadingApi> {
-  const world = await createRentalWorld({ doors: false, ...options });
+export async function startRentalQueryApi(options: RentalQueryOptions = {}): Promise<RentalQueryApi> {
+  const world = await createRentalHarness({ doors: false, ...options });
   const { nats, feed, relay } = await startEvents(world, options.relay ?? false);
   const contract = createContract({ providers: defaultProviders });
   const callers = new Map<string, ReturnType<typeof principal>>();
@@ -114,11 +114,11 @@ export async function startReadingApi(options: ReadingOptions = {}): Promise<Rea
     validateResponses: true,
   });
   const { operations } = contract;
-  serveRentalReading({ server, operations, db: world.db, clock, feed });
+  serveRentalQueries({ server, operations, db: world.db, clock, feed });
   serveRentalCreation({ server, operations, db: world.db, clock, cell: 1 });
-  serveRentalLife({ server, operations });
+  serveRentalLifecycle({ server, operations });
   const { host, port } = await server.listen({ host: '127.0.0.1', port: 0 });
-  const credentials: ReadingApi['credentials'] = ({ orgId, userId, keys }, mode, keyId = keys[mode]) => {
+  const credentials: RentalQueryApi['credentials'] = ({ orgId, userId, keys }, mode, keyId = keys[mode]) => {
     const scopes = ['rentals:read', 'rentals:write', 'catalog:read', 'admin:read', 'admin:write'] as const;
     callers.set(keyId, principal({ orgId, userId, keyId, mode, scopes, platformRoles: ['operator'] }));
     return { authorization: `Bearer ${keyId}` };
@@ -144,7 +144,14 @@ export async function startReadingApi(options: ReadingOptions = {}): Promise<Rea
         `select id from nodes where cluster_id = '${toUuid(clusterId)}'`,
       );
       const nodeIds = nodes.map(({ id }) => fromUuid('nod', id));
-      return plantRentals(world.db, { until: world.clock.now(), ...wish, orgId, userId, clusterId, nodeIds });
+      return insertRentals(world.db, {
+        until: world.clock.now(),
+        ...wish,
+        orgId,
+        userId,
+        clusterId,
+        nodeIds,
+      });
     },
     close: async () => {
       await server.drain();

@@ -1,20 +1,20 @@
 import type { Mode } from '@millrace/platform/envelope';
 import { encodeCursor } from '@millrace/platform/http';
 import { toUuid } from '@millrace/platform/ids';
-import { createRandom, testIds, type PlantedRental } from '@millrace/testing';
+import { createRandom, testIds, type InsertedRental } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startReadingApi, type ReadingApi } from './reading.fixture.ts';
-import { HOUR_MS, type RentalWorld, type Tenant } from './rental.fixture.ts';
+import { startRentalQueryApi, type RentalQueryApi } from './reading.fixture.ts';
+import { HOUR_MS, type RentalHarness, type Tenant } from './rental.fixture.ts';
 
 const base = '/v2/alpha/on-demand';
 const list = `${base}/virtual-machine-rentals`;
 const history = `${base}/rentals/history`;
 const one = (id: number, part = '') => `${base}/rentals/${id}${part}`;
 
-let api: ReadingApi;
-let world: RentalWorld;
+let api: RentalQueryApi;
+let world: RentalHarness;
 beforeAll(async () => {
-  api = await startReadingApi();
+  api = await startRentalQueryApi();
   ({ world } = api);
 });
 afterAll(() => api.close());
@@ -40,9 +40,10 @@ async function walk(
   return seen;
 }
 
-const wireIds = (rentals: readonly PlantedRental[]): readonly number[] => rentals.map(({ wireId }) => wireId);
+const wireIds = (rentals: readonly InsertedRental[]): readonly number[] =>
+  rentals.map(({ wireId }) => wireId);
 
-async function end(rental: PlantedRental, at: Date): Promise<void> {
+async function end(rental: InsertedRental, at: Date): Promise<void> {
   const stamp = `'${at.toISOString()}'`;
   await world.rows(`update rentals set status = 'Terminated', task = null, task_deadline_at = null, ended_at = ${stamp},
     next_action_at = null, deadline_at = null where id = '${toUuid(rental.id)}'`);
@@ -100,7 +101,7 @@ describe('GET virtual-machine-rentals', () => {
     const random = createRandom(5);
     const tenant = await world.tenant();
     const stay = new Set<number>();
-    const leave: PlantedRental[] = [];
+    const leave: InsertedRental[] = [];
     for (const rental of await api.plant(tenant, { live: 60 })) {
       if (random.chance(0.6)) stay.add(rental.wireId);
       else leave.push(rental);
@@ -120,7 +121,7 @@ describe('GET rentals', () => {
   it('shows both types in one order, newest first, whatever the size of the pages, and no instance', async () => {
     const tenant = await world.tenant();
     const kinds = ['virtual-machine', 'bare-metal', 'instance', 'virtual-machine', 'bare-metal'] as const;
-    const planted: PlantedRental[] = [];
+    const planted: InsertedRental[] = [];
     for (const kind of kinds) {
       const made = await api.plant(tenant, { live: 4, ended: 1, kind });
       if (kind !== 'instance') planted.push(...made.slice(1));

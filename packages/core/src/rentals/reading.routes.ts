@@ -1,4 +1,4 @@
-import type { Answer, Contract, Query, Region } from '@millrace/contract';
+import type { ResponseBody, Contract, Query, Region } from '@millrace/contract';
 import type { Timer } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { Fault } from '@millrace/platform/fault';
@@ -15,25 +15,25 @@ import {
 import { parseId, toUuid, type RentalId } from '@millrace/platform/ids';
 import { z } from 'zod';
 import { streamEvents, toWireEvent, type Feed } from '../events/index.ts';
-import { keyCallOf, readCommitted } from '../identity/index.ts';
-import type { EndedPosition, LivePage } from './listing.store.ts';
+import { callContextOf, readCommitted } from '../identity/index.ts';
+import type { EndedPosition, LiveRentalPage } from './listing.store.ts';
 import {
-  getCost,
-  getRecord,
-  listHistory,
-  listRecords,
+  getRentalCost,
+  getRentalRecord,
+  listRentalHistory,
+  listRentalRecords,
   requireRental,
-  type Asker,
-  type CostAndHold,
+  type TenantRef,
+  type RentalCostWithHold,
   type HistoryEntry,
 } from './reading.service.ts';
 import type { RentalState } from './rental.ts';
 import { rentalGpuOf, toWireBareMetal, toWireRental, type WireBareMetal } from './rentals.wire.ts';
 import { updateRental } from './update.service.ts';
-import { wholeList } from './whole-list.ts';
-import { costOnWire } from './wire-money.ts';
+import { streamList } from './whole-list.ts';
+import { toWireAmount } from './wire-money.ts';
 
-export interface ReadingRoutes {
+export interface RentalQueryRoutes {
   readonly server: HttpServer;
   readonly operations: Contract['operations'];
   readonly db: Db;
@@ -44,23 +44,23 @@ export interface ReadingRoutes {
 type Operations = Contract['operations'];
 
 const liveStates: readonly RentalState[] = ['Pending', 'Running', 'Unknown', 'Failed', 'Terminating'];
-const bothTypes = ['virtual-machine', 'bare-metal'] as const;
+const rentalTypes = ['virtual-machine', 'bare-metal'] as const;
 
 /** Tenants: their rentals, those that have ended, what happened to one, what it costs, and what may be changed of it. */
-export function serveRentalReading(routes: ReadingRoutes): void {
+export function serveRentalQueries(routes: RentalQueryRoutes): void {
   const { server, operations, db } = routes;
 
   const liveOf = async (
-    asker: Asker,
-    kinds: LivePage['kinds'],
+    asker: TenantRef,
+    kinds: LiveRentalPage['kinds'],
     query: Query<Operations['listVirtualMachineRentals']>,
   ) => {
     const { limit, status } = query;
     const statuses = status === undefined ? liveStates : liveStates.filter((state) => state === status);
-    const after = query.cursor === undefined ? null : decodeCursor(query.cursor, livePlace).live;
+    const after = query.cursor === undefined ? null : decodeCursor(query.cursor, liveCursor).live;
     const now = db.clock.now();
     return toPage({
-      rows: await listRecords(db, asker, { kinds, statuses, after, limit }, now),
+      rows: await listRentalRecords(db, asker, { kinds, statuses, after, limit }, now),
       limit,
       toItem: (record) => toWireRental(record, now),
       positionOf: ({ rental }) => ({ live: rental.id }),
@@ -71,21 +71,21 @@ export function serveRentalReading(routes: ReadingRoutes): void {
   );
   server.serve(operations.listRentals, ({ query, context }) => {
     const { rentalType } = query;
-    return liveOf(requirePrincipal(context), rentalType === undefined ? bothTypes : [rentalType], query);
+    return liveOf(requirePrincipal(context), rentalType === undefined ? rentalTypes : [rentalType], query);
   });
 
   serveBareMetalList(routes);
 
   server.serve(operations.getRental, async ({ params, context }) => {
     const now = db.clock.now();
-    const record = await getRecord(db, requirePrincipal(context), params.rentalId, now);
+    const record = await getRentalRecord(db, requirePrincipal(context), params.rentalId, now);
     if (record === null) throw new Fault('RENTAL_NOT_FOUND');
     return toWireRental(record, now);
   });
 
   server.serve(operations.updateRental, ({ params, body, context, transact }) =>
     transact({ name: 'change rental', isolation: readCommitted }, async (tx) => {
-      const record = await updateRental(tx, keyCallOf(context), params.rentalId, body);
+      const record = await updateRental(tx, callContextOf(context), params.rentalId, body);
       return { body: toWireRental(record, tx.clock.now()) };
     }),
   );
@@ -93,22 +93,22 @@ export function serveRentalReading(routes: ReadingRoutes): void {
   server.serve(operations.listRentalHistory, async ({ query, context }) => {
     const { limit, rentalType } = query;
     const page = {
-      kinds: rentalType === undefined ? bothTypes : [rentalType],
+      kinds: rentalType === undefined ? rentalTypes : [rentalType],
       from: query.from === undefined ? null : new Date(query.from),
       until: query.until === undefined ? null : new Date(query.until),
       after: query.cursor === undefined ? null : endedPositionOf(query.cursor),
       limit,
     };
     return toPage({
-      rows: await listHistory(db, requirePrincipal(context), page, db.clock.now()),
+      rows: await listRentalHistory(db, requirePrincipal(context), page, db.clock.now()),
       limit,
-      toItem: toWireEnded,
+      toItem: toWireHistoryEntry,
       positionOf: ({ id, endedAt }) => ({ ended: endedAt.getTime(), id }),
     });
   });
 
   server.serve(operations.getRentalCost, async ({ params, context }) => {
-    const cost = await getCost(db, requirePrincipal(context), params.rentalId, db.clock.now());
+    const cost = await getRentalCost(db, requirePrincipal(context), params.rentalId, db.clock.now());
     if (cost === null) throw new Fault('RENTAL_NOT_FOUND');
     return toWireCost(params.rentalId, cost);
   });
@@ -117,17 +117,17 @@ export function serveRentalReading(routes: ReadingRoutes): void {
 }
 
 /** So many at a time where all are asked for. */
-const METAL_AT_ONCE = 200;
+const BARE_METAL_PAGE = 200;
 
 /** A bare array, as the interface has it: all that live, or a page of them with the next one in `Link`. */
-function serveBareMetalList({ server, operations, db }: ReadingRoutes): void {
+function serveBareMetalList({ server, operations, db }: RentalQueryRoutes): void {
   server.serve(operations.listBareMetalRentals, async ({ query, context }) => {
     const asker = requirePrincipal(context);
-    const from = query.cursor === undefined ? null : decodeCursor(query.cursor, livePlace).live;
+    const from = query.cursor === undefined ? null : decodeCursor(query.cursor, liveCursor).live;
     const read = async (after: RentalId | null, limit: number) => {
       const now = db.clock.now();
       const page = { kinds: ['bare-metal'], statuses: liveStates, after, limit } as const;
-      const records = await listRecords(db, asker, page, now);
+      const records = await listRentalRecords(db, asker, page, now);
       const shown = records.slice(0, limit);
       const next = records.length > limit ? (shown.at(-1)?.rental.id ?? null) : null;
       return { items: shown.map((record) => toWireBareMetal(record, now)), next };
@@ -135,7 +135,7 @@ function serveBareMetalList({ server, operations, db }: ReadingRoutes): void {
     const { limit } = query;
     if (limit === undefined)
       return bytesReply({}, () =>
-        wholeList<WireBareMetal, RentalId>((after) => read(after ?? from, METAL_AT_ONCE)),
+        streamList<WireBareMetal, RentalId>((after) => read(after ?? from, BARE_METAL_PAGE)),
       );
     const { items, next } = await read(from, limit);
     return next === null
@@ -144,10 +144,10 @@ function serveBareMetalList({ server, operations, db }: ReadingRoutes): void {
   });
 }
 
-function serveRentalEvents({ server, operations, db, feed }: ReadingRoutes): void {
+function serveRentalEvents({ server, operations, db, feed }: RentalQueryRoutes): void {
   server.serve(operations.listRentalEvents, async ({ params, query, context }) => {
     const { orgId, mode } = requirePrincipal(context);
-    const after = query.cursor === undefined ? 0 : decodeCursor(query.cursor, eventPlace).seq;
+    const after = query.cursor === undefined ? 0 : decodeCursor(query.cursor, eventCursor).seq;
     // What an id of nobody's could have had as events is not looked at.
     await requireRental(db, { orgId, mode }, params.rentalId);
     const about = { kind: 'rental', id: String(params.rentalId) };
@@ -168,16 +168,18 @@ const rentalId = z.custom<RentalId>(
 const LAST_INSTANT_MS = Date.UTC(9999, 11, 31);
 
 /** Each list has a shape of its own, so that a cursor of one is refused by the others. */
-const livePlace = z.strictObject({ live: rentalId });
-const endedPlace = z.strictObject({ ended: z.int().min(0).max(LAST_INSTANT_MS), id: rentalId });
-const eventPlace = z.strictObject({ seq: z.int().min(1) });
+const liveCursor = z.strictObject({ live: rentalId });
+const endedCursor = z.strictObject({ ended: z.int().min(0).max(LAST_INSTANT_MS), id: rentalId });
+const eventCursor = z.strictObject({ seq: z.int().min(1) });
 
 function endedPositionOf(cursor: string): EndedPosition {
-  const { ended, id } = decodeCursor(cursor, endedPlace);
+  const { ended, id } = decodeCursor(cursor, endedCursor);
   return { endedAt: new Date(ended), id };
 }
 
-function toWireEnded(entry: HistoryEntry): Answer<Operations['listRentalHistory']>['items'][number] {
+function toWireHistoryEntry(
+  entry: HistoryEntry,
+): ResponseBody<Operations['listRentalHistory']>['items'][number] {
   if (entry.kind === 'instance') throw new Error('An instance is shown by the marketplace.');
   return {
     rentalId: entry.wireId,
@@ -194,11 +196,11 @@ function toWireEnded(entry: HistoryEntry): Answer<Operations['listRentalHistory'
     startedAt: entry.startedAt?.toISOString() ?? null,
     terminatedAt: entry.endedAt.toISOString(),
     terminationReason: entry.reason,
-    finalCost: costOnWire(entry.finalCost),
+    finalCost: toWireAmount(entry.finalCost),
   };
 }
 
-function toWireCost(id: number, cost: CostAndHold): Answer<Operations['getRentalCost']> {
+function toWireCost(id: number, cost: RentalCostWithHold): ResponseBody<Operations['getRentalCost']> {
   return {
     rentalId: id,
     totalNanoUsd: String(cost.total),

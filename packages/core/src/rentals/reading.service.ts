@@ -4,115 +4,124 @@ import { Fault } from '@millrace/platform/fault';
 import type { OrgId } from '@millrace/platform/ids';
 import { zeroUsd, type NanoUsd } from '@millrace/platform/money';
 import { listTransfersOf, readHeldFor } from '../ledger/index.ts';
-import { costsOf, listMetersOf } from '../metering/index.ts';
-import { costOf, type RentalCost } from './cost.ts';
+import { readCosts, listMetersOf } from '../metering/index.ts';
+import { rentalCostOf, type RentalCost } from './cost.ts';
 import {
   findListedInstance,
   findListedRental,
   listEndedRentals,
   listLiveRentals,
-  readBelongings,
-  type Belongings,
-  type EndedPage,
+  readRentalDetails,
+  type RentalDetails,
+  type EndedRentalPage,
   type EndedRental,
   type ListedRental,
-  type LivePage,
+  type LiveRentalPage,
 } from './listing.store.ts';
-import { readAttached } from '../volumes/index.ts';
-import type { RentalRecord, ShownRental } from './records.ts';
+import { readAttachedVolumesOf } from '../volumes/index.ts';
+import type { RentalRecord, RentalSummary } from './records.ts';
 import { causeOfRental, type RentalKind } from './rental.ts';
 
 /** Reading rentals as tenants see them. A page takes the same number of statements however long it is. */
 
 /** One snapshot for all statements: no record shows half of a change. */
-const asOneMoment = { name: 'read rentals', isolation: 'repeatable read', withAnyClock: true } as const;
+const snapshotRead = { name: 'read rentals', isolation: 'repeatable read', withAnyClock: true } as const;
 
 /** The tenant and the kind of key that asks. */
-export interface Asker {
+export interface TenantRef {
   readonly orgId: OrgId;
   readonly mode: Mode;
 }
 
 /** Rentals that have not ended, newest first; one more than asked for when there are more. */
-export function listRecords(
+export function listRentalRecords(
   db: Db,
-  { orgId, mode }: Asker,
-  page: LivePage,
+  { orgId, mode }: TenantRef,
+  page: LiveRentalPage,
   at: Date,
 ): Promise<readonly RentalRecord[]> {
-  return db.transaction(asOneMoment, async (tx) =>
-    complete(tx, { orgId, mode }, await listLiveRentals(tx, orgId, mode, page), at),
+  return db.transaction(snapshotRead, async (tx) =>
+    loadRecords(tx, { orgId, mode }, await listLiveRentals(tx, orgId, mode, page), at),
   );
 }
 
 /** Null when the organisation has no rental of this id in this mode. */
-export function getRecord(db: Db, asker: Asker, wireId: number, at: Date): Promise<RentalRecord | null> {
-  return db.transaction(asOneMoment, (tx) => readRecord(tx, asker, wireId, at));
+export function getRentalRecord(
+  db: Db,
+  asker: TenantRef,
+  wireId: number,
+  at: Date,
+): Promise<RentalRecord | null> {
+  return db.transaction(snapshotRead, (tx) => readRentalRecord(tx, asker, wireId, at));
 }
 
 /** The same inside a transaction that has changed the rental, to answer with what it has become. */
-export async function readRecord(
+export async function readRentalRecord(
   reader: Reader,
-  asker: Asker,
+  asker: TenantRef,
   wireId: number,
   at: Date,
 ): Promise<RentalRecord | null> {
   const listed = await findListedRental(reader, asker.orgId, asker.mode, wireId);
   if (listed === null) return null;
-  const [record] = await complete(reader, asker, [listed], at);
+  const [record] = await loadRecords(reader, asker, [listed], at);
   return record ?? null;
 }
 
 /** The rental behind an instance; null when the organisation has none of this id in this mode. */
 export function getInstanceRecord(
   db: Db,
-  asker: Asker,
+  asker: TenantRef,
   wireId: number,
   at: Date,
 ): Promise<RentalRecord | null> {
-  return db.transaction(asOneMoment, async (tx) => {
+  return db.transaction(snapshotRead, async (tx) => {
     const listed = await findListedInstance(tx, asker.orgId, asker.mode, wireId);
     if (listed === null) return null;
-    const [record] = await complete(tx, asker, [listed], at);
+    const [record] = await loadRecords(tx, asker, [listed], at);
     return record ?? null;
   });
 }
 
-async function complete(
+async function loadRecords(
   reader: Reader,
-  { orgId, mode }: Asker,
+  { orgId, mode }: TenantRef,
   listed: readonly ListedRental[],
   at: Date,
 ): Promise<readonly RentalRecord[]> {
   if (listed.length === 0) return [];
-  const belongings = await readBelongings(reader, orgId, listed);
+  const belongings = await readRentalDetails(reader, orgId, listed);
   const rentals = listed.map(({ rental }) => rental);
   const costs = await costsOfRentals(reader, { orgId, mode }, rentals, at);
-  const attached = await attachedTo(reader, orgId, rentals);
+  const attached = await readAttachedVolumes(reader, orgId, rentals);
   return listed.map(({ rental, createdBy, variant }, index) => ({
     rental,
     createdBy,
     variant,
-    ...(belongings[index] ?? nothing),
+    ...(belongings[index] ?? noDetails),
     attached: attached.get(rental.id) ?? [],
     cost: costs(rental),
   }));
 }
 
 /** Only bare metal can have any, so nobody else waits for the answer. */
-async function attachedTo(
+async function readAttachedVolumes(
   reader: Reader,
   orgId: OrgId,
-  rentals: readonly ShownRental[],
-): ReturnType<typeof readAttached> {
+  rentals: readonly RentalSummary[],
+): ReturnType<typeof readAttachedVolumesOf> {
   const ids = rentals.filter(({ kind }) => kind === 'bare-metal').map(({ id }) => id);
-  return ids.length === 0 ? new Map() : readAttached(reader, orgId, ids);
+  return ids.length === 0 ? new Map() : readAttachedVolumesOf(reader, orgId, ids);
 }
 
-const nothing: Belongings = { machines: [], terms: [], steps: [] };
+const noDetails: RentalDetails = { machines: [], terms: [], steps: [] };
 
 /** Refuses what the organisation does not have in this mode, whether somebody else has it or nobody. */
-export async function requireRental(reader: Reader, { orgId, mode }: Asker, wireId: number): Promise<void> {
+export async function requireRental(
+  reader: Reader,
+  { orgId, mode }: TenantRef,
+  wireId: number,
+): Promise<void> {
   if ((await findListedRental(reader, orgId, mode, wireId)) === null) throw new Fault('RENTAL_NOT_FOUND');
 }
 
@@ -121,54 +130,54 @@ export interface HistoryEntry extends EndedRental {
 }
 
 /** Rentals that have ended, the last to end first; one more than asked for when there are more. */
-export function listHistory(
+export function listRentalHistory(
   db: Db,
-  { orgId, mode }: Asker,
-  page: EndedPage,
+  { orgId, mode }: TenantRef,
+  page: EndedRentalPage,
   at: Date,
 ): Promise<readonly HistoryEntry[]> {
-  return db.transaction(asOneMoment, async (tx) => {
+  return db.transaction(snapshotRead, async (tx) => {
     const ended = await listEndedRentals(tx, orgId, mode, page);
     const costs = await costsOfRentals(tx, { orgId, mode }, ended, at);
     return ended.map((rental) => ({ ...rental, finalCost: costs(rental) }));
   });
 }
 
-export interface CostAndHold extends RentalCost {
+export interface RentalCostWithHold extends RentalCost {
   readonly held: NanoUsd;
 }
 
 /** What it has cost, with the money still set aside for it; null when the organisation has no such rental. */
-export function getCost(
+export function getRentalCost(
   db: Db,
-  { orgId, mode }: Asker,
+  { orgId, mode }: TenantRef,
   wireId: number,
   at: Date,
-): Promise<CostAndHold | null> {
-  return db.transaction(asOneMoment, async (tx) => {
+): Promise<RentalCostWithHold | null> {
+  return db.transaction(snapshotRead, async (tx) => {
     const listed = await findListedRental(tx, orgId, mode, wireId);
     if (listed === null) return null;
     const cause = causeOfRental(listed.rental);
     const meters = await listMetersOf(tx, orgId, mode, cause);
     const transfers = await listTransfersOf(tx, orgId, mode, cause);
-    return { ...costOf(meters, transfers, at), held: await readHeldFor(tx, orgId, mode, cause) };
+    return { ...rentalCostOf(meters, transfers, at), held: await readHeldFor(tx, orgId, mode, cause) };
   });
 }
 
-type Metered = { readonly wireId: number; readonly kind: RentalKind };
+type MeteredRental = { readonly wireId: number; readonly kind: RentalKind };
 
 /** Pages hold instances, or rentals that are none, never both: see `causeOfRental`. */
 async function costsOfRentals(
   reader: Reader,
-  { orgId, mode }: Asker,
-  rentals: readonly Metered[],
+  { orgId, mode }: TenantRef,
+  rentals: readonly MeteredRental[],
   at: Date,
-): Promise<(rental: Metered) => NanoUsd> {
+): Promise<(rental: MeteredRental) => NanoUsd> {
   const causes = rentals.map(causeOfRental);
   const [first] = causes;
   if (first === undefined) return () => zeroUsd;
   if (causes.some(({ kind }) => kind !== first.kind)) throw new Error('A page holds rentals and instances.');
   const ids = causes.map(({ id }) => id);
-  const costs = await costsOf(reader, orgId, mode, { kind: first.kind, ids }, at);
+  const costs = await readCosts(reader, orgId, mode, { kind: first.kind, ids }, at);
   return ({ wireId }) => costs.get(String(wireId)) ?? zeroUsd;
 }

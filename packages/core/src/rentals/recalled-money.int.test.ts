@@ -4,33 +4,40 @@ import type { RentalId } from '@millrace/platform/ids';
 import { meteredTotal } from '@millrace/platform/money';
 import { startValkeyServer, testLog, type TestValkey } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createPotService, type PotService } from '../pots/index.ts';
-import { withRecalledMoney, type RecallMoney } from '../ledger/index.ts';
+import { createCreditLeaseService, type CreditLeaseService } from '../pots/index.ts';
+import { retryWithRecalledCredit, type RecallCredit } from '../ledger/index.ts';
 import { rateOf } from '../prices/index.ts';
 import { HOLD_WINDOW_MS } from './create.ts';
-import { driveOnce } from './drive.ts';
-import { driveIdle, driveUntil, partsOf } from './drive.fixture.ts';
-import { bringUp, expectSound, later, meters, told, viewOf } from './life.fixture.ts';
-import { requireView, terminateRental } from './life.service.ts';
+import { reconcileRental } from './drive.ts';
+import { reconcileToIdle, reconcileUntil, reconcileDepsOf } from './drive.fixture.ts';
+import {
+  startRunningRental,
+  expectConsistent,
+  later,
+  meters,
+  rentalEventTypes,
+  viewOf,
+} from './life.fixture.ts';
+import { lockRentalView, terminateRental } from './life.service.ts';
 import { stopRental } from './power.service.ts';
 import {
-  createRentalWorld,
+  createRentalHarness,
   DAY_MS,
   MINUTE_MS,
   SECOND_MS,
-  type RentalWorld,
+  type RentalHarness,
   type Tenant,
 } from './rental.fixture.ts';
 import type { Rental } from './rental.ts';
 
-let world: RentalWorld;
+let world: RentalHarness;
 let valkey: TestValkey;
-let pots: PotService;
+let pots: CreditLeaseService;
 beforeAll(async () => {
-  world = await createRentalWorld({ nodes: 2 });
+  world = await createRentalHarness({ nodes: 2 });
   await world.offerTerm(1);
   valkey = await startValkeyServer();
-  pots = createPotService({
+  pots = createCreditLeaseService({
     db: world.db,
     valkey: valkey.client,
     cell: 1,
@@ -57,7 +64,7 @@ async function lend({ orgId }: Tenant, amount: bigint): Promise<void> {
 }
 
 const rentOf = (tenant: Tenant) =>
-  withRecalledMoney({ orgId: tenant.orgId, mode: 'live' }, pots.recallFor, () =>
+  retryWithRecalledCredit({ orgId: tenant.orgId, mode: 'live' }, pots.recallFor, () =>
     world.rent(tenant, 'live'),
   ).then(
     () => 'rented',
@@ -83,12 +90,12 @@ it('a pot that has too little changes nothing', async () => {
 });
 
 describe('a reserved term that converts to on-demand', () => {
-  const away: RecallMoney = () => Promise.reject(new Error('away'));
+  const away: RecallCredit = () => Promise.reject(new Error('away'));
 
   /** A rental at the end of its term. All other money of its organisation is lent for inference. */
   async function atEndOfTerm(): Promise<{ tenant: Tenant; rental: Rental; endsAt: Date; lent: bigint }> {
     const tenant = await world.tenant({ balanceUsd: 1_000 });
-    const rental = await bringUp(world, tenant, {
+    const rental = await startRunningRental(world, tenant, {
       ...{ termType: 'reserved', termPeriodDays: 1, convertToOnDemandOnExpiry: true },
     });
     const endsAt = later(rental.startedAt, DAY_MS);
@@ -104,7 +111,7 @@ describe('a reserved term that converts to on-demand', () => {
       ['reserved', rental.startedAt],
       ['on-demand', endsAt],
     ]);
-    expect((await told(world, rental)).filter((type) => type === 'converted')).toHaveLength(1);
+    expect((await rentalEventTypes(world, rental)).filter((type) => type === 'converted')).toHaveLength(1);
   }
 
   const end = (tenant: Tenant, rental: Rental) =>
@@ -115,9 +122,9 @@ describe('a reserved term that converts to on-demand', () => {
     );
 
   /** One round of a worker that recalls money with this function. */
-  const round = (rental: Rental, recallMoney: RecallMoney, lackingSince = new Map<RentalId, number>()) =>
-    driveOnce(
-      partsOf(world, { recallMoney, lackingSince }),
+  const round = (rental: Rental, recallMoney: RecallCredit, lackingSince = new Map<RentalId, number>()) =>
+    reconcileRental(
+      reconcileDepsOf(world, { recallMoney, lackingSince }),
       rental.orgId,
       rental.id,
       new AbortController().signal,
@@ -126,11 +133,11 @@ describe('a reserved term that converts to on-demand', () => {
   it('continues with recalled money, and recalls no more than the rental and its disk need', async () => {
     const { tenant, rental, endsAt, lent } = await atEndOfTerm();
     const asked: (bigint | 'all')[] = [];
-    const recallMoney: RecallMoney = (request) => {
+    const recallMoney: RecallCredit = (request) => {
       asked.push(request.amount);
       return pots.recallFor(request);
     };
-    expect((await driveIdle(world, rental, { recallMoney })).status).toBe('Running');
+    expect((await reconcileToIdle(world, rental, { recallMoney })).status).toBe('Running');
     await expectConverted(rental, endsAt);
     const { terms } = await viewOf(world, rental);
     const rate = rateOf(terms[1]?.price ?? expect.fail('It did not go on.'));
@@ -142,8 +149,8 @@ describe('a reserved term that converts to on-demand', () => {
     expect(needed).toBeLessThan(lent);
     expect((await meters(world, rental)).map(({ retentionMs }) => retentionMs)).toContain(3 * DAY_MS);
     await end(tenant, rental);
-    await driveUntil(world, rental, { until: 'Terminated' });
-    await expectSound(world);
+    await reconcileUntil(world, rental, { until: 'Terminated' });
+    await expectConsistent(world);
   });
 
   it('is tried again while its money is lent and the pot does not answer, and then converts as of its end', async () => {
@@ -152,24 +159,24 @@ describe('a reserved term that converts to on-demand', () => {
     await world.advance(5 * MINUTE_MS);
     expect(await round(rental, away)).toMatchObject({ kind: 'wait' });
     expect((await viewOf(world, rental)).rental).toMatchObject({ status: 'Running', endReason: null });
-    await driveIdle(world, rental, { recallMoney: pots.recallFor });
+    await reconcileToIdle(world, rental, { recallMoney: pots.recallFor });
     await expectConverted(rental, endsAt);
     await end(tenant, rental);
-    await driveUntil(world, rental, { until: 'Terminated' });
+    await reconcileUntil(world, rental, { until: 'Terminated' });
   });
 
   it('does not delay what its tenant asks for while it is tried again', async () => {
     const { tenant, rental } = await atEndOfTerm();
     await round(rental, away);
     await world.run(async (tx) =>
-      stopRental(tx, await requireView(tx, tenant.orgId, rental.id), {
+      stopRental(tx, await lockRentalView(tx, tenant.orgId, rental.id), {
         ...{ release: false, actor: tenant.call('live').cause.actor },
       }),
     );
     expect(await round(rental, away)).toEqual({ kind: 'again' });
     expect((await viewOf(world, rental)).rental).toMatchObject({ status: 'Running', power: 'off' });
     await end(tenant, rental);
-    await driveUntil(world, rental, { until: 'Terminated' });
+    await reconcileUntil(world, rental, { until: 'Terminated' });
   });
 
   it('ends the rental, as of the end of the term, if no money comes back within ten minutes', async () => {
@@ -181,34 +188,34 @@ describe('a reserved term that converts to on-demand', () => {
     await world.advance(SECOND_MS);
     expect(await round(rental, away, lackingSince)).toEqual({ kind: 'again' });
     expect(lackingSince.size).toBe(0);
-    const over = await driveUntil(world, rental, { until: 'Terminated', recallMoney: away });
+    const over = await reconcileUntil(world, rental, { until: 'Terminated', recallMoney: away });
     expect(over.endReason).toContain('does not cover going on');
     expect(await end(tenant, rental)).toMatchObject({ billingStoppedAt: endsAt });
-    await expectSound(world);
+    await expectConsistent(world);
   });
 
   it('is tried for ten minutes even if no worker looked at it for a day', async () => {
     const { tenant, rental, endsAt } = await atEndOfTerm();
     await world.advance(DAY_MS);
     expect(await round(rental, away)).toMatchObject({ kind: 'wait', forMs: 15 * SECOND_MS });
-    await driveIdle(world, rental, { recallMoney: pots.recallFor });
+    await reconcileToIdle(world, rental, { recallMoney: pots.recallFor });
     await expectConverted(rental, endsAt);
     await end(tenant, rental);
-    await driveUntil(world, rental, { until: 'Terminated' });
+    await reconcileUntil(world, rental, { until: 'Terminated' });
   });
 
   it('is tried again if a part of the money came back and the rest is still lent', async () => {
     const { tenant, rental } = await atEndOfTerm();
-    const some: RecallMoney = (request) => pots.recallFor({ ...request, amount: 1_000_000_000n });
+    const some: RecallCredit = (request) => pots.recallFor({ ...request, amount: 1_000_000_000n });
     expect(await round(rental, some)).toMatchObject({ kind: 'wait' });
     expect((await viewOf(world, rental)).rental).toMatchObject({ status: 'Running', endReason: null });
     await end(tenant, rental);
-    await driveUntil(world, rental, { until: 'Terminated' });
+    await reconcileUntil(world, rental, { until: 'Terminated' });
   });
 
   it('ends the rental at once when too little is lent', async () => {
     const tenant = await world.tenant({ balanceUsd: 77 });
-    const rental = await bringUp(world, tenant, {
+    const rental = await startRunningRental(world, tenant, {
       ...{ termType: 'reserved', termPeriodDays: 1, convertToOnDemandOnExpiry: true },
     });
     const endsAt = later(rental.startedAt, DAY_MS);
@@ -216,6 +223,6 @@ describe('a reserved term that converts to on-demand', () => {
     await world.advance(endsAt.getTime() - world.clock.nowMs());
     expect(await round(rental, away)).toEqual({ kind: 'again' });
     expect((await viewOf(world, rental)).rental.status).toBe('Terminating');
-    await driveUntil(world, rental, { until: 'Terminated' });
+    await reconcileUntil(world, rental, { until: 'Terminated' });
   });
 });

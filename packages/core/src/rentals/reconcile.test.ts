@@ -2,20 +2,20 @@ import type { MachineView } from '@millrace/compute';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  closeSight,
-  defaultReconcilePolicy as policy,
-  firstSight,
-  isTooMany,
-  judge,
-  kindOf,
-  lastGoodSign,
-  listedOf,
+  observeFromDescribe,
+  defaultInventoryPolicy as policy,
+  observeFromList,
+  exceedsFloorAndPercent,
+  planRepairs,
+  repairMetricKind,
+  lastHealthyAt,
+  indexMachines,
   repairKinds,
-  type JudgedRental,
+  type ComparedRental,
   type Repair,
-  type Scene,
-  type Sight,
-  type Subject,
+  type ComparisonContext,
+  type ObservedState,
+  type ObservedRental,
 } from './reconcile.ts';
 import { at, orgId } from './view.fixture.ts';
 
@@ -24,7 +24,7 @@ const MINUTE = 60 * S;
 const NOW = 60 * MINUTE;
 
 /** A rental that has been on since the beginning, in a cluster that was compared ten seconds ago. */
-const rentalWith = (fields: Partial<JudgedRental> = {}): JudgedRental => ({
+const rentalWith = (fields: Partial<ComparedRental> = {}): ComparedRental => ({
   kind: 'virtual-machine',
   status: 'Running',
   statusSince: at(0),
@@ -38,10 +38,10 @@ const rentalWith = (fields: Partial<JudgedRental> = {}): JudgedRental => ({
   ...fields,
 });
 
-const instanceWith = (fields: Partial<JudgedRental> = {}): JudgedRental =>
+const instanceWith = (fields: Partial<ComparedRental> = {}): ComparedRental =>
   rentalWith({ kind: 'instance', ...fields });
 
-const unknownSince = (ms: number, fields: Partial<JudgedRental> = {}): JudgedRental =>
+const unknownSince = (ms: number, fields: Partial<ComparedRental> = {}): ComparedRental =>
   rentalWith({
     status: 'Unknown',
     statusSince: at(ms),
@@ -50,13 +50,13 @@ const unknownSince = (ms: number, fields: Partial<JudgedRental> = {}): JudgedRen
     ...fields,
   });
 
-const subject = (rental: JudgedRental, ...sights: readonly Sight[]): Subject => ({
+const subject = (rental: ComparedRental, ...sights: readonly ObservedState[]): ObservedRental => ({
   rental,
   machines: sights.map((sight, index) => ({ position: index + 1, absentSeen: 0, sight })),
   windows: [],
 });
 
-const scene = (fields: Partial<Scene> = {}): Scene => ({
+const scene = (fields: Partial<ComparisonContext> = {}): ComparisonContext => ({
   now: at(NOW),
   answered: true,
   isSilent: false,
@@ -67,18 +67,18 @@ const scene = (fields: Partial<Scene> = {}): Scene => ({
   ...fields,
 });
 
-const unanswered = (fields: Partial<Scene> = {}): Scene =>
+const unanswered = (fields: Partial<ComparisonContext> = {}): ComparisonContext =>
   scene({ answered: false, isSilent: true, wholeAt: at(NOW - 95 * S), ...fields });
 
 const off = rentalWith({ power: 'off' });
-const troubled = (agoMs: number): JudgedRental => rentalWith({ troubleSince: at(NOW - agoMs) });
+const troubled = (agoMs: number): ComparedRental => rentalWith({ troubleSince: at(NOW - agoMs) });
 
 const window = (from: number, to: number) => ({ startsAt: at(from), endsAt: at(to) });
-const inWindow = (one: Subject, from: number, to: number): Subject => ({
+const inWindow = (one: ObservedRental, from: number, to: number): ObservedRental => ({
   ...one,
   windows: [window(from, to)],
 });
-const missedBefore = (one: Subject): Subject => ({
+const missedBefore = (one: ObservedRental): ObservedRental => ({
   ...one,
   machines: one.machines.map((machine) => ({ ...machine, absentSeen: 1 })),
 });
@@ -94,7 +94,7 @@ const pause = (ms: number, because: string) => ({ do: 'pause', at: at(ms), becau
 const fail = (ms: number, because: string) => ({ do: 'fail', at: at(ms), because });
 
 describe('what is to be done', () => {
-  it.each<[string, Subject, Scene, readonly unknown[]]>([
+  it.each<[string, ObservedRental, ComparisonContext, readonly unknown[]]>([
     ['on as it should be', subject(rentalWith(), 'on', 'on'), scene(), []],
     ['stopped and off', subject(off, 'off'), scene(), []],
     ['changed since the engine was asked', subject(rentalWith({ changedAt: at(NOW) }), 'off'), scene(), []],
@@ -320,12 +320,12 @@ describe('what is to be done', () => {
       [],
     ],
   ])('%s', (_what, given, around, expected) => {
-    expect(judge(given, around)).toEqual(expected);
+    expect(planRepairs(given, around)).toEqual(expected);
   });
 
   it('takes the later of the last whole comparison and the begin of Running for the last good sign', () => {
-    const sign = (fields: Partial<JudgedRental>, wholeAt: Date | null) =>
-      lastGoodSign(rentalWith(fields), { now: at(NOW), wholeAt });
+    const sign = (fields: Partial<ComparedRental>, wholeAt: Date | null) =>
+      lastHealthyAt(rentalWith(fields), { now: at(NOW), wholeAt });
     expect(sign({}, at(NOW - 10 * S))).toEqual(at(NOW - 10 * S));
     expect(sign({ statusSince: at(NOW - 3 * S) }, at(NOW - 10 * S))).toEqual(at(NOW - 3 * S));
     expect(sign({}, null)).toEqual(at(0));
@@ -349,43 +349,43 @@ describe('what an engine says of a machine', () => {
     createdAt: null,
   });
   const list = (machines: readonly MachineView[], ...unseen: readonly string[]) => ({
-    listed: listedOf({ machines, unseen }),
+    listed: indexMachines({ machines, unseen }),
     unseen: new Set(unseen),
   });
 
   it('is believed from the list where it is there and well, and asked for again where it is not', () => {
-    expect(firstSight(ref, null)).toBe('unheard');
-    expect(firstSight(ref, list([view('on')]))).toBe('on');
-    expect(firstSight(ref, list([view('off')]))).toBe('off');
-    expect(firstSight(ref, list([]))).toBe('doubtful');
-    expect(firstSight(ref, list([], 'node-1'))).toBe('unheard');
-    expect(firstSight(ref, list([view('error')]))).toBe('doubtful');
-    expect(firstSight(ref, list([view('error')], 'node-1'))).toBe('unheard');
-    expect([closeSight(null), closeSight(view('error')), closeSight(view('on'))]).toEqual([
-      'missing',
-      'broken',
-      'on',
-    ]);
+    expect(observeFromList(ref, null)).toBe('unheard');
+    expect(observeFromList(ref, list([view('on')]))).toBe('on');
+    expect(observeFromList(ref, list([view('off')]))).toBe('off');
+    expect(observeFromList(ref, list([]))).toBe('doubtful');
+    expect(observeFromList(ref, list([], 'node-1'))).toBe('unheard');
+    expect(observeFromList(ref, list([view('error')]))).toBe('doubtful');
+    expect(observeFromList(ref, list([view('error')], 'node-1'))).toBe('unheard');
+    expect([
+      observeFromDescribe(null),
+      observeFromDescribe(view('error')),
+      observeFromDescribe(view('on')),
+    ]).toEqual(['missing', 'broken', 'on']);
   });
 
   it('is not confused by a machine of the same name in another organisation', () => {
     const other = { ...ref, orgId: `${orgId}x` as typeof orgId };
-    expect(firstSight(other, list([view('on')]))).toBe('doubtful');
+    expect(observeFromList(other, list([view('on')]))).toBe('doubtful');
   });
 });
 
 it('more than a few and more than a share is too many', () => {
   const limit = { floor: 3, percent: 10 };
-  expect([isTooMany(3, 3, limit), isTooMany(4, 40, limit), isTooMany(4, 39, limit)]).toEqual([
-    false,
-    false,
-    true,
-  ]);
+  expect([
+    exceedsFloorAndPercent(3, 3, limit),
+    exceedsFloorAndPercent(4, 40, limit),
+    exceedsFloorAndPercent(4, 39, limit),
+  ]).toEqual([false, false, true]);
 });
 
 /** The rental after its repairs, as the transaction leaves it, and the machine as the one who drives it leaves that. */
-function after(rental: JudgedRental, repairs: readonly Repair[], now: Date): JudgedRental | null {
-  let next: JudgedRental = rental;
+function after(rental: ComparedRental, repairs: readonly Repair[], now: Date): ComparedRental | null {
+  let next: ComparedRental = rental;
   for (const repair of repairs) {
     switch (repair.do) {
       case 'note':
@@ -421,7 +421,7 @@ function after(rental: JudgedRental, repairs: readonly Repair[], now: Date): Jud
   return next;
 }
 
-const anySight = fc.constantFrom<Sight>('on', 'off', 'changing', 'broken', 'unheard');
+const anySight = fc.constantFrom<ObservedState>('on', 'off', 'changing', 'broken', 'unheard');
 const stretch = fc.record({
   sight: anySight,
   looks: fc.integer({ min: 1, max: 40 }),
@@ -435,17 +435,17 @@ describe('over any course of events', () => {
     fc.assert(
       fc.property(fc.array(stretch, { maxLength: 12 }), (stretches) => {
         let nowMs = 0;
-        let rental: JudgedRental | null = rentalWith();
+        let rental: ComparedRental | null = rentalWith();
         let watchingSince = at(0);
         let wholeAt: Date | null = null;
-        const step = (sight: Sight, isAnswered: boolean): void => {
+        const step = (sight: ObservedState, isAnswered: boolean): void => {
           nowMs += 10 * S;
           if (rental === null) return;
           const answered = isAnswered || sight !== 'unheard';
           const around = scene({ now: at(nowMs), answered, isSilent: true, watchingSince, wholeAt });
-          const before: JudgedRental = rental;
-          const since = lastGoodSign(before, around);
-          const repairs = judge(subject(before, sight), around);
+          const before: ComparedRental = rental;
+          const since = lastHealthyAt(before, around);
+          const repairs = planRepairs(subject(before, sight), around);
           for (const repair of repairs) {
             if (repair.do === 'unknown' || repair.do === 'fail') {
               expect(at(nowMs).getTime() - watchingSince.getTime()).toBeGreaterThanOrEqual(
@@ -463,13 +463,13 @@ describe('over any course of events', () => {
               expect(repair.at.getTime()).toBeGreaterThanOrEqual(since.getTime());
               expect(repair.at.getTime()).toBeLessThanOrEqual(at(nowMs).getTime());
             }
-            const kind = kindOf(repair);
+            const kind = repairMetricKind(repair);
             if (kind !== null) expect(repairKinds).toContain(kind);
           }
           rental = after(before, repairs, at(nowMs));
           // What is done is not done again, and the good sign of a trouble stays where it was.
           if (rental !== null) {
-            const again = judge(subject({ ...rental, changedAt: at(0) }, sight), around);
+            const again = planRepairs(subject({ ...rental, changedAt: at(0) }, sight), around);
             expect(again.filter(({ do: what }) => what === 'unknown' || what === 'pause')).toEqual([]);
             if (before.troubleSince !== null && rental.troubleSince !== null)
               expect(rental.troubleSince).toEqual(before.troubleSince);
@@ -500,7 +500,7 @@ describe('over any course of events', () => {
       fc.property(fc.integer({ min: 0, max: NOW }), fc.boolean(), (agoMs, isUnknown) => {
         const rental = isUnknown ? unknownSince(NOW - agoMs - 1) : troubled(agoMs);
         const around = unanswered({ isSilent: false });
-        expect(judge(subject(rental, 'unheard'), around)).toEqual([]);
+        expect(planRepairs(subject(rental, 'unheard'), around)).toEqual([]);
       }),
     );
   });

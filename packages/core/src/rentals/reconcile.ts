@@ -1,6 +1,6 @@
 import type { MachineRef, MachineView, OwnedMachines } from '@millrace/compute';
-import type { NodeAway } from '../fleet/index.ts';
-import { isBoundToItsHost, type Rental } from './rental.ts';
+import type { NodeMaintenancePeriod } from '../fleet/index.ts';
+import { isPinnedToHost, type Rental } from './rental.ts';
 
 /**
  * What is wrong between rentals and their machines, and what is to be done about it. Pure: the same rows and the same
@@ -8,7 +8,7 @@ import { isBoundToItsHost, type Rental } from './rental.ts';
  * more under the rental's lock.
  */
 
-export interface ReconcilePolicy {
+export interface InventoryPolicy {
   /** How often each cluster is compared. */
   readonly everyMs: number;
   /** Hints bring a comparison forward, but never closer to the last one than this. */
@@ -48,7 +48,7 @@ export interface ReconcilePolicy {
   readonly reapPercent: number;
 }
 
-export const defaultReconcilePolicy: ReconcilePolicy = {
+export const defaultInventoryPolicy: InventoryPolicy = {
   everyMs: 10_000,
   gapMs: 2_000,
   watchGapMs: 45_000,
@@ -72,7 +72,11 @@ export const defaultReconcilePolicy: ReconcilePolicy = {
 };
 
 /** More than so many, and more than so many of a hundred. */
-export function isTooMany(count: number, of: number, limit: { floor: number; percent: number }): boolean {
+export function exceedsFloorAndPercent(
+  count: number,
+  of: number,
+  limit: { floor: number; percent: number },
+): boolean {
   return count > limit.floor && count * 100 > of * limit.percent;
 }
 
@@ -80,43 +84,43 @@ export function isTooMany(count: number, of: number, limit: { floor: number; per
  * What an engine says of a machine. `broken`: it has it and calls it broken. `missing`: it says that it has none.
  * `unheard`: nobody knows, because the engine, the machine's node or the word about it is silent.
  */
-export type Sight = 'on' | 'off' | 'changing' | 'broken' | 'missing' | 'unheard';
+export type ObservedState = 'on' | 'off' | 'changing' | 'broken' | 'missing' | 'unheard';
 
-export type Listed = ReadonlyMap<string, MachineView>;
+export type MachinesByKey = ReadonlyMap<string, MachineView>;
 
-export function keyOf({ orgId, externalId }: MachineRef): string {
+export function machineKeyOf({ orgId, externalId }: MachineRef): string {
   return `${orgId}/${externalId}`;
 }
 
-export function listedOf({ machines }: OwnedMachines): Listed {
-  return new Map(machines.map((machine) => [keyOf(machine), machine]));
+export function indexMachines({ machines }: OwnedMachines): MachinesByKey {
+  return new Map(machines.map((machine) => [machineKeyOf(machine), machine]));
 }
 
 /** What the list alone says of a machine; `doubtful` where the engine must be asked about it once more. */
-export function firstSight(
+export function observeFromList(
   machine: MachineRef & { readonly nodeName: string },
-  list: { readonly listed: Listed; readonly unseen: ReadonlySet<string> } | null,
-): Sight | 'doubtful' {
+  list: { readonly listed: MachinesByKey; readonly unseen: ReadonlySet<string> } | null,
+): ObservedState | 'doubtful' {
   if (list === null) return 'unheard';
-  const view = list.listed.get(keyOf(machine));
+  const view = list.listed.get(machineKeyOf(machine));
   if (view !== undefined && view.power !== 'error') return view.power;
   return list.unseen.has(view?.nodeName ?? machine.nodeName) ? 'unheard' : 'doubtful';
 }
 
 /** What the engine says when asked about this one machine. */
-export function closeSight(view: MachineView | null): Sight {
+export function observeFromDescribe(view: MachineView | null): ObservedState {
   if (view === null) return 'missing';
   return view.power === 'error' ? 'broken' : view.power;
 }
 
-export interface SeenMachine {
+export interface ObservedMachine {
   readonly position: number;
   /** How often the engine has said in a row that it has no such machine, before this time. */
   readonly absentSeen: number;
-  readonly sight: Sight;
+  readonly sight: ObservedState;
 }
 
-export type JudgedRental = Pick<
+export type ComparedRental = Pick<
   Rental,
   | 'kind'
   | 'status'
@@ -132,20 +136,20 @@ export type JudgedRental = Pick<
   readonly changedAt: Date;
 };
 
-export function judgedOf(rental: Rental): JudgedRental {
+export function toComparedRental(rental: Rental): ComparedRental {
   return { ...rental, changedAt: latest(rental.updatedAt, rental.statusSince) ?? rental.statusSince };
 }
 
 /** A rental that is Running or Unknown, with the machines of its present attempt. At least one of them. */
-export interface Subject {
-  readonly rental: JudgedRental;
-  readonly machines: readonly SeenMachine[];
+export interface ObservedRental {
+  readonly rental: ComparedRental;
+  readonly machines: readonly ObservedMachine[];
   /** The maintenance of its nodes between its last good sign and now. */
-  readonly windows: readonly Pick<NodeAway, 'startsAt' | 'endsAt'>[];
+  readonly windows: readonly Pick<NodeMaintenancePeriod, 'startsAt' | 'endsAt'>[];
 }
 
 /** What holds for a whole cluster in one comparison. */
-export interface Scene {
+export interface ComparisonContext {
   /** When the engine was asked. */
   readonly now: Date;
   /** Whether the engine listed its machines. */
@@ -158,7 +162,7 @@ export interface Scene {
   readonly wholeAt: Date | null;
   /** So many machines are missing that the engine is not believed. */
   readonly isVanishingHeld: boolean;
-  readonly policy: ReconcilePolicy;
+  readonly policy: InventoryPolicy;
 }
 
 export type Repair =
@@ -180,7 +184,7 @@ export type Repair =
   | { readonly do: 'stop' };
 
 /** Kinds of repair as they are counted; null for what is only remembered. */
-export function kindOf(repair: Repair): string | null {
+export function repairMetricKind(repair: Repair): string | null {
   switch (repair.do) {
     case 'note':
     case 'clear':
@@ -222,16 +226,19 @@ export const repairKinds = [
 ] as const;
 
 /** The last time at which the machine is known to have been as it should be. */
-export function lastGoodSign(rental: JudgedRental, { now, wholeAt }: Pick<Scene, 'now' | 'wholeAt'>): Date {
+export function lastHealthyAt(
+  rental: ComparedRental,
+  { now, wholeAt }: Pick<ComparisonContext, 'now' | 'wholeAt'>,
+): Date {
   const { troubleSince, startedAt, status, statusSince } = rental;
   if (troubleSince !== null) return earliest(troubleSince, now);
   return earliest(latest(wholeAt, startedAt, status === 'Running' ? statusSince : null) ?? now, now);
 }
 
 /** What the engine said is older than what the rental is now. */
-export function isOlder(
-  { now }: Pick<Scene, 'now'>,
-  { changedAt }: Pick<JudgedRental, 'changedAt'>,
+export function isObservedBeforeChange(
+  { now }: Pick<ComparisonContext, 'now'>,
+  { changedAt }: Pick<ComparedRental, 'changedAt'>,
 ): boolean {
   return changedAt >= now;
 }
@@ -240,29 +247,30 @@ export function isOlder(
  * What is to be done about a rental, in this order, and what concerns the books last. Nothing: it is as it should be, or
  * nothing can be said yet.
  */
-export function judge(subject: Subject, scene: Scene): readonly Repair[] {
-  if (isOlder(scene, subject.rental)) return [];
-  const since = lastGoodSign(subject.rental, scene);
+export function planRepairs(subject: ObservedRental, scene: ComparisonContext): readonly Repair[] {
+  if (isObservedBeforeChange(scene, subject.rental)) return [];
+  const since = lastHealthyAt(subject.rental, scene);
   const sights = subject.machines.map(({ sight }) => sight);
-  if (sights.includes('changing') && isHeldByItsHost(subject.rental)) return judge(asBroken(subject), scene);
-  if (sights.includes('missing') && !scene.isVanishingHeld) return missing(subject, since);
+  if (sights.includes('changing') && isStuckOnItsHost(subject.rental))
+    return planRepairs(withChangingAsBroken(subject), scene);
+  if (sights.includes('missing') && !scene.isVanishingHeld) return planMissing(subject, since);
   if (sights.some((sight) => sight !== 'on' && sight !== 'off' && sight !== 'changing')) {
-    return silent(subject, scene, since);
+    return planSilent(subject, scene, since);
   }
-  if (!sights.includes('changing')) return heard(subject, scene, since);
+  if (!sights.includes('changing')) return planAnswering(subject, scene, since);
   // It is on its way somewhere, and the next comparison sees where. One that stays so for ever is lost all the same.
-  return subject.rental.status === 'Unknown' ? silent(subject, scene, since) : [];
+  return subject.rental.status === 'Unknown' ? planSilent(subject, scene, since) : [];
 }
 
 /**
  * Nobody but its host can keep an instance between on and off, frozen for example, and its supplier would be paid for
  * nothing. So it counts as broken, unless we are the ones who switch it.
  */
-function isHeldByItsHost(rental: JudgedRental): boolean {
-  return isBoundToItsHost(rental) && rental.task === null;
+function isStuckOnItsHost(rental: ComparedRental): boolean {
+  return isPinnedToHost(rental) && rental.task === null;
 }
 
-function asBroken(subject: Subject): Subject {
+function withChangingAsBroken(subject: ObservedRental): ObservedRental {
   const machines = subject.machines.map((machine) =>
     machine.sight === 'changing' ? { ...machine, sight: 'broken' as const } : machine,
   );
@@ -270,7 +278,7 @@ function asBroken(subject: Subject): Subject {
 }
 
 /** The engine must say so in two comparisons. */
-function missing({ rental, machines }: Subject, since: Date): readonly Repair[] {
+function planMissing({ rental, machines }: ObservedRental, since: Date): readonly Repair[] {
   const gone = machines.filter(({ sight }) => sight === 'missing');
   if (gone.every(({ absentSeen }) => absentSeen === 0)) {
     return [{ do: 'note', since, missing: gone.map(({ position }) => position) }];
@@ -280,7 +288,7 @@ function missing({ rental, machines }: Subject, since: Date): readonly Repair[] 
 }
 
 /** Time counts only while somebody looked, and towards the loss of a host only outside of maintenance. */
-function silent(subject: Subject, scene: Scene, since: Date): readonly Repair[] {
+function planSilent(subject: ObservedRental, scene: ComparisonContext, since: Date): readonly Repair[] {
   const { rental, windows } = subject;
   const { now, policy } = scene;
   // Perhaps only this process cannot reach the engine: others decide whether it is silent.
@@ -296,11 +304,15 @@ function silent(subject: Subject, scene: Scene, since: Date): readonly Repair[] 
   if (isUnknown && msBetween(outside, now) >= policy.lostAfterMs) {
     return [{ do: 'fail', at: since, because: 'host_lost' }];
   }
-  return [...unknown, ...pauseOf(subject, scene, since)];
+  return [...unknown, ...planBillingPause(subject, scene, since)];
 }
 
 /** From when a rental whose machine cannot be reached is not billed. */
-function pauseOf({ rental, machines, windows }: Subject, scene: Scene, since: Date): readonly Repair[] {
+function planBillingPause(
+  { rental, machines, windows }: ObservedRental,
+  scene: ComparisonContext,
+  since: Date,
+): readonly Repair[] {
   const { now, policy } = scene;
   const pauses: Extract<Repair, { do: 'pause' }>[] = [];
   if (machines.some(({ sight }) => sight === 'broken'))
@@ -318,24 +330,24 @@ function pauseOf({ rental, machines, windows }: Subject, scene: Scene, since: Da
 
 /** A pause is only ever moved to an earlier instant. */
 function unlessPaused(
-  { billingPausedAt }: JudgedRental,
+  { billingPausedAt }: ComparedRental,
   pause: Extract<Repair, { do: 'pause' }>,
 ): readonly Repair[] {
   return billingPausedAt !== null && billingPausedAt <= pause.at ? [] : [pause];
 }
 
 /** The engine has every machine, and each is on or off. */
-function heard(subject: Subject, scene: Scene, since: Date): readonly Repair[] {
+function planAnswering(subject: ObservedRental, scene: ComparisonContext, since: Date): readonly Repair[] {
   const { rental, machines } = subject;
   const isOn = machines.every(({ sight }) => sight === 'on');
   const wasAbsent = machines.some(({ absentSeen }) => absentSeen > 0);
   const settled: Repair[] = [];
   if (rental.status === 'Unknown') settled.push({ do: 'back' });
   else if (rental.troubleSince !== null || wasAbsent) settled.push({ do: 'clear' });
-  return isOn ? [...settled, ...whenOn(rental)] : whenOff(subject, scene, { since, settled });
+  return isOn ? [...settled, ...planPoweredOn(rental)] : planPoweredOff(subject, scene, { since, settled });
 }
 
-function whenOn(rental: JudgedRental): readonly Repair[] {
+function planPoweredOn(rental: ComparedRental): readonly Repair[] {
   const resume: readonly Repair[] = rental.billingPausedAt === null ? [] : [{ do: 'resume' }];
   if (rental.task !== null || rental.power === 'on') return resume;
   return [rental.gpuHeld ? { do: 'power', to: 'on' } : { do: 'stop' }, ...resume];
@@ -347,13 +359,13 @@ function whenOn(rental: JudgedRental): readonly Repair[] {
  * until then. Of an instance nobody can say who did it, its tenant or the owner of its host, and neither can be asked to
  * switch it on: so we do, and it costs nothing from when it was seen until it is on.
  */
-function whenOff(
-  { rental, windows }: Subject,
-  { now }: Scene,
+function planPoweredOff(
+  { rental, windows }: ObservedRental,
+  { now }: ComparisonContext,
   { since, settled }: { readonly since: Date; readonly settled: readonly Repair[] },
 ): readonly Repair[] {
   if (rental.task !== null) return settled;
-  const isBound = isBoundToItsHost(rental);
+  const isBound = isPinnedToHost(rental);
   const isInWindow = windows.some(({ startsAt, endsAt }) => startsAt <= now && now < endsAt);
   const start: readonly Repair[] = isInWindow ? [] : [{ do: 'start' }];
   if (rental.power !== 'off') {

@@ -4,18 +4,18 @@ import { poisonedCall, poisonedLoop, testIds, type ItemPoison } from '@millrace/
 import { Client } from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, it, describe } from 'vitest';
 import { withDriver } from './drive.fixture.ts';
-import { clear, reconcilerOf } from './reconciler.fixture.ts';
-import { createRentalWorld, SECOND_MS, type RentalWorld } from './rental.fixture.ts';
-import type { RentalReconciler } from './rentals.reconciler.ts';
+import { terminateAll, createInventoryReconciler } from './reconciler.fixture.ts';
+import { createRentalHarness, SECOND_MS, type RentalHarness } from './rental.fixture.ts';
+import type { InventoryReconciler } from './rentals.reconciler.ts';
 
 /** Engines that hang, and other clusters beside them. */
 
-let world: RentalWorld;
+let world: RentalHarness;
 beforeAll(async () => {
-  world = await createRentalWorld({ doors: false });
+  world = await createRentalHarness({ doors: false });
 });
 afterAll(() => world.drop());
-beforeEach(() => clear(world));
+beforeEach(() => terminateAll(world));
 
 const hang = (): Promise<never> => new Promise(() => undefined);
 
@@ -76,7 +76,7 @@ async function longestGapMs(clusterId: ClusterId, seconds: number, beside?: () =
   return longest;
 }
 
-async function running(reconciler: RentalReconciler, work: () => Promise<void>): Promise<void> {
+async function running(reconciler: InventoryReconciler, work: () => Promise<void>): Promise<void> {
   reconciler.start();
   try {
     await work();
@@ -123,7 +123,7 @@ describe(poisonedLoop('remove orphaned machines'), () => {
             }
           : {},
       );
-      const reconciler = reconcilerOf(world, { drivers: hostile.drivers });
+      const reconciler = createInventoryReconciler(world, { drivers: hostile.drivers });
       await running(reconciler, async () => {
         await passRunning(90, () => reconciler.hint(live.clusterId));
         expect(removals).toBeGreaterThan(0);
@@ -152,7 +152,7 @@ it('250 clusters that hang do not delay a cluster that answers, and are all comp
     ],
   );
   const known = new Set(Object.values(world.engines).map(({ clusterId }) => clusterId));
-  const reconciler = reconcilerOf(world, {
+  const reconciler = createInventoryReconciler(world, {
     drivers: (clusterId) => (known.has(clusterId) ? world.drivers(clusterId) : hang()),
   });
   await running(reconciler, async () => {

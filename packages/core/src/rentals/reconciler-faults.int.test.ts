@@ -1,43 +1,49 @@
-import type { ComputeDriver, MachineWish } from '@millrace/compute';
+import type { ComputeDriver, MachineSpec } from '@millrace/compute';
 import type { OrgId } from '@millrace/platform/ids';
 import { createIdSource } from '@millrace/platform/ids';
 import { testClock } from '@millrace/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { listNodes, moveNode } from '../fleet/index.ts';
+import { listNodes, transitionNode } from '../fleet/index.ts';
 import { mayHaveLostRow } from '../restore/index.ts';
 import { rentalsActor } from './drive-parts.ts';
-import { createSaboteur, driveUntil, type Sabotage } from './drive.fixture.ts';
+import { createFaultyDriver, reconcileUntil, type InjectedFault } from './drive.fixture.ts';
 import { listMachines } from './machines.store.ts';
 import {
-  clear,
+  terminateAll,
   compareAll,
   costBy,
   costOf,
-  current,
-  expectSound,
-  pass,
-  reconcilerOf,
+  readRental,
+  expectConsistentInventory,
+  advanceComparing,
+  createInventoryReconciler,
   runningRental,
-  SELDOM_MS,
+  LONG_INTERVAL_MS,
   statusesOf,
 } from './reconciler.fixture.ts';
-import { createRentalWorld, MINUTE_MS, SECOND_MS, type RentalWorld, type Tenant } from './rental.fixture.ts';
+import {
+  createRentalHarness,
+  MINUTE_MS,
+  SECOND_MS,
+  type RentalHarness,
+  type Tenant,
+} from './rental.fixture.ts';
 import type { Rental } from './rental.ts';
-import { allowReaping } from './sightings.store.ts';
+import { allowOrphanRemoval } from './sightings.store.ts';
 
-let world: RentalWorld;
+let world: RentalHarness;
 let tenant: Tenant;
 beforeAll(async () => {
-  world = await createRentalWorld({ lookEveryMs: 0 });
+  world = await createRentalHarness({ lookEveryMs: 0 });
 });
 afterAll(() => world.drop());
 beforeEach(async () => {
   tenant = await world.tenant();
-  await pass(world, reconcilerOf(world), 10 * SECOND_MS);
+  await advanceComparing(world, createInventoryReconciler(world), 10 * SECOND_MS);
 });
 afterEach(async () => {
-  await expectSound(world);
-  await clear(world);
+  await expectConsistentInventory(world);
+  await terminateAll(world);
 });
 
 const never = new AbortController().signal;
@@ -51,7 +57,7 @@ const nodeNameOf = async (rental: Rental): Promise<string> => {
 /** A machine that nobody has written down. */
 async function makeStray(orgId: OrgId, index = 0): Promise<string> {
   const externalId = ids.nextUuid();
-  const wish: MachineWish = {
+  const wish: MachineSpec = {
     externalId,
     orgId,
     mode: 'live',
@@ -79,7 +85,7 @@ async function resumeNode(name: string): Promise<void> {
   await world.run(async (tx) => {
     const [node] = await listNodes(tx, { clusterId, name }, { limit: 1, after: null });
     if (node === undefined) expect.fail(`There is no node ${name}.`);
-    await moveNode(tx, node.id, 'node_ready', { reason: 'The machine is gone.', actor: rentalsActor });
+    await transitionNode(tx, node.id, 'node_ready', { reason: 'The machine is gone.', actor: rentalsActor });
   });
 }
 
@@ -89,45 +95,45 @@ describe('a machine that no rental knows', () => {
   it('is removed once two comparisons a minute apart have seen it, and no rental with it', async () => {
     const rental = await runningRental(world, tenant);
     const stray = await makeStray(tenant.orgId);
-    const reconciler = reconcilerOf(world);
-    await pass(world, reconciler, 60 * SECOND_MS);
+    const reconciler = createInventoryReconciler(world);
+    await advanceComparing(world, reconciler, 60 * SECOND_MS);
     expect(await ownedIds()).toContain(stray);
-    await pass(world, reconciler, 10 * SECOND_MS);
+    await advanceComparing(world, reconciler, 10 * SECOND_MS);
     expect(await ownedIds()).not.toContain(stray);
     expect(await strayRows()).toHaveLength(1);
-    await pass(world, reconciler, 10 * SECOND_MS);
+    await advanceComparing(world, reconciler, 10 * SECOND_MS);
     expect(await strayRows()).toEqual([]);
-    expect((await current(world, rental)).status).toBe('Running');
+    expect((await readRental(world, rental)).status).toBe('Running');
   });
 
   it('may belong to an organisation that is not known either', async () => {
     await makeStray(ids.next('org'));
-    await pass(world, reconcilerOf(world), 80 * SECOND_MS);
+    await advanceComparing(world, createInventoryReconciler(world), 80 * SECOND_MS);
     expect(await ownedIds()).toEqual([]);
   });
 
   it('is removed when it comes back after its rental has ended', async () => {
     const rental = await runningRental(world, tenant);
-    const reconciler = reconcilerOf(world);
+    const reconciler = createInventoryReconciler(world);
     world.engines.live.controls.removeNode(await nodeNameOf(rental));
-    await pass(world, reconciler, 20 * SECOND_MS);
-    await driveUntil(world, rental, { until: 'Terminated' });
+    await advanceComparing(world, reconciler, 20 * SECOND_MS);
+    await reconcileUntil(world, rental, { until: 'Terminated' });
     world.engines.live.controls.heal();
     expect(await ownedIds()).toHaveLength(1);
-    await pass(world, reconciler, 80 * SECOND_MS);
+    await advanceComparing(world, reconciler, 80 * SECOND_MS);
     expect(await ownedIds()).toEqual([]);
   });
 
   it('is left alone with many others until a person says so', async () => {
     for (let index = 0; index < 6; index += 1) await makeStray(tenant.orgId, index);
-    const reconciler = reconcilerOf(world);
-    await pass(world, reconciler, 3 * MINUTE_MS, SELDOM_MS);
+    const reconciler = createInventoryReconciler(world);
+    await advanceComparing(world, reconciler, 3 * MINUTE_MS, LONG_INTERVAL_MS);
     expect(await ownedIds()).toHaveLength(6);
     const until = new Date(world.clock.nowMs() + MINUTE_MS);
-    await world.run((tx) => allowReaping(tx, world.engines.live.clusterId, until));
-    await pass(world, reconciler, 10 * SECOND_MS);
+    await world.run((tx) => allowOrphanRemoval(tx, world.engines.live.clusterId, until));
+    await advanceComparing(world, reconciler, 10 * SECOND_MS);
     expect(await ownedIds()).toHaveLength(1);
-    await pass(world, reconciler, 10 * SECOND_MS);
+    await advanceComparing(world, reconciler, 10 * SECOND_MS);
     expect(await ownedIds()).toEqual([]);
   });
 
@@ -138,15 +144,17 @@ describe('a machine that no rental knows', () => {
     // The restore is confirmed while the cluster cannot be reached: the machine is first seen afterwards.
     const lost = { from, until: world.clock.now() };
     await world.advance(30 * MINUTE_MS);
-    const reconciler = reconcilerOf(world, { mayHaveLostRow: (machine) => mayHaveLostRow(lost, machine) });
-    await pass(world, reconciler, 3 * MINUTE_MS, SELDOM_MS);
+    const reconciler = createInventoryReconciler(world, {
+      mayHaveLostRow: (machine) => mayHaveLostRow(lost, machine),
+    });
+    await advanceComparing(world, reconciler, 3 * MINUTE_MS, LONG_INTERVAL_MS);
     expect(await ownedIds()).toEqual([stray]);
     const { clusterId } = world.engines.live;
     const nodes = await listNodes(world.db, { clusterId, name: 'node-4' }, { limit: 1, after: null });
     expect(nodes.map(({ status }) => status)).toEqual(['node_quarantined']);
     const until = new Date(world.clock.nowMs() + MINUTE_MS);
-    await world.run((tx) => allowReaping(tx, world.engines.live.clusterId, until));
-    await pass(world, reconciler, 20 * SECOND_MS);
+    await world.run((tx) => allowOrphanRemoval(tx, world.engines.live.clusterId, until));
+    await advanceComparing(world, reconciler, 20 * SECOND_MS);
     expect(await ownedIds()).toEqual([]);
     await resumeNode('node-4');
   });
@@ -154,31 +162,31 @@ describe('a machine that no rental knows', () => {
   it('is neither tried nor late while the database is not known to be the newest state', async () => {
     await makeStray(tenant.orgId);
     let isOpen = false;
-    const reconciler = reconcilerOf(world, { mayRemove: () => isOpen });
+    const reconciler = createInventoryReconciler(world, { mayRemove: () => isOpen });
     const until = new Date(world.clock.nowMs() + 30 * MINUTE_MS);
-    await world.run((tx) => allowReaping(tx, world.engines.live.clusterId, until));
-    await pass(world, reconciler, 3 * MINUTE_MS, SELDOM_MS);
+    await world.run((tx) => allowOrphanRemoval(tx, world.engines.live.clusterId, until));
+    await advanceComparing(world, reconciler, 3 * MINUTE_MS, LONG_INTERVAL_MS);
     expect(await ownedIds()).toHaveLength(1);
     expect(await world.rows('select reap_begun_at from stray_machines')).toEqual([{ reap_begun_at: null }]);
     isOpen = true;
-    await pass(world, reconciler, 20 * SECOND_MS);
+    await advanceComparing(world, reconciler, 20 * SECOND_MS);
     expect(await ownedIds()).toEqual([]);
   });
 
   it('that does not go is tried again', async () => {
     await makeStray(tenant.orgId);
-    const saboteur = createSaboteur(world);
-    const reconciler = reconcilerOf(world, { saboteur });
+    const saboteur = createFaultyDriver(world);
+    const reconciler = createInventoryReconciler(world, { saboteur });
     saboteur.plan({ at: 'terminate', when: 'before', times: 2 });
-    await pass(world, reconciler, 80 * SECOND_MS);
+    await advanceComparing(world, reconciler, 80 * SECOND_MS);
     expect(await ownedIds()).toHaveLength(1);
-    await pass(world, reconciler, 20 * SECOND_MS);
+    await advanceComparing(world, reconciler, 20 * SECOND_MS);
     expect([await ownedIds(), saboteur.spent()]).toEqual([[], true]);
   });
 });
 
 /** A process that dies here, before or after what is named, once. */
-const deaths: readonly Sabotage[] = (
+const deaths: readonly InjectedFault[] = (
   ['claim comparison', 'repair rental', 'end comparison', 'listOwned', 'describe'] as const
 ).flatMap((at) => [
   { at, when: 'before' },
@@ -188,20 +196,20 @@ const deaths: readonly Sabotage[] = (
 describe('whoever compares may die anywhere', () => {
   it.each(deaths)('$when $at: a machine that is gone is found out about all the same', async (sabotage) => {
     const rental = await runningRental(world, tenant);
-    const saboteur = createSaboteur(world);
-    const reconciler = reconcilerOf(world, { saboteur });
-    await pass(world, reconciler, 20 * SECOND_MS);
+    const saboteur = createFaultyDriver(world);
+    const reconciler = createInventoryReconciler(world, { saboteur });
+    await advanceComparing(world, reconciler, 20 * SECOND_MS);
     const billed = await costBy(world, rental);
     world.engines.live.controls.removeNode(await nodeNameOf(rental));
     saboteur.plan(sabotage);
     await world.advance(10 * SECOND_MS);
     // It died, and its lease runs out.
     await compareAll(reconciler).catch(() => world.clock.advance(61 * SECOND_MS));
-    await pass(world, reconcilerOf(world, { holder: 'another' }), 30 * SECOND_MS);
+    await advanceComparing(world, createInventoryReconciler(world, { holder: 'another' }), 30 * SECOND_MS);
     expect(saboteur.spent()).toBe(true);
     expect(await statusesOf(world, rental)).toEqual(['Pending', 'Running', 'Unknown', 'Failed']);
     expect(await costBy(world, rental)).toBe(billed);
-    await driveUntil(world, rental, { until: 'Terminated' });
+    await reconcileUntil(world, rental, { until: 'Terminated' });
   });
 
   it.each([
@@ -213,12 +221,14 @@ describe('whoever compares may die anywhere', () => {
     { at: 'note reaping', when: 'after' },
   ] as const)('$when $at: a machine that nobody knows goes all the same', async (sabotage) => {
     await makeStray(tenant.orgId);
-    await pass(world, reconcilerOf(world), 60 * SECOND_MS);
-    const saboteur = createSaboteur(world);
+    await advanceComparing(world, createInventoryReconciler(world), 60 * SECOND_MS);
+    const saboteur = createFaultyDriver(world);
     saboteur.plan(sabotage);
     await world.advance(10 * SECOND_MS);
-    await compareAll(reconcilerOf(world, { saboteur })).catch(() => world.clock.advance(61 * SECOND_MS));
-    await pass(world, reconcilerOf(world, { holder: 'another' }), 20 * SECOND_MS);
+    await compareAll(createInventoryReconciler(world, { saboteur })).catch(() =>
+      world.clock.advance(61 * SECOND_MS),
+    );
+    await advanceComparing(world, createInventoryReconciler(world, { holder: 'another' }), 20 * SECOND_MS);
     expect(saboteur.spent()).toBe(true);
     expect([await ownedIds(), await strayRows()]).toEqual([[], []]);
   });
@@ -227,10 +237,12 @@ describe('whoever compares may die anywhere', () => {
 describe('several that compare at once', () => {
   it('do each thing once, in turns', async () => {
     const rental = await runningRental(world, tenant);
-    const all = Array.from({ length: 4 }, (_, index) => reconcilerOf(world, { holder: `w${String(index)}` }));
+    const all = Array.from({ length: 4 }, (_, index) =>
+      createInventoryReconciler(world, { holder: `w${String(index)}` }),
+    );
     const together = async (ms: number): Promise<void> => {
-      for (let passed = 0; passed < ms; passed += SELDOM_MS) {
-        await world.advance(SELDOM_MS);
+      for (let passed = 0; passed < ms; passed += LONG_INTERVAL_MS) {
+        await world.advance(LONG_INTERVAL_MS);
         const reports = await Promise.all(all.map(compareAll));
         expect(
           reports.flat().filter(({ clusterId }) => clusterId === world.engines.live.clusterId),
@@ -240,12 +252,12 @@ describe('several that compare at once', () => {
     await together(MINUTE_MS);
     world.engines.live.controls.silenceEngine();
     await together(8 * MINUTE_MS);
-    const unknown = await current(world, rental);
+    const unknown = await readRental(world, rental);
     expect(unknown.status).toBe('Unknown');
     world.engines.live.controls.heal();
-    await together(SELDOM_MS);
+    await together(LONG_INTERVAL_MS);
     expect(await statusesOf(world, rental)).toEqual(['Pending', 'Running', 'Unknown', 'Running']);
-    const back = await current(world, rental);
+    const back = await readRental(world, rental);
     const unbilledMs = back.statusSince.getTime() - unknown.statusSince.getTime() - 5 * MINUTE_MS;
     const elapsedMs = world.clock.nowMs() - (rental.startedAt?.getTime() ?? 0);
     expect(await costBy(world, rental)).toBe(costOf(elapsedMs - unbilledMs));
@@ -253,10 +265,10 @@ describe('several that compare at once', () => {
 
   it('that wake up late write nothing of what they saw before', async () => {
     const rental = await runningRental(world, tenant);
-    await pass(world, reconcilerOf(world), 10 * SECOND_MS);
+    await advanceComparing(world, createInventoryReconciler(world), 10 * SECOND_MS);
     const { promise: asleep, resolve: wake } = Promise.withResolvers<void>();
     const { promise: fell, resolve: fallAsleep } = Promise.withResolvers<void>();
-    const sleeper = reconcilerOf(world, {
+    const sleeper = createInventoryReconciler(world, {
       holder: 'sleeper',
       drivers: async (clusterId) => {
         const driver = await world.drivers(clusterId);
@@ -281,12 +293,17 @@ describe('several that compare at once', () => {
     await world.advance(10 * SECOND_MS);
     const sleeping = compareAll(sleeper);
     await fell;
-    await pass(world, reconcilerOf(world, { holder: 'awake' }), 70 * SECOND_MS, 35 * SECOND_MS);
+    await advanceComparing(
+      world,
+      createInventoryReconciler(world, { holder: 'awake' }),
+      70 * SECOND_MS,
+      35 * SECOND_MS,
+    );
     world.engines.live.controls.heal();
-    await pass(world, reconcilerOf(world, { holder: 'awake' }), 10 * SECOND_MS);
+    await advanceComparing(world, createInventoryReconciler(world, { holder: 'awake' }), 10 * SECOND_MS);
     wake();
     const late = (await sleeping).find(({ clusterId }) => clusterId === world.engines.live.clusterId);
     expect(late).toMatchObject({ repairs: [] });
-    expect(await current(world, rental)).toMatchObject({ status: 'Running', troubleSince: null });
+    expect(await readRental(world, rental)).toMatchObject({ status: 'Running', troubleSince: null });
   });
 });

@@ -1,35 +1,39 @@
 import { createIdSource, fromUuid, toUuid, type NodeId } from '@millrace/platform/ids';
 import { expect } from 'vitest';
 import { isClean, runAudit } from '../auditor/index.ts';
-import { meterCost } from '../metering/index.ts';
+import { readMeterCost } from '../metering/index.ts';
 import { rentalsActor } from './drive-parts.ts';
-import { driveUntil, type Saboteur } from './drive.fixture.ts';
+import { reconcileUntil, type FaultyDriver } from './drive.fixture.ts';
 import { terminateRental } from './life.service.ts';
-import { GPU_HOUR, quiet, type RentalBody, type RentalWorld, type Tenant } from './rental.fixture.ts';
-import type { ReconcilePolicy, Repair } from './reconcile.ts';
+import { GPU_HOUR, quiet, type RentalBody, type RentalHarness, type Tenant } from './rental.fixture.ts';
+import type { InventoryPolicy, Repair } from './reconcile.ts';
 import { causeOfRental, type Rental, type RentalState } from './rental.ts';
-import { RentalReconciler, type ComparisonReport, type ReconcilerParts } from './rentals.reconciler.ts';
+import {
+  InventoryReconciler,
+  type ComparisonReport,
+  type InventoryReconcilerDeps,
+} from './rentals.reconciler.ts';
 import { findRental } from './rentals.store.ts';
 
 /** Rentals, engines that a test hurts, and those who compare them, on a clock that it moves by hand. */
 
 /** As often as the product looks; and as seldom as nobody takes for a gap, where a test lets much time pass. */
-export const OFTEN_MS = 10_000;
-export const SELDOM_MS = 20_000;
+export const SHORT_INTERVAL_MS = 10_000;
+export const LONG_INTERVAL_MS = 20_000;
 
-export function reconcilerOf(
-  world: RentalWorld,
+export function createInventoryReconciler(
+  world: RentalHarness,
   options: {
     readonly holder?: string;
-    readonly saboteur?: Saboteur;
-    readonly policy?: Partial<ReconcilePolicy>;
-    readonly drivers?: RentalWorld['drivers'];
-    readonly mayRemove?: ReconcilerParts['mayRemove'];
-    readonly mayHaveLostRow?: ReconcilerParts['mayHaveLostRow'];
+    readonly saboteur?: FaultyDriver;
+    readonly policy?: Partial<InventoryPolicy>;
+    readonly drivers?: RentalHarness['drivers'];
+    readonly mayRemove?: InventoryReconcilerDeps['mayRemove'];
+    readonly mayHaveLostRow?: InventoryReconcilerDeps['mayHaveLostRow'];
   } = {},
-): RentalReconciler {
+): InventoryReconciler {
   const { saboteur, mayRemove, mayHaveLostRow } = options;
-  return new RentalReconciler({
+  return new InventoryReconciler({
     db: saboteur?.db ?? world.db,
     clock: world.clock,
     log: quiet,
@@ -42,7 +46,7 @@ export function reconcilerOf(
 }
 
 /** Every comparison that is due. */
-export async function compareAll(reconciler: RentalReconciler): Promise<readonly ComparisonReport[]> {
+export async function compareAll(reconciler: InventoryReconciler): Promise<readonly ComparisonReport[]> {
   const reports: ComparisonReport[] = [];
   for (;;) {
     const report = await reconciler.compareNext();
@@ -53,11 +57,11 @@ export async function compareAll(reconciler: RentalReconciler): Promise<readonly
 }
 
 /** Time goes by while everybody looks: the fleet's observer and the reconciler. */
-export async function pass(
-  world: RentalWorld,
-  reconciler: RentalReconciler,
+export async function advanceComparing(
+  world: RentalHarness,
+  reconciler: InventoryReconciler,
   ms: number,
-  stepMs = OFTEN_MS,
+  stepMs = SHORT_INTERVAL_MS,
 ): Promise<readonly Repair[]> {
   const repairs: Repair[] = [];
   for (let passed = 0; passed < ms; passed += stepMs) {
@@ -69,7 +73,7 @@ export async function pass(
 
 /** A rental that is Running, with labels for its engine that only test mode takes from tags. */
 export async function runningRental(
-  world: RentalWorld,
+  world: RentalHarness,
   tenant: Tenant,
   options: {
     readonly labels?: Readonly<Record<string, string>>;
@@ -85,10 +89,10 @@ export async function runningRental(
     ]);
     await client.end();
   }
-  return driveUntil(world, accepted, { until: 'Running' });
+  return reconcileUntil(world, accepted, { until: 'Running' });
 }
 
-export async function current(world: RentalWorld, rental: Rental): Promise<Rental> {
+export async function readRental(world: RentalHarness, rental: Rental): Promise<Rental> {
   return (await findRental(world.db, rental.orgId, rental.id)) ?? expect.fail('The rental is gone.');
 }
 
@@ -98,12 +102,12 @@ export function costOf(ms: number): bigint {
 }
 
 /** What it has cost by now, posted or not. */
-export async function costBy(world: RentalWorld, rental: Rental): Promise<bigint> {
+export async function costBy(world: RentalHarness, rental: Rental): Promise<bigint> {
   const now = world.clock.now();
-  return (await meterCost(world.db, rental.orgId, rental.mode, causeOfRental(rental), now)).cost;
+  return (await readMeterCost(world.db, rental.orgId, rental.mode, causeOfRental(rental), now)).cost;
 }
 
-export async function statusesOf(world: RentalWorld, rental: Rental): Promise<readonly RentalState[]> {
+export async function statusesOf(world: RentalHarness, rental: Rental): Promise<readonly RentalState[]> {
   const rows = await world.rows<{ to_status: RentalState }>(
     `select to_status from rental_transitions where rental_id =
        (select id from rentals where wire_id = ${rental.wireId}) order by seq`,
@@ -111,7 +115,7 @@ export async function statusesOf(world: RentalWorld, rental: Rental): Promise<re
   return rows.map((row) => row.to_status);
 }
 
-export async function eventsOf(world: RentalWorld, rental: Rental): Promise<readonly string[]> {
+export async function eventsOf(world: RentalHarness, rental: Rental): Promise<readonly string[]> {
   const rows = await world.rows<{ type: string }>(
     `select type from outbox where kind = 'event' and resource_id = '${rental.wireId}' and type like 'rental.%'
       order by id`,
@@ -120,7 +124,7 @@ export async function eventsOf(world: RentalWorld, rental: Rental): Promise<read
 }
 
 /** The books agree with themselves and with their causes, and so do the rows of the fleet. */
-export async function expectSound(world: RentalWorld): Promise<void> {
+export async function expectConsistentInventory(world: RentalHarness): Promise<void> {
   await world.sweepMeters();
   const report = await runAudit(world.db, { kind: 'full' });
   const drift = (report?.outcomes ?? []).filter(
@@ -132,7 +136,7 @@ export async function expectSound(world: RentalWorld): Promise<void> {
 }
 
 /** Ends what a test left and heals what it hurt, so that the next finds the world as the first did. */
-export async function clear(world: RentalWorld): Promise<void> {
+export async function terminateAll(world: RentalHarness): Promise<void> {
   for (const { controls } of Object.values(world.engines)) controls.heal();
   await world.watch();
   const left = await world.rows<{ id: string; org_id: string }>(
@@ -145,7 +149,7 @@ export async function clear(world: RentalWorld): Promise<void> {
     if (rental.status !== 'Failed' && rental.status !== 'Terminating') {
       await world.run((tx) => terminateRental(tx, orgId, rentalId, { reason: 'over', actor: rentalsActor }));
     }
-    await driveUntil(world, rental, { until: 'Terminated', rounds: 2_000 });
+    await reconcileUntil(world, rental, { until: 'Terminated', rounds: 2_000 });
   }
   const never = new AbortController().signal;
   for (const { driver } of Object.values(world.engines)) {
@@ -154,8 +158,8 @@ export async function clear(world: RentalWorld): Promise<void> {
 }
 
 /** A window of maintenance of one node, as it was announced. */
-export async function announce(
-  world: RentalWorld,
+export async function createMaintenanceWindow(
+  world: RentalHarness,
   nodeId: NodeId,
   { startsAt, endsAt }: { readonly startsAt: Date; readonly endsAt: Date },
 ): Promise<void> {

@@ -2,12 +2,12 @@ import type { ProviderVariant } from '@millrace/contract';
 import type { UserId } from '@millrace/platform/ids';
 import type { NanoUsd } from '@millrace/platform/money';
 import type { AttachedVolume } from '../volumes/index.ts';
-import type { Rental, RentalMachine, RentalStep, RentalTerm } from './rental.ts';
+import type { Rental, RentalMachine, ProvisioningStep, RentalTerm } from './rental.ts';
 
-/** All that is shown of a rental, as `readRecords` answers it for a whole page and `toWire` shows it. */
+/** All that is shown of a rental, as `readListedRecords` answers it for a whole page and `toWire` shows it. */
 
 /** No more of it than is shown: a page of 200 must not carry everybody's user data, nor what only the drive needs. */
-export type ShownRental = Pick<
+export type RentalSummary = Pick<
   Rental,
   | 'id'
   | 'wireId'
@@ -47,7 +47,7 @@ export type ShownRental = Pick<
 >;
 
 /** A machine of the rental's present attempt, also when it is gone by now. */
-export interface ShownMachine extends Pick<
+export interface MachineSummary extends Pick<
   RentalMachine,
   | 'position'
   | 'externalId'
@@ -68,7 +68,7 @@ export interface ShownMachine extends Pick<
 }
 
 /** Who accepted the rental for the organisation. */
-export interface Maker {
+export interface RentalCreator {
   readonly id: UserId;
   readonly name: string | null;
   readonly email: string;
@@ -76,16 +76,16 @@ export interface Maker {
 }
 
 export interface RentalRecord {
-  readonly rental: ShownRental;
+  readonly rental: RentalSummary;
   /** Of the rental's provider; it decides the shape of `providerData`. */
   readonly variant: ProviderVariant;
-  readonly createdBy: Maker;
+  readonly createdBy: RentalCreator;
   /** In the order of their positions. */
-  readonly machines: readonly ShownMachine[];
+  readonly machines: readonly MachineSummary[];
   /** In their order; at least one. */
   readonly terms: readonly RentalTerm[];
   /** The newest of them, oldest first. */
-  readonly steps: readonly RentalStep[];
+  readonly steps: readonly ProvisioningStep[];
   /** The storage that its machines may use. */
   readonly attached: readonly AttachedVolume[];
   /** What it has cost by the instant of the reading, posted or not. */

@@ -1,28 +1,28 @@
 import { toUuid } from '@millrace/platform/ids';
 import { poisonedLoop, poisonRows, type Poison } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { driveOnce } from './drive.ts';
-import { driveUntil, partsOf } from './drive.fixture.ts';
+import { reconcileRental } from './drive.ts';
+import { reconcileUntil, reconcileDepsOf } from './drive.fixture.ts';
 import { terminateRental } from './life.service.ts';
-import { reconcilerOf } from './reconciler.fixture.ts';
-import { createRentalRecovery, redriveDue } from './redrive.ts';
-import { createRentalWorld, quiet, type RentalWorld, type Tenant } from './rental.fixture.ts';
+import { createInventoryReconciler } from './reconciler.fixture.ts';
+import { createRentalRecovery, enqueueDueRentals } from './redrive.ts';
+import { createRentalHarness, quiet, type RentalHarness, type Tenant } from './rental.fixture.ts';
 import type { Rental } from './rental.ts';
 import { listMachines } from './machines.store.ts';
 import { findRental } from './rentals.store.ts';
 
 /** Nobody answers the calls of this world: what happens is what the sweeps do. */
 
-let world: RentalWorld;
+let world: RentalHarness;
 beforeAll(async () => {
-  world = await createRentalWorld();
+  world = await createRentalHarness();
 });
 afterAll(() => world.drop());
 
 const never = new AbortController().signal;
 
 const recovery = () => {
-  const { recover } = createRentalRecovery(partsOf(world));
+  const { recover } = createRentalRecovery(reconcileDepsOf(world));
   return () => recover(never);
 };
 
@@ -41,7 +41,7 @@ const end = (tenant: Tenant, rental: Rental) =>
 /** Ended, with its access cut: what is left is not urgent. */
 async function cutByHand(tenant: Tenant, rental: Rental): Promise<void> {
   await end(tenant, rental);
-  await driveOnce(partsOf(world), rental.orgId, rental.id, never);
+  await reconcileRental(reconcileDepsOf(world), rental.orgId, rental.id, never);
 }
 
 describe('a rental that nobody works on', () => {
@@ -49,29 +49,29 @@ describe('a rental that nobody works on', () => {
     const tenant = await world.tenant();
     const rental = await world.rent(tenant, 'live');
     expect(await calls(rental)).toBe(1);
-    await redriveDue(world.db, 100, { log: quiet });
+    await enqueueDueRentals(world.db, 100, { log: quiet });
     expect(await calls(rental)).toBe(1);
     await world.advance(21_000);
-    await Promise.all(Array.from({ length: 4 }, () => redriveDue(world.db, 100, { log: quiet })));
+    await Promise.all(Array.from({ length: 4 }, () => enqueueDueRentals(world.db, 100, { log: quiet })));
     expect(await calls(rental)).toBe(2);
     await end(tenant, rental);
-    await driveUntil(world, rental, { until: 'Terminated' });
+    await reconcileUntil(world, rental, { until: 'Terminated' });
   });
 
   it('is driven by a worker itself when it was called for in vain, and is not touched before', async () => {
     const tenant = await world.tenant();
-    const rental = await driveUntil(world, await world.rent(tenant, 'live'), { until: 'Running' });
+    const rental = await reconcileUntil(world, await world.rent(tenant, 'live'), { until: 'Running' });
     const recover = recovery();
     await cutByHand(tenant, rental);
     const status = async () => (await findRental(world.db, rental.orgId, rental.id))?.status;
     await world.advance(30_000);
-    await redriveDue(world.db, 100, { log: quiet });
+    await enqueueDueRentals(world.db, 100, { log: quiet });
     expect(await recover()).toBe(0);
     let turns = 0;
     while ((await status()) !== 'Terminated' && turns < 20) {
       turns += 1;
       await world.advance(30_000);
-      await redriveDue(world.db, 100, { log: quiet });
+      await enqueueDueRentals(world.db, 100, { log: quiet });
       await recover();
     }
     expect(await status()).toBe('Terminated');
@@ -89,18 +89,18 @@ describe('a rental that nobody works on', () => {
         when: `new.org_id = '${toUuid(bad.orgId)}'`,
         how,
       });
-      await redriveDue(world.db, 100, { log: quiet });
+      await enqueueDueRentals(world.db, 100, { log: quiet });
       await removeFault();
       expect([await calls(rentals[0]), await calls(rentals[1])]).toEqual([1, 2]);
       await world.advance(60_000);
-      await redriveDue(world.db, 100, { log: quiet });
+      await enqueueDueRentals(world.db, 100, { log: quiet });
       expect(await calls(rentals[0])).toBe(2);
       for (const [tenant, rental] of [
         [bad, rentals[0]],
         [good, rentals[1]],
       ] as const) {
         await end(tenant, rental);
-        await driveUntil(world, rental, { until: 'Terminated' });
+        await reconcileUntil(world, rental, { until: 'Terminated' });
       }
     });
   });
@@ -116,13 +116,13 @@ describe('a rental that nobody works on', () => {
       await client.query(`update rentals set disk_price = '{"unreadable": true}' where wire_id = $1`, [
         ids[0],
       ]);
-      expect(await reconcilerOf(world).repairLate()).toBe(1);
+      expect(await createInventoryReconciler(world).repairLate()).toBe(1);
       expect([await calls(rentals[0]), await calls(rentals[1])]).toEqual([1, 2]);
       await client.query(`update rentals set disk_price = null where wire_id = $1`, [ids[0]]);
       await client.end();
       for (const rental of rentals) {
         await end(tenant, rental);
-        await driveUntil(world, rental, { until: 'Terminated' });
+        await reconcileUntil(world, rental, { until: 'Terminated' });
       }
     });
 
@@ -137,7 +137,7 @@ describe('a rental that nobody works on', () => {
         );
         const when = `new.org_id = '${toUuid(bad.orgId)}'`;
         const removeFault = await poisonRows(world.database, { table: 'outbox', when, how });
-        expect(await reconcilerOf(world).repairLate()).toBe(1);
+        expect(await createInventoryReconciler(world).repairLate()).toBe(1);
         await removeFault();
         expect([await calls(rentals[0]), await calls(rentals[1])]).toEqual([1, 2]);
         for (const [tenant, rental] of [
@@ -145,7 +145,7 @@ describe('a rental that nobody works on', () => {
           [good, rentals[1]],
         ] as const) {
           await end(tenant, rental);
-          await driveUntil(world, rental, { until: 'Terminated' });
+          await reconcileUntil(world, rental, { until: 'Terminated' });
         }
       },
     );
@@ -153,7 +153,7 @@ describe('a rental that nobody works on', () => {
 
   it('has its access cut within the promised time though the first attempt to cut it fails', async () => {
     const tenant = await world.tenant();
-    const rental = await driveUntil(world, await world.rent(tenant, 'live'), { until: 'Running' });
+    const rental = await reconcileUntil(world, await world.rent(tenant, 'live'), { until: 'Running' });
     const recover = recovery();
     const cutAt = async () =>
       (await listMachines(world.db, rental.orgId, rental.id, 'all')).map((machine) => machine.cutAt)[0] ??
@@ -174,7 +174,7 @@ describe('a rental that nobody works on', () => {
     }
     const lateMs = ((await cutAt())?.getTime() ?? Infinity) - endedAtMs;
     expect(lateMs).toBeLessThanOrEqual(5_000);
-    await driveUntil(world, rental, { until: 'Terminated' });
+    await reconcileUntil(world, rental, { until: 'Terminated' });
   });
 
   describe(poisonedLoop('recover stuck rentals'), () => {
@@ -183,8 +183,8 @@ describe('a rental that nobody works on', () => {
       async (how) => {
         const tenant = await world.tenant();
         const [bad, good] = [
-          await driveUntil(world, await world.rent(tenant, 'live'), { until: 'Running' }),
-          await driveUntil(world, await world.rent(tenant, 'live'), { until: 'Running' }),
+          await reconcileUntil(world, await world.rent(tenant, 'live'), { until: 'Running' }),
+          await reconcileUntil(world, await world.rent(tenant, 'live'), { until: 'Running' }),
         ];
         const isCut = async ({ orgId, id }: Rental) =>
           (await listMachines(world.db, orgId, id, 'all')).every(({ cutAt }) => cutAt !== null);
@@ -204,7 +204,7 @@ describe('a rental that nobody works on', () => {
         await removeFault();
         await until(bad, 60);
         expect(await isCut(bad)).toBe(true);
-        for (const rental of [bad, good]) await driveUntil(world, rental, { until: 'Terminated' });
+        for (const rental of [bad, good]) await reconcileUntil(world, rental, { until: 'Terminated' });
       },
     );
 
@@ -212,9 +212,9 @@ describe('a rental that nobody works on', () => {
       const tenant = await world.tenant();
       const poisoned: Rental[] = [];
       for (let nth = 0; nth < 8; nth += 1) {
-        poisoned.push(await driveUntil(world, await world.rent(tenant, 'live'), { until: 'Running' }));
+        poisoned.push(await reconcileUntil(world, await world.rent(tenant, 'live'), { until: 'Running' }));
       }
-      const ninth = await driveUntil(world, await world.rent(tenant, 'live'), { until: 'Running' });
+      const ninth = await reconcileUntil(world, await world.rent(tenant, 'live'), { until: 'Running' });
       const client = await world.database.connect();
       const ids = poisoned.map(({ wireId }) => wireId);
       await client.query(
@@ -230,7 +230,7 @@ describe('a rental that nobody works on', () => {
       while (!(await isCut()) && seconds < 60) {
         seconds += 2;
         await world.advance(2_000);
-        await redriveDue(world.db, 100, { log: quiet }).catch(() => undefined);
+        await enqueueDueRentals(world.db, 100, { log: quiet }).catch(() => undefined);
         await Promise.all(workers.map((recover) => recover()));
       }
       expect(seconds).toBeLessThan(10);

@@ -2,13 +2,13 @@ import type { Db } from '@millrace/platform/db';
 import { toUuid } from '@millrace/platform/ids';
 import { createItemRunner, defineLoop } from '@millrace/platform/loops';
 import { counter } from '@millrace/platform/telemetry';
-import { driveOnce } from './drive.ts';
-import { rentalsActor, type DriveParts } from './drive-parts.ts';
-import { callDriver, dueSoon, LATE_MS } from './move.ts';
+import { reconcileRental } from './drive.ts';
+import { rentalsActor, type ReconcileDeps } from './drive-parts.ts';
+import { enqueueReconcile, scheduleSoon, RENTAL_OVERDUE_MS } from './move.ts';
 import type { Rental } from './rental.ts';
-import { listDue, listStuck, takeDue } from './rentals.store.ts';
+import { listDueRentals, listStuckRentals, claimDueRentals } from './rentals.store.ts';
 
-const redriven = counter(
+const enqueuedCounter = counter(
   'millrace_rentals_redriven_total',
   'Rentals that were due, and were called for by the sweep',
 );
@@ -19,8 +19,12 @@ const dueLoop = defineLoop({ name: 'call for due rentals', over: 'organisations'
  * Calls for whatever is due: terms and times to live that have come, waits that were too long to sleep through, and all
  * that was forgotten elsewhere. Several may sweep at once; each rental is called for by one of them.
  */
-export async function redriveDue(db: Db, limit: number, { log }: Pick<DriveParts, 'log'>): Promise<number> {
-  const ids = await listDue(db, dueLoop, { now: db.clock.now(), limit });
+export async function enqueueDueRentals(
+  db: Db,
+  limit: number,
+  { log }: Pick<ReconcileDeps, 'log'>,
+): Promise<number> {
+  const ids = await listDueRentals(db, dueLoop, { now: db.clock.now(), limit });
   let count = 0;
   await createItemRunner(dueLoop, { db, log }).runBatch(ids, {
     key: (id) => toUuid(id),
@@ -28,17 +32,17 @@ export async function redriveDue(db: Db, limit: number, { log }: Pick<DriveParts
       count += await db.transaction({ name: 'redrive rentals', isolation: 'read committed' }, async (tx) => {
         const now = tx.clock.now();
         // A call is no sign of work on the rental: the time from which it is late stays.
-        const due = await takeDue(tx, { now, ids: some, ...dueSoon(now) });
-        for (const rental of due) await callDriver(tx, rental, rentalsActor);
+        const due = await claimDueRentals(tx, { now, ids: some, ...scheduleSoon(now) });
+        for (const rental of due) await enqueueReconcile(tx, rental, rentalsActor);
         return due.length;
       });
     },
   });
-  redriven.add(count);
+  enqueuedCounter.add(count);
   return count;
 }
 
-const recovered = counter(
+const recoveredCounter = counter(
   'millrace_rentals_forsaken_total',
   'Rentals that nobody worked on though they were called for, and that a worker drove by itself',
 );
@@ -46,7 +50,7 @@ const recovered = counter(
 /** A rental whose handler has not run for this long is no longer left to Restate. */
 const STUCK_MS = 60_000;
 /** The same for a rental whose access must be cut, which is promised within seconds. */
-const CUT_LATE_MS = 2_000;
+const DISCONNECT_LATE_MS = 2_000;
 const ROUNDS_MAX = 50;
 
 const recoveryLoop = defineLoop({
@@ -69,7 +73,7 @@ export interface RentalRecovery {
  * stuck behind one that was pinned to a worker which never returns. A rental is claimed by one worker, has its own deadline,
  * and is postponed after a failure, so that failing rentals do not hold back the others.
  */
-export function createRentalRecovery(parts: DriveParts): RentalRecovery {
+export function createRentalRecovery(parts: ReconcileDeps): RentalRecovery {
   const { db, clock, log } = parts;
   const runner = createItemRunner(recoveryLoop, { clock, log, db, claims: true });
   return {
@@ -79,19 +83,19 @@ export function createRentalRecovery(parts: DriveParts): RentalRecovery {
         { name: 'find stuck rentals', isolation: 'read committed' },
         (tx) => {
           const now = tx.clock.now();
-          return listStuck(tx, recoveryLoop, {
+          return listStuckRentals(tx, recoveryLoop, {
             now,
-            lateBy: new Date(now.getTime() + LATE_MS - STUCK_MS),
-            uncutBy: new Date(now.getTime() - CUT_LATE_MS),
+            lateBy: new Date(now.getTime() + RENTAL_OVERDUE_MS - STUCK_MS),
+            uncutBy: new Date(now.getTime() - DISCONNECT_LATE_MS),
             limit: runner.free,
           });
         },
       );
       if (found.length === 0) return 0;
-      recovered.add(found.length);
+      recoveredCounter.add(found.length);
       await runner.run(found, {
         key: ({ id }) => toUuid(id),
-        work: (rental, ends) => driveSome(parts, rental, ends),
+        work: (rental, ends) => reconcileRounds(parts, rental, ends),
         signal,
         // Slow rentals keep their slots; the next round runs beside them.
         patienceMs: 1_000,
@@ -101,14 +105,14 @@ export function createRentalRecovery(parts: DriveParts): RentalRecovery {
   };
 }
 
-async function driveSome(
-  parts: DriveParts,
+async function reconcileRounds(
+  parts: ReconcileDeps,
   { orgId, id }: Pick<Rental, 'orgId' | 'id'>,
   signal: AbortSignal,
 ): Promise<void> {
   parts.log.warn({ rentalId: id }, 'no handler works on a rental, so this worker does');
   for (let round = 0; round < ROUNDS_MAX && !signal.aborted; round += 1) {
-    const { kind } = await driveOnce(parts, orgId, id, signal);
+    const { kind } = await reconcileRental(parts, orgId, id, signal);
     if (kind !== 'again') return;
   }
 }

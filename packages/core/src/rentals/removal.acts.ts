@@ -2,58 +2,65 @@ import { DriverError, isDriverError } from '@millrace/compute';
 import type { Tx } from '@millrace/platform/db';
 import { addUsd } from '@millrace/platform/money';
 import { counter } from '@millrace/platform/telemetry';
-import { findCluster, lockCapacity, moveNode, releaseAllocation } from '../fleet/index.ts';
+import { findCluster, lockCapacity, transitionNode, releaseAllocation } from '../fleet/index.ts';
 import { owedAt } from '../metering/index.ts';
-import { askEngine, failureOf, rentalsActor, sameMachine, tryLater, type DriveParts } from './drive-parts.ts';
+import {
+  callEngine,
+  engineFailureOf,
+  rentalsActor,
+  findUnchangedMachine,
+  scheduleRetry,
+  type ReconcileDeps,
+} from './drive-parts.ts';
 import { listMachines, saveMachine } from './machines.store.ts';
 import { metersOf } from './money.service.ts';
-import { moveRental } from './move.ts';
-import { releaseLateMsOf, type RentalPolicy } from './policy.ts';
+import { transitionRental } from './move.ts';
+import { deletionLateMsOf, type RentalPolicy } from './policy.ts';
 import type { Rental, RentalMachine, RentalView } from './rental.ts';
-import { endRunningStep } from './steps.store.ts';
-import { quarantineUnclean } from './suspects.service.ts';
-import { costOnWire } from './wire-money.ts';
+import { endRunningProvisioningStep } from './steps.store.ts';
+import { quarantineUncleanNode } from './suspects.service.ts';
+import { toWireAmount } from './wire-money.ts';
 import { lockView } from './views.ts';
-import { isLetIn } from './volume-hooks.ts';
+import { isAdmittedByVolumes } from './volume-hooks.ts';
 
 /** How machines go: access first, then the machine, and the GPUs only when the engine has said twice that it is gone. */
 
-const cutLate = counter(
+const disconnectLateCounter = counter(
   'millrace_rentals_cut_late_total',
   'Ends after which access was cut later than promised',
 );
-const unclean = counter(
+const uncleanNodeCounter = counter(
   'millrace_rentals_unclean_nodes_total',
   'Nodes that were quarantined because their engine could not wipe them',
 );
-const stuck = counter(
+const stuckDeletionCounter = counter(
   'millrace_rentals_stuck_removals_total',
   'Removals that took so long that their node was quarantined',
 );
 
 /** One probe per cluster decides: while the fleet's observer finds the cluster silent, no machine of it is tried. */
-async function isSilent({ db }: DriveParts, { clusterId }: RentalMachine): Promise<boolean> {
+async function isClusterSilent({ db }: ReconcileDeps, { clusterId }: RentalMachine): Promise<boolean> {
   return (await findCluster(db, clusterId))?.status === 'silent';
 }
 
-const silence = (): DriverError => new DriverError('unavailable', 'Its cluster does not answer.');
+const clusterSilentError = (): DriverError => new DriverError('unavailable', 'Its cluster does not answer.');
 
 /** What the engine is told to forget. Nothing the tenant could do with the machine is left when it resolves. */
-export async function cutMachine(
-  parts: DriveParts,
+export async function disconnectMachine(
+  parts: ReconcileDeps,
   view: RentalView,
   machine: RentalMachine,
   signal: AbortSignal,
 ): Promise<void> {
   const { rental } = view;
-  if (await isSilent(parts, machine))
-    return failedToRemove(parts, view, machine, silence(), { silent: true });
+  if (await isClusterSilent(parts, machine))
+    return retryDeletion(parts, view, machine, clusterSilentError(), { silent: true });
   try {
     const driver = await parts.drivers(machine.clusterId);
     const options = { what: 'Cutting access', timeoutMs: parts.policy.callTimeoutMs, signal };
-    await askEngine(parts, rental, options, (end) => driver.cutAccess(machine, end));
+    await callEngine(parts, rental, options, (end) => driver.cutAccess(machine, end));
   } catch (error) {
-    return failedToRemove(parts, view, machine, error);
+    return retryDeletion(parts, view, machine, error);
   }
   const cutAt = parts.db.clock.now();
   await parts.db.transaction({ name: 'note access cut', isolation: 'read committed' }, async (tx) => {
@@ -62,48 +69,52 @@ export async function cutMachine(
   // From when the end was accepted, which may be later than the instant up to which is billed.
   const lateMs = cutAt.getTime() - (machine.doomedAt ?? cutAt).getTime();
   if (lateMs > parts.policy.cutWithinMs) {
-    cutLate.add(1);
+    disconnectLateCounter.add(1);
     parts.log.error({ rentalId: rental.id, lateMs }, 'access was cut later than promised');
   }
 }
 
 /** Deletes the machine, and once the engine has said twice that it is not there, gives its GPUs back. */
-export async function removeMachine(
-  parts: DriveParts,
+export async function deleteMachine(
+  parts: ReconcileDeps,
   view: RentalView,
   machine: RentalMachine,
   signal: AbortSignal,
 ): Promise<void> {
   const { policy } = parts;
   const options = { what: 'Removing a machine', timeoutMs: policy.createTimeoutMs, signal };
-  if (await isSilent(parts, machine))
-    return failedToRemove(parts, view, machine, silence(), { silent: true });
+  if (await isClusterSilent(parts, machine))
+    return retryDeletion(parts, view, machine, clusterSilentError(), { silent: true });
   let isThere: boolean;
   try {
     const driver = await parts.drivers(machine.clusterId);
-    isThere = await askEngine(parts, view.rental, options, async (end) => {
+    isThere = await callEngine(parts, view.rental, options, async (end) => {
       if (machine.absentSeen === 0) await driver.terminate(machine, end);
       return (await driver.describe(machine, end)) !== null;
     });
   } catch (error) {
     // Somebody may wipe the node by hand and offer it again: not while its address is let in.
-    if (isDriverError(error, 'unclean') && !(await isLetIn(parts.db, view.rental))) {
-      return freeUnclean(parts, view, machine, error.message);
+    if (isDriverError(error, 'unclean') && !(await isAdmittedByVolumes(parts.db, view.rental))) {
+      return finishUncleanDeletion(parts, view, machine, error.message);
     }
-    return failedToRemove(parts, view, machine, error);
+    return retryDeletion(parts, view, machine, error);
   }
   if (isThere) {
-    return failedToRemove(parts, view, machine, new Error('The engine still has the machine.'), {
+    return retryDeletion(parts, view, machine, new Error('The engine still has the machine.'), {
       seenAgain: true,
     });
   }
-  if (machine.absentSeen > 0 && (await isLetIn(parts.db, view.rental))) {
-    return failedToRemove(parts, view, machine, new Error('A volume still lets the machine in.'));
+  if (machine.absentSeen > 0 && (await isAdmittedByVolumes(parts.db, view.rental))) {
+    return retryDeletion(parts, view, machine, new Error('A volume still lets the machine in.'));
   }
-  await noteAbsence(parts, view, machine);
+  await recordAbsenceOf(parts, view, machine);
 }
 
-async function noteAbsence(parts: DriveParts, view: RentalView, machine: RentalMachine): Promise<void> {
+async function recordAbsenceOf(
+  parts: ReconcileDeps,
+  view: RentalView,
+  machine: RentalMachine,
+): Promise<void> {
   const { rental } = view;
   const now = parts.db.clock.now();
   if (machine.absentSeen === 0) {
@@ -115,13 +126,13 @@ async function noteAbsence(parts: DriveParts, view: RentalView, machine: RentalM
   }
   await parts.db.transaction({ name: 'free machine', isolation: 'read committed' }, async (tx) => {
     const current = await lockView(tx, rental);
-    if (current === null || sameMachine(current, machine) === null) return;
-    await freeMachine(tx, current, machine);
+    if (current === null || findUnchangedMachine(current, machine) === null) return;
+    await finishMachineDeletion(tx, current, machine);
   });
 }
 
 /** The machine is gone. With the last one of its placement the GPUs of all its nodes can be sold again. */
-export async function freeMachine(
+export async function finishMachineDeletion(
   tx: Tx,
   { rental, machines }: RentalView,
   machine: RentalMachine,
@@ -139,8 +150,8 @@ export async function freeMachine(
  * The engine has taken the machine from its tenant and could not wipe its node. The tenant has nothing more to do with it; the
  * node is not sold for a moment, since it is quarantined where its machine is said to be gone.
  */
-async function freeUnclean(
-  parts: DriveParts,
+async function finishUncleanDeletion(
+  parts: ReconcileDeps,
   view: RentalView,
   machine: RentalMachine,
   why: string,
@@ -148,23 +159,23 @@ async function freeUnclean(
   const { rental } = view;
   await parts.db.transaction({ name: 'free unclean machine', isolation: 'read committed' }, async (tx) => {
     const current = await lockView(tx, rental);
-    if (current === null || sameMachine(current, machine) === null) return;
+    if (current === null || findUnchangedMachine(current, machine) === null) return;
     // All that the release may write, in the order in which everybody locks them.
     const all = await listMachines(tx, rental.orgId, rental.id, 'all');
     const placed = all.filter(({ allocationId }) => allocationId === machine.allocationId);
     await lockCapacity(tx, [...new Set(placed.map(({ nodeId }) => nodeId))]);
-    await quarantineUnclean(tx, machine.nodeId, { why, actor: rentalsActor });
-    await freeMachine(tx, current, machine);
+    await quarantineUncleanNode(tx, machine.nodeId, { why, actor: rentalsActor });
+    await finishMachineDeletion(tx, current, machine);
   });
-  unclean.add(1);
+  uncleanNodeCounter.add(1);
   parts.log.error(
     { rentalId: rental.id, nodeId: machine.nodeId, externalId: machine.externalId, why },
     'a node could not be wiped and is quarantined',
   );
 }
 
-async function failedToRemove(
-  parts: DriveParts,
+async function retryDeletion(
+  parts: ReconcileDeps,
   view: RentalView,
   machine: RentalMachine,
   error: unknown,
@@ -173,7 +184,7 @@ async function failedToRemove(
   const { rental } = view;
   // Held while it was under way: it counts as neither tried nor late, and the next round waits.
   if (parts.hold?.isHeld() === true) return;
-  const failure = failureOf(error);
+  const failure = engineFailureOf(error);
   parts.log.warn(
     { rentalId: rental.id, externalId: machine.externalId, err: error, tries: machine.tries },
     'a machine could not be removed yet',
@@ -183,16 +194,16 @@ async function failedToRemove(
       await saveMachine(tx, machine, { absentSeen: 0 });
     });
   }
-  const lateInMs = releaseLateMsOf(rental, parts.policy) - triedForMs(parts, machine);
-  if (lateInMs <= 0) await quarantine(parts, view, machine, failure.message);
+  const lateInMs = deletionLateMsOf(rental, parts.policy) - deletionTriedForMs(parts, machine);
+  if (lateInMs <= 0) await quarantineNodeAfterStuckDeletion(parts, view, machine, failure.message);
   const { longestRemovalRetryMs, longestSilentRetryMs } = parts.policy;
   const longestMs = options.silent === true ? longestSilentRetryMs : longestRemovalRetryMs;
   const removal = { tries: machine.tries, wireId: rental.wireId, lateInMs, longestMs };
-  await tryLater(parts, machine, failure, { afterMs: removalRetryMs(removal, parts.policy) });
+  await scheduleRetry(parts, machine, failure, { afterMs: deletionRetryMs(removal, parts.policy) });
 }
 
 /** How long the removal could have been tried. */
-function triedForMs({ db, hold }: DriveParts, { doomedAt }: RentalMachine): number {
+function deletionTriedForMs({ db, hold }: ReconcileDeps, { doomedAt }: RentalMachine): number {
   if (doomedAt === null) return 0;
   const heldUntilMs = hold?.heldUntil()?.getTime() ?? 0;
   return db.clock.nowMs() - Math.max(doomedAt.getTime(), heldUntilMs);
@@ -202,7 +213,7 @@ function triedForMs({ db, hold }: DriveParts, { doomedAt }: RentalMachine): numb
  * Doubles up to the longest interval. Removals that failed together are spread over a quarter of it, and one try falls on the
  * instant at which the removal counts as late, so that its node is quarantined then.
  */
-function removalRetryMs(
+function deletionRetryMs(
   removal: {
     readonly tries: number;
     readonly wireId: number;
@@ -221,8 +232,8 @@ const SPREAD = 64;
 const SPREAD_SHIFT = 8;
 
 /** Whatever keeps the machine from going may keep the next one from coming: nothing new is put there. */
-async function quarantine(
-  parts: DriveParts,
+async function quarantineNodeAfterStuckDeletion(
+  parts: ReconcileDeps,
   { rental }: RentalView,
   machine: RentalMachine,
   why: string,
@@ -230,13 +241,13 @@ async function quarantine(
   const moved = await parts.db.transaction(
     { name: 'quarantine node', isolation: 'read committed' },
     async (tx) =>
-      moveNode(tx, machine.nodeId, 'node_quarantined', {
+      transitionNode(tx, machine.nodeId, 'node_quarantined', {
         reason: `A machine of rental ${rental.wireId} cannot be removed: ${why}`,
         actor: rentalsActor,
       }),
   );
   if (moved.before.status === 'node_quarantined') return;
-  stuck.add(1);
+  stuckDeletionCounter.add(1);
   parts.log.error(
     { rentalId: rental.id, nodeId: machine.nodeId, externalId: machine.externalId },
     'a machine cannot be removed; its node is quarantined',
@@ -244,21 +255,21 @@ async function quarantine(
 }
 
 /** Nothing of it is left. */
-export async function endRental(parts: DriveParts, view: RentalView): Promise<void> {
+export async function finishTermination(parts: ReconcileDeps, view: RentalView): Promise<void> {
   await parts.db.transaction({ name: 'end rental', isolation: 'read committed' }, async (tx) => {
     const current = await lockView(tx, view.rental);
-    if (current !== null) await endEmpty(tx, current);
+    if (current !== null) await terminateIfEmpty(tx, current);
   });
 }
 
 /** The same for a view whose lock is held. Null: it has machines, or nobody ended it. */
-export async function endEmpty(tx: Tx, { rental, machines }: RentalView): Promise<Rental | null> {
+export async function terminateIfEmpty(tx: Tx, { rental, machines }: RentalView): Promise<Rental | null> {
   if (machines.length > 0 || (rental.status !== 'Terminating' && rental.status !== 'Failed')) return null;
   const now = tx.clock.now();
-  await endRunningStep(tx, rental.orgId, rental.id, { status: 'done' });
+  await endRunningProvisioningStep(tx, rental.orgId, rental.id, { status: 'done' });
   const meters = await metersOf(tx, rental);
   const cost = addUsd(...meters.map((meter) => owedAt(meter, now)));
-  return moveRental(tx, rental, {
+  return transitionRental(tx, rental, {
     to: 'Terminated',
     reason: rental.statusReason,
     actor: rentalsActor,
@@ -271,6 +282,6 @@ export async function endEmpty(tx: Tx, { rental, machines }: RentalView): Promis
       gpuHeld: false,
       userData: null,
     },
-    data: { terminatedAt: (rental.endAcceptedAt ?? now).toISOString(), finalCost: costOnWire(cost) },
+    data: { terminatedAt: (rental.endAcceptedAt ?? now).toISOString(), finalCost: toWireAmount(cost) },
   });
 }

@@ -1,19 +1,26 @@
-import type { MachineWish } from '@millrace/compute';
+import type { MachineSpec } from '@millrace/compute';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { driveOnce } from './drive.ts';
-import { createSaboteur, Died, driveUntil, partsOf, withDriver, type Sabotage } from './drive.fixture.ts';
+import { reconcileRental } from './drive.ts';
+import {
+  createFaultyDriver,
+  SimulatedCrash,
+  reconcileUntil,
+  reconcileDepsOf,
+  withDriver,
+  type InjectedFault,
+} from './drive.fixture.ts';
 import { terminateRental } from './life.service.ts';
 import { listMachines } from './machines.store.ts';
 import { kinds, rentAs } from './market.fixture.ts';
-import { compareAll, pass, reconcilerOf } from './reconciler.fixture.ts';
-import { createRentalWorld, SECOND_MS, type RentalWorld, type Tenant } from './rental.fixture.ts';
+import { compareAll, advanceComparing, createInventoryReconciler } from './reconciler.fixture.ts';
+import { createRentalHarness, SECOND_MS, type RentalHarness, type Tenant } from './rental.fixture.ts';
 import { causeOfRental, type Rental } from './rental.ts';
 
 /** Ending at any moment, with anything failing on the way out. */
 
-let world: RentalWorld;
+let world: RentalHarness;
 beforeAll(async () => {
-  world = await createRentalWorld();
+  world = await createRentalHarness();
 });
 afterAll(() => world.drop());
 afterEach(async () => {
@@ -49,14 +56,14 @@ describe.each(kinds)('a rental of the kind $kind that is ended while it comes up
     'just before point %i leaves nothing, and costs nothing unless it ran',
     async (nth) => {
       const tenant = await world.tenant();
-      const saboteur = createSaboteur(world);
+      const saboteur = createFaultyDriver(world);
       const accepted = await rentAs(world, kind, tenant, { customPorts: [8080] });
       let ended = false;
       saboteur.interrupt(nth, async () => {
         await end(tenant, accepted);
         ended = true;
       });
-      const over = await driveUntil(world, accepted, { until: 'Terminated', saboteur, rounds: 60 }).catch(
+      const over = await reconcileUntil(world, accepted, { until: 'Terminated', saboteur, rounds: 60 }).catch(
         (error: unknown) => {
           // The start has fewer points than that: it runs, and nobody ended it.
           if (ended) throw error;
@@ -66,7 +73,7 @@ describe.each(kinds)('a rental of the kind $kind that is ended while it comes up
       if (over === null) {
         expect(nth).toBeGreaterThanOrEqual(saboteur.seen.length);
         await end(tenant, accepted);
-        await driveUntil(world, accepted, { until: 'Terminated' });
+        await reconcileUntil(world, accepted, { until: 'Terminated' });
       }
       await expectNothingLeft(tenant, accepted);
       if (over?.startedAt === null) expect(await world.paid(tenant.orgId, causeOfRental(accepted))).toBe(0n);
@@ -75,7 +82,7 @@ describe.each(kinds)('a rental of the kind $kind that is ended while it comes up
 });
 
 describe.each(kinds)('a rental of the kind $kind that is ended', ({ kind, engine }) => {
-  const failures: readonly Sabotage[] = [
+  const failures: readonly InjectedFault[] = [
     ...['cutAccess', 'terminate', 'describe'].flatMap((at) => [
       { at, when: 'before' as const },
       { at, when: 'after' as const },
@@ -89,11 +96,11 @@ describe.each(kinds)('a rental of the kind $kind that is ended', ({ kind, engine
 
   it.each(failures)('goes all the same after a failure $when $at', async (sabotage) => {
     const tenant = await world.tenant();
-    const rental = await driveUntil(world, await rentAs(world, kind, tenant), { until: 'Running' });
+    const rental = await reconcileUntil(world, await rentAs(world, kind, tenant), { until: 'Running' });
     const receipt = await end(tenant, rental);
-    const saboteur = createSaboteur(world);
+    const saboteur = createFaultyDriver(world);
     saboteur.plan(sabotage);
-    await driveUntil(world, rental, { until: 'Terminated', saboteur });
+    await reconcileUntil(world, rental, { until: 'Terminated', saboteur });
     expect(saboteur.spent()).toBe(true);
     await expectNothingLeft(tenant, rental);
     expect(await world.paid(tenant.orgId, causeOfRental(rental))).toBe(receipt.finalCost);
@@ -101,28 +108,28 @@ describe.each(kinds)('a rental of the kind $kind that is ended', ({ kind, engine
 
   it('by several at once, and worked on by several at once, is ended once', async () => {
     const tenant = await world.tenant();
-    const rental = await driveUntil(world, await rentAs(world, kind, tenant), { until: 'Running' });
+    const rental = await reconcileUntil(world, await rentAs(world, kind, tenant), { until: 'Running' });
     await world.advance(90_000);
     const receipts = await Promise.all(Array.from({ length: 8 }, () => end(tenant, rental)));
     expect(new Set(receipts.map(({ finalCost }) => finalCost)).size).toBe(1);
-    await driveUntil(world, rental, { until: 'Terminated', workers: 4 });
+    await reconcileUntil(world, rental, { until: 'Terminated', workers: 4 });
     await expectNothingLeft(tenant, rental);
     expect(await world.paid(tenant.orgId, causeOfRental(rental))).toBe(receipts[0]?.finalCost);
   });
 
   it('is not gone because the engine is silent: its GPUs stay sold until it answers twice', async () => {
     const tenant = await world.tenant();
-    const rental = await driveUntil(world, await rentAs(world, kind, tenant), { until: 'Running' });
+    const rental = await reconcileUntil(world, await rentAs(world, kind, tenant), { until: 'Running' });
     const { controls } = world.engines[engine];
     controls.silenceEngine();
     await end(tenant, rental);
-    await expect(driveUntil(world, rental, { until: 'Terminated', rounds: 30 })).rejects.toThrow(
+    await expect(reconcileUntil(world, rental, { until: 'Terminated', rounds: 30 })).rejects.toThrow(
       /Terminating/u,
     );
     const held = await world.rows(`select 1 from allocations where state = 'releasing'`);
     expect(held).toHaveLength(1);
     controls.heal();
-    await driveUntil(world, rental, { until: 'Terminated' });
+    await reconcileUntil(world, rental, { until: 'Terminated' });
     await expectNothingLeft(tenant, rental);
   });
 });
@@ -131,17 +138,17 @@ describe('a machine that comes after its rental has ended', () => {
   /** Whoever makes it is held up on the way to the engine until its rental is over, and goes on then. */
   async function comesLate(tenant: Tenant, more: { readonly dies: boolean }) {
     const accepted = await world.rent(tenant, 'live', { customPorts: [8080] });
-    let made: MachineWish | undefined;
+    let made: MachineSpec | undefined;
     const late = withDriver(world, (driver) => ({
       create: async (wish) => {
         await end(tenant, accepted);
-        await driveUntil(world, accepted, { until: 'Terminated' });
+        await reconcileUntil(world, accepted, { until: 'Terminated' });
         await driver.create(wish, never);
         made = wish;
-        if (more.dies) throw new Died('with the machine made');
+        if (more.dies) throw new SimulatedCrash('with the machine made');
       },
     }));
-    await driveOnce(partsOf(late), accepted.orgId, accepted.id, never);
+    await reconcileRental(reconcileDepsOf(late), accepted.orgId, accepted.id, never);
     return { rental: accepted, wish: made ?? expect.fail('Nothing was made.') };
   }
 
@@ -162,9 +169,9 @@ describe('a machine that comes after its rental has ended', () => {
     expect(wish.sshKeys).not.toContain(tenant.ssh.publicKey);
     const { machines } = await world.engines.live.driver.listOwned(never);
     expect(machines.map(({ externalId }) => externalId)).toContain(wish.externalId);
-    const reconciler = reconcilerOf(world);
+    const reconciler = createInventoryReconciler(world);
     await compareAll(reconciler);
-    await pass(world, reconciler, 80 * SECOND_MS);
+    await advanceComparing(world, reconciler, 80 * SECOND_MS);
     await expectNothingLeft(tenant, rental);
     expect(await world.paid(tenant.orgId, causeOfRental(rental))).toBe(0n);
   });
@@ -174,14 +181,16 @@ describe('a machine that does not go', () => {
   it('has its node quarantined after ten minutes, and is gone in the end', async () => {
     const tenant = await world.tenant();
     const tags = { 'millrace.fault': 'stuck-terminate', 'millrace.fault.for_ms': '900000' };
-    const rental = await driveUntil(world, await world.rent(tenant, 'test', { tags }), { until: 'Running' });
+    const rental = await reconcileUntil(world, await world.rent(tenant, 'test', { tags }), {
+      until: 'Running',
+    });
     await world.run((tx) =>
       terminateRental(tx, tenant.orgId, rental.id, {
         reason: 'done',
         actor: tenant.call('test').cause.actor,
       }),
     );
-    await driveUntil(world, rental, { until: 'Terminated', rounds: 2_000 });
+    await reconcileUntil(world, rental, { until: 'Terminated', rounds: 2_000 });
     const nodes = await world.rows<{ status: string }>(
       `select node.status from nodes as node join rental_machines as machine on machine.node_id = node.id
         join rentals on rentals.id = machine.rental_id where rentals.wire_id = ${rental.wireId}`,

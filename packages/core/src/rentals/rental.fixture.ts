@@ -10,11 +10,11 @@ import type { ComputeDriver } from '@millrace/compute';
 import {
   createMockControls,
   createMockDriver,
-  createProcessMemory,
+  createInMemoryStore,
   type MockControls,
   type MockLayout,
   type MockNode,
-  type MockMemory,
+  type MachineStore,
 } from '@millrace/compute/mock';
 import type { SimulatedClock } from '@millrace/platform/clock';
 import type { ProviderSetting } from '@millrace/platform/config';
@@ -34,7 +34,7 @@ import { createWireIdAllocator, type WireIdAllocator } from '@millrace/platform/
 import {
   createTenant,
   createTestDatabase,
-  fleetBreaks,
+  fleetInvariantViolations,
   hybridClock,
   longDbTimeouts,
   testClock,
@@ -53,11 +53,11 @@ import {
   type Customers,
 } from '../customers.fixture.ts';
 import { applyFleetConfig, FleetSync, listClusters } from '../fleet/index.ts';
-import { orderOfBareMetal, orderOfVirtualMachine } from './create.ts';
+import { toBareMetalOrder, toVirtualMachineOrder } from './create.ts';
 import { createRental } from './create.service.ts';
-import { instanceRenterOf, type InstanceWish } from './market.fixture.ts';
+import { createInstanceRenter, type InstanceRequest } from './market.fixture.ts';
 import type { Rental } from './rental.ts';
-import { toldOtherwise } from './told.fixture.ts';
+import { findEventMismatches } from './told.fixture.ts';
 
 /**
  * Rentals with everything under them: real tables, the real ledger, mock engines whose doors are open on loopback,
@@ -101,12 +101,12 @@ export type EngineName = Mode | 'market' | 'metal';
 /** One mock engine: what it knows, how a test hurts it, and a connection whose doors are open. */
 export interface Engine {
   readonly clusterId: ClusterId;
-  readonly memory: MockMemory;
+  readonly memory: MachineStore;
   readonly controls: MockControls;
   readonly driver: ComputeDriver;
 }
 
-export interface RentalWorld extends Pick<
+export interface RentalHarness extends Pick<
   Customers,
   'rotate' | 'topUp' | 'sweepMeters' | 'balance' | 'paid'
 > {
@@ -129,7 +129,7 @@ export interface RentalWorld extends Pick<
   /** The same of bare metal: one node of H100 unless said otherwise. */
   rentMetal(tenant: Tenant, wish?: Partial<MetalBody>, keyId?: KeyId): Promise<Rental>;
   /** Accepts an order of an instance on one of the market's machines, which another organisation supplies. */
-  rentInstance(tenant: Tenant, wish?: InstanceWish): Promise<Rental>;
+  rentInstance(tenant: Tenant, wish?: InstanceRequest): Promise<Rental>;
   /** Whom the market's machines belong to. */
   readonly supplierOrgId: OrgId;
   /** A term on offer for live H100 machines: 20 % off, half of the rest given back. */
@@ -217,7 +217,7 @@ function providerOf(mode: Mode, variant: ProviderSetting['variant']): ProviderSe
   };
 }
 
-export interface RentalWorldOptions {
+export interface RentalHarnessOptions {
   /** How often engines are looked at while the clock moves: once a minute, unless a test is about what is seen. */
   readonly lookEveryMs?: number;
   /** Of the provider that live keys rent from. */
@@ -235,7 +235,7 @@ export interface RentalWorldOptions {
   readonly doors?: boolean;
 }
 
-export async function createRentalWorld(options: RentalWorldOptions = {}): Promise<RentalWorld> {
+export async function createRentalHarness(options: RentalHarnessOptions = {}): Promise<RentalHarness> {
   const { variant = 'V8', nodes = 1, metalFabrics = 2, poolSize = 10, doors = true } = options;
   const { more = [], connected = {} } = options;
   const database = await createTestDatabase();
@@ -257,7 +257,7 @@ export async function createRentalWorld(options: RentalWorldOptions = {}): Promi
     const shared = {
       cluster: which,
       clock,
-      memory: createProcessMemory(),
+      memory: createInMemoryStore(),
       controls: createMockControls(),
       layout,
     };
@@ -318,7 +318,7 @@ export async function createRentalWorld(options: RentalWorldOptions = {}): Promi
     offerTerm: termsOf(db, clock),
     rent: renterOf(db, wireIds),
     rentMetal: metalRenterOf(db, wireIds),
-    rentInstance: instanceRenterOf(db, wireIds, { clusterId: engines.market.clusterId, supplierOrgId }),
+    rentInstance: createInstanceRenter(db, wireIds, { clusterId: engines.market.clusterId, supplierOrgId }),
     supplierOrgId,
     run: (work) => db.transaction({ name: 'test', isolation: readCommitted }, work),
     watch,
@@ -330,7 +330,7 @@ export async function createRentalWorld(options: RentalWorldOptions = {}): Promi
     async breaks() {
       const client = await database.connect();
       try {
-        return [...(await fleetBreaks(client)), ...(await toldOtherwise(client))];
+        return [...(await fleetInvariantViolations(client)), ...(await findEventMismatches(client))];
       } finally {
         await client.end();
       }
@@ -351,29 +351,29 @@ const orderBody = operations.createVirtualMachineRental.body;
 const metalBody = operations.createBareMetalRental.body;
 
 /** Orders go through the contract, so that its defaults are theirs. */
-function renterOf(db: Db, wireIds: WireIdAllocator): RentalWorld['rent'] {
+function renterOf(db: Db, wireIds: WireIdAllocator): RentalHarness['rent'] {
   return async (tenant, mode, wish = {}, keyId) => {
     const region = mode === 'live' ? liveRegion : testRegion;
     const body = orderBody.parse({ gpuCount: 1, region, ...wish });
     const wireId = await wireIds.next();
     return db.transaction({ name: 'create rental', isolation: readCommitted }, (tx) =>
-      createRental(tx, tenant.call(mode, keyId), orderOfVirtualMachine(body), wireId),
+      createRental(tx, tenant.call(mode, keyId), toVirtualMachineOrder(body), wireId),
     );
   };
 }
 
-function metalRenterOf(db: Db, wireIds: WireIdAllocator): RentalWorld['rentMetal'] {
+function metalRenterOf(db: Db, wireIds: WireIdAllocator): RentalHarness['rentMetal'] {
   return async (tenant, wish = {}, keyId) => {
     const body = metalBody.parse({ gpuCount: 8, networkType: 'infiniband', region: liveRegion, ...wish });
     const wireId = await wireIds.next();
     return db.transaction({ name: 'create rental', isolation: readCommitted }, (tx) =>
-      createRental(tx, tenant.call('live', keyId), orderOfBareMetal(body), wireId),
+      createRental(tx, tenant.call('live', keyId), toBareMetalOrder(body), wireId),
     );
   };
 }
 
 /** Whoever rents, each with an SSH key of their own. */
-function tenantsOf(customers: Customers, db: Db, clock: SimulatedClock): RentalWorld['tenant'] {
+function tenantsOf(customers: Customers, db: Db, clock: SimulatedClock): RentalHarness['tenant'] {
   return async ({ balanceUsd = 1_000, ssh: wanted } = {}) => {
     const customer = await customers.customer(balanceUsd);
     const { orgId, userId } = customer;
@@ -414,7 +414,7 @@ async function addSsh(
   });
 }
 
-function termsOf(db: Db, clock: SimulatedClock): RentalWorld['offerTerm'] {
+function termsOf(db: Db, clock: SimulatedClock): RentalHarness['offerTerm'] {
   return async (termPeriodDays) => {
     await db.transaction({ name: 'test', isolation: readCommitted }, (tx) =>
       sql`insert into reserve_options (id, machine_type, gpu_type, region, term_period_days, discount_ppm, refund_ppm,

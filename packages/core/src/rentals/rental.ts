@@ -41,7 +41,7 @@ export interface TaskOptions {
 }
 
 /** What an instance is called where tenants see it: by its name, on its machine, in its cluster. */
-export interface ToldAs {
+export interface PublicIdentity {
   readonly instanceId: string;
   readonly clusterName: string;
   readonly nodeName: string;
@@ -103,7 +103,7 @@ export interface Rental {
   /** Agreed when it was accepted. */
   readonly supplier: RentalSupplier | null;
   /** Null of rentals that are no instances. */
-  readonly toldAs: ToldAs | null;
+  readonly toldAs: PublicIdentity | null;
   /** Null of all that engines of ours run. */
   readonly privateCloud: PrivateCloud | null;
   readonly status: RentalState;
@@ -191,13 +191,13 @@ export interface RentalTerm {
   readonly endsAt: Date | null;
 }
 
-export type StepStatus = 'running' | 'done' | 'failed' | 'undone';
+export type ProvisioningStepStatus = 'running' | 'done' | 'failed' | 'undone';
 
-export interface RentalStep {
+export interface ProvisioningStep {
   readonly seq: number;
   readonly attempt: number;
   readonly name: string;
-  readonly status: StepStatus;
+  readonly status: ProvisioningStepStatus;
   readonly startedAt: Date;
   readonly endedAt: Date | null;
   readonly message: string | null;
@@ -220,7 +220,7 @@ export function scopeOf(kind: RentalKind): Scope {
  * Whether no other host may stand in for one that fails. An instance is one machine that its tenant chose, by its price and
  * what it is: on another it would be another thing.
  */
-export function isBoundToItsHost({ kind }: Pick<Rental, 'kind'>): boolean {
+export function isPinnedToHost({ kind }: Pick<Rental, 'kind'>): boolean {
   return kind === 'instance';
 }
 
@@ -234,7 +234,7 @@ export function isReleasable({ kind, nodeCount }: Pick<Rental, 'kind' | 'nodeCou
 }
 
 /** What events and the audit trail are about. */
-export function resourceOf(rental: Pick<Rental, 'wireId' | 'toldAs'>): {
+export function rentalResourceOf(rental: Pick<Rental, 'wireId' | 'toldAs'>): {
   readonly kind: string;
   readonly id: string;
 } {
@@ -250,7 +250,7 @@ export function causeOfRental(rental: Pick<Rental, 'kind' | 'wireId'>): MoneyCau
 }
 
 /** The machines of the present attempt. */
-export function machinesOf(view: RentalView): readonly RentalMachine[] {
+export function currentMachinesOf(view: RentalView): readonly RentalMachine[] {
   return view.machines.filter(
     (machine) => machine.attempt === view.rental.attempt && machine.state !== 'doomed',
   );

@@ -8,33 +8,39 @@ import { createItemRunner, defineLoop } from '@millrace/platform/loops';
 import { msToSeconds } from '@millrace/platform/money';
 import { counter, gauge, histogram } from '@millrace/platform/telemetry';
 import { confirmWriteOffs } from '../fleet/index.ts';
-import { inTurns, lookAt, type Finding, type LookParts, type LookResult } from './comparison.ts';
-import { callDriver, dueAt, dueSoon } from './move.ts';
-import { resumeRemovals } from './machines.store.ts';
-import { createOrphanRemoval, noteOrphans, type OrphanRemoval } from './orphans.ts';
-import { noteAddress, reconcilerActor, repairRental } from './reconcile.acts.ts';
 import {
-  defaultReconcilePolicy,
-  kindOf,
-  type ReconcilePolicy,
+  runConcurrently,
+  compareCluster,
+  type RepairFinding,
+  type CompareDeps,
+  type ComparisonResult,
+} from './comparison.ts';
+import { enqueueReconcile, scheduleAt, scheduleSoon } from './move.ts';
+import { resumeDeletions } from './machines.store.ts';
+import { createOrphanRemoval, recordOrphans, type OrphanRemoval } from './orphans.ts';
+import { recordAddress, reconcilerActor, repairRental } from './reconcile.acts.ts';
+import {
+  defaultInventoryPolicy,
+  repairMetricKind,
+  type InventoryPolicy,
   type Repair,
-  type Scene,
+  type ComparisonContext,
 } from './reconcile.ts';
-import { findRental, touchRental } from './rentals.store.ts';
+import { findRental, rescheduleRental } from './rentals.store.ts';
 import {
   claimComparison,
   endComparison,
-  findLate,
-  lockLate,
-  type LateRental,
+  findOverdue,
+  lockOverdue,
+  type OverdueRental,
   readComparisonAges,
   comparisonGroups,
-  PARTLY,
-  type ClaimTerms,
+  INCOMPLETE,
+  type ComparisonClaim,
   type Comparison,
   type ComparisonGroup,
 } from './sightings.store.ts';
-import type { Stray } from './strays.ts';
+import type { OrphanMachine } from './strays.ts';
 
 const repairsDone = counter(
   'millrace_rentals_repairs_total',
@@ -56,18 +62,18 @@ const ageGauge = gauge(
   'How long ago a cluster was last compared as a whole; the longest ago first',
 );
 
-export interface ReconcilerParts {
+export interface InventoryReconcilerDeps {
   readonly db: Db;
   readonly clock: Timer;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
   /** Names this process among those that compare. */
   readonly holder: string;
   readonly drivers: (clusterId: ClusterId) => Promise<ComputeDriver>;
-  readonly policy?: Partial<ReconcilePolicy>;
+  readonly policy?: Partial<InventoryPolicy>;
   /** False: no orphan is removed now, because the database is not known to be the newest state. */
   readonly mayRemove?: () => boolean;
   /** True: this machine is removed only where an operator has allowed it, because the database may have lost its row. */
-  readonly mayHaveLostRow?: LookParts['mayHaveLostRow'];
+  readonly mayHaveLostRow?: CompareDeps['mayHaveLostRow'];
 }
 
 /** `partly`: something that was found is not written down yet. `gone`: the cluster is. */
@@ -78,27 +84,27 @@ export interface ComparisonReport {
   readonly outcome: ComparisonOutcome;
   readonly repairs: readonly Repair[];
   /** Orphaned machines that are to be removed now. */
-  readonly orphans: readonly Stray[];
+  readonly orphans: readonly OrphanMachine[];
 }
 
 const lateLoop = defineLoop({ name: 'repair late rentals', over: 'organisations' });
 
-const REPAIRS_AT_ONCE = 8;
-const LATE_EVERY_MS = 10_000;
-const LATE_MAX = 200;
+const REPAIR_CONCURRENCY = 8;
+const LATE_CHECK_MS = 10_000;
+const OVERDUE_BATCH = 200;
 /** How often somebody asks whether a comparison is due. */
 const POLL_MS = 1_000;
-const CLUSTERS_TOLD = 200;
+const CLUSTERS_REPORTED_MAX = 200;
 /** How many clusters of each group are compared at once. One that hangs waits for its engine and costs nothing else. */
-const atOnce: Readonly<Record<ComparisonGroup, number>> = { answering: 32, unanswering: 64 };
+const concurrencyByGroup: Readonly<Record<ComparisonGroup, number>> = { answering: 32, unanswering: 64 };
 
 /**
  * Compares engines with rentals, each cluster every ten seconds and after hints, and repairs what differs. Any number of
  * processes may: they take the clusters in turns, one comparison of each at a time.
  */
-export class RentalReconciler {
-  readonly #parts: ReconcilerParts;
-  readonly #look: LookParts;
+export class InventoryReconciler {
+  readonly #parts: InventoryReconcilerDeps;
+  readonly #look: CompareDeps;
   readonly #loops: Loop[] = [];
   readonly #hinted = new Set<ClusterId>();
   readonly #waiting = new Map<ClusterId, () => void>();
@@ -108,10 +114,10 @@ export class RentalReconciler {
     unanswering: new Map(),
   };
 
-  constructor(parts: ReconcilerParts) {
+  constructor(parts: InventoryReconcilerDeps) {
     this.#parts = parts;
     const { db, clock, drivers } = parts;
-    const policy = { ...defaultReconcilePolicy, ...parts.policy };
+    const policy = { ...defaultInventoryPolicy, ...parts.policy };
     const { log, mayRemove = () => true, mayHaveLostRow = () => false } = parts;
     this.#look = { db, clock, drivers, policy, mayHaveLostRow };
     const { callTimeoutMs } = policy;
@@ -131,19 +137,19 @@ export class RentalReconciler {
   start(): void {
     if (this.#loops.length > 0) return;
     const { clock, log } = this.#parts;
-    const compare = { name: 'compare rentals', clock, log, idleMs: POLL_MS, maxBackoffMs: LATE_EVERY_MS };
+    const compare = { name: 'compare rentals', clock, log, idleMs: POLL_MS, maxBackoffMs: LATE_CHECK_MS };
     this.#loops.push(startLoop(compare, async () => ((await this.#beginComparisons()) ? 'busy' : 'idle')));
     const late = {
       name: 'repair late rentals',
       clock,
       log,
-      idleMs: LATE_EVERY_MS,
-      maxBackoffMs: LATE_EVERY_MS,
+      idleMs: LATE_CHECK_MS,
+      maxBackoffMs: LATE_CHECK_MS,
     };
     this.#loops.push(
       startLoop(late, async () => {
         await this.#recordAges();
-        return (await this.repairLate()) >= LATE_MAX ? 'busy' : 'idle';
+        return (await this.repairLate()) >= OVERDUE_BATCH ? 'busy' : 'idle';
       }),
     );
   }
@@ -184,7 +190,7 @@ export class RentalReconciler {
   }
 
   #roomFor(group: ComparisonGroup): number {
-    return atOnce[group] - this.#comparing[group].size;
+    return concurrencyByGroup[group] - this.#comparing[group].size;
   }
 
   /** A comparison that fails ends by itself: the cluster is claimed again when its next one is due. */
@@ -227,8 +233,8 @@ export class RentalReconciler {
   /** Calls for rentals that nobody has worked on in time, and answers how many. */
   async repairLate(): Promise<number> {
     const { db, log } = this.#parts;
-    const found = await findLate(db, lateLoop, { now: db.clock.now(), limit: LATE_MAX });
-    const late: LateRental[] = [];
+    const found = await findOverdue(db, lateLoop, { now: db.clock.now(), limit: OVERDUE_BATCH });
+    const late: OverdueRental[] = [];
     await createItemRunner(lateLoop, { db, log }).runBatch(found, {
       key: ({ id }) => toUuid(id),
       together: async (some) => void late.push(...(await this.#callForLate(some))),
@@ -241,22 +247,22 @@ export class RentalReconciler {
     return late.length;
   }
 
-  #callForLate(some: readonly LateRental[]): Promise<readonly LateRental[]> {
+  #callForLate(some: readonly OverdueRental[]): Promise<readonly OverdueRental[]> {
     const options = { name: 'repair late rentals', isolation: 'read committed' } as const;
     return this.#parts.db.transaction(options, async (tx) => {
       const now = tx.clock.now();
-      const late = await lockLate(tx, now, some);
+      const late = await lockOverdue(tx, now, some);
       for (const { orgId, id } of late) {
         const rental = await findRental(tx, orgId, id);
         if (rental === null) continue;
-        await touchRental(tx, rental, dueSoon(now));
-        await callDriver(tx, rental, reconcilerActor);
+        await rescheduleRental(tx, rental, scheduleSoon(now));
+        await enqueueReconcile(tx, rental, reconcilerActor);
       }
       return late;
     });
   }
 
-  #claim(which: Pick<ClaimTerms, 'everyMs' | 'clusterId' | 'group'>): Promise<Comparison | null> {
+  #claim(which: Pick<ComparisonClaim, 'everyMs' | 'clusterId' | 'group'>): Promise<Comparison | null> {
     const { db, holder } = this.#parts;
     const { leaseMs, watchGapMs } = this.#look.policy;
     return db.transaction({ name: 'claim comparison', isolation: 'read committed' }, (tx) =>
@@ -284,29 +290,29 @@ export class RentalReconciler {
     const { clock, log } = this.#parts;
     const startMs = clock.monotonicMs();
     const { clusterId } = comparison;
-    const result = await lookAt(this.#look, comparison);
+    const result = await compareCluster(this.#look, comparison);
     if (result === null) return { clusterId, outcome: 'gone', repairs: [], orphans: [] };
     const { isDone, repairs } = await this.#repairAll(comparison, result);
     await this.#noteAddresses(result);
     await this.#confirmWriteOffs(result);
-    const reapable = await noteOrphans(this.#parts, comparison, result);
+    const reapable = await recordOrphans(this.#parts, comparison, result);
     const outcome = result.problem !== null ? 'unanswered' : isDone ? 'whole' : 'partly';
     await this.#end(comparison, {
       wholeAt: outcome === 'whole' ? result.scene.now : null,
-      problem: outcome === 'partly' ? PARTLY : (result.problem?.slice(0, 1_000) ?? null),
+      problem: outcome === 'partly' ? INCOMPLETE : (result.problem?.slice(0, 1_000) ?? null),
     });
     comparisons.add(1, { outcome });
     if (result.problem === null && comparison.wasUnanswered) await this.#resumeRemovals(clusterId);
     this.#orphans.begin(clusterId, reapable);
     compareSeconds.record(msToSeconds(clock.monotonicMs() - startMs), { driver: result.cluster.driver });
     if (repairs.length > 0) {
-      log.info({ clusterId, cluster: result.cluster.name, ...tally(repairs) }, 'rentals were repaired');
+      log.info({ clusterId, cluster: result.cluster.name, ...countByKind(repairs) }, 'rentals were repaired');
     }
     return { clusterId, outcome, repairs, orphans: reapable };
   }
 
   /** Written-off machines that the engine does not list are gone, so their nodes can be put back into use. */
-  async #confirmWriteOffs({ cluster, writtenOff }: LookResult): Promise<void> {
+  async #confirmWriteOffs({ cluster, writtenOff }: ComparisonResult): Promise<void> {
     if (writtenOff === null) return;
     await this.#parts.db.transaction({ name: 'confirm write-offs', isolation: 'read committed' }, (tx) =>
       confirmWriteOffs(tx, cluster.id, writtenOff),
@@ -317,7 +323,7 @@ export class RentalReconciler {
   async #resumeRemovals(clusterId: ClusterId): Promise<void> {
     const { db, log } = this.#parts;
     const count = await db.transaction({ name: 'resume removals', isolation: 'read committed' }, (tx) =>
-      resumeRemovals(tx, clusterId, dueAt(tx.clock.now())),
+      resumeDeletions(tx, clusterId, scheduleAt(tx.clock.now())),
     );
     if (count > 0) log.info({ clusterId, count }, 'a cluster answers again; its removals are resumed');
   }
@@ -325,7 +331,7 @@ export class RentalReconciler {
   /** One transaction for each rental. False: something is left, so the last whole comparison stays what it was. */
   async #repairAll(
     comparison: Comparison,
-    { cluster, findings, scene, isUnsettled }: LookResult,
+    { cluster, findings, scene, isUnsettled }: ComparisonResult,
   ): Promise<{ readonly isDone: boolean; readonly repairs: readonly Repair[] }> {
     const { clock, log } = this.#parts;
     if (scene.isVanishingHeld) {
@@ -337,7 +343,7 @@ export class RentalReconciler {
     const repairs: Repair[] = [];
     let isDone = !isUnsettled;
     const untilMs = clock.monotonicMs() + this.#look.policy.repairsMs;
-    await inTurns(findings, REPAIRS_AT_ONCE, async (finding) => {
+    await runConcurrently(findings, REPAIR_CONCURRENCY, async (finding) => {
       if (clock.monotonicMs() > untilMs) {
         isDone = false;
         return;
@@ -352,19 +358,19 @@ export class RentalReconciler {
       }
     });
     for (const repair of repairs) {
-      const kind = kindOf(repair);
+      const kind = repairMetricKind(repair);
       if (kind !== null) repairsDone.add(1, { kind });
     }
     return { isDone, repairs };
   }
 
   /** What cannot be written now is found again. */
-  async #noteAddresses({ addresses }: LookResult): Promise<void> {
+  async #noteAddresses({ addresses }: ComparisonResult): Promise<void> {
     const { db, log } = this.#parts;
-    await inTurns(addresses, REPAIRS_AT_ONCE, async (found) => {
+    await runConcurrently(addresses, REPAIR_CONCURRENCY, async (found) => {
       try {
         await db.transaction({ name: 'note address', isolation: 'read committed' }, (tx) =>
-          noteAddress(tx, found),
+          recordAddress(tx, found),
         );
       } catch (error) {
         log.warn(
@@ -375,7 +381,11 @@ export class RentalReconciler {
     });
   }
 
-  #repair(comparison: Comparison, finding: Finding, scene: Scene): Promise<readonly Repair[] | 'overtaken'> {
+  #repair(
+    comparison: Comparison,
+    finding: RepairFinding,
+    scene: ComparisonContext,
+  ): Promise<readonly Repair[] | 'overtaken'> {
     return this.#parts.db.transaction({ name: 'repair rental', isolation: 'read committed' }, (tx) =>
       repairRental(tx, comparison, finding, scene),
     );
@@ -383,14 +393,14 @@ export class RentalReconciler {
 
   async #recordAges(): Promise<void> {
     const { db } = this.#parts;
-    for (const { clusterName, wholeAt } of await readComparisonAges(db, CLUSTERS_TOLD)) {
+    for (const { clusterName, wholeAt } of await readComparisonAges(db, CLUSTERS_REPORTED_MAX)) {
       const ageMs = wholeAt === null ? 0 : Math.max(0, db.clock.nowMs() - wholeAt.getTime());
       ageGauge.record(msToSeconds(ageMs), { cluster: clusterName });
     }
   }
 }
 
-function tally(repairs: readonly Repair[]): Readonly<Record<string, number>> {
-  const kinds = Map.groupBy(repairs, (repair) => kindOf(repair) ?? 'noted');
+function countByKind(repairs: readonly Repair[]): Readonly<Record<string, number>> {
+  const kinds = Map.groupBy(repairs, (repair) => repairMetricKind(repair) ?? 'noted');
   return Object.fromEntries([...kinds].map(([kind, all]) => [kind, all.length]));
 }

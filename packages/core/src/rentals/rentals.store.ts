@@ -1,10 +1,17 @@
 import type { Reader, Tables, Tx } from '@millrace/platform/db';
 import { fromUuid, toUuid, type OrgId, type RentalId } from '@millrace/platform/ids';
-import { isItemFree, type SharedLoop } from '@millrace/platform/loops';
+import { isItemAvailable, type SharedLoop } from '@millrace/platform/loops';
 import { nanoUsd } from '@millrace/platform/money';
 import { sql, type Insertable, type Selectable, type Updateable } from 'kysely';
 import { parseFrozenPrice } from '../prices/index.ts';
-import type { PrivateCloud, Rental, RentalState, RentalSupplier, TaskOptions, ToldAs } from './rental.ts';
+import type {
+  PrivateCloud,
+  Rental,
+  RentalState,
+  RentalSupplier,
+  TaskOptions,
+  PublicIdentity,
+} from './rental.ts';
 
 /** All SQL that reads and changes one rental's row. Lists are in `listing.store.ts`, machines in `machines.store.ts`. */
 
@@ -40,7 +47,7 @@ export function toRental(row: RentalRow): Rental {
     convertOnExpiry: row.convert_on_expiry,
     diskPrice: row.disk_price === null ? null : parseFrozenPrice(row.disk_price),
     supplier: supplierOf(row),
-    toldAs: row.told_as as ToldAs | null,
+    toldAs: row.told_as as PublicIdentity | null,
     privateCloud: row.private_cloud as PrivateCloud | null,
     status: row.status as RentalState,
     statusReason: row.status_reason,
@@ -221,7 +228,7 @@ export async function findRental(reader: Reader, orgId: OrgId, id: RentalId): Pr
 }
 
 /** The same by the id that clients know. A test key sees test rentals only, and a live key live ones. */
-export async function findByWireId(
+export async function findRentalByWireId(
   reader: Reader,
   orgId: OrgId,
   mode: Rental['mode'],
@@ -307,7 +314,7 @@ export async function insertTransition(
 }
 
 /** Notes when it must be looked at next, unless it was changed since: then whoever changed it has said so. */
-export async function touchRental(
+export async function rescheduleRental(
   reader: Reader,
   seen: Rental,
   { nextActionAt, deadlineAt }: { readonly nextActionAt: Date; readonly deadlineAt: Date },
@@ -326,13 +333,13 @@ export async function touchRental(
 export type RentalRef = Pick<Rental, 'orgId' | 'id' | 'mode'>;
 
 /** Rentals of every organisation that are due, without those that the loop has postponed. */
-export async function listDue(
+export async function listDueRentals(
   reader: Reader,
   loop: SharedLoop,
   { now, limit }: { readonly now: Date; readonly limit: number },
 ): Promise<readonly RentalId[]> {
   const { rows } = await sql<{ id: string }>`
-    select id from rentals where next_action_at <= ${now} and ${isItemFree(loop, sql<string>`rentals.id::text`, now)}
+    select id from rentals where next_action_at <= ${now} and ${isItemAvailable(loop, sql<string>`rentals.id::text`, now)}
      order by next_action_at limit ${limit}
   `.execute(reader.kysely);
   return rows.map(({ id }) => fromUuid('rnt', id));
@@ -342,7 +349,7 @@ export async function listDue(
  * Those of the rentals that are still due, each taken by one sweep: it is due again at `nextActionAt`. Rows are not read
  * whole, so that one that cannot be read holds back no other.
  */
-export async function takeDue(
+export async function claimDueRentals(
   tx: Tx,
   due: {
     readonly now: Date;
@@ -366,7 +373,7 @@ export async function takeDue(
 }
 
 /** All that the organisation has and nobody has begun to end, in both modes. */
-export async function listAlive(
+export async function listUnterminated(
   reader: Reader,
   orgId: OrgId,
 ): Promise<readonly Pick<Rental, 'mode' | 'kind' | 'wireId'>[]> {
@@ -383,7 +390,7 @@ export async function listAlive(
  * Rentals of every organisation that no handler works on: those whose access should have been cut by `uncutBy` first, then
  * those whose deadline is before `lateBy`, longest first. Those that a worker has claimed, or that failed lately, are left out.
  */
-export async function listStuck(
+export async function listStuckRentals(
   tx: Tx,
   loop: SharedLoop,
   terms: { readonly now: Date; readonly lateBy: Date; readonly uncutBy: Date; readonly limit: number },
@@ -394,11 +401,11 @@ export async function listStuck(
       select distinct on (machine.rental_id) machine.org_id, machine.rental_id as id, machine.next_try_at as since
         from rental_machines as machine
        where machine.state = 'doomed' and machine.cut_at is null and machine.next_try_at <= ${uncutBy}
-         and ${isItemFree(loop, sql<string>`machine.rental_id::text`, now)}
+         and ${isItemAvailable(loop, sql<string>`machine.rental_id::text`, now)}
        order by machine.rental_id, machine.next_try_at),
     late as (
       select org_id, id, deadline_at as since from rentals
-       where deadline_at <= ${lateBy} and ${isItemFree(loop, sql<string>`rentals.id::text`, now)}
+       where deadline_at <= ${lateBy} and ${isItemAvailable(loop, sql<string>`rentals.id::text`, now)}
        order by deadline_at limit ${limit})
     select org_id, id from (
       select org_id, id, since, 0 as rank from uncut

@@ -1,9 +1,9 @@
-import type { Answer, Contract, GpuType, Region } from '@millrace/contract';
+import type { ResponseBody, Contract, GpuType, Region } from '@millrace/contract';
 import { toUuid } from '@millrace/platform/ids';
 import { ppm, toNearestUsdNumber, toPercentage, zeroUsd } from '@millrace/platform/money';
-import { usualFormFactor } from '../fleet/index.ts';
+import { defaultFormFactor } from '../fleet/index.ts';
 import { amountOf, rateOf } from '../prices/index.ts';
-import { entranceOf, gbOf, openPortsOf, providerDataOf, UNKNOWN_CPU } from './provider-data.ts';
+import { sshAccessOf, gbOf, openPortsOf, providerDataOf, UNKNOWN_CPU } from './provider-data.ts';
 import type { RentalRecord } from './records.ts';
 import { isReleasable, type RentalTerm } from './rental.ts';
 import { reservationEndsAt } from './terms.ts';
@@ -11,26 +11,26 @@ import { reservationEndsAt } from './terms.ts';
 /** Rentals on the wire: the closed record that create answers, and all that our own operations show. */
 
 type Operations = Contract['operations'];
-export type WireRentalRecord = Answer<Operations['createVirtualMachineRental']>;
-export type WireRental = Answer<Operations['getRental']>;
-export type WireBareMetal = Answer<Operations['listBareMetalRentals']>[number];
+export type WireRentalRecord = ResponseBody<Operations['createVirtualMachineRental']>;
+export type WireRental = ResponseBody<Operations['getRental']>;
+export type WireBareMetal = ResponseBody<Operations['listBareMetalRentals']>[number];
 type WireTerm = WireRental['currentTerm'];
 
-const timeOf = (at: Date | null): string | null => at?.toISOString() ?? null;
+const timestampOrNull = (at: Date | null): string | null => at?.toISOString() ?? null;
 
 /** Fields that both records have. */
-function common(record: RentalRecord) {
+function commonFields(record: RentalRecord) {
   const { rental } = record;
   return {
     id: rental.wireId,
     createdAt: rental.createdAt.toISOString(),
-    updatedAt: timeOf(rental.updatedAt),
+    updatedAt: timestampOrNull(rental.updatedAt),
     // Nothing is ever deleted: what has ended stays for the record.
     deletedAt: null,
     userId: rental.userId,
     orgId: rental.orgId,
-    startedAt: timeOf(rental.startedAt),
-    terminatedAt: timeOf(rental.endedAt),
+    startedAt: timestampOrNull(rental.startedAt),
+    terminatedAt: timestampOrNull(rental.endedAt),
     externalId: toUuid(rental.id),
     rentalId: rental.wireId,
     providerData: providerDataOf(record),
@@ -43,7 +43,7 @@ function common(record: RentalRecord) {
     managedK8sClusterId: null,
     gpuType: rentalGpuOf(rental),
     gpuCount: rental.gpuCount,
-    meta: metaOf(record),
+    meta: wireMetaOf(record),
   };
 }
 
@@ -59,7 +59,7 @@ export function rentalGpuOf({ gpuType }: Pick<RentalRecord['rental'], 'gpuType'>
   return gpuType;
 }
 
-function metaOf(record: RentalRecord): NonNullable<WireRental['meta']> {
+function wireMetaOf(record: RentalRecord): NonNullable<WireRental['meta']> {
   const { rental } = record;
   const { endReason, status } = rental;
   const contract = rental.privateCloud?.salesContractExternalId;
@@ -87,16 +87,16 @@ function storageOf({ attached }: RentalRecord): NonNullable<WireRental['attached
 
 /** What create answers: the interface's record and nothing beside it. */
 export function toWireRentalRecord(record: RentalRecord): WireRentalRecord {
-  return common(record);
+  return commonFields(record);
 }
 
 /** What the interface lists of a rental beyond its record. */
-function activeOf(record: RentalRecord, now: Date) {
+function activeFields(record: RentalRecord, now: Date) {
   const { rental, machines, createdBy } = record;
   const canAttach = rental.kind === 'bare-metal' && rental.privateCloud === null;
   return {
     currentTerm: toWireTerm(record, now),
-    gpuFormFactor: machines[0]?.gpuFormFactor ?? usualFormFactor[rentalGpuOf(rental)],
+    gpuFormFactor: machines[0]?.gpuFormFactor ?? defaultFormFactor[rentalGpuOf(rental)],
     nodes: machines.map(({ cpuModel, gpuAddresses, ramMb, diskGb, cpuCount }) => ({
       cpuModel: cpuModel ?? UNKNOWN_CPU,
       gpuCount: gpuAddresses.length,
@@ -119,22 +119,22 @@ function activeOf(record: RentalRecord, now: Date) {
 
 /** An item of the interface's list, and nothing beside it. */
 export function toWireBareMetal(record: RentalRecord, now: Date): WireBareMetal {
-  return { ...common(record), ...activeOf(record, now), rentalType: 'bare-metal' };
+  return { ...commonFields(record), ...activeFields(record, now), rentalType: 'bare-metal' };
 }
 
 export function toWireRental(record: RentalRecord, now: Date): WireRental {
   const { rental, machines } = record;
   return {
-    ...common(record),
-    ...activeOf(record, now),
+    ...commonFields(record),
+    ...activeFields(record, now),
     statusReason: rental.statusReason,
     statusSince: rental.statusSince.toISOString(),
     power: rental.power,
     gpuHeld: rental.gpuHeld,
     releasedCostPerHourNanoUsd: releasedCostOf(record, now),
-    billingPausedAt: timeOf(rental.billingPausedAt),
+    billingPausedAt: timestampOrNull(rental.billingPausedAt),
     ssh: machines.flatMap((machine) => {
-      const entrance = entranceOf(machine);
+      const entrance = sshAccessOf(machine);
       if (entrance === null) return [];
       const { host, port, user, hostKey } = entrance;
       return { host, port, user, command: `ssh -p ${port} ${user}@${host}`, hostKeyFingerprint: hostKey };
@@ -142,14 +142,14 @@ export function toWireRental(record: RentalRecord, now: Date): WireRental {
     ports: machines.flatMap(openPortsOf),
     image: rental.image,
     tags: { ...rental.tags },
-    expiresAt: timeOf(rental.expiresAt),
+    expiresAt: timestampOrNull(rental.expiresAt),
     maxUsd: rental.maxNanoUsd === null ? null : toNearestUsdNumber(rental.maxNanoUsd),
     costSoFarNanoUsd: String(record.cost),
     steps: record.steps.map(({ name, status, startedAt, endedAt, message }) => ({
       name,
       status,
       startedAt: startedAt.toISOString(),
-      endedAt: timeOf(endedAt),
+      endedAt: timestampOrNull(endedAt),
       message,
     })),
   };
@@ -193,8 +193,8 @@ function toWireTerm(record: RentalRecord, now: Date): WireTerm {
     termType,
     effectiveAt,
     costPerHour,
-    reservedUntil: timeOf(term.endsAt),
-    reservationEndsAt: timeOf(reservationEndsAt(record.terms)),
+    reservedUntil: timestampOrNull(term.endsAt),
+    reservationEndsAt: timestampOrNull(reservationEndsAt(record.terms)),
     termPeriodDays: price.reserve?.termPeriodDays ?? 0,
     discountPercentage: toPercentage(ppm(price.discountPpm)),
     originalCostPerHour: toNearestUsdNumber(amountOf(price.originalNanoUsdPerHour)),

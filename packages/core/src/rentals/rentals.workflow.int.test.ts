@@ -5,14 +5,14 @@ import {
   registerDeployment,
   type RestateEndpoint,
 } from '@millrace/platform/restate';
-import { eventually, forgetDeployment, testEndpoints, testNames } from '@millrace/testing';
+import { eventually, unregisterDeployment, testEndpoints, testNames } from '@millrace/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { partsOf } from './drive.fixture.ts';
-import { bringUp, viewOf } from './life.fixture.ts';
+import { reconcileDepsOf } from './drive.fixture.ts';
+import { startRunningRental, viewOf } from './life.fixture.ts';
 import { terminateRental } from './life.service.ts';
 import { listMachines } from './machines.store.ts';
-import { rentalDriver } from './move.ts';
-import { createRentalWorld, quiet, SECOND_MS, type RentalWorld } from './rental.fixture.ts';
+import { rentalObject } from './move.ts';
+import { createRentalHarness, quiet, SECOND_MS, type RentalHarness } from './rental.fixture.ts';
 import type { Rental } from './rental.ts';
 import { createRentalWorkflow } from './rentals.workflow.ts';
 
@@ -20,15 +20,15 @@ import { createRentalWorkflow } from './rentals.workflow.ts';
 
 const { restate } = testEndpoints();
 const names = testNames();
-const service = names.restateService(rentalDriver.service);
+const service = names.restateService(rentalObject.service);
 const ingress = createRestateIngress({ url: restate.ingressUrl });
 
-let world: RentalWorld;
+let world: RentalHarness;
 let endpoint: RestateEndpoint;
 let deploymentId: string;
 beforeAll(async () => {
-  world = await createRentalWorld();
-  const workflow = createRentalWorkflow({ ...partsOf(world), service });
+  world = await createRentalHarness();
+  const workflow = createRentalWorkflow({ ...reconcileDepsOf(world), service });
   endpoint = await createRestateEndpoint({
     services: [workflow],
     identityKeys: [restate.identityPublicKey],
@@ -38,7 +38,7 @@ beforeAll(async () => {
   ({ deploymentId } = await registerDeployment(restate.adminUrl, endpoint.url, { replace: true }));
 });
 afterAll(async () => {
-  await forgetDeployment(deploymentId);
+  await unregisterDeployment(deploymentId);
   await endpoint.close();
   await world.drop();
 });
@@ -51,7 +51,7 @@ const drive = (rental: Rental): Promise<unknown> =>
   ingress.send({
     service,
     key: toUuid(rental.id),
-    handler: rentalDriver.handler,
+    handler: rentalObject.handler,
     payload: { orgId: rental.orgId, rentalId: rental.id },
     idempotencyKey: `${names.id}-${(calls += 1)}`,
     envelope: {
@@ -65,7 +65,7 @@ const drive = (rental: Rental): Promise<unknown> =>
 
 it('an end is carried out at once, also while the next thing that is due is waited for', async () => {
   const tenant = await world.tenant();
-  const rental = await bringUp(world, tenant, { ttlSeconds: 60 });
+  const rental = await startRunningRental(world, tenant, { ttlSeconds: 60 });
   const { nextActionAt } = (await viewOf(world, rental)).rental;
   await drive(rental);
   await eventually({ what: 'somebody to wait for its end', timeoutMs }, async () => {

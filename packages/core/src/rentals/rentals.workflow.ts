@@ -1,37 +1,40 @@
 import { parseId } from '@millrace/platform/ids';
 import { step } from '@millrace/platform/restate';
 import { object, TerminalError, type ObjectContext } from '@restatedev/restate-sdk';
-import { driveOnce, driveRounds } from './drive.ts';
-import type { DriveParts } from './drive-parts.ts';
-import { rentalDriver } from './move.ts';
+import { reconcileRental, reconcileUntilIdle } from './drive.ts';
+import type { ReconcileDeps } from './drive-parts.ts';
+import { rentalObject } from './move.ts';
 
 /** What the outbox hands over: which rental to work on. */
-export interface DriveRental {
+export interface ReconcileRentalCommand {
   readonly orgId: string;
   readonly rentalId: string;
 }
 
 /** A round ends by itself; one that does not is begun again by whoever comes next. */
-const limits = { maxAttempts: 5, timeoutMs: 180_000, firstRetryMs: 500, longestRetryMs: 5_000 };
+const stepLimits = { maxAttempts: 5, timeoutMs: 180_000, firstRetryMs: 500, longestRetryMs: 5_000 };
 
 /**
  * Works on rentals, one object for each, so that two do not work on the same one. Restate makes it prompt and takes it up
  * again at once after a crash. All that is to be done follows from PostgreSQL: if Restate forgets, the sweep calls again.
  */
 export function createRentalWorkflow(
-  parts: DriveParts & {
+  parts: ReconcileDeps & {
     /** Another name, so that tests can share one Restate. */
     readonly service?: string;
   },
 ) {
   return object({
-    name: parts.service ?? rentalDriver.service,
+    name: parts.service ?? rentalObject.service,
     handlers: {
-      [rentalDriver.handler]: async (ctx: ObjectContext, command: DriveRental): Promise<string> => {
+      [rentalObject.handler]: async (
+        ctx: ObjectContext,
+        command: ReconcileRentalCommand,
+      ): Promise<string> => {
         const [orgId, id] = [parseId('org', command.orgId), parseId('rnt', command.rentalId)];
         if (orgId === null || id === null) throw new TerminalError('The command names no rental.');
-        return driveRounds({
-          round: (name) => step(ctx, name, limits, (signal) => driveOnce(parts, orgId, id, signal)),
+        return reconcileUntilIdle({
+          round: (name) => step(ctx, name, stepLimits, (signal) => reconcileRental(parts, orgId, id, signal)),
           sleep: (ms) => ctx.sleep(ms),
         });
       },

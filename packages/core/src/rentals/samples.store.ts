@@ -2,7 +2,13 @@ import type { Reader, Tx } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
 import { fromUuid, toUuid, type ClusterId, type OrgId, type RentalId } from '@millrace/platform/ids';
 import { sql } from 'kysely';
-import { SAMPLE_SLOTS, slotOf, type Counters, type Idleness, type Sample } from './monitoring.ts';
+import {
+  SAMPLE_PARTITIONS,
+  samplePartitionOf,
+  type SampleCounters,
+  type Idleness,
+  type Sample,
+} from './monitoring.ts';
 import type { IdleRule } from './rental.ts';
 
 /** All SQL about what machines of rentals measured. */
@@ -20,7 +26,7 @@ export interface SampleTarget {
 }
 
 /** Those that nobody took up since then, marked as taken up now. Others pass over what one is just taking. */
-export async function takeSampleShards(
+export async function claimSampleShards(
   tx: Tx,
   request: { readonly unsampledSince: Date; readonly limit: number },
 ): Promise<readonly number[]> {
@@ -46,7 +52,7 @@ interface TargetRow {
 }
 
 /** Every machine of these shards that is on and wants to be watched, of all organisations: for workers. */
-export async function readTargets(
+export async function readSampleTargets(
   reader: Reader,
   shards: readonly number[],
 ): Promise<readonly SampleTarget[]> {
@@ -75,27 +81,27 @@ export async function readTargets(
   }));
 }
 
-export interface TakenSample extends Pick<SampleTarget, 'rentalId' | 'orgId' | 'mode'> {
+export interface RentalSample extends Pick<SampleTarget, 'rentalId' | 'orgId' | 'mode'> {
   readonly sample: Sample;
 }
 
 /** In one statement. A sample that is there already stays as it is. */
-export async function insertSamples(tx: Tx, taken: readonly TakenSample[]): Promise<void> {
+export async function insertSamples(tx: Tx, taken: readonly RentalSample[]): Promise<void> {
   const rows = taken.map(({ rentalId, orgId, mode, sample }) => ({
-    slot: slotOf(sample.at),
+    slot: samplePartitionOf(sample.at),
     rental_id: toUuid(rentalId),
     attempt: sample.attempt,
     position: sample.position,
     org_id: toUuid(orgId),
     mode,
     at: sample.at.toISOString(),
-    cpu_seconds: saneOf(sample.cpuSeconds),
-    ram_used_bytes: wholeOf(sample.ramUsedBytes),
-    disk_used_bytes: wholeOf(sample.diskUsedBytes),
-    network_in_bytes: wholeOf(sample.networkInBytes),
-    network_out_bytes: wholeOf(sample.networkOutBytes),
+    cpu_seconds: plausibleOrNull(sample.cpuSeconds),
+    ram_used_bytes: roundedOrNull(sample.ramUsedBytes),
+    disk_used_bytes: roundedOrNull(sample.diskUsedBytes),
+    network_in_bytes: roundedOrNull(sample.networkInBytes),
+    network_out_bytes: roundedOrNull(sample.networkOutBytes),
     gpu_addresses: sample.gpus?.map(({ pciAddress }) => pciAddress) ?? null,
-    gpu_percents: sample.gpus?.map(({ utilisationPercent }) => percentOf(utilisationPercent)) ?? null,
+    gpu_percents: sample.gpus?.map(({ utilisationPercent }) => percentOrNull(utilisationPercent)) ?? null,
   }));
   await sql`
     insert into rental_samples
@@ -105,17 +111,17 @@ export async function insertSamples(tx: Tx, taken: readonly TakenSample[]): Prom
 }
 
 /** What cannot be true was not measured: one engine that talks nonsense must not keep the others' samples out. */
-function saneOf(value: number | null): number | null {
+function plausibleOrNull(value: number | null): number | null {
   return value !== null && value >= 0 && value <= Number.MAX_SAFE_INTEGER ? value : null;
 }
 
-function wholeOf(value: number | null): number | null {
-  const sane = saneOf(value);
+function roundedOrNull(value: number | null): number | null {
+  const sane = plausibleOrNull(value);
   return sane === null ? null : Math.round(sane);
 }
 
-function percentOf(value: number | null): number | null {
-  const whole = wholeOf(value);
+function percentOrNull(value: number | null): number | null {
+  const whole = roundedOrNull(value);
   return whole !== null && whole <= 100 ? whole : null;
 }
 
@@ -144,18 +150,18 @@ export async function readIdleness(
       {
         sampledAt: row.sampled_at,
         idleSince: row.idle_since,
-        counters: row.counters as readonly Counters[],
+        counters: row.counters as readonly SampleCounters[],
       },
     ]),
   );
 }
 
-export interface WatchedIdleness extends Pick<SampleTarget, 'rentalId' | 'orgId' | 'mode'> {
+export interface RentalIdleness extends Pick<SampleTarget, 'rentalId' | 'orgId' | 'mode'> {
   readonly idleness: Idleness;
 }
 
 /** In one statement. What somebody else saw later stays. */
-export async function saveIdleness(tx: Tx, watched: readonly WatchedIdleness[]): Promise<void> {
+export async function saveIdleness(tx: Tx, watched: readonly RentalIdleness[]): Promise<void> {
   const rows = watched.map(({ rentalId, orgId, mode, idleness }) => ({
     rental_id: toUuid(rentalId),
     org_id: toUuid(orgId),
@@ -175,13 +181,13 @@ export async function saveIdleness(tx: Tx, watched: readonly WatchedIdleness[]):
 }
 
 /** Empties the parts of the ring whose day is over. Answers how many parts held something. */
-export async function forgetSamples(
+export async function deleteOldSamples(
   tx: Tx,
   { before, limit }: { readonly before: Date; readonly limit: number },
 ): Promise<number> {
   let emptied = 0;
-  const today = slotOf(tx.clock.now());
-  for (let slot = 0; slot < SAMPLE_SLOTS; slot += 1) {
+  const today = samplePartitionOf(tx.clock.now());
+  for (let slot = 0; slot < SAMPLE_PARTITIONS; slot += 1) {
     // The first that lies there is the oldest, since nothing is ever put before another: no need to read them all.
     const { rows } = await sql<{ at: Date }>`
       select at from rental_samples where slot = ${slot} limit 1
@@ -189,13 +195,13 @@ export async function forgetSamples(
     if (rows[0] === undefined || rows[0].at >= before) continue;
     emptied += 1;
     if (slot !== today) await sql`truncate ${sql.table(`rental_samples_${slot}`)}`.execute(tx.kysely);
-    else await forgetRows(tx, { slot, before, limit });
+    else await deleteSampleRows(tx, { slot, before, limit });
   }
   return emptied;
 }
 
 /** For a part that is in use again, because nobody emptied it in time. */
-async function forgetRows(
+async function deleteSampleRows(
   tx: Tx,
   { slot, before, limit }: { readonly slot: number; readonly before: Date; readonly limit: number },
 ): Promise<void> {
@@ -216,7 +222,7 @@ export interface SeriesQuery {
 }
 
 /** One step of one machine. Null: nothing was measured in it. */
-export interface MachineStep {
+export interface MachineMetricBucket {
   readonly position: number;
   readonly step: number;
   readonly cpuCores: number | null;
@@ -230,14 +236,14 @@ export interface MachineStep {
  * Counters become rates between a sample and the one before it, if that is near enough and the counter has not begun
  * anew between them. A step has the mean of the samples that it ends with.
  */
-export async function readMachineSteps(
+export async function readMachineBuckets(
   reader: Reader,
   orgId: OrgId,
   query: SeriesQuery,
-): Promise<readonly MachineStep[]> {
+): Promise<readonly MachineMetricBucket[]> {
   const { rentalId, slots, from, until, stepSeconds, longestGapMs } = query;
   const gap = sql`${longestGapMs} * interval '1 millisecond'`;
-  const { rows } = await sql<MachineStep>`
+  const { rows } = await sql<MachineMetricBucket>`
     with sample as (
       select position, at, ram_used_bytes, disk_used_bytes, cpu_seconds, network_in_bytes, network_out_bytes,
              lag(at) over before as at_before, lag(cpu_seconds) over before as cpu_before,
@@ -267,20 +273,20 @@ export async function readMachineSteps(
   return rows;
 }
 
-export interface GpuStep {
+export interface GpuMetricBucket {
   readonly position: number;
   readonly address: string;
   readonly step: number;
   readonly percent: number | null;
 }
 
-export async function readGpuSteps(
+export async function readGpuBuckets(
   reader: Reader,
   orgId: OrgId,
   query: SeriesQuery,
-): Promise<readonly GpuStep[]> {
+): Promise<readonly GpuMetricBucket[]> {
   const { rentalId, slots, from, until, stepSeconds } = query;
-  const { rows } = await sql<GpuStep>`
+  const { rows } = await sql<GpuMetricBucket>`
     select sample.position, gpu.address,
            floor(extract(epoch from sample.at - ${from}::timestamptz) / ${stepSeconds}::int)::int as step,
            avg(gpu.percent)::double precision as percent

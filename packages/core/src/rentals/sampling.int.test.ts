@@ -4,23 +4,23 @@ import { systemClock } from '@millrace/platform/clock';
 import { poisonedCall, poisonedLoop, poisonRows, type ItemPoison, type Poison } from '@millrace/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { defaultMonitoring } from './monitoring.ts';
-import { plantRunning } from './monitoring.fixture.ts';
+import { insertRunningRental } from './monitoring.fixture.ts';
 import { readMetrics } from './metrics.service.ts';
 import {
-  createRentalWorld,
+  createRentalHarness,
   DAY_MS,
   quiet,
   SECOND_MS,
-  type RentalWorld,
+  type RentalHarness,
   type Tenant,
 } from './rental.fixture.ts';
 import type { Rental } from './rental.ts';
-import { forgetOldSamples, sampleDue, type IdledRental, type SamplingParts } from './sampling.service.ts';
+import { expireSamples, sampleDueShards, type IdleRental, type SamplingDeps } from './sampling.service.ts';
 
-let world: RentalWorld;
+let world: RentalHarness;
 let tenant: Tenant;
 beforeEach(async () => {
-  world = await createRentalWorld({ doors: false });
+  world = await createRentalHarness({ doors: false });
   tenant = await world.tenant();
 });
 afterEach(() => world.drop());
@@ -38,14 +38,14 @@ const nothing: Omit<MachineMetrics, 'at'> = {
 
 function partsOf(
   measure: (externalId: string) => Measured,
-  fields: Partial<SamplingParts> = {},
-): SamplingParts {
+  fields: Partial<SamplingDeps> = {},
+): SamplingDeps {
   const metrics = async ({ externalId }: { externalId: string }): Promise<MachineMetrics> => {
     const measured = measure(externalId);
     if (measured === 'silent') throw new Error('It does not answer.');
     return { at: world.clock.now(), ...nothing, ...measured };
   };
-  const drivers: SamplingParts['drivers'] = async (clusterId) =>
+  const drivers: SamplingDeps['drivers'] = async (clusterId) =>
     new Proxy(await world.drivers(clusterId), {
       get: (target, name): unknown => (name === 'metrics' ? metrics : Reflect.get(target, name, target)),
     }) satisfies ComputeDriver;
@@ -53,9 +53,9 @@ function partsOf(
   return { db: world.db, clock: systemClock, log: quiet, drivers, onIdle, ...fields };
 }
 
-async function sample(parts: SamplingParts): Promise<void> {
+async function sample(parts: SamplingDeps): Promise<void> {
   const { signal } = new AbortController();
-  while ((await sampleDue(parts, signal)) === 'busy');
+  while ((await sampleDueShards(parts, signal)) === 'busy');
 }
 
 const shortPolicy = { ...defaultMonitoring, roundTimeoutMs: 6_000 };
@@ -67,11 +67,11 @@ const taken = () =>
 describe('sampling', () => {
   it('asks machines that want it and are on, each once in 30 seconds however many workers there are', async () => {
     const [watched, ruled] = [
-      await plantRunning(world, tenant, { monitoring: true }),
-      await plantRunning(world, tenant, { idle: { afterSeconds: 300, action: 'stop' } }),
+      await insertRunningRental(world, tenant, { monitoring: true }),
+      await insertRunningRental(world, tenant, { idle: { afterSeconds: 300, action: 'stop' } }),
     ];
-    await plantRunning(world, tenant, {});
-    await plantRunning(world, tenant, { monitoring: true, power: 'off' });
+    await insertRunningRental(world, tenant, {});
+    await insertRunningRental(world, tenant, { monitoring: true, power: 'off' });
     const parts = partsOf(() => ({ cpuSeconds: 1 }));
     await Promise.all([sample(parts), sample(parts), sample(parts)]);
     const found = await taken();
@@ -87,9 +87,9 @@ describe('sampling', () => {
   });
 
   it('of machines that do not answer, or talk nonsense, keeps the others from nothing', async () => {
-    const mute = await plantRunning(world, tenant, { monitoring: true });
-    const mad = await plantRunning(world, tenant, { monitoring: true });
-    const sane = await plantRunning(world, tenant, { monitoring: true });
+    const mute = await insertRunningRental(world, tenant, { monitoring: true });
+    const mad = await insertRunningRental(world, tenant, { monitoring: true });
+    const sane = await insertRunningRental(world, tenant, { monitoring: true });
     const parts = partsOf((externalId) => {
       if (externalId === toUuid(mute.id)) return 'silent';
       if (externalId !== toUuid(mad.id)) return { cpuSeconds: 5 };
@@ -105,10 +105,10 @@ describe('sampling', () => {
 
   describe(poisonedLoop('sample machines'), () => {
     it.each<ItemPoison>(['throws', 'hangs'])('whose engine %s does not delay the others', async (how) => {
-      await plantRunning(world, tenant, { monitoring: true });
-      const other = await plantRunning(world, tenant, { monitoring: true, mode: 'test' });
+      await insertRunningRental(world, tenant, { monitoring: true });
+      const other = await insertRunningRental(world, tenant, { monitoring: true, mode: 'test' });
       const stuck = partsOf(() => ({}));
-      const drivers: SamplingParts['drivers'] = (clusterId) =>
+      const drivers: SamplingDeps['drivers'] = (clusterId) =>
         clusterId === world.engines.live.clusterId
           ? poisonedCall(how === 'hangs' ? how : 'throws')
           : stuck.drivers(clusterId);
@@ -117,12 +117,12 @@ describe('sampling', () => {
     });
 
     it('is asked less and less often while it fails, and is sampled again after the cause is gone', async () => {
-      const failing = await plantRunning(world, tenant, { monitoring: true });
-      const other = await plantRunning(world, tenant, { monitoring: true, mode: 'test' });
+      const failing = await insertRunningRental(world, tenant, { monitoring: true });
+      const other = await insertRunningRental(world, tenant, { monitoring: true, mode: 'test' });
       const sound = partsOf(() => ({}));
       let asked = 0;
       let isAway = true;
-      const drivers: SamplingParts['drivers'] = (clusterId) => {
+      const drivers: SamplingDeps['drivers'] = (clusterId) => {
         if (clusterId !== world.engines.live.clusterId) return sound.drivers(clusterId);
         asked += 1;
         return isAway ? poisonedCall('throws') : sound.drivers(clusterId);
@@ -148,10 +148,10 @@ describe('sampling', () => {
       'whose write %s does not keep samples of other organisations from being stored',
       async (how) => {
         const bad = await world.tenant();
-        const poisoned = await plantRunning(world, bad, { monitoring: true });
+        const poisoned = await insertRunningRental(world, bad, { monitoring: true });
         const good = [
-          await plantRunning(world, tenant, { monitoring: true }),
-          await plantRunning(world, tenant, { monitoring: true }),
+          await insertRunningRental(world, tenant, { monitoring: true }),
+          await insertRunningRental(world, tenant, { monitoring: true }),
         ];
         const when = `new.org_id = '${toUuid(bad.orgId)}'`;
         const removeFault = await poisonRows(world.database, { table: 'rental_samples', when, how });
@@ -171,19 +171,19 @@ describe('sampling', () => {
   });
 
   it('keeps samples for seven days and empties whole days after that, also after a long time without workers', async () => {
-    const rental = await plantRunning(world, tenant, { monitoring: true });
+    const rental = await insertRunningRental(world, tenant, { monitoring: true });
     const parts = partsOf(() => ({}));
     for (let day = 0; day < 10; day += 1) {
       await sample(parts);
       await world.clock.advance(DAY_MS);
-      await forgetOldSamples(world.db);
+      await expireSamples(world.db);
     }
     const kept = await taken();
     expect(kept).toHaveLength(7);
     expect(kept[0]?.at).toEqual(new Date(world.clock.nowMs() - 7 * DAY_MS));
     await world.clock.advance(9 * 10 * DAY_MS);
     await sample(parts);
-    while ((await forgetOldSamples(world.db)) > 0);
+    while ((await expireSamples(world.db)) > 0);
     expect((await taken()).map(({ at }) => at)).toEqual([world.clock.now()]);
     expect(rental.status).toBe('Running');
   });
@@ -191,7 +191,7 @@ describe('sampling', () => {
 
 describe('an idle rule', () => {
   const rule = { afterSeconds: 300, action: 'terminate' } as const;
-  async function watch(rounds: number, parts: SamplingParts): Promise<void> {
+  async function watch(rounds: number, parts: SamplingDeps): Promise<void> {
     for (let round = 0; round < rounds; round += 1) {
       await world.clock.advance(30 * SECOND_MS);
       await sample(parts);
@@ -199,9 +199,9 @@ describe('an idle rule', () => {
   }
 
   it('is carried out once its rental has idled for so long, and not while it works', async () => {
-    const lazy = await plantRunning(world, tenant, { idle: rule });
-    const busy = await plantRunning(world, tenant, { idle: rule });
-    const idled: IdledRental[] = [];
+    const lazy = await insertRunningRental(world, tenant, { idle: rule });
+    const busy = await insertRunningRental(world, tenant, { idle: rule });
+    const idled: IdleRental[] = [];
     let worked = 0;
     const parts = partsOf(
       (externalId) => (externalId === toUuid(busy.id) ? { cpuSeconds: (worked += 30) } : {}),
@@ -215,8 +215,8 @@ describe('an idle rule', () => {
   });
 
   it('starts anew when nobody looked for a while, or its machine could not be asked', async () => {
-    const rental: Rental = await plantRunning(world, tenant, { idle: rule });
-    const idled: IdledRental[] = [];
+    const rental: Rental = await insertRunningRental(world, tenant, { idle: rule });
+    const idled: IdleRental[] = [];
     let isSilent = false;
     const parts = partsOf(() => (isSilent ? 'silent' : {}), {
       onIdle: async (found) => void idled.push(found),
@@ -232,8 +232,8 @@ describe('an idle rule', () => {
   });
 
   it('that cannot be carried out keeps no other from being', async () => {
-    await plantRunning(world, tenant, { idle: rule });
-    await plantRunning(world, tenant, { idle: rule });
+    await insertRunningRental(world, tenant, { idle: rule });
+    await insertRunningRental(world, tenant, { idle: rule });
     let tried = 0;
     const parts = partsOf(() => ({}), {
       onIdle: async () => {
@@ -251,9 +251,9 @@ describe(poisonedLoop('carry out idle rules'), () => {
     'that %s does not delay the rules of other rentals, and is tried again later',
     async (how) => {
       const rule = { afterSeconds: 300, action: 'stop' } as const;
-      const bad = await plantRunning(world, tenant, { idle: rule });
+      const bad = await insertRunningRental(world, tenant, { idle: rule });
       const good = await Promise.all(
-        Array.from({ length: 3 }, () => plantRunning(world, tenant, { idle: rule })),
+        Array.from({ length: 3 }, () => insertRunningRental(world, tenant, { idle: rule })),
       );
       const tried: string[] = [];
       let isHealed = false;
@@ -293,7 +293,7 @@ describe('the metrics of a rental', () => {
   const gpus = (percent: number | null) => [{ pciAddress: '0000:10:00.0', utilisationPercent: percent }];
 
   it('are rates of counters, means of levels, and null where nothing was measured', async () => {
-    const rental = await plantRunning(world, tenant, { monitoring: true });
+    const rental = await insertRunningRental(world, tenant, { monitoring: true });
     let [cpuSeconds, received, ram] = [1_000, 5_000, 100];
     const parts = partsOf(() => ({
       cpuSeconds: (cpuSeconds += 30 * 12),
@@ -328,7 +328,7 @@ describe('the metrics of a rental', () => {
   });
 
   it('have no GPUs where the engine does not report them, and no rate over a restart or a gap', async () => {
-    const rental = await plantRunning(world, tenant, { monitoring: true });
+    const rental = await insertRunningRental(world, tenant, { monitoring: true });
     let cpuSeconds = 10_000;
     const parts = partsOf(() => ({ cpuSeconds, gpus: null }));
     const step = async (ms: number, counted: number): Promise<void> => {
@@ -351,7 +351,7 @@ describe('the metrics of a rental', () => {
   });
 
   it('are the hour up to now unless said, and are refused in words where they would be too many', async () => {
-    const { wireId } = await plantRunning(world, tenant, { monitoring: true });
+    const { wireId } = await insertRunningRental(world, tenant, { monitoring: true });
     const ask = { orgId: tenant.orgId, mode: 'live', wireId, stepSeconds: 60 } as const;
     const now = world.clock.now();
     const got = await readMetrics(world.db, ask, now);
@@ -367,7 +367,7 @@ describe('the metrics of a rental', () => {
   });
 
   it('are not found by others, nor by a key of the other mode', async () => {
-    const { wireId } = await plantRunning(world, tenant, { monitoring: true });
+    const { wireId } = await insertRunningRental(world, tenant, { monitoring: true });
     const other = await world.tenant();
     const now = world.clock.now();
     for (const ask of [

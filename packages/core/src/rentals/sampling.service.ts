@@ -5,45 +5,45 @@ import { toUuid, type ClusterId, type RentalId } from '@millrace/platform/ids';
 import type { Logger } from '@millrace/platform/log';
 import { createItemRunner } from '@millrace/platform/loops';
 import { counter } from '@millrace/platform/telemetry';
-import { carryOutIdleRules, keepSamplesOf, sampleClusters } from './loops.ts';
+import { idleRulesLoop, storeSamplesLoop, sampleClustersLoop } from './loops.ts';
 import {
   defaultMonitoring,
-  forgottenBefore,
-  hasIdled,
-  observe,
+  samplesExpireBefore,
+  isIdleLongEnough,
+  updateIdleness,
   type MonitoringPolicy,
 } from './monitoring.ts';
 import type { IdleRule } from './rental.ts';
 import {
-  forgetSamples,
+  deleteOldSamples,
   insertSamples,
   readIdleness,
-  readTargets,
+  readSampleTargets,
   saveIdleness,
-  takeSampleShards,
+  claimSampleShards,
   type SampleTarget,
-  type TakenSample,
-  type WatchedIdleness,
+  type RentalSample,
+  type RentalIdleness,
 } from './samples.store.ts';
 
-const taken = counter('millrace_rental_samples_total', 'Samples of machines of rentals, by outcome');
+const samplesCounter = counter('millrace_rental_samples_total', 'Samples of machines of rentals, by outcome');
 
-export interface SamplingParts {
+export interface SamplingDeps {
   readonly db: Db;
   readonly clock: Timer;
   readonly log: Pick<Logger, 'warn'>;
   readonly drivers: (clusterId: ClusterId) => Promise<ComputeDriver>;
   /** Carries an idle rule out. It looks at the rental again, which may have changed since it was sampled. */
-  readonly onIdle: (rental: IdledRental) => Promise<void>;
+  readonly onIdle: (rental: IdleRental) => Promise<void>;
   readonly policy?: MonitoringPolicy;
 }
 
-export interface IdledRental extends Pick<SampleTarget, 'rentalId' | 'orgId' | 'mode'> {
+export interface IdleRental extends Pick<SampleTarget, 'rentalId' | 'orgId' | 'mode'> {
   readonly rule: IdleRule;
 }
 
-const SHARDS_AT_ONCE = 16;
-const RENTALS_AT_ONCE = 500;
+const SHARD_BATCH = 16;
+const RENTAL_BATCH = 500;
 const isolation = 'read committed';
 
 /**
@@ -51,33 +51,33 @@ const isolation = 'read committed';
  * rules. Any number of workers may; each shard is taken up by one of them. Answers how many shards it took: while there
  * are as many as it takes, there may be more.
  */
-export async function sampleDue(parts: SamplingParts, signal: AbortSignal): Promise<'busy' | 'idle'> {
+export async function sampleDueShards(parts: SamplingDeps, signal: AbortSignal): Promise<'busy' | 'idle'> {
   const { db, policy = defaultMonitoring } = parts;
   const unsampledSince = new Date(db.clock.nowMs() - policy.everyMs);
   const shards = await db.transaction({ name: 'take shards to sample', isolation }, (tx) =>
-    takeSampleShards(tx, { unsampledSince, limit: SHARDS_AT_ONCE }),
+    claimSampleShards(tx, { unsampledSince, limit: SHARD_BATCH }),
   );
   if (shards.length > 0) await sampleShards(parts, shards, signal);
-  return shards.length === SHARDS_AT_ONCE ? 'busy' : 'idle';
+  return shards.length === SHARD_BATCH ? 'busy' : 'idle';
 }
 
 async function sampleShards(
-  parts: SamplingParts,
+  parts: SamplingDeps,
   shards: readonly number[],
   signal: AbortSignal,
 ): Promise<void> {
   const { db, clock, log } = parts;
-  const targets = await readTargets(db, shards);
+  const targets = await readSampleTargets(db, shards);
   const byCluster = Map.groupBy(targets, ({ clusterId }) => clusterId);
-  const idled: IdledRental[] = [];
-  await createItemRunner(sampleClusters, { db, clock, log }).run([...byCluster], {
+  const idled: IdleRental[] = [];
+  await createItemRunner(sampleClustersLoop, { db, clock, log }).run([...byCluster], {
     key: ([clusterId]) => toUuid(clusterId),
     work: async ([clusterId, some], ends) => {
       idled.push(...(await sampleCluster(parts, clusterId, some, ends)));
     },
     signal,
   });
-  await createItemRunner(carryOutIdleRules, { db, clock, log }).run(idled, {
+  await createItemRunner(idleRulesLoop, { db, clock, log }).run(idled, {
     key: ({ rentalId }) => toUuid(rentalId),
     work: (rental) => parts.onIdle(rental),
     signal,
@@ -86,32 +86,32 @@ async function sampleShards(
 
 /** Takes, stores and judges the samples of one cluster, apart from other clusters. Returns the rentals that have idled. */
 async function sampleCluster(
-  parts: SamplingParts,
+  parts: SamplingDeps,
   clusterId: ClusterId,
   targets: readonly SampleTarget[],
   signal: AbortSignal,
-): Promise<readonly IdledRental[]> {
-  const samples = await askCluster(parts, clusterId, targets, signal);
-  const watched = await watchIdleness(parts, targets, samples);
-  const kept = new Set(await keepSamples(parts, samples, watched));
+): Promise<readonly IdleRental[]> {
+  const samples = await sampleMachines(parts, clusterId, targets, signal);
+  const watched = await computeIdleness(parts, targets, samples);
+  const kept = new Set(await storeSamples(parts, samples, watched));
   return watched.flatMap(({ rentalId, orgId, mode, idleness, rule }) =>
-    kept.has(rentalId) && hasIdled(idleness, rule) ? [{ rentalId, orgId, mode, rule }] : [],
+    kept.has(rentalId) && isIdleLongEnough(idleness, rule) ? [{ rentalId, orgId, mode, rule }] : [],
   );
 }
 
 /** Stores many rentals in one transaction. If that fails, tries smaller batches, and postpones only rentals that fail alone. */
-async function keepSamples(
-  { db, clock, log }: SamplingParts,
-  samples: readonly TakenSample[],
-  watched: readonly WatchedIdleness[],
+async function storeSamples(
+  { db, clock, log }: SamplingDeps,
+  samples: readonly RentalSample[],
+  watched: readonly RentalIdleness[],
 ): Promise<readonly RentalId[]> {
   const byRental = Map.groupBy(samples, ({ rentalId }) => rentalId);
   const idleness = new Map(watched.map((one) => [one.rentalId, one]));
   const rentals = [...byRental.keys()];
-  const runner = createItemRunner(keepSamplesOf, { db, clock, log });
+  const runner = createItemRunner(storeSamplesLoop, { db, clock, log });
   const kept: RentalId[] = [];
-  for (let first = 0; first < rentals.length; first += RENTALS_AT_ONCE) {
-    await runner.runBatch(rentals.slice(first, first + RENTALS_AT_ONCE), {
+  for (let first = 0; first < rentals.length; first += RENTAL_BATCH) {
+    await runner.runBatch(rentals.slice(first, first + RENTAL_BATCH), {
       key: (rentalId) => toUuid(rentalId),
       together: async (some) => {
         await db.transaction({ name: 'keep samples', isolation }, async (tx) => {
@@ -133,14 +133,14 @@ async function keepSamples(
  * Asks the machines of a cluster, several at once, and stops at the deadline of the round. Throws a failure only if no machine
  * has answered before it.
  */
-async function askCluster(
-  parts: SamplingParts,
+async function sampleMachines(
+  parts: SamplingDeps,
   clusterId: ClusterId,
   targets: readonly SampleTarget[],
   signal: AbortSignal,
-): Promise<readonly TakenSample[]> {
+): Promise<readonly RentalSample[]> {
   const { clock, log, drivers, policy = defaultMonitoring } = parts;
-  const found: TakenSample[] = [];
+  const found: RentalSample[] = [];
   const waiting = [...targets];
   try {
     await withDeadline(clock, 'Sampling', policy.roundTimeoutMs, async (deadline) => {
@@ -149,7 +149,7 @@ async function askCluster(
       if (!driver.can.metrics) return;
       const askOn = async (): Promise<void> => {
         for (let next = waiting.shift(); next !== undefined && !ended.aborted; next = waiting.shift()) {
-          const sample = await ask(parts, driver, next, ended);
+          const sample = await sampleMachine(parts, driver, next, ended);
           if (sample !== null && !ended.aborted) found.push(sample);
         }
       };
@@ -159,19 +159,19 @@ async function askCluster(
     if (found.length === 0) throw error;
     log.warn({ err: error, clusterId, left: waiting.length }, 'machines of a cluster could not be sampled');
   } finally {
-    taken.add(found.length, { outcome: 'taken' });
-    taken.add(targets.length - found.length, { outcome: 'missed' });
+    samplesCounter.add(found.length, { outcome: 'taken' });
+    samplesCounter.add(targets.length - found.length, { outcome: 'missed' });
   }
   return [...found];
 }
 
 /** Null: it could not be asked. That is nothing to be said of each machine. */
-async function ask(
-  { clock, policy = defaultMonitoring }: SamplingParts,
+async function sampleMachine(
+  { clock, policy = defaultMonitoring }: SamplingDeps,
   driver: ComputeDriver,
   target: SampleTarget,
   signal: AbortSignal,
-): Promise<TakenSample | null> {
+): Promise<RentalSample | null> {
   const { rentalId, orgId, mode, attempt, position, externalId } = target;
   try {
     const metrics = await withDeadline(clock, 'Sampling a machine', policy.callTimeoutMs, (deadline) =>
@@ -184,22 +184,22 @@ async function ask(
 }
 
 /** For each rental with an idle rule, since when it has been idle. */
-async function watchIdleness(
-  { db, policy = defaultMonitoring }: SamplingParts,
+async function computeIdleness(
+  { db, policy = defaultMonitoring }: SamplingDeps,
   targets: readonly SampleTarget[],
-  samples: readonly TakenSample[],
-): Promise<readonly (WatchedIdleness & { readonly rule: IdleRule })[]> {
+  samples: readonly RentalSample[],
+): Promise<readonly (RentalIdleness & { readonly rule: IdleRule })[]> {
   const ruled = targets.filter(({ idle }) => idle !== null);
   if (ruled.length === 0) return [];
   const before = await readIdleness(db, ruled);
   const sampled = Map.groupBy(samples, ({ rentalId }) => rentalId);
-  const watched: (WatchedIdleness & { readonly rule: IdleRule })[] = [];
+  const watched: (RentalIdleness & { readonly rule: IdleRule })[] = [];
   for (const [rentalId, machines] of Map.groupBy(ruled, (target) => target.rentalId)) {
-    const [{ orgId, mode, idle: rule } = noTarget(rentalId)] = machines;
+    const [{ orgId, mode, idle: rule } = missingTarget(rentalId)] = machines;
     const seen = sampled.get(rentalId) ?? [];
     // Of a rental some machines of which did not answer nothing is concluded.
     if (rule === null || seen.length < machines.length) continue;
-    const idleness = observe(
+    const idleness = updateIdleness(
       before.get(rentalId) ?? null,
       seen.map(({ sample }) => sample),
       policy,
@@ -209,15 +209,15 @@ async function watchIdleness(
   return watched;
 }
 
-function noTarget(rentalId: RentalId): never {
+function missingTarget(rentalId: RentalId): never {
   throw new Error(`Rental ${rentalId} was grouped without a machine.`);
 }
 
-const FORGOTTEN_AT_ONCE = 10_000;
+const SAMPLE_DELETE_BATCH = 10_000;
 
 /** Empties what is older than samples are kept. Answers how many days it found. */
-export function forgetOldSamples(db: Db): Promise<number> {
+export function expireSamples(db: Db): Promise<number> {
   return db.transaction({ name: 'forget samples', isolation }, (tx) =>
-    forgetSamples(tx, { before: forgottenBefore(tx.clock.now()), limit: FORGOTTEN_AT_ONCE }),
+    deleteOldSamples(tx, { before: samplesExpireBefore(tx.clock.now()), limit: SAMPLE_DELETE_BATCH }),
   );
 }

@@ -9,11 +9,11 @@ import {
   type OrgId,
   type RentalId,
 } from '@millrace/platform/ids';
-import { isItemFree, type SharedLoop } from '@millrace/platform/loops';
+import { isItemAvailable, type SharedLoop } from '@millrace/platform/loops';
 import { sql } from 'kysely';
-import type { JudgedRental } from './reconcile.ts';
+import type { ComparedRental } from './reconcile.ts';
 import type { MachineStage, Power, RentalKind, RentalState, RentalTask } from './rental.ts';
-import type { KnownElsewhere, RememberedStray } from './strays.ts';
+import type { MachineElsewhere, RecordedOrphan } from './strays.ts';
 
 /** All SQL about what comparisons remember, and about the rows that they compare. Times are those of the callers' clock. */
 
@@ -39,13 +39,13 @@ interface ComparisonRow {
 }
 
 /** The problem of a comparison whose engine answered and whose findings are not all written down. */
-export const PARTLY = 'Not all that was found is written down.';
+export const INCOMPLETE = 'Not all that was found is written down.';
 
 /** Whether a cluster answered its last comparison. One that was never compared counts as answering. */
 export type ComparisonGroup = 'answering' | 'unanswering';
 export const comparisonGroups = ['answering', 'unanswering'] as const;
 
-export interface ClaimTerms {
+export interface ComparisonClaim {
   readonly holder: string;
   readonly now: Date;
   readonly leaseMs: number;
@@ -59,7 +59,7 @@ export interface ClaimTerms {
 }
 
 /** Takes the comparison that is due longest, if one is that nobody makes. Each has a turn of its own. */
-export async function claimComparison(tx: Tx, terms: ClaimTerms): Promise<Comparison | null> {
+export async function claimComparison(tx: Tx, terms: ComparisonClaim): Promise<Comparison | null> {
   const { holder, now } = terms;
   const dueBefore = new Date(now.getTime() - terms.everyMs);
   // Further off than anybody could have written: it is from before the clock went back.
@@ -78,14 +78,14 @@ export async function claimComparison(tx: Tx, terms: ClaimTerms): Promise<Compar
       join clusters as cluster on cluster.id = comparison.cluster_id and cluster.status <> 'removed'
      where (looked_at is null or looked_at <= ${dueBefore} or looked_at > ${now})
        and (held_until is null or held_until <= ${now} or held_until > ${absurd})
-       and (${wasUnanswered(terms.group)}::boolean is null or (coalesce(problem, ${PARTLY}) <> ${PARTLY}) = ${wasUnanswered(terms.group)})
+       and (${wasUnanswered(terms.group)}::boolean is null or (coalesce(problem, ${INCOMPLETE}) <> ${INCOMPLETE}) = ${wasUnanswered(terms.group)})
        and (${idOrNull(terms.clusterId)}::uuid is null or comparison.cluster_id = ${idOrNull(terms.clusterId)})
      order by looked_at nulls first, comparison.cluster_id limit 1
        for no key update of comparison skip locked
   `.execute(tx.kysely);
   const [row] = rows;
   if (row === undefined) return null;
-  const watchingSince = watchOf(row, now, terms.watchGapMs);
+  const watchingSince = observationStart(row, now, terms.watchGapMs);
   const turn = row.turn + 1n;
   await sql`
     update cluster_comparisons
@@ -103,7 +103,7 @@ export async function claimComparison(tx: Tx, terms: ClaimTerms): Promise<Compar
   };
 }
 
-const isUnanswered = ({ problem }: ComparisonRow): boolean => problem !== null && problem !== PARTLY;
+const isUnanswered = ({ problem }: ComparisonRow): boolean => problem !== null && problem !== INCOMPLETE;
 
 const wasUnanswered = (group: ComparisonGroup | undefined): boolean | null =>
   group === undefined ? null : group === 'unanswering';
@@ -111,7 +111,7 @@ const wasUnanswered = (group: ComparisonGroup | undefined): boolean | null =>
 const idOrNull = (id: ClusterId | undefined): string | null => (id === undefined ? null : toUuid(id));
 
 /** A gap, or a clock that went back, begins the watch anew. */
-function watchOf(
+function observationStart(
   { looked_at: lookedAt, watching_since: since }: ComparisonRow,
   now: Date,
   gapMs: number,
@@ -143,7 +143,7 @@ export async function readComparison(reader: Reader, clusterId: ClusterId, now: 
 }
 
 /** Whether this comparison is still the newest. While the transaction lasts no other can begin. */
-export async function isNewest(tx: Tx, { clusterId, turn }: Comparison): Promise<boolean> {
+export async function isNewestComparison(tx: Tx, { clusterId, turn }: Comparison): Promise<boolean> {
   const { rows } = await sql<{ turn: bigint }>`
     select turn from cluster_comparisons where cluster_id = ${toUuid(clusterId)} for share
   `.execute(tx.kysely);
@@ -165,14 +165,18 @@ export async function endComparison(
 }
 
 /** A person allows as many strays of a cluster to be removed as there are, for a while. */
-export async function allowReaping(tx: Tx, clusterId: ClusterId, until: Date): Promise<void> {
+export async function allowOrphanRemoval(tx: Tx, clusterId: ClusterId, until: Date): Promise<void> {
   await sql`
     insert into cluster_comparisons (cluster_id, reap_allowed_until) values (${toUuid(clusterId)}, ${until})
     on conflict (cluster_id) do update set reap_allowed_until = excluded.reap_allowed_until
   `.execute(tx.kysely);
 }
 
-export async function isReapingAllowed(reader: Reader, clusterId: ClusterId, now: Date): Promise<boolean> {
+export async function isOrphanRemovalAllowed(
+  reader: Reader,
+  clusterId: ClusterId,
+  now: Date,
+): Promise<boolean> {
   const { rows } = await sql<{ is_allowed: boolean }>`
     select coalesce(reap_allowed_until > ${now}, false) as is_allowed
       from cluster_comparisons where cluster_id = ${toUuid(clusterId)}
@@ -192,7 +196,7 @@ export interface KnownMachine {
   readonly nodeId: NodeId;
   readonly nodeName: string;
   readonly privateIp: string | null;
-  readonly rental: JudgedRental & { readonly attempt: number; readonly wireId: number };
+  readonly rental: ComparedRental & { readonly attempt: number; readonly wireId: number };
 }
 
 interface KnownRow {
@@ -221,7 +225,10 @@ interface KnownRow {
 }
 
 /** Read after the engine has listed its machines: what it lists was written down here before it was asked for. */
-export async function listKnown(reader: Reader, clusterId: ClusterId): Promise<readonly KnownMachine[]> {
+export async function listKnownMachines(
+  reader: Reader,
+  clusterId: ClusterId,
+): Promise<readonly KnownMachine[]> {
   const { rows } = await sql<KnownRow>`
     select machine.rental_id, machine.org_id, machine.external_id, machine.attempt, machine.position, machine.state,
            machine.absent_seen, machine.node_id, machine.private_ip,
@@ -264,10 +271,10 @@ export async function listKnown(reader: Reader, clusterId: ClusterId): Promise<r
 }
 
 /** What the rows know of machines that are not known on a cluster: on others, or gone. */
-export async function findElsewhere(
+export async function findMachinesElsewhere(
   reader: Reader,
   externalIds: readonly string[],
-): Promise<ReadonlyMap<string, KnownElsewhere>> {
+): Promise<ReadonlyMap<string, MachineElsewhere>> {
   if (externalIds.length === 0) return new Map();
   const { rows } = await sql<{ external_id: string; is_live: boolean; created_at: Date }>`
     select machine.external_id, machine.state <> 'gone' as is_live, rental.created_at
@@ -279,7 +286,7 @@ export async function findElsewhere(
   );
 }
 
-export async function listStrays(reader: Reader, clusterId: ClusterId): Promise<readonly RememberedStray[]> {
+export async function listOrphans(reader: Reader, clusterId: ClusterId): Promise<readonly RecordedOrphan[]> {
   const { rows } = await sql<{
     org_id: string;
     external_id: string;
@@ -299,7 +306,7 @@ export async function listStrays(reader: Reader, clusterId: ClusterId): Promise<
   }));
 }
 
-export async function rememberStrays(
+export async function insertOrphans(
   tx: Tx,
   cluster: { readonly id: ClusterId; readonly mode: Mode },
   machines: readonly MachineView[],
@@ -318,10 +325,10 @@ export async function rememberStrays(
   `.execute(tx.kysely);
 }
 
-export async function forgetStrays(
+export async function deleteOrphans(
   tx: Tx,
   clusterId: ClusterId,
-  strays: readonly RememberedStray[],
+  strays: readonly RecordedOrphan[],
 ): Promise<void> {
   for (const { orgId, externalId } of strays) {
     await sql`
@@ -332,10 +339,10 @@ export async function forgetStrays(
 }
 
 /** That its removal was tried, and what kept it from succeeding. */
-export async function noteReaping(
+export async function recordOrphanRemoval(
   tx: Tx,
   clusterId: ClusterId,
-  { orgId, externalId }: RememberedStray,
+  { orgId, externalId }: RecordedOrphan,
   lastError: string | null,
 ): Promise<void> {
   await sql`
@@ -345,31 +352,31 @@ export async function noteReaping(
   `.execute(tx.kysely);
 }
 
-export interface LateRental {
+export interface OverdueRental {
   readonly id: RentalId;
   readonly orgId: OrgId;
 }
 
 /** Rentals that nobody has looked at in time, the latest first, without those that the loop has postponed. */
-export async function findLate(
+export async function findOverdue(
   reader: Reader,
   loop: SharedLoop,
   { now, limit }: { readonly now: Date; readonly limit: number },
-): Promise<readonly LateRental[]> {
+): Promise<readonly OverdueRental[]> {
   const { rows } = await sql<{ id: string; org_id: string }>`
     select id, org_id from rentals
-     where deadline_at <= ${now} and ${isItemFree(loop, sql<string>`rentals.id::text`, now)}
+     where deadline_at <= ${now} and ${isItemAvailable(loop, sql<string>`rentals.id::text`, now)}
      order by deadline_at limit ${limit}
   `.execute(reader.kysely);
   return rows.map((row) => ({ id: fromUuid('rnt', row.id), orgId: fromUuid('org', row.org_id) }));
 }
 
 /** Those of the rentals that are still late. A worker that repairs one keeps others from doing so. */
-export async function lockLate(
+export async function lockOverdue(
   tx: Tx,
   now: Date,
-  late: readonly LateRental[],
-): Promise<readonly LateRental[]> {
+  late: readonly OverdueRental[],
+): Promise<readonly OverdueRental[]> {
   const { rows } = await sql<{ id: string; org_id: string; is_late: boolean }>`
     select id, org_id, coalesce(deadline_at <= ${now}, false) as is_late from rentals
      where id = any (${late.map(({ id }) => toUuid(id))}::uuid[])
@@ -379,7 +386,11 @@ export async function lockLate(
   return still.map((row) => ({ id: fromUuid('rnt', row.id), orgId: fromUuid('org', row.org_id) }));
 }
 
-export async function listLate(reader: Reader, now: Date, limit: number): Promise<readonly LateRental[]> {
+export async function listOverdue(
+  reader: Reader,
+  now: Date,
+  limit: number,
+): Promise<readonly OverdueRental[]> {
   const { rows } = await sql<{ id: string; org_id: string }>`
     select id, org_id from rentals
      where deadline_at <= ${now} order by deadline_at limit ${limit}

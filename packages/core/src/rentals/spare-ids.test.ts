@@ -1,10 +1,10 @@
 import { Fault } from '@millrace/platform/fault';
 import { expect, it } from 'vitest';
-import { createSpareIds } from './spare-ids.ts';
+import { createIdReuse } from './spare-ids.ts';
 
 function counting() {
   let last = 0;
-  const withId = createSpareIds({ next: async () => (last += 1) });
+  const withId = createIdReuse({ next: async () => (last += 1) });
   return { withId, taken: () => last };
 }
 

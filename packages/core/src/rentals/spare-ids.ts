@@ -8,7 +8,7 @@ export type WithId = <T>(work: (id: number, use: () => void) => Promise<T>) => P
  * Ids are taken before the transaction that uses them, so an order that is refused has one already. There are only some
  * thirty million in a cell, and whoever is refused may ask for ever: what was not used goes to the next who asks.
  */
-export function createSpareIds(ids: WireIdAllocator): WithId {
+export function createIdReuse(ids: WireIdAllocator): WithId {
   const spare: number[] = [];
   return async (work) => {
     const id = spare.pop() ?? (await ids.next());

@@ -1,13 +1,13 @@
 import type { Reader, Tables, Tx } from '@millrace/platform/db';
 import { toUuid, type OrgId, type RentalId } from '@millrace/platform/ids';
 import type { Selectable } from 'kysely';
-import type { Rental, RentalStep, StepStatus } from './rental.ts';
+import type { Rental, ProvisioningStep, ProvisioningStepStatus } from './rental.ts';
 
 /** All SQL about the steps that tenants see. Whoever writes here holds the lock of the rental. */
 
-export type StepRow = Omit<Selectable<Tables['rental_steps']>, 'org_id' | 'mode'>;
+export type ProvisioningStepRow = Omit<Selectable<Tables['rental_steps']>, 'org_id' | 'mode'>;
 
-export function toStep(row: Omit<StepRow, 'rental_id'>): RentalStep {
+export function toProvisioningStep(row: Omit<ProvisioningStepRow, 'rental_id'>): ProvisioningStep {
   return {
     seq: row.seq,
     attempt: row.attempt,
@@ -19,7 +19,7 @@ export function toStep(row: Omit<StepRow, 'rental_id'>): RentalStep {
   };
 }
 
-export async function insertStep(
+export async function insertProvisioningStep(
   tx: Tx,
   rental: Pick<Rental, 'id' | 'orgId' | 'mode' | 'attempt'>,
   step: { readonly seq: number; readonly name: string; readonly status?: 'running' | 'done' },
@@ -46,12 +46,12 @@ export async function insertStep(
 const MESSAGE_MAX = 1_000;
 
 /** Ends the step that is running, if one is; one of that name, if a name is given. */
-export async function endRunningStep(
+export async function endRunningProvisioningStep(
   tx: Tx,
   orgId: OrgId,
   rentalId: RentalId,
   end: {
-    readonly status: Exclude<StepStatus, 'running'>;
+    readonly status: Exclude<ProvisioningStepStatus, 'running'>;
     readonly message?: string | null;
     readonly name?: string;
   },
@@ -70,11 +70,11 @@ export async function endRunningStep(
   await query.execute();
 }
 
-export async function listSteps(
+export async function listProvisioningSteps(
   reader: Reader,
   orgId: OrgId,
   rentalId: RentalId,
-): Promise<readonly RentalStep[]> {
+): Promise<readonly ProvisioningStep[]> {
   const rows = await reader.kysely
     .selectFrom('rental_steps')
     .selectAll()
@@ -82,5 +82,5 @@ export async function listSteps(
     .where('org_id', '=', toUuid(orgId))
     .orderBy('seq')
     .execute();
-  return rows.map(toStep);
+  return rows.map(toProvisioningStep);
 }

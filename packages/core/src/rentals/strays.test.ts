@@ -1,7 +1,7 @@
 import type { MachineView } from '@millrace/compute';
 import { expect, it } from 'vitest';
-import { defaultReconcilePolicy as policy } from './reconcile.ts';
-import { planStrays, type RememberedStray, type StrayFacts } from './strays.ts';
+import { defaultInventoryPolicy as policy } from './reconcile.ts';
+import { planOrphans, type RecordedOrphan, type OrphanPlanInput } from './strays.ts';
 import { at, orgId } from './view.fixture.ts';
 
 const NOW = 3_600_000;
@@ -22,7 +22,7 @@ const view = (externalId: string, fields: Partial<MachineView> = {}): MachineVie
   ...fields,
 });
 
-const stray = (externalId: string, agoMs: number, nodeName = 'node-1'): RememberedStray => ({
+const stray = (externalId: string, agoMs: number, nodeName = 'node-1'): RecordedOrphan => ({
   orgId,
   externalId,
   nodeName,
@@ -30,7 +30,7 @@ const stray = (externalId: string, agoMs: number, nodeName = 'node-1'): Remember
   reapBegunAt: null,
 });
 
-const facts = (fields: Partial<StrayFacts> = {}): StrayFacts => ({
+const facts = (fields: Partial<OrphanPlanInput> = {}): OrphanPlanInput => ({
   now: at(NOW),
   unknown: [],
   listedCount: 100,
@@ -47,9 +47,9 @@ const ids = (machines: readonly { readonly externalId: string }[]) =>
   machines.map(({ externalId }) => externalId);
 
 it('a machine that nobody knows is removed once two comparisons a minute apart have seen it', () => {
-  expect(ids(planStrays(facts({ unknown: [view('a')] })).fresh)).toEqual(['a']);
+  expect(ids(planOrphans(facts({ unknown: [view('a')] })).fresh)).toEqual(['a']);
   const seen = (agoMs: number) =>
-    planStrays(facts({ unknown: [view('a')], remembered: [stray('a', agoMs)] }));
+    planOrphans(facts({ unknown: [view('a')], remembered: [stray('a', agoMs)] }));
   expect([ids(seen(59_999).waiting), ids(seen(59_999).reap)]).toEqual([['a'], []]);
   expect([ids(seen(60_000).waiting), ids(seen(60_000).reap)]).toEqual([[], ['a']]);
 });
@@ -57,17 +57,17 @@ it('a machine that nobody knows is removed once two comparisons a minute apart h
 it('a machine that was made, or whose rental was, less than a minute ago is left alone', () => {
   const remembered = [stray('a', 600_000)];
   const young = view('a', { createdAt: at(NOW - 59_000) });
-  expect(planStrays(facts({ unknown: [young], remembered })).reap).toEqual([]);
+  expect(planOrphans(facts({ unknown: [young], remembered })).reap).toEqual([]);
   const elsewhere = new Map([['a', { isLive: false, rentalCreatedAt: at(NOW - 59_000) }]]);
-  expect(planStrays(facts({ unknown: [view('a')], remembered, elsewhere })).reap).toEqual([]);
+  expect(planOrphans(facts({ unknown: [view('a')], remembered, elsewhere })).reap).toEqual([]);
   const older = new Map([['a', { isLive: false, rentalCreatedAt: at(NOW - 60_000) }]]);
-  expect(ids(planStrays(facts({ unknown: [view('a')], remembered, elsewhere: older })).reap)).toEqual(['a']);
+  expect(ids(planOrphans(facts({ unknown: [view('a')], remembered, elsewhere: older })).reap)).toEqual(['a']);
 });
 
 it('a machine that says what else it was made for is left to whoever made it, for a quarter of an hour', () => {
   const labels = { 'millrace.purpose': 'self-test' };
   const planAfter = (ms: number) =>
-    planStrays(
+    planOrphans(
       facts({ unknown: [view('a', { labels, createdAt: at(NOW - ms) })], remembered: [stray('a', ms)] }),
     );
   const young = planAfter(899_999);
@@ -77,13 +77,13 @@ it('a machine that says what else it was made for is left to whoever made it, fo
 
 it('a machine that a rental has on another cluster is never removed', () => {
   const elsewhere = new Map([['a', { isLive: true, rentalCreatedAt: at(0) }]]);
-  const plan = planStrays(facts({ unknown: [view('a')], remembered: [stray('a', 600_000)], elsewhere }));
+  const plan = planOrphans(facts({ unknown: [view('a')], remembered: [stray('a', 600_000)], elsewhere }));
   expect([ids(plan.misplaced), plan.reap, ids(plan.forget)]).toEqual([['a'], [], ['a']]);
 });
 
 it('one that is listed no more is forgotten, unless its node could not be asked', () => {
   const remembered = [stray('a', 600_000), stray('b', 600_000, 'node-2')];
-  expect(ids(planStrays(facts({ remembered, unseen: new Set(['node-2']) })).forget)).toEqual(['a']);
+  expect(ids(planOrphans(facts({ remembered, unseen: new Set(['node-2']) })).forget)).toEqual(['a']);
 });
 
 it('few are removed at a time, and of many a person is asked, who may allow it for a while', () => {
@@ -92,19 +92,19 @@ it('few are removed at a time, and of many a person is asked, who may allow it f
     unknown: many.map((id) => view(id)),
     remembered: many.map((id) => stray(id, 600_000)),
   });
-  const plan = planStrays(given);
+  const plan = planOrphans(given);
   expect([plan.isPersonNeeded, plan.reap, plan.held.length]).toEqual([true, [], 11]);
-  const fewer = planStrays({ ...given, listedCount: 110 });
+  const fewer = planOrphans({ ...given, listedCount: 110 });
   expect([fewer.isPersonNeeded, fewer.reap.length, fewer.held.length]).toEqual([false, 5, 6]);
-  const allowed = planStrays({ ...given, reapAllowedUntil: at(NOW + 1) });
+  const allowed = planOrphans({ ...given, reapAllowedUntil: at(NOW + 1) });
   expect([allowed.isPersonNeeded, allowed.reap.length]).toEqual([false, 5]);
-  expect(planStrays({ ...given, reapAllowedUntil: at(NOW) }).isPersonNeeded).toBe(true);
+  expect(planOrphans({ ...given, reapAllowedUntil: at(NOW) }).isPersonNeeded).toBe(true);
   const three = {
     unknown: given.unknown.slice(0, 3),
     remembered: given.remembered.slice(0, 3),
     listedCount: 3,
   };
-  expect(planStrays({ ...given, ...three }).reap).toHaveLength(3);
+  expect(planOrphans({ ...given, ...three }).reap).toHaveLength(3);
 });
 
 it('machines whose rentals a restore may have lost wait for an operator and take no place of other orphans', () => {
@@ -115,9 +115,9 @@ it('machines whose rentals a restore may have lost wait for an operator and take
     remembered: [...lostIds, 'orphan'].map((id) => stray(id, 600_000)),
     mayHaveLostRow: (machine) => machine.createdAt?.getTime() === createdAt.getTime(),
   });
-  const plan = planStrays(given);
+  const plan = planOrphans(given);
   expect([ids(plan.reap), ids(plan.lost), plan.isPersonNeeded]).toEqual([['orphan'], lostIds, false]);
-  expect(ids(planStrays({ ...given, remembered: [] }).freshLost)).toEqual(lostIds);
-  const allowed = planStrays({ ...given, reapAllowedUntil: at(NOW + 1) });
+  expect(ids(planOrphans({ ...given, remembered: [] }).freshLost)).toEqual(lostIds);
+  const allowed = planOrphans({ ...given, reapAllowedUntil: at(NOW + 1) });
   expect([allowed.lost, allowed.reap.length]).toEqual([[], 5]);
 });

@@ -3,19 +3,19 @@ import { fromUuid } from '@millrace/platform/ids';
 import { countStatements } from '@millrace/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { findNode } from '../fleet/index.ts';
-import { driveOnce, driveRounds } from './drive.ts';
-import { driveUntil, partsOf } from './drive.fixture.ts';
+import { reconcileRental, reconcileUntilIdle } from './drive.ts';
+import { reconcileUntil, reconcileDepsOf } from './drive.fixture.ts';
 import { terminateRental } from './life.service.ts';
 import { listMachines } from './machines.store.ts';
-import { compareAll, reconcilerOf } from './reconciler.fixture.ts';
-import { redriveDue } from './redrive.ts';
+import { compareAll, createInventoryReconciler } from './reconciler.fixture.ts';
+import { enqueueDueRentals } from './redrive.ts';
 import {
-  createRentalWorld,
+  createRentalHarness,
   DAY_MS,
   MINUTE_MS,
   quiet,
   SECOND_MS,
-  type RentalWorld,
+  type RentalHarness,
   type Tenant,
 } from './rental.fixture.ts';
 import type { Rental } from './rental.ts';
@@ -23,9 +23,9 @@ import { findRental } from './rentals.store.ts';
 
 /** Removals whose engine does not answer, driven as a worker and Restate do it, on a clock that the test moves. */
 
-let world: RentalWorld;
+let world: RentalHarness;
 beforeAll(async () => {
-  world = await createRentalWorld({ lookEveryMs: DAY_MS });
+  world = await createRentalHarness({ lookEveryMs: DAY_MS });
 });
 afterAll(() => world.drop());
 afterEach(async () => {
@@ -41,14 +41,14 @@ interface Work {
 }
 
 /** Runs the sweep every `stepMs` and one handler for each command, for `forMs` of the test's clock. */
-async function work(forMs: number, stepMs = 5 * SECOND_MS, parts = partsOf(world)): Promise<Work> {
+async function work(forMs: number, stepMs = 5 * SECOND_MS, parts = reconcileDepsOf(world)): Promise<Work> {
   const done: Work = { rounds: 0, sleeps: 0, statements: 0 };
   const untilMs = world.clock.nowMs() + forMs;
   const handler = (orgId: Rental['orgId'], id: Rental['id']): Promise<string> =>
-    driveRounds({
+    reconcileUntilIdle({
       round: async () => {
         done.rounds += 1;
-        return driveOnce(parts, orgId, id, never);
+        return reconcileRental(parts, orgId, id, never);
       },
       sleep: async (ms) => {
         if (world.clock.nowMs() >= untilMs) throw new Error('The time of the measurement is over.');
@@ -58,7 +58,7 @@ async function work(forMs: number, stepMs = 5 * SECOND_MS, parts = partsOf(world
     });
   while (world.clock.nowMs() < untilMs) {
     await world.clock.advance(stepMs);
-    await redriveDue(world.db, 100, { log: quiet });
+    await enqueueDueRentals(world.db, 100, { log: quiet });
     const called = await world.rows<{ rental_id: string; org_id: string }>(
       `with taken as (delete from outbox where kind = 'command' and service = 'Rental' returning object_key, org_id)
        select distinct object_key as rental_id, org_id from taken`,
@@ -91,7 +91,7 @@ function heldParts() {
   const refuse = async (): Promise<never> => {
     throw new DriverError('unavailable', 'The database was restored.');
   };
-  const drivers: RentalWorld['drivers'] = async (clusterId) => {
+  const drivers: RentalHarness['drivers'] = async (clusterId) => {
     const driver = await world.drivers(clusterId);
     return new Proxy(driver, {
       get(target, name) {
@@ -102,7 +102,7 @@ function heldParts() {
     });
   };
   const hold = { isHeld: () => held.is, heldUntil: () => held.until };
-  return { held, parts: partsOf(world, { drivers, hold }) };
+  return { held, parts: reconcileDepsOf(world, { drivers, hold }) };
 }
 
 const statusOf = async (rental: Rental) => (await findRental(world.db, rental.orgId, rental.id))?.status;
@@ -110,8 +110,8 @@ const statusOf = async (rental: Rental) => (await findRental(world.db, rental.or
 describe('a removal on a cluster that does not answer', () => {
   it('costs a handful of statements a minute, calls no engine, and resumes when the cluster answers', async () => {
     const tenant = await world.tenant();
-    const rental = await driveUntil(world, await world.rent(tenant, 'live'), { until: 'Running' });
-    const reconciler = reconcilerOf(world);
+    const rental = await reconcileUntil(world, await world.rent(tenant, 'live'), { until: 'Running' });
+    const reconciler = createInventoryReconciler(world);
     await compareAll(reconciler);
     const { controls } = world.engines.live;
     controls.silenceEngine();
@@ -138,7 +138,9 @@ describe('a removal that its engine refuses', () => {
     const tenant = await world.tenant();
     await world.watch();
     const tags = { 'millrace.fault': 'stuck-terminate', 'millrace.fault.for_ms': String(DAY_MS) };
-    const rental = await driveUntil(world, await world.rent(tenant, 'test', { tags }), { until: 'Running' });
+    const rental = await reconcileUntil(world, await world.rent(tenant, 'test', { tags }), {
+      until: 'Running',
+    });
     await world.run((tx) =>
       terminateRental(tx, tenant.orgId, rental.id, {
         reason: 'done',
@@ -154,14 +156,14 @@ describe('a removal that its engine refuses', () => {
     expect(machine?.lastError).not.toBeNull();
     await world.clock.advance(DAY_MS);
     await world.watch();
-    await driveUntil(world, rental, { until: 'Terminated' });
+    await reconcileUntil(world, rental, { until: 'Terminated' });
   });
 });
 
 describe('a removal that is held because the database is not known to be the newest state', () => {
   it('counts as neither tried nor late, and its node is not quarantined when it is tried afterwards', async () => {
     const tenant = await world.tenant();
-    const rental = await driveUntil(world, await world.rent(tenant, 'live'), { until: 'Running' });
+    const rental = await reconcileUntil(world, await world.rent(tenant, 'live'), { until: 'Running' });
     const { held, parts } = heldParts();
     const machine = async () => {
       const [found] = await listMachines(world.db, rental.orgId, rental.id, 'all');

@@ -1,27 +1,27 @@
 import { toUuid } from '@millrace/platform/ids';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { driveUntil } from './drive.fixture.ts';
-import { carryOutRequired, runningWork } from './ladder.service.ts';
-import { bringUp, expectSound, viewOf } from './life.fixture.ts';
+import { reconcileUntil } from './drive.fixture.ts';
+import { executeRequiredActions, runningWork } from './ladder.service.ts';
+import { startRunningRental, expectConsistent, viewOf } from './life.fixture.ts';
 import { kinds, rentAs } from './market.fixture.ts';
 import {
-  createRentalWorld,
+  createRentalHarness,
   DAY_MS,
   HOUR_MS,
   quiet,
-  type RentalWorld,
+  type RentalHarness,
   type Tenant,
 } from './rental.fixture.ts';
 import { causeOfRental, type Rental } from './rental.ts';
 
 /** What becomes of rentals when their organisation is suspended together with its work. */
 
-let world: RentalWorld;
+let world: RentalHarness;
 beforeAll(async () => {
-  world = await createRentalWorld();
+  world = await createRentalHarness();
 });
 afterAll(() => world.drop());
-afterEach(() => expectSound(world));
+afterEach(() => expectConsistent(world));
 
 const setStatus = ({ orgId }: Tenant, status: 'suspended' | 'active') =>
   world.rows(
@@ -37,7 +37,8 @@ async function suspend(tenant: Tenant): Promise<number> {
 }
 
 /** By two workers at once. */
-const sweep = () => Promise.all([1, 2].map(() => carryOutRequired(world.db, { log: quiet, limit: 20 })));
+const sweep = () =>
+  Promise.all([1, 2].map(() => executeRequiredActions(world.db, { log: quiet, limit: 20 })));
 
 const rowOf = async (rental: Rental): Promise<Rental> => (await viewOf(world, rental)).rental;
 
@@ -48,7 +49,7 @@ describe('an organisation that is suspended with its work', () => {
     const tenant = await world.tenant();
     const up: Rental[] = [];
     for (const { kind } of kinds) {
-      up.push(await driveUntil(world, await rentAs(world, kind, tenant), { until: 'Running' }));
+      up.push(await reconcileUntil(world, await rentAs(world, kind, tenant), { until: 'Running' }));
     }
     const pending = await world.rent(tenant, 'live');
     const test = await world.rent(tenant, 'test');
@@ -61,7 +62,7 @@ describe('an organisation that is suspended with its work', () => {
 
     for (const rental of all) {
       expect(await rowOf(rental)).toMatchObject({ status: 'Terminating', endReason: reason });
-      await driveUntil(world, rental, { until: 'Terminated' });
+      await reconcileUntil(world, rental, { until: 'Terminated' });
     }
     expect(await world.paid(tenant.orgId, causeOfRental(pending))).toBe(0n);
     expect((await world.balance(tenant.orgId)).held).toBe(0n);
@@ -71,7 +72,7 @@ describe('an organisation that is suspended with its work', () => {
   it('owes nothing of a term that has not run out', async () => {
     await world.offerTerm(30);
     const tenant = await world.tenant({ balanceUsd: 10_000 });
-    const rental = await bringUp(world, tenant, {
+    const rental = await startRunningRental(world, tenant, {
       termType: 'reserved',
       termPeriodDays: 30,
       convertToOnDemandOnExpiry: false,
@@ -79,7 +80,7 @@ describe('an organisation that is suspended with its work', () => {
     await world.advance(DAY_MS);
     await suspend(tenant);
     await sweep();
-    await driveUntil(world, rental, { until: 'Terminated' });
+    await reconcileUntil(world, rental, { until: 'Terminated' });
     const paid = await world.paid(tenant.orgId, causeOfRental(rental));
     await world.advance(40 * DAY_MS);
     await world.sweepMeters();
@@ -90,7 +91,7 @@ describe('an organisation that is suspended with its work', () => {
 
   it('keeps what it has when the suspension is lifted before anybody came to end it', async () => {
     const tenant = await world.tenant();
-    const rental = await bringUp(world, tenant);
+    const rental = await startRunningRental(world, tenant);
     await suspend(tenant);
     await setStatus(tenant, 'active');
     await sweep();
@@ -99,7 +100,7 @@ describe('an organisation that is suspended with its work', () => {
 
   it('keeps what it has when it is suspended anew without its work, whatever was asked for before', async () => {
     const tenant = await world.tenant();
-    const rental = await bringUp(world, tenant);
+    const rental = await startRunningRental(world, tenant);
     await suspend(tenant);
     await setStatus(tenant, 'active');
     await world.run((tx) => runningWork.callOff(tx, tenant.orgId));
@@ -108,16 +109,19 @@ describe('an organisation that is suspended with its work', () => {
     expect(await rowOf(rental)).toMatchObject({ status: 'Running', power: 'on' });
     expect(await suspend(tenant), 'suspended again').toBe(1);
     await sweep();
-    await driveUntil(world, rental, { until: 'Terminated' });
+    await reconcileUntil(world, rental, { until: 'Terminated' });
   });
 
   it('takes nothing from anybody else', async () => {
     const [guilty, other] = [await world.tenant(), await world.tenant()];
-    const rentals = [await bringUp(world, guilty), await bringUp(world, other)] as const;
+    const rentals = [
+      await startRunningRental(world, guilty),
+      await startRunningRental(world, other),
+    ] as const;
     expect(await suspend(guilty)).toBe(1);
     await sweep();
     expect(await rowOf(rentals[1])).toMatchObject({ status: 'Running' });
     expect(await rowOf(rentals[0])).toMatchObject({ status: 'Terminating' });
-    await driveUntil(world, rentals[0], { until: 'Terminated' });
+    await reconcileUntil(world, rentals[0], { until: 'Terminated' });
   });
 });

@@ -7,11 +7,11 @@ import {
 import type { ProviderSetting } from '@millrace/platform/config';
 import type { Mode } from '@millrace/platform/envelope';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { driveUntil } from './drive.fixture.ts';
-import { startReadingApi, type ReadingAnswer, type ReadingApi } from './reading.fixture.ts';
+import { reconcileUntil } from './drive.fixture.ts';
+import { startRentalQueryApi, type RentalQueryAnswer, type RentalQueryApi } from './reading.fixture.ts';
 import type { Tenant } from './rental.fixture.ts';
 import type { Rental } from './rental.ts';
-import { findByWireId } from './rentals.store.ts';
+import { findRentalByWireId } from './rentals.store.ts';
 
 /**
  * One installation with ten providers, one of each variant. Behind those of live keys are mock engines, since what is shown of a
@@ -71,20 +71,20 @@ const privateCloud: ProviderSetting = {
   clusters: [],
 };
 
-let api: ReadingApi;
+let api: RentalQueryApi;
 beforeAll(async () => {
-  api = await startReadingApi({ variant: 'V1', doors: true, more: [...others, privateCloud] });
+  api = await startRentalQueryApi({ variant: 'V1', doors: true, more: [...others, privateCloud] });
 });
 afterAll(() => api.close());
 
-async function ok(answer: Promise<ReadingAnswer>, status = 200): Promise<ReadingAnswer['json']> {
+async function ok(answer: Promise<RentalQueryAnswer>, status = 200): Promise<RentalQueryAnswer['json']> {
   const { status: actual, text, json } = await answer;
   expect([actual, text]).toEqual([status, text]);
   return json;
 }
 
 const found = async (tenant: Tenant, mode: Mode, wireId: number): Promise<Rental> =>
-  (await findByWireId(api.world.db, tenant.orgId, mode, wireId)) ?? expect.fail('It is not there.');
+  (await findRentalByWireId(api.world.db, tenant.orgId, mode, wireId)) ?? expect.fail('It is not there.');
 
 interface Case {
   readonly variant: ProviderVariant;
@@ -140,7 +140,7 @@ describe.each(cases)('a $rentalType of $variant', ({ variant, rentalType, body }
     expect(created.providerData.sshNetworking).toBeUndefined();
 
     const rental = await found(tenant, mode, created.id);
-    await driveUntil(world, rental, { until: 'Running' });
+    await reconcileUntil(world, rental, { until: 'Running' });
     const shown = await ok(api.send(tenant, mode, { path: `/v2/on-demand/rentals/${created.id}` }));
     expect(operations.getRental.response.schema.parse(shown)).toEqual(shown);
     const { providerData } = shown;
@@ -160,7 +160,7 @@ describe.each(cases)('a $rentalType of $variant', ({ variant, rentalType, body }
 
     const end = { path: `${path}/terminate`, method: 'POST', body: { rentalId: created.id } } as const;
     await ok(api.send(tenant, mode, end));
-    await driveUntil(world, rental, { until: 'Terminated' });
+    await reconcileUntil(world, rental, { until: 'Terminated' });
     expect(await world.breaks()).toEqual([]);
   });
 });

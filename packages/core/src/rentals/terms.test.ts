@@ -4,12 +4,12 @@ import { describe, expect, it } from 'vitest';
 import { costAt, type Meter } from '../metering/index.ts';
 import { DAY, HOUR, meterWith, termWith } from './terms.fixture.ts';
 import {
-  afterCurrentTerm,
-  billedUntil,
-  capReachedAt,
+  actionAfterCurrentTerm,
+  billingEndsAt,
+  spendingLimitReachedAt,
   currentTerm,
   freesAt,
-  keptDisk,
+  retainedDiskMeter,
   onDemandPrice,
   reservationEndsAt,
   reservedUntil,
@@ -44,9 +44,9 @@ describe('the term that counts', () => {
   it('is followed by its extension, else by what the tenant chose', () => {
     const terms = [termWith(1, 30, 0)];
     const [converts, ends] = [running(), running({ convertOnExpiry: false })];
-    expect(afterCurrentTerm({ rental: converts, terms })).toBe('convert');
-    expect(afterCurrentTerm({ rental: ends, terms })).toBe('terminate');
-    expect(afterCurrentTerm({ rental: ends, terms: [...terms, termWith(2, 7)] })).toBe('extend');
+    expect(actionAfterCurrentTerm({ rental: converts, terms })).toBe('convert');
+    expect(actionAfterCurrentTerm({ rental: ends, terms })).toBe('terminate');
+    expect(actionAfterCurrentTerm({ rental: ends, terms: [...terms, termWith(2, 7)] })).toBe('extend');
   });
 
   it('goes over to the price on demand that was frozen with the first one', () => {
@@ -70,9 +70,11 @@ describe('the term that counts', () => {
 describe('a disk that is kept for want of money', () => {
   it('is one whose whole time was set aside, and that is not over', () => {
     const kept = meterWith({ name: 'disk-1', termEndsAt: at(72 * HOUR) });
-    expect(keptDisk([meterWith({ state: 'closed' }), kept])).toEqual(kept);
-    expect(keptDisk([meterWith({ termEndsAt: at(HOUR) }), meterWith({ name: 'disk-1' })])).toBeNull();
-    expect(keptDisk([{ ...kept, state: 'closed' }])).toBeNull();
+    expect(retainedDiskMeter([meterWith({ state: 'closed' }), kept])).toEqual(kept);
+    expect(
+      retainedDiskMeter([meterWith({ termEndsAt: at(HOUR) }), meterWith({ name: 'disk-1' })]),
+    ).toBeNull();
+    expect(retainedDiskMeter([{ ...kept, state: 'closed' }])).toBeNull();
   });
 });
 
@@ -83,26 +85,26 @@ describe('a limit of cost', () => {
   const cap = (nano: bigint) => ({ maxNanoUsd: nanoUsd(nano) });
 
   it('is reached at the last millisecond within it', () => {
-    expect(capReachedAt(cap(5_000n), [meterWith()])).toEqual(at(5_000));
-    expect(capReachedAt(cap(5_000n), [closed(2_000), meterWith()])).toEqual(at(3_000));
-    expect(capReachedAt(cap(5_000n), [closed(2_000, { restOfTerm: nanoUsd(1_000n) }), meterWith()])).toEqual(
-      at(2_000),
-    );
+    expect(spendingLimitReachedAt(cap(5_000n), [meterWith()])).toEqual(at(5_000));
+    expect(spendingLimitReachedAt(cap(5_000n), [closed(2_000), meterWith()])).toEqual(at(3_000));
+    expect(
+      spendingLimitReachedAt(cap(5_000n), [closed(2_000, { restOfTerm: nanoUsd(1_000n) }), meterWith()]),
+    ).toEqual(at(2_000));
   });
 
   it('counts the whole of a term that runs, for that is owed', () => {
     const term = meterWith({ termEndsAt: at(4_000) });
     const after = meterWith({ name: 'gpu-2', runningSince: at(4_000), openedAt: at(4_000) });
-    expect(capReachedAt(cap(5_000n), [term])).toBeNull();
-    expect(capReachedAt(cap(5_000n), [term, after])).toEqual(at(5_000));
-    expect(capReachedAt(cap(3_000n), [term, after])).toEqual(at(4_000));
+    expect(spendingLimitReachedAt(cap(5_000n), [term])).toBeNull();
+    expect(spendingLimitReachedAt(cap(5_000n), [term, after])).toEqual(at(5_000));
+    expect(spendingLimitReachedAt(cap(3_000n), [term, after])).toEqual(at(4_000));
   });
 
   it('is never reached by what costs nothing, or does not run, or has no limit', () => {
-    expect(capReachedAt({ maxNanoUsd: null }, [meterWith()])).toBeNull();
-    expect(capReachedAt(cap(5n), [meterWith({ ratePerHour: nanoUsd(0n) })])).toBeNull();
-    expect(capReachedAt(cap(5n), [closed(1)])).toBeNull();
-    expect(capReachedAt(cap(10n ** 18n), [meterWith({ ratePerHour: nanoUsd(1n) })])).toEqual(
+    expect(spendingLimitReachedAt({ maxNanoUsd: null }, [meterWith()])).toBeNull();
+    expect(spendingLimitReachedAt(cap(5n), [meterWith({ ratePerHour: nanoUsd(0n) })])).toBeNull();
+    expect(spendingLimitReachedAt(cap(5n), [closed(1)])).toBeNull();
+    expect(spendingLimitReachedAt(cap(10n ** 18n), [meterWith({ ratePerHour: nanoUsd(1n) })])).toEqual(
       new Date(Date.UTC(9999, 11, 31) - 1),
     );
   });
@@ -115,7 +117,7 @@ describe('a limit of cost', () => {
         const meters = rows.map(([ratePerHour, elapsedBeforeMs, since]) =>
           meterWith({ ratePerHour, elapsedBeforeMs, runningSince: at(since) }),
         );
-        const end = capReachedAt(cap(limit), meters);
+        const end = spendingLimitReachedAt(cap(limit), meters);
         if (end === null) return;
         const costBy = (ms: number): bigint =>
           meters.reduce((sum, meter) => sum + costAt(meter, new Date(end.getTime() + ms)), 0n);
@@ -131,7 +133,7 @@ describe('a limit of cost', () => {
       meterWith(),
       meterWith({ postedMs: 777, posted: meteredTotal(nanoUsd(3_600_000n), 777) }),
     ];
-    expect(capReachedAt(cap(5_000n), [posted])).toEqual(capReachedAt(cap(5_000n), [one]));
+    expect(spendingLimitReachedAt(cap(5_000n), [posted])).toEqual(spendingLimitReachedAt(cap(5_000n), [one]));
   });
 });
 
@@ -140,21 +142,21 @@ describe('a rental is billed', () => {
 
   it('until now, and not past an end that it was promised', () => {
     const now = at(10_000);
-    expect(billedUntil({ rental: running(), terms }, [meterWith()], now)).toEqual(now);
+    expect(billingEndsAt({ rental: running(), terms }, [meterWith()], now)).toEqual(now);
     const ttl = running({ expiresAt: at(9_000) });
-    expect(billedUntil({ rental: ttl, terms }, [meterWith()], now)).toEqual(at(9_000));
-    expect(billedUntil({ rental: { ...ttl, expiresAt: at(11_000) }, terms }, [meterWith()], now)).toEqual(
+    expect(billingEndsAt({ rental: ttl, terms }, [meterWith()], now)).toEqual(at(9_000));
+    expect(billingEndsAt({ rental: { ...ttl, expiresAt: at(11_000) }, terms }, [meterWith()], now)).toEqual(
       now,
     );
     const capped = running({ maxNanoUsd: nanoUsd(8_000n) });
-    expect(billedUntil({ rental: capped, terms }, [meterWith()], now)).toEqual(at(8_000));
+    expect(billingEndsAt({ rental: capped, terms }, [meterWith()], now)).toEqual(at(8_000));
   });
 
   it('not past a term that ends it', () => {
     const reserved = [termWith(1, 1, 0)];
     const now = at(DAY + HOUR);
     const ends = running({ convertOnExpiry: false });
-    expect(billedUntil({ rental: ends, terms: reserved }, [], now)).toEqual(at(DAY));
-    expect(billedUntil({ rental: running(), terms: reserved }, [], now)).toEqual(now);
+    expect(billingEndsAt({ rental: ends, terms: reserved }, [], now)).toEqual(at(DAY));
+    expect(billingEndsAt({ rental: running(), terms: reserved }, [], now)).toEqual(now);
   });
 });

@@ -1,6 +1,6 @@
 import { addUsd, affordableMs, nanoUsd, zeroUsd, type NanoUsd } from '@millrace/platform/money';
 import { costAt, type Meter } from '../metering/index.ts';
-import { afterTerm, termMsOf, type FrozenPrice } from '../prices/index.ts';
+import { priceAfterTerm, termMsOf, type FrozenPrice } from '../prices/index.ts';
 import type { Rental, RentalTerm, RentalView } from './rental.ts';
 
 /** What a rental is paid by, until when, and what follows. Pure: the same rows give the same answers. */
@@ -34,10 +34,10 @@ export function reservationEndsAt(terms: readonly RentalTerm[]): Date | null {
   return new Date(until.getTime() + extendedMs);
 }
 
-export type AfterTerm = 'extend' | 'convert' | 'terminate';
+export type AfterTermAction = 'extend' | 'convert' | 'terminate';
 
 /** What becomes of the rental at the end of the term that counts. */
-export function afterCurrentTerm(view: Pick<RentalView, 'rental' | 'terms'>): AfterTerm {
+export function actionAfterCurrentTerm(view: Pick<RentalView, 'rental' | 'terms'>): AfterTermAction {
   if (extensionsOf(view.terms).length > 0) return 'extend';
   return view.rental.convertOnExpiry ? 'convert' : 'terminate';
 }
@@ -45,7 +45,7 @@ export function afterCurrentTerm(view: Pick<RentalView, 'rental' | 'terms'>): Af
 /** What the rental costs when it goes on after its terms: the price on demand that was frozen when it was made. */
 export function onDemandPrice(terms: readonly RentalTerm[]): FrozenPrice {
   const first = terms.find(({ price }) => price.reserve !== null);
-  return first === undefined ? currentTerm(terms).price : afterTerm(first.price);
+  return first === undefined ? currentTerm(terms).price : priceAfterTerm(first.price);
 }
 
 /** A term that is paid as it runs. */
@@ -70,21 +70,21 @@ export function freesAt(view: Pick<RentalView, 'rental' | 'terms'>): Date | null
 }
 
 /** The disk of a rental that was stopped for want of money: paid for until the end of its retention, and deleted then. */
-export function keptDisk(meters: readonly Meter[]): (Meter & { readonly termEndsAt: Date }) | null {
+export function retainedDiskMeter(meters: readonly Meter[]): (Meter & { readonly termEndsAt: Date }) | null {
   const kept = meters.find(
-    (meter) => isDisk(meter) && meter.state !== 'closed' && meter.funding === 'committed',
+    (meter) => isDiskMeter(meter) && meter.state !== 'closed' && meter.funding === 'committed',
   );
   return kept?.termEndsAt == null ? null : { ...kept, termEndsAt: kept.termEndsAt };
 }
 
-export function isDisk(meter: Pick<Meter, 'name'>): boolean {
+export function isDiskMeter(meter: Pick<Meter, 'name'>): boolean {
   return meter.name.startsWith(DISK_PREFIX);
 }
 
 export const DISK_PREFIX = 'disk-';
 
 /** What ending the rental at `at` would leave it at. The whole of a term counts from its start: it is owed. */
-export function costBy(meters: readonly Meter[], at: Date): NanoUsd {
+export function costIfEndedAt(meters: readonly Meter[], at: Date): NanoUsd {
   return addUsd(zeroUsd, ...meters.map((meter) => costAt(meter, meter.termEndsAt ?? at)));
 }
 
@@ -92,16 +92,19 @@ export function costBy(meters: readonly Meter[], at: Date): NanoUsd {
  * The last millisecond at which the rental has not cost more than its limit; null: it has none, or nothing runs that
  * could reach it. A rental that is ended later is billed until then.
  */
-export function capReachedAt(rental: Pick<Rental, 'maxNanoUsd'>, meters: readonly Meter[]): Date | null {
+export function spendingLimitReachedAt(
+  rental: Pick<Rental, 'maxNanoUsd'>,
+  meters: readonly Meter[],
+): Date | null {
   const { maxNanoUsd: cap } = rental;
   const running = meters.filter((meter) => meter.runningSince !== null && meter.termEndsAt === null);
   const perHour = addUsd(zeroUsd, ...running.map(({ ratePerHour }) => ratePerHour));
   if (cap === null || perHour === 0n) return null;
   const startMs = Math.max(...running.map(({ runningSince }) => runningSince?.getTime() ?? 0));
-  const isWithin = (ms: number): boolean => costBy(meters, new Date(startMs + ms)) <= cap;
+  const isWithin = (ms: number): boolean => costIfEndedAt(meters, new Date(startMs + ms)) <= cap;
   if (!isWithin(0)) return new Date(startMs);
   // Each meter is rounded down by itself, so together they can be that many nano-USD below their sum.
-  const left = nanoUsd(cap - costBy(meters, new Date(startMs)) + BigInt(running.length));
+  const left = nanoUsd(cap - costIfEndedAt(meters, new Date(startMs)) + BigInt(running.length));
   let within = 0;
   let beyond = Math.min(Number(affordableMs(left, perHour) ?? 0n) + 1, LAST_INSTANT_MS - startMs);
   while (beyond - within > 1) {
@@ -116,13 +119,13 @@ const HALF = 0.5;
 const LAST_INSTANT_MS = Date.UTC(9999, 11, 31);
 
 /** A rental is billed until it is ended, and not past an end that it was promised. */
-export function billedUntil(
+export function billingEndsAt(
   view: Pick<RentalView, 'rental' | 'terms'>,
   meters: readonly Meter[],
   now: Date,
 ): Date {
   const { rental } = view;
-  const ends = [rental.expiresAt, capReachedAt(rental, meters)];
-  if (afterCurrentTerm(view) === 'terminate') ends.push(reservedUntil(view.terms));
+  const ends = [rental.expiresAt, spendingLimitReachedAt(rental, meters)];
+  if (actionAfterCurrentTerm(view) === 'terminate') ends.push(reservedUntil(view.terms));
   return new Date(Math.min(now.getTime(), ...ends.flatMap((end) => (end === null ? [] : [end.getTime()]))));
 }

@@ -7,7 +7,7 @@ interface Asker {
 }
 
 /** What was told of rentals and instances in other words than the contract has for it: nothing, or a defect. */
-export async function toldOtherwise(client: Asker): Promise<readonly string[]> {
+export async function findEventMismatches(client: Asker): Promise<readonly string[]> {
   const { rows } = await client.query<{ type: string; data: unknown }>(
     `select type, payload as data from outbox
      where kind = 'event' and resource_kind in ('rental', 'instance') order by seq`,

@@ -1,12 +1,12 @@
 import { toUuid } from '@millrace/platform/ids';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startReadingApi, type ReadingApi } from './reading.fixture.ts';
-import { HOUR_MS, type RentalWorld, type Tenant } from './rental.fixture.ts';
+import { startRentalQueryApi, type RentalQueryApi } from './reading.fixture.ts';
+import { HOUR_MS, type RentalHarness, type Tenant } from './rental.fixture.ts';
 
-let api: ReadingApi;
-let world: RentalWorld;
+let api: RentalQueryApi;
+let world: RentalHarness;
 beforeAll(async () => {
-  api = await startReadingApi();
+  api = await startRentalQueryApi();
   ({ world } = api);
 });
 afterAll(() => api.close());

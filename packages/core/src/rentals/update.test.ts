@@ -1,7 +1,7 @@
 import { isFault } from '@millrace/platform/fault';
 import { nanoUsd } from '@millrace/platform/money';
 import { describe, expect, it } from 'vitest';
-import { changesOf, movesItsEnd, requireLifeWithin, requireRoomForMore } from './update.ts';
+import { toRentalChanges, changesEnd, requireTtlWithinKeyLimit, requireLimitAboveCost } from './update.ts';
 
 const now = new Date('2026-01-01T00:00:00.000Z');
 const hours = (count: number): Date => new Date(now.getTime() + count * 3_600_000);
@@ -34,25 +34,25 @@ describe('what an update changes', () => {
       { idle: { afterSeconds: 300, action: 'stop' as const } },
     ],
   ])('is what it names and no more: %o', (update, changes) => {
-    expect(changesOf(update, now)).toEqual(changes);
+    expect(toRentalChanges(update, now)).toEqual(changes);
   });
 
   it.each([[{ maxUsd: 0.0000000001 }], [{ maxUsd: 1e12 }], [{ label: 'x'.repeat(1_001) }]])(
     'of what no row can hold is refused',
     (update) => {
-      expect(reasonOf(() => changesOf(update, now))).toBe('VALIDATION_FAILED');
+      expect(reasonOf(() => toRentalChanges(update, now))).toBe('VALIDATION_FAILED');
     },
   );
 
   it('asks for a look only where its end may have moved', () => {
-    expect(movesItsEnd({ name: 'a', label: 'b', tags: {} })).toBe(false);
+    expect(changesEnd({ name: 'a', label: 'b', tags: {} })).toBe(false);
     for (const changes of [
       { expiresAt: null },
       { maxNanoUsd: null },
       { idle: null },
       { convertOnExpiry: true },
     ]) {
-      expect(movesItsEnd(changes)).toBe(true);
+      expect(changesEnd(changes)).toBe(true);
     }
   });
 });
@@ -69,12 +69,14 @@ describe('a key whose rentals may last two hours', () => {
     ['shortens what others made longer', hours(9), hours(5), null],
     ['ends late what had no end', null, hours(5), null],
   ])('%s', (_, expiresAt, wanted, refusal) => {
-    expect(reasonOf(() => requireLifeWithin({ createdAt: now, expiresAt }, wanted, limits))).toBe(refusal);
+    expect(reasonOf(() => requireTtlWithinKeyLimit({ createdAt: now, expiresAt }, wanted, limits))).toBe(
+      refusal,
+    );
   });
 
   it('asks nothing of a key without the limit', () => {
     const forEver = () =>
-      requireLifeWithin({ createdAt: now, expiresAt: now }, null, { maxRentalSeconds: null });
+      requireTtlWithinKeyLimit({ createdAt: now, expiresAt: now }, null, { maxRentalSeconds: null });
     expect(reasonOf(forEver)).toBeNull();
   });
 });
@@ -87,6 +89,6 @@ describe('a limit of the cost', () => {
     [1n, 'VALIDATION_FAILED'],
   ])('of %s nano-USD, where 100 are spent, is refused as %s', (limit, refusal) => {
     const wanted = limit === null ? null : nanoUsd(limit);
-    expect(reasonOf(() => requireRoomForMore(wanted, nanoUsd(100n)))).toBe(refusal);
+    expect(reasonOf(() => requireLimitAboveCost(wanted, nanoUsd(100n)))).toBe(refusal);
   });
 });

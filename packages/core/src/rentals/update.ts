@@ -1,7 +1,7 @@
 import type { ApiKeyLimits, Body, Contract } from '@millrace/contract';
 import { Fault } from '@millrace/platform/fault';
 import { formatUsd, secondsToMs, type NanoUsd } from '@millrace/platform/money';
-import { limitReached, requireLabel, requireMaxUsd } from './create.ts';
+import { keyLimitExceeded, requireLabel, requireMaxUsd } from './create.ts';
 import type { Rental } from './rental.ts';
 import type { RentalChanges } from './rentals.store.ts';
 
@@ -10,33 +10,35 @@ import type { RentalChanges } from './rentals.store.ts';
 export type RentalUpdate = Body<Contract['operations']['updateRental']>;
 
 /** The changes that an update asks for, as of now. Only what it names is in them. */
-export function changesOf(update: RentalUpdate, now: Date): RentalChanges {
+export function toRentalChanges(update: RentalUpdate, now: Date): RentalChanges {
   const { name, label, tags, convertToOnDemandOnExpiry: convertOnExpiry, ttlSeconds, maxUsd, idle } = update;
   return {
     ...(name === undefined ? {} : { name }),
     ...(label === undefined ? {} : { label: label === null ? null : requireLabel(label) }),
     ...(tags === undefined ? {} : { tags }),
     ...(convertOnExpiry === undefined ? {} : { convertOnExpiry }),
-    ...(ttlSeconds === undefined ? {} : { expiresAt: ttlSeconds === null ? null : after(now, ttlSeconds) }),
+    ...(ttlSeconds === undefined
+      ? {}
+      : { expiresAt: ttlSeconds === null ? null : addSeconds(now, ttlSeconds) }),
     ...(maxUsd === undefined ? {} : { maxNanoUsd: maxUsd === null ? null : requireMaxUsd(maxUsd) }),
     ...(idle === undefined ? {} : { idle }),
   };
 }
 
-const after = (now: Date, seconds: number): Date => new Date(now.getTime() + secondsToMs(seconds));
+const addSeconds = (now: Date, seconds: number): Date => new Date(now.getTime() + secondsToMs(seconds));
 
-const driven = ['convertOnExpiry', 'expiresAt', 'maxNanoUsd', 'idle'] as const;
+const reconciledFields = ['convertOnExpiry', 'expiresAt', 'maxNanoUsd', 'idle'] as const;
 
 /** Whether somebody must look when the rental ends by itself now. A new name needs nobody. */
-export function movesItsEnd(changes: RentalChanges): boolean {
-  return driven.some((field) => field in changes);
+export function changesEnd(changes: RentalChanges): boolean {
+  return reconciledFields.some((field) => field in changes);
 }
 
 /**
  * A key that bounds how long rentals may last cannot make one last longer than that, counted from when it was accepted,
  * however often it asks. It may always make one end sooner.
  */
-export function requireLifeWithin(
+export function requireTtlWithinKeyLimit(
   rental: Pick<Rental, 'createdAt' | 'expiresAt'>,
   expiresAt: Date | null,
   { maxRentalSeconds: longest }: Pick<ApiKeyLimits, 'maxRentalSeconds'>,
@@ -44,12 +46,13 @@ export function requireLifeWithin(
   if (longest === null) return;
   const wanted = expiresAt?.getTime() ?? Infinity;
   const present = rental.expiresAt?.getTime() ?? Infinity;
-  if (wanted <= Math.max(after(rental.createdAt, longest).getTime(), present) && wanted !== Infinity) return;
-  throw limitReached('maxRentalSeconds', `Rentals of this API key may last ${longest} seconds at most.`);
+  if (wanted <= Math.max(addSeconds(rental.createdAt, longest).getTime(), present) && wanted !== Infinity)
+    return;
+  throw keyLimitExceeded('maxRentalSeconds', `Rentals of this API key may last ${longest} seconds at most.`);
 }
 
 /** A limit that is passed already would end the rental at once: whoever wants that says so. */
-export function requireRoomForMore(maxNanoUsd: NanoUsd | null, cost: NanoUsd): void {
+export function requireLimitAboveCost(maxNanoUsd: NanoUsd | null, cost: NanoUsd): void {
   if (maxNanoUsd === null || maxNanoUsd > cost) return;
   throw new Fault('VALIDATION_FAILED', {
     issues: [

@@ -9,7 +9,7 @@ import { listTerms } from './terms.store.ts';
 
 /** As it is now; null when the organisation has none of this id. */
 export async function readView(reader: Reader, orgId: OrgId, id: RentalId): Promise<RentalView | null> {
-  return viewOf(reader, await findRental(reader, orgId, id));
+  return loadView(reader, await findRental(reader, orgId, id));
 }
 
 /** The same with its lock held, so that it stays as it is until the transaction ends. */
@@ -17,10 +17,10 @@ export async function lockView(
   tx: Tx,
   { orgId, id }: Pick<Rental, 'orgId' | 'id'>,
 ): Promise<RentalView | null> {
-  return viewOf(tx, await lockRental(tx, orgId, id));
+  return loadView(tx, await lockRental(tx, orgId, id));
 }
 
-async function viewOf(reader: Reader, rental: Rental | null): Promise<RentalView | null> {
+async function loadView(reader: Reader, rental: Rental | null): Promise<RentalView | null> {
   if (rental === null) return null;
   const { orgId, id } = rental;
   return {

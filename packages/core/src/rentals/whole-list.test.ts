@@ -1,6 +1,6 @@
 import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
-import { wholeList } from './whole-list.ts';
+import { streamList } from './whole-list.ts';
 
 const pagesOf =
   (items: readonly number[], size: number) =>
@@ -17,14 +17,14 @@ it.each([
   [7, 3],
 ])('a list of %i in pages of %i is one array', async (count, size) => {
   const items = Array.from({ length: count }, (_, index) => index);
-  expect(JSON.parse(await text(await wholeList(pagesOf(items, size))))).toEqual(items);
+  expect(JSON.parse(await text(await streamList(pagesOf(items, size))))).toEqual(items);
 });
 
 it('a page that cannot be read before anything was sent is a refusal, and afterwards ends the stream', async () => {
   const broken = async (): Promise<never> => Promise.reject(new Error('gone'));
-  await expect(wholeList(broken)).rejects.toThrow('gone');
+  await expect(streamList(broken)).rejects.toThrow('gone');
   const first = { items: [1], next: 1 };
-  const stream = await wholeList((after: number | null) =>
+  const stream = await streamList((after: number | null) =>
     after === null ? Promise.resolve(first) : broken(),
   );
   await expect(text(stream)).rejects.toThrow('gone');

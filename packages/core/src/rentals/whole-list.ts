@@ -10,14 +10,14 @@ export interface ListPage<Item, Position> {
  * All of a list as one JSON array, sent page by page: however long it is, no more than a page of it is held at a time. The
  * first page is read before the stream is handed out, so whatever is wrong by then is still refused properly.
  */
-export async function wholeList<Item, Position>(
+export async function streamList<Item, Position>(
   read: (after: Position | null) => Promise<ListPage<Item, Position>>,
 ): Promise<Readable> {
   const first = await read(null);
-  return Readable.from(textOf(first, read), { objectMode: false });
+  return Readable.from(jsonChunksOf(first, read), { objectMode: false });
 }
 
-async function* textOf<Item, Position>(
+async function* jsonChunksOf<Item, Position>(
   first: ListPage<Item, Position>,
   read: (after: Position | null) => Promise<ListPage<Item, Position>>,
 ): AsyncGenerator<string> {

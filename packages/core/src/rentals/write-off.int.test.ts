@@ -1,35 +1,41 @@
 import { isFault } from '@millrace/platform/fault';
 import { toUuid, type NodeId } from '@millrace/platform/ids';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { actOnNode, removeCluster } from '../fleet/index.ts';
-import { systemCause } from '../identity/index.ts';
-import { driveUntil } from './drive.fixture.ts';
+import { applyNodeAction, removeCluster } from '../fleet/index.ts';
+import { systemAuditContext } from '../identity/index.ts';
+import { reconcileUntil } from './drive.fixture.ts';
 import { viewOf } from './life.fixture.ts';
 import { terminateRental } from './life.service.ts';
 import { listMachines } from './machines.store.ts';
 import {
-  clear,
+  terminateAll,
   compareAll,
   costOf,
-  expectSound,
-  pass,
-  reconcilerOf,
+  expectConsistentInventory,
+  advanceComparing,
+  createInventoryReconciler,
   statusesOf,
 } from './reconciler.fixture.ts';
-import { createRentalWorld, MINUTE_MS, SECOND_MS, type RentalWorld, type Tenant } from './rental.fixture.ts';
+import {
+  createRentalHarness,
+  MINUTE_MS,
+  SECOND_MS,
+  type RentalHarness,
+  type Tenant,
+} from './rental.fixture.ts';
 import { causeOfRental, type Rental } from './rental.ts';
 import { writeOffNode, writeOffRental } from './write-off.service.ts';
 
 /** Hosts that never return, and how an operator writes off the rentals on them. */
 
-let world: RentalWorld;
+let world: RentalHarness;
 beforeAll(async () => {
-  world = await createRentalWorld({ lookEveryMs: 10 * SECOND_MS });
+  world = await createRentalHarness({ lookEveryMs: 10 * SECOND_MS });
 });
 afterAll(() => world.drop());
-beforeEach(() => clear(world));
+beforeEach(() => terminateAll(world));
 
-const operator = systemCause('operator', 'live');
+const operator = systemAuditContext('operator', 'live');
 const reason = 'The host burned down.';
 
 const writeOff = (rental: Rental) =>
@@ -48,12 +54,12 @@ const end = (tenant: Tenant, rental: Rental) =>
 
 /** A rental whose engine falls silent for good, seen by the observer and by comparisons. */
 async function lostRental(tenant: Tenant): Promise<{ rental: Rental; nodeId: NodeId; lostAt: Date }> {
-  const rental = await driveUntil(world, await world.rent(tenant, 'live'), { until: 'Running' });
-  const reconciler = reconcilerOf(world);
-  await pass(world, reconciler, 60 * SECOND_MS);
+  const rental = await reconcileUntil(world, await world.rent(tenant, 'live'), { until: 'Running' });
+  const reconciler = createInventoryReconciler(world);
+  await advanceComparing(world, reconciler, 60 * SECOND_MS);
   world.engines.live.controls.silenceEngine();
   const lostAt = world.clock.now();
-  await pass(world, reconciler, 3 * MINUTE_MS);
+  await advanceComparing(world, reconciler, 3 * MINUTE_MS);
   const [machine] = await listMachines(world.db, rental.orgId, rental.id);
   return { rental, nodeId: machine?.nodeId ?? expect.fail('It has no machine.'), lostAt };
 }
@@ -68,7 +74,7 @@ const auditEntries = (action: string) =>
 describe('writing off a rental', () => {
   it('is refused while its host answers', async () => {
     const tenant = await world.tenant();
-    const rental = await driveUntil(world, await world.rent(tenant, 'live'), { until: 'Running' });
+    const rental = await reconcileUntil(world, await world.rent(tenant, 'live'), { until: 'Running' });
     expect(await refusal(writeOff(rental))).toBe('HOST_ANSWERS');
     await end(tenant, rental);
     expect(await refusal(writeOff(rental))).toBe('HOST_ANSWERS');
@@ -91,7 +97,7 @@ describe('writing off a rental', () => {
     expect(await nodeStatus(nodeId)).toBe('node_quarantined');
     expect(await auditEntries('rental.written_off')).toHaveLength(before + 1);
     expect((await statusesOf(world, rental)).slice(-2)).toEqual(['Terminating', 'Terminated']);
-    await expectSound(world);
+    await expectConsistentInventory(world);
   });
 
   it('fails an Unknown rental and charges nothing after its machine was last seen to run', async () => {
@@ -104,7 +110,7 @@ describe('writing off a rental', () => {
     const ranMs = (done.receipt.billingStoppedAt?.getTime() ?? 0) - (startedAt?.getTime() ?? 0);
     expect(done.receipt.finalCost).toBe(costOf(ranMs));
     expect(await world.paid(tenant.orgId, causeOfRental(rental))).toBe(costOf(ranMs));
-    await expectSound(world);
+    await expectConsistentInventory(world);
   });
 
   it('keeps the node out of use until the returned host has lost the orphaned machine', async () => {
@@ -113,28 +119,28 @@ describe('writing off a rental', () => {
     await end(tenant, rental);
     await writeOff(rental);
     const resume = () =>
-      world.run((tx) => actOnNode(tx, operator, nodeId, 'resume', { reason: 'It is back.' }));
+      world.run((tx) => applyNodeAction(tx, operator, nodeId, 'resume', { reason: 'It is back.' }));
     expect(await refusal(resume())).toBe('NODE_HAS_WRITE_OFFS');
 
     world.engines.live.controls.heal();
-    const reconciler = reconcilerOf(world);
-    await pass(world, reconciler, 30 * SECOND_MS);
+    const reconciler = createInventoryReconciler(world);
+    await advanceComparing(world, reconciler, 30 * SECOND_MS);
     expect(await nodeStatus(nodeId)).toBe('node_quarantined');
     expect(await refusal(resume())).toBe('NODE_HAS_WRITE_OFFS');
-    await pass(world, reconciler, 90 * SECOND_MS);
+    await advanceComparing(world, reconciler, 90 * SECOND_MS);
     const { machines } = await world.engines.live.driver.listOwned(new AbortController().signal);
     expect(machines.filter(({ orgId }) => orgId === tenant.orgId)).toEqual([]);
     await compareAll(reconciler);
     await resume();
     expect(await nodeStatus(nodeId)).toBe('node_ready');
-    await expectSound(world);
+    await expectConsistentInventory(world);
   });
 });
 
 describe('writing off a node', () => {
   it('is refused while its host answers', async () => {
     const tenant = await world.tenant();
-    const rental = await driveUntil(world, await world.rent(tenant, 'live'), { until: 'Running' });
+    const rental = await reconcileUntil(world, await world.rent(tenant, 'live'), { until: 'Running' });
     const [machine] = await listMachines(world.db, rental.orgId, rental.id);
     const nodeId = machine?.nodeId ?? expect.fail('It has no machine.');
     expect(await refusal(world.run((tx) => writeOffNode(tx, operator, { nodeId, reason })))).toBe(
@@ -144,7 +150,7 @@ describe('writing off a node', () => {
 
   it('ends the rentals on the node, removes the node, and lets its cluster be removed', async () => {
     const tenant = await world.tenant();
-    const other = await driveUntil(world, await world.rent(tenant, 'live'), { until: 'Running' });
+    const other = await reconcileUntil(world, await world.rent(tenant, 'live'), { until: 'Running' });
     const { rental } = await lostRental(tenant);
     await end(tenant, other);
     const remove = () =>
@@ -169,6 +175,6 @@ describe('writing off a node', () => {
       expect((await viewOf(world, lost)).rental.status).toBe('Terminated');
     }
     await remove();
-    await expectSound(world);
+    await expectConsistentInventory(world);
   });
 });

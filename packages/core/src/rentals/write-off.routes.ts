@@ -1,14 +1,14 @@
-import type { Answer, Contract } from '@millrace/contract';
+import type { ResponseBody, Contract } from '@millrace/contract';
 import { Fault } from '@millrace/platform/fault';
 import type { HttpServer } from '@millrace/platform/http';
 import { parseId } from '@millrace/platform/ids';
 import { toWireNode } from '../fleet/index.ts';
-import { operatorCauseOf, readCommitted } from '../identity/index.ts';
-import { costOnWire } from './wire-money.ts';
+import { operatorAuditContext, readCommitted } from '../identity/index.ts';
+import { toWireAmount } from './wire-money.ts';
 import { writeOffNode, writeOffRental, type WriteOff } from './write-off.service.ts';
 
 type Operations = Contract['operations'];
-type WireWriteOff = Answer<Operations['adminWriteOffRental']>;
+type WireWriteOff = ResponseBody<Operations['adminWriteOffRental']>;
 
 /** Operators: rentals and nodes whose host never returns. */
 export function serveWriteOffs({
@@ -21,7 +21,7 @@ export function serveWriteOffs({
   server.serve(operations.adminWriteOffRental, ({ params, body, context, transact }) =>
     transact({ name: 'write off rental', isolation: readCommitted }, async (tx) => {
       const request = { rentalId: params.rentalId, reason: body.reason };
-      const done = await writeOffRental(tx, operatorCauseOf(context), request);
+      const done = await writeOffRental(tx, operatorAuditContext(context), request);
       return { body: toWireWriteOff(done), resource: { kind: 'rental', id: String(params.rentalId) } };
     }),
   );
@@ -30,7 +30,7 @@ export function serveWriteOffs({
     transact({ name: 'write off node', isolation: readCommitted }, async (tx) => {
       const nodeId = parseId('nod', params.nodeId);
       if (nodeId === null) throw new Fault('NODE_NOT_FOUND');
-      const cause = operatorCauseOf(context);
+      const cause = operatorAuditContext(context);
       const { node, rentals } = await writeOffNode(tx, cause, { nodeId, reason: body.reason });
       return {
         body: { node: toWireNode(node), rentals: rentals.map(toWireWriteOff) },
@@ -47,7 +47,7 @@ function toWireWriteOff({ receipt, writtenOff, left, nodes }: WriteOff): WireWri
     machinesWrittenOff: writtenOff,
     machinesLeft: left,
     billingStoppedAt: receipt.billingStoppedAt?.toISOString() ?? null,
-    finalCost: costOnWire(receipt.finalCost),
+    finalCost: toWireAmount(receipt.finalCost),
     nodes: nodes.map(({ id, name, status }) => ({ id, name, status })),
   };
 }

@@ -2,26 +2,26 @@ import type { Tx } from '@millrace/platform/db';
 import { Fault } from '@millrace/platform/fault';
 import type { NodeId } from '@millrace/platform/ids';
 import {
-  keepOutOfUse,
+  quarantineLostNode,
   lockCapacity,
   markReleasing,
-  noteWriteOff,
-  readHost,
-  retireNode,
+  recordWriteOff,
+  readNodeReachability,
+  removeLostNode,
   type NodeRecord,
 } from '../fleet/index.ts';
-import { appendAudit, type Cause } from '../identity/index.ts';
+import { appendAuditEntry, type AuditContext } from '../identity/index.ts';
 import { receiptOf, type Receipt } from './life.service.ts';
-import { doomMachines, listRentalsOnNode } from './machines.store.ts';
+import { markMachinesTerminating, listRentalsOnNode } from './machines.store.ts';
 import { failRental, metersOf } from './money.service.ts';
-import { loseRental } from './reconcile.acts.ts';
-import { judgedOf, lastGoodSign } from './reconcile.ts';
-import { endEmpty, freeMachine } from './removal.acts.ts';
-import { resourceOf, type RentalMachine, type RentalView } from './rental.ts';
+import { failLostRental } from './reconcile.acts.ts';
+import { toComparedRental, lastHealthyAt } from './reconcile.ts';
+import { terminateIfEmpty, finishMachineDeletion } from './removal.acts.ts';
+import { rentalResourceOf, type RentalMachine, type RentalView } from './rental.ts';
 import { findAnyRental } from './rentals.store.ts';
 import { readComparison } from './sightings.store.ts';
 import { lockView } from './views.ts';
-import { isLetIn } from './volume-hooks.ts';
+import { isAdmittedByVolumes } from './volume-hooks.ts';
 
 /**
  * Writing off a rental whose host never returns. Its engine cannot confirm that the machine is gone, so an operator declares it:
@@ -41,19 +41,19 @@ interface WriteOffRequest {
   readonly reason: string;
 }
 
-const LOST = 'Its host is lost and does not return. The machine and the data on it are gone.';
+const LOST_REASON = 'Its host is lost and does not return. The machine and the data on it are gone.';
 
 /** An operator writes off the machines of a rental whose hosts do not answer. A repeated call returns the result. */
 export async function writeOffRental(
   tx: Tx,
-  cause: Cause,
+  cause: AuditContext,
   request: WriteOffRequest & { readonly rentalId: number },
 ): Promise<WriteOff> {
   const found = await findAnyRental(tx, request.rentalId);
   const view = found === null ? null : await lockView(tx, found);
   if (view === null) throw new Fault('RENTAL_NOT_FOUND');
-  if (view.rental.status === 'Terminated') return answerOf(tx, view, { writtenOff: 0, nodes: [] });
-  const lost = await lostMachines(tx, view.machines);
+  if (view.rental.status === 'Terminated') return writeOffResult(tx, view, { writtenOff: 0, nodes: [] });
+  const lost = await findLostMachines(tx, view.machines);
   if (lost.length === 0) throw new Fault('HOST_ANSWERS');
   return writeOff(tx, cause, { view, lost, reason: request.reason });
 }
@@ -69,7 +69,7 @@ export interface NodeWriteOff {
  */
 export async function writeOffNode(
   tx: Tx,
-  cause: Cause,
+  cause: AuditContext,
   request: WriteOffRequest & { readonly nodeId: NodeId },
 ): Promise<NodeWriteOff> {
   const { nodeId, reason } = request;
@@ -79,7 +79,7 @@ export async function writeOffNode(
     const view = await lockView(tx, ref);
     if (view !== null) views.push(view);
   }
-  const host = await readHost(tx, nodeId);
+  const host = await readNodeReachability(tx, nodeId);
   if (host === null) throw new Fault('NODE_NOT_FOUND');
   if (host.isAnswering) throw new Fault('HOST_ANSWERS');
   const rentals: WriteOff[] = [];
@@ -87,13 +87,16 @@ export async function writeOffNode(
     const lost = view.machines.filter((machine) => machine.nodeId === nodeId);
     if (lost.length > 0) rentals.push(await writeOff(tx, cause, { view, lost, reason }));
   }
-  return { node: await retireNode(tx, cause, nodeId, reason), rentals };
+  return { node: await removeLostNode(tx, cause, nodeId, reason), rentals };
 }
 
-async function lostMachines(tx: Tx, machines: readonly RentalMachine[]): Promise<readonly RentalMachine[]> {
+async function findLostMachines(
+  tx: Tx,
+  machines: readonly RentalMachine[],
+): Promise<readonly RentalMachine[]> {
   const lost: RentalMachine[] = [];
   for (const machine of machines) {
-    const host = await readHost(tx, machine.nodeId);
+    const host = await readNodeReachability(tx, machine.nodeId);
     if (host === null || !host.isAnswering) lost.push(machine);
   }
   return lost;
@@ -101,7 +104,7 @@ async function lostMachines(tx: Tx, machines: readonly RentalMachine[]): Promise
 
 async function writeOff(
   tx: Tx,
-  cause: Cause,
+  cause: AuditContext,
   {
     view,
     lost,
@@ -111,15 +114,15 @@ async function writeOff(
     },
 ): Promise<WriteOff> {
   const { rental } = view;
-  await endBilling(tx, cause, view);
+  await endBillingOfLost(tx, cause, view);
   // While a storage server may admit the address of a machine, no other machine may get it.
-  const isAdmitted = await isLetIn(tx, rental);
+  const isAdmitted = await isAdmittedByVolumes(tx, rental);
   const nodeIds = [...new Set(lost.map(({ nodeId }) => nodeId))].toSorted();
   await lockCapacity(tx, nodeIds);
   const nodes: NodeRecord[] = [];
   for (const nodeId of nodeIds) {
     nodes.push(
-      await keepOutOfUse(
+      await quarantineLostNode(
         tx,
         cause,
         nodeId,
@@ -127,17 +130,17 @@ async function writeOff(
       ),
     );
   }
-  const writtenOff = isAdmitted ? 0 : await dropMachines(tx, view, lost);
+  const writtenOff = isAdmitted ? 0 : await writeOffMachines(tx, view, lost);
   const emptied = await lockView(tx, rental);
-  const ended = emptied === null ? null : await endEmpty(tx, emptied);
+  const ended = emptied === null ? null : await terminateIfEmpty(tx, emptied);
   const after = ended ?? emptied?.rental ?? rental;
-  const result = await answerOf(
+  const result = await writeOffResult(
     tx,
     { ...view, rental: after, machines: emptied?.machines ?? [] },
     { writtenOff, nodes },
   );
-  const resource = resourceOf(rental);
-  await appendAudit(tx, rental.orgId, cause, {
+  const resource = rentalResourceOf(rental);
+  await appendAuditEntry(tx, rental.orgId, cause, {
     action: `${resource.kind}.written_off`,
     resource,
     before: { status: rental.status },
@@ -153,36 +156,40 @@ async function writeOff(
 }
 
 /** A rental that had not ended fails and is billed until it was last seen to run. A rental that is ending is not billed any more. */
-async function endBilling(tx: Tx, cause: Cause, view: RentalView): Promise<void> {
+async function endBillingOfLost(tx: Tx, cause: AuditContext, view: RentalView): Promise<void> {
   const { rental } = view;
   if (rental.status === 'Terminating' || rental.status === 'Failed') return;
   const now = tx.clock.now();
   const [first] = view.machines;
   const wholeAt = first === undefined ? null : (await readComparison(tx, first.clusterId, now)).wholeAt;
-  const at = lastGoodSign(judgedOf(rental), { now, wholeAt });
+  const at = lastHealthyAt(toComparedRental(rental), { now, wholeAt });
   if (rental.status === 'Pending') {
-    await doomMachines(tx, rental.orgId, rental.id, { now });
+    await markMachinesTerminating(tx, rental.orgId, rental.id, { now });
     if (rental.allocationId !== null) await markReleasing(tx, rental.orgId, rental.allocationId);
-    await failRental(tx, view, LOST, { actor: cause.actor, lastGoodSign: at });
+    await failRental(tx, view, LOST_REASON, { actor: cause.actor, lastGoodSign: at });
     return;
   }
-  await loseRental(tx, view, { at, why: LOST, actor: cause.actor });
+  await failLostRental(tx, view, { at, why: LOST_REASON, actor: cause.actor });
 }
 
-async function dropMachines(tx: Tx, { rental }: RentalView, lost: readonly RentalMachine[]): Promise<number> {
+async function writeOffMachines(
+  tx: Tx,
+  { rental }: RentalView,
+  lost: readonly RentalMachine[],
+): Promise<number> {
   let count = 0;
   for (const { externalId } of lost) {
     const current = await lockView(tx, rental);
     const machine = current?.machines.find((other) => other.externalId === externalId);
     if (current === null || machine === undefined) continue;
-    await noteWriteOff(tx, rental.orgId, machine);
-    await freeMachine(tx, current, machine);
+    await recordWriteOff(tx, rental.orgId, machine);
+    await finishMachineDeletion(tx, current, machine);
     count += 1;
   }
   return count;
 }
 
-async function answerOf(
+async function writeOffResult(
   tx: Tx,
   view: RentalView,
   { writtenOff, nodes }: Pick<WriteOff, 'writtenOff' | 'nodes'>,

@@ -1,5 +1,5 @@
 import type { Db } from '@millrace/platform/db';
-import { epochFloorOf } from './mark.ts';
+import { minEpochOf } from './mark.ts';
 import {
   endConfirming,
   lockRestoreState,
@@ -16,13 +16,13 @@ export interface ConfirmSteps {
 }
 
 /** False when there is nothing to carry out, or another worker was first. */
-export async function carryOutConfirmation(db: Db, steps: ConfirmSteps): Promise<boolean> {
+export async function confirmRestore(db: Db, steps: ConfirmSteps): Promise<boolean> {
   const state = await readRestoreState(db);
   if (state.status !== 'confirming') return false;
   const generation = Math.max(state.generation, state.outside?.generation ?? 0) + 1;
   await steps.storeEvents();
   await steps.quarantine(state);
-  await steps.endLeases(epochFloorOf(generation));
+  await steps.endLeases(minEpochOf(generation));
   return db.transaction({ name: 'confirm restore', isolation: 'read committed' }, async (tx) => {
     const present = await lockRestoreState(tx);
     if (present.status !== 'confirming' || present.foundAt?.getTime() !== state.foundAt?.getTime())

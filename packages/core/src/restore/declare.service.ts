@@ -1,5 +1,5 @@
 import type { Tx } from '@millrace/platform/db';
-import { lockRestoreState, lowerMarkedAt, noteRestored, readCounters } from './restore.store.ts';
+import { lockRestoreState, lowerMarkedAt, recordRestored, readCounters } from './restore.store.ts';
 
 export interface DeclaredRestore {
   /** Null: no worker has run since the restore, so the mark itself says it. */
@@ -18,7 +18,7 @@ export async function declareRestored(tx: Tx, declared: DeclaredRestore): Promis
   const { restoredTo, lastInvoice } = declared;
   if (restoredTo !== null) await lowerMarkedAt(tx, restoredTo);
   const { invoices, wireIds } = await readCounters(tx);
-  return noteRestored(tx, {
+  return recordRestored(tx, {
     generation,
     mark,
     at: markedAt.toISOString(),

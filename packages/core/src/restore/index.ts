@@ -1,11 +1,11 @@
-export { carryOutConfirmation, type ConfirmSteps } from './confirm.service.ts';
-export { lostTimeOf, mayHaveLostRow } from './lost-time.ts';
+export { confirmRestore, type ConfirmSteps } from './confirm.service.ts';
+export { lostPeriodOf, mayHaveLostRow } from './lost-time.ts';
 export { declareRestored } from './declare.service.ts';
-export { natsStore, valkeyStore, type OutsideStore } from './outside.ts';
+export { createNatsMarkStore, createValkeyMarkStore, type MarkStore } from './outside.ts';
 export {
-  formatEffects,
-  formatReport,
-  makeReport,
+  formatConfirmEffects,
+  formatRestoreReport,
+  buildRestoreReport,
   type LostMachine,
   type ReportSources,
   type RestoreReport,
@@ -15,6 +15,6 @@ export {
   beginConfirming,
   readCounters,
   readRestoreState,
-  saveReport,
+  saveRestoreReport,
   type RestoreState,
 } from './restore.store.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /** How far a database has come. The generation counts first: a confirmed restore raises it. Pure. */
-export interface Mark {
+export interface RestoreMark {
   readonly generation: number;
   readonly mark: number;
 }
@@ -14,37 +14,37 @@ export interface Counters {
 }
 
 /** A mark as it is copied to NATS and Valkey, with the counters of the database at that time. */
-export interface OutsideMark extends Mark {
+export interface MarkCopy extends RestoreMark {
   readonly at: string;
   readonly counters: Counters;
 }
 
 const count = z.int().min(0);
-const outsideMarkSchema = z.object({
+const markCopySchema = z.object({
   generation: count,
   mark: count,
   at: z.string().max(40),
   counters: z.object({ invoices: count, wireIds: z.record(z.string().max(40), count) }),
 });
 
-export function isAhead(one: Mark, other: Mark): boolean {
+export function isMarkAhead(one: RestoreMark, other: RestoreMark): boolean {
   return one.generation === other.generation ? one.mark > other.mark : one.generation > other.generation;
 }
 
 /** Null for a text that no worker of this release wrote: it proves nothing. */
-export function readOutsideMark(text: string): OutsideMark | null {
+export function parseMarkCopy(text: string): MarkCopy | null {
   try {
-    return outsideMarkSchema.safeParse(JSON.parse(text)).data ?? null;
+    return markCopySchema.safeParse(JSON.parse(text)).data ?? null;
   } catch {
     return null;
   }
 }
 
 /** The newest of all that were found, with the highest of each counter. */
-export function newestOf(marks: readonly OutsideMark[]): OutsideMark | null {
-  return marks.reduce<OutsideMark | null>((newest, each) => {
+export function newestCopy(marks: readonly MarkCopy[]): MarkCopy | null {
+  return marks.reduce<MarkCopy | null>((newest, each) => {
     if (newest === null) return each;
-    const [later, earlier] = isAhead(each, newest) ? [each, newest] : [newest, each];
+    const [later, earlier] = isMarkAhead(each, newest) ? [each, newest] : [newest, each];
     const wireIds = { ...later.counters.wireIds };
     for (const [block, next] of Object.entries(earlier.counters.wireIds)) {
       wireIds[block] = Math.max(wireIds[block] ?? 0, next);
@@ -55,6 +55,6 @@ export function newestOf(marks: readonly OutsideMark[]): OutsideMark | null {
 }
 
 /** Epochs of leases begin above this after the restore of that generation: no lease before it can have reached them. */
-export function epochFloorOf(generation: number): bigint {
+export function minEpochOf(generation: number): bigint {
   return BigInt(generation - 1) * 2n ** 32n;
 }

@@ -1,26 +1,26 @@
 import { withDeadline, type Timer } from '@millrace/platform/clock';
-import type { EarlyNatsClient } from '@millrace/platform/nats';
+import type { BackgroundNatsClient } from '@millrace/platform/nats';
 import type { ValkeyClient } from '@millrace/platform/valkey';
-import { readOutsideMark, type OutsideMark } from './mark.ts';
+import { parseMarkCopy, type MarkCopy } from './mark.ts';
 
 /** Where copies of the mark are kept. Each may be empty or away at any time, which proves nothing. */
-export interface OutsideStore {
+export interface MarkStore {
   readonly name: 'nats' | 'valkey';
   /** Null: it answers and has none. Throws when it does not answer. */
-  read(installation: string): Promise<OutsideMark | null>;
-  write(installation: string, mark: OutsideMark): Promise<void>;
+  read(installation: string): Promise<MarkCopy | null>;
+  write(installation: string, mark: MarkCopy): Promise<void>;
 }
 
 const TIMEOUT_MS = 2_000;
 const BUCKET_BYTES = 1_048_576;
 
 /** NATS keeps its copy on disk. */
-export function natsStore(options: {
-  readonly nats: Pick<EarlyNatsClient, 'bucket' | 'ensureBucket'>;
+export function createNatsMarkStore(options: {
+  readonly nats: Pick<BackgroundNatsClient, 'bucket' | 'ensureBucket'>;
   readonly clock: Timer;
   readonly prefix: string;
   readonly replicas: number;
-}): OutsideStore {
+}): MarkStore {
   const { nats, clock, prefix, replicas } = options;
   const name = `${prefix}${prefix === '' ? '' : '-'}restore-mark`;
   let isThere = false;
@@ -41,7 +41,7 @@ export function natsStore(options: {
     read: (installation) =>
       inTime(async () => {
         const entry = await nats.bucket(name).read(installation);
-        return entry === null || entry.value === null ? null : readOutsideMark(entry.value);
+        return entry === null || entry.value === null ? null : parseMarkCopy(entry.value);
       }),
     write: (installation, mark) =>
       inTime(async () => {
@@ -54,13 +54,13 @@ export function natsStore(options: {
 }
 
 /** Valkey begins empty whenever it restarts. */
-export function valkeyStore(valkey: Pick<ValkeyClient, 'command'>, prefix: string): OutsideStore {
+export function createValkeyMarkStore(valkey: Pick<ValkeyClient, 'command'>, prefix: string): MarkStore {
   const keyOf = (installation: string): string => `restore-mark:${prefix}:${installation}`;
   return {
     name: 'valkey',
     async read(installation) {
       const text = await valkey.command(['GET', keyOf(installation)]);
-      return typeof text === 'string' ? readOutsideMark(text) : null;
+      return typeof text === 'string' ? parseMarkCopy(text) : null;
     },
     async write(installation, mark) {
       await valkey.command(['SET', keyOf(installation), JSON.stringify(mark)]);

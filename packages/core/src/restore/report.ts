@@ -1,6 +1,6 @@
 import type { LostEvents } from '../events/index.ts';
-import type { LostPayment } from '../payments/index.ts';
-import type { LostLease } from '../pots/index.ts';
+import type { UncreditedPayment } from '../payments/index.ts';
+import type { UnrecordedLease } from '../pots/index.ts';
 import type { RestoreState } from './restore.store.ts';
 
 /** A machine on an engine that has no row, though it carries our labels. */
@@ -18,9 +18,9 @@ export interface RestoreReport {
   readonly restoredTo: string;
   /** When the newest copy of the mark was written. */
   readonly newestMark: string;
-  readonly leases: readonly LostLease[];
+  readonly leases: readonly UnrecordedLease[];
   readonly machines: readonly LostMachine[];
-  readonly payments: readonly LostPayment[];
+  readonly payments: readonly UncreditedPayment[];
   /** Numbers of invoices that were sent after the point; null: none. */
   readonly invoices: { readonly first: number; readonly last: number } | null;
   readonly events: readonly LostEvents[];
@@ -32,17 +32,17 @@ export interface RestoreReport {
 
 /** Where the report comes from. Each may fail by itself. */
 export interface ReportSources {
-  readonly leases: () => Promise<readonly LostLease[]>;
+  readonly leases: () => Promise<readonly UnrecordedLease[]>;
   readonly machines: () => Promise<{
     readonly machines: readonly LostMachine[];
     readonly problems: readonly string[];
   }>;
-  readonly payments: (since: Date) => Promise<readonly LostPayment[]>;
+  readonly payments: (since: Date) => Promise<readonly UncreditedPayment[]>;
   readonly events: () => Promise<readonly LostEvents[]>;
   readonly usageMessages: () => Promise<number>;
 }
 
-export async function makeReport(
+export async function buildRestoreReport(
   state: RestoreState,
   counters: { readonly invoices: number },
   sources: ReportSources,
@@ -77,43 +77,46 @@ export async function makeReport(
   };
 }
 
-const SHOWN = 20;
+const ITEMS_SHOWN_MAX = 20;
 
-function listed<T>(title: string, items: readonly T[], line: (item: T) => string): string[] {
-  const more = items.length > SHOWN ? [`    and ${items.length - SHOWN} more (--json lists all)`] : [];
+function formatList<T>(title: string, items: readonly T[], line: (item: T) => string): string[] {
+  const more =
+    items.length > ITEMS_SHOWN_MAX
+      ? [`    and ${items.length - ITEMS_SHOWN_MAX} more (--json lists all)`]
+      : [];
   return [
     `  ${title}: ${items.length}`,
-    ...items.slice(0, SHOWN).map((item) => `    ${line(item)}`),
+    ...items.slice(0, ITEMS_SHOWN_MAX).map((item) => `    ${line(item)}`),
     ...more,
   ];
 }
 
 /** The report for people. */
-export function formatReport(report: RestoreReport): string {
+export function formatRestoreReport(report: RestoreReport): string {
   const { invoices } = report;
   return [
     `The database was restored to about ${report.restoredTo}. The newest state that is known outside is of ${report.newestMark}.`,
     'Newer than the database:',
-    ...listed('Credit leases in Valkey', report.leases, (lease) => {
+    ...formatList('Credit leases in Valkey', report.leases, (lease) => {
       const known =
         lease.ledgerGrantedNanoUsd === null
           ? 'unknown to the ledger'
           : `the ledger has ${lease.ledgerGrantedNanoUsd}`;
       return `${lease.orgId} ${lease.mode} epoch ${lease.epoch}: ${lease.grantedNanoUsd} nano-USD granted, ${known}`;
     }),
-    ...listed(
+    ...formatList(
       'Machines without rows',
       report.machines,
       (machine) => `${machine.cluster} ${machine.nodeName} ${machine.externalId} of ${machine.orgId}`,
     ),
-    ...listed(
+    ...formatList(
       'Payments that Stripe has and the ledger has not',
       report.payments,
       (payment) =>
         `${payment.sessionRef} (${payment.paymentId ?? 'no id'}): ${payment.amountCents} cents ${payment.currency}`,
     ),
     `  Invoice numbers handed out: ${invoices === null ? 'none' : `${invoices.first} to ${invoices.last}`}`,
-    ...listed(
+    ...formatList(
       'Organisations with events',
       report.events,
       (events) => `${events.orgId}: ${events.firstSeq} to ${events.lastSeq}`,
@@ -127,7 +130,7 @@ export function formatReport(report: RestoreReport): string {
 }
 
 /** What a confirmation does, for people, before it is done. */
-export function formatEffects(report: RestoreReport): string {
+export function formatConfirmEffects(report: RestoreReport): string {
   const { invoices } = report;
   return [
     'Confirming does this:',

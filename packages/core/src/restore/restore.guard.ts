@@ -3,14 +3,14 @@ import type { Db, Reader } from '@millrace/platform/db';
 import { startLoop, type Loop } from '@millrace/platform/lifecycle';
 import type { Logger } from '@millrace/platform/log';
 import { gauge } from '@millrace/platform/telemetry';
-import { lostTimeOf, mayHaveLostRow, type UnknownMachine } from './lost-time.ts';
-import { isAhead, newestOf, type Mark, type OutsideMark } from './mark.ts';
-import type { OutsideStore } from './outside.ts';
+import { lostPeriodOf, mayHaveLostRow, type UnknownMachine } from './lost-time.ts';
+import { isMarkAhead, newestCopy, type RestoreMark, type MarkCopy } from './mark.ts';
+import type { MarkStore } from './outside.ts';
 import {
   advanceMark,
-  noteRestored,
+  recordRestored,
   readCounters,
-  readMark,
+  readRestoreMark,
   readRestoreState,
   type RestoreState,
 } from './restore.store.ts';
@@ -47,7 +47,7 @@ export interface RestoreGuardOptions {
   readonly db: Db;
   readonly clock: Timer;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
-  readonly stores: readonly OutsideStore[];
+  readonly stores: readonly MarkStore[];
   /** Called with each check while the database is known to be restored: stops spending, and reports. */
   readonly whileRestored?: (state: RestoreState) => Promise<void>;
 }
@@ -60,13 +60,16 @@ const restoredText =
 const unverifiedText =
   'This worker has not yet been able to compare the database with the mark in NATS or Valkey. Until then it lends, creates, removes, numbers and sends nothing.';
 
-interface Answers {
-  readonly marks: readonly OutsideMark[];
+interface StoreAnswers {
+  readonly marks: readonly MarkCopy[];
   /** NATS keeps its copy on disk, so its answer counts also when it has none; an empty Valkey says nothing. */
   readonly isTelling: boolean;
 }
 
-async function askStores(stores: RestoreGuardOptions['stores'], installation: string): Promise<Answers> {
+async function readCopies(
+  stores: RestoreGuardOptions['stores'],
+  installation: string,
+): Promise<StoreAnswers> {
   const answers = await Promise.all(
     stores.map(async (store) => ({
       store,
@@ -94,10 +97,10 @@ export function createRestoreGuard(options: RestoreGuardOptions): RestoreGuard {
   let wasOpen = false;
   const isOpen = (): boolean => isVerified && state?.status === 'normal';
   /** The furthest that this process has seen of the database itself. */
-  let seen: Mark = { generation: 0, mark: 0 };
+  let seen: RestoreMark = { generation: 0, mark: 0 };
 
   function remember(next: RestoreState): void {
-    if (isAhead(next, seen)) seen = { generation: next.generation, mark: next.mark };
+    if (isMarkAhead(next, seen)) seen = { generation: next.generation, mark: next.mark };
     if (state?.status !== 'normal' && state !== null && next.status === 'normal') {
       log.info({ generation: next.generation }, 'the restore was confirmed: lending and removing continue');
     }
@@ -109,9 +112,9 @@ export function createRestoreGuard(options: RestoreGuardOptions): RestoreGuard {
     unverifiedGauge.record(isVerified ? 0 : 1);
   }
 
-  async function found(outside: OutsideMark, database: RestoreState): Promise<void> {
+  async function found(outside: MarkCopy, database: RestoreState): Promise<void> {
     await db.transaction({ name: 'note restore', isolation: 'read committed' }, (tx) =>
-      noteRestored(tx, outside),
+      recordRestored(tx, outside),
     );
     log.error(
       { database: { generation: database.generation, mark: database.mark, at: database.markedAt }, outside },
@@ -119,7 +122,7 @@ export function createRestoreGuard(options: RestoreGuardOptions): RestoreGuard {
     );
   }
 
-  async function copy(advanced: RestoreState, counters: OutsideMark['counters']): Promise<void> {
+  async function copy(advanced: RestoreState, counters: MarkCopy['counters']): Promise<void> {
     const { installation, generation, mark, markedAt } = advanced;
     const outside = { generation, mark, at: markedAt.toISOString(), counters };
     await Promise.all(
@@ -136,14 +139,14 @@ export function createRestoreGuard(options: RestoreGuardOptions): RestoreGuard {
   /** The stores are read before the row: each copy was committed here before, so a row that is behind was put back. */
   async function check(): Promise<RestoreState> {
     const { installation } = await readRestoreState(db);
-    const { marks, isTelling } = await askStores(stores, installation);
+    const { marks, isTelling } = await readCopies(stores, installation);
     const present = await readRestoreState(db);
-    const behindSeen = isAhead(seen, present);
-    const newest = newestOf(marks);
-    if (present.status === 'normal' && (behindSeen || (newest !== null && isAhead(newest, present)))) {
+    const behindSeen = isMarkAhead(seen, present);
+    const newest = newestCopy(marks);
+    if (present.status === 'normal' && (behindSeen || (newest !== null && isMarkAhead(newest, present)))) {
       const counters = { invoices: 0, wireIds: {} };
       const own = { ...seen, at: new Date(0).toISOString(), counters };
-      await found(newestOf([...marks, ...(behindSeen ? [own] : [])]) ?? own, present);
+      await found(newestCopy([...marks, ...(behindSeen ? [own] : [])]) ?? own, present);
       const blocked = await readRestoreState(db);
       remember(blocked);
       await options.whileRestored?.(blocked);
@@ -179,8 +182,8 @@ export function createRestoreGuard(options: RestoreGuardOptions): RestoreGuard {
       if (!isOpen()) return false;
       // This process may advance the mark while the row is read.
       const before = seen;
-      const present = await readMark(reader);
-      return present.status === 'normal' && !isAhead(before, present);
+      const present = await readRestoreMark(reader);
+      return present.status === 'normal' && !isMarkAhead(before, present);
     },
     reason: () =>
       isOpen() ? null : state !== null && state.status !== 'normal' ? restoredText : unverifiedText,
@@ -188,7 +191,7 @@ export function createRestoreGuard(options: RestoreGuardOptions): RestoreGuard {
       const confirmedAt = state?.confirmedAt ?? null;
       return openedAt === null || (confirmedAt !== null && confirmedAt > openedAt) ? confirmedAt : openedAt;
     },
-    mayHaveLostRow: (machine) => mayHaveLostRow(state === null ? null : lostTimeOf(state), machine),
+    mayHaveLostRow: (machine) => mayHaveLostRow(state === null ? null : lostPeriodOf(state), machine),
     start: (everyMs = CHECK_EVERY_MS) =>
       startLoop(
         {

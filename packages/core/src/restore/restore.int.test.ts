@@ -1,12 +1,12 @@
 import { systemClock } from '@millrace/platform/clock';
 import { createTestDatabase, testLog, type TestDatabase } from '@millrace/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { carryOutConfirmation, type ConfirmSteps } from './confirm.service.ts';
+import { confirmRestore, type ConfirmSteps } from './confirm.service.ts';
 import { declareRestored } from './declare.service.ts';
-import type { OutsideMark } from './mark.ts';
-import type { OutsideStore } from './outside.ts';
+import type { MarkCopy } from './mark.ts';
+import type { MarkStore } from './outside.ts';
 import { createRestoreGuard, type RestoreGuard } from './restore.guard.ts';
-import { beginConfirming, readRestoreState, saveReport } from './restore.store.ts';
+import { beginConfirming, readRestoreState, saveRestoreReport } from './restore.store.ts';
 
 /** Marks outside are kept in memory; a restore is the row as it was before. The drill uses a real backup. */
 
@@ -16,10 +16,10 @@ beforeEach(async () => {
 });
 afterEach(() => database.drop());
 
-function memoryStore(name: OutsideStore['name']) {
-  const kept = new Map<string, OutsideMark>();
+function memoryStore(name: MarkStore['name']) {
+  const kept = new Map<string, MarkCopy>();
   let isAway = false;
-  const store: OutsideStore = {
+  const store: MarkStore = {
     name,
     read: async (installation) => {
       if (isAway) throw new Error('away');
@@ -33,7 +33,7 @@ function memoryStore(name: OutsideStore['name']) {
   return { ...store, wipe: () => kept.clear(), cut: (away: boolean) => void (isAway = away) };
 }
 
-const guardOf = (...stores: readonly OutsideStore[]): RestoreGuard =>
+const guardOf = (...stores: readonly MarkStore[]): RestoreGuard =>
   createRestoreGuard({ db: database.db, clock: systemClock, log: testLog(), stores });
 
 async function query(text: string): Promise<void> {
@@ -61,10 +61,10 @@ const report = {
 async function confirm(): Promise<void> {
   const { db } = database;
   await db.transaction({ name: 'test', isolation: 'read committed' }, async (tx) => {
-    await saveReport(tx, report);
+    await saveRestoreReport(tx, report);
     expect(await beginConfirming(tx)).toBe(true);
   });
-  expect(await carryOutConfirmation(db, steps)).toBe(true);
+  expect(await confirmRestore(db, steps)).toBe(true);
 }
 
 describe('the restore mark', () => {
@@ -153,13 +153,13 @@ describe('confirming a restore', () => {
     await guard.check();
     const floors: bigint[] = [];
     await database.db.transaction({ name: 'test', isolation: 'read committed' }, async (tx) => {
-      await saveReport(tx, report);
+      await saveRestoreReport(tx, report);
       await beginConfirming(tx);
     });
     const withFloor = { ...steps, endLeases: async (floor: bigint) => floors.push(floor) };
     const [one, two] = await Promise.all([
-      carryOutConfirmation(database.db, withFloor),
-      carryOutConfirmation(database.db, withFloor),
+      confirmRestore(database.db, withFloor),
+      confirmRestore(database.db, withFloor),
     ]);
     expect([one, two].filter(Boolean)).toHaveLength(1);
     expect(floors[0]).toBe(4_294_967_296n);

@@ -1,18 +1,18 @@
 import type { Reader, Tx } from '@millrace/platform/db';
 import { idsOfBlock } from '@millrace/platform/wire-ids';
 import { sql } from 'kysely';
-import type { Counters, Mark, OutsideMark } from './mark.ts';
+import type { Counters, RestoreMark, MarkCopy } from './mark.ts';
 import type { RestoreReport } from './report.ts';
 
 export type RestoreStatus = 'normal' | 'restored' | 'confirming';
 
-export interface RestoreState extends Mark {
+export interface RestoreState extends RestoreMark {
   readonly installation: string;
   /** In a restored database: about the point that it was restored to. */
   readonly markedAt: Date;
   readonly status: RestoreStatus;
   readonly foundAt: Date | null;
-  readonly outside: OutsideMark | null;
+  readonly outside: MarkCopy | null;
   readonly report: RestoreReport | null;
   readonly reportedAt: Date | null;
   readonly confirmedAt: Date | null;
@@ -27,14 +27,14 @@ interface StateRow {
   marked_at: Date;
   state: RestoreStatus;
   found_at: Date | null;
-  outside: OutsideMark | null;
+  outside: MarkCopy | null;
   report: RestoreReport | null;
   reported_at: Date | null;
   confirmed_at: Date | null;
   lost_from: Date | null;
 }
 
-function fromRow(row: StateRow): RestoreState {
+function toRestoreState(row: StateRow): RestoreState {
   return {
     installation: row.installation,
     generation: Number(row.generation),
@@ -50,19 +50,19 @@ function fromRow(row: StateRow): RestoreState {
   };
 }
 
-function only(rows: readonly StateRow[]): RestoreState {
+function requireStateRow(rows: readonly StateRow[]): RestoreState {
   const [row] = rows;
   if (row === undefined) throw new Error('The table restore_state has lost its row.');
-  return fromRow(row);
+  return toRestoreState(row);
 }
 
 export async function readRestoreState(reader: Reader): Promise<RestoreState> {
   const { rows } = await sql<StateRow>`select * from restore_state`.execute(reader.kysely);
-  return only(rows);
+  return requireStateRow(rows);
 }
 
 /** The part that every lease asks for. */
-export async function readMark(reader: Reader): Promise<Mark & Pick<RestoreState, 'status'>> {
+export async function readRestoreMark(reader: Reader): Promise<RestoreMark & Pick<RestoreState, 'status'>> {
   const { rows } = await sql<{ generation: bigint; mark: bigint; state: RestoreStatus }>`
     select generation, mark, state from restore_state
   `.execute(reader.kysely);
@@ -73,16 +73,16 @@ export async function readMark(reader: Reader): Promise<Mark & Pick<RestoreState
 
 export async function lockRestoreState(tx: Tx): Promise<RestoreState> {
   const { rows } = await sql<StateRow>`select * from restore_state for update`.execute(tx.kysely);
-  return only(rows);
+  return requireStateRow(rows);
 }
 
 /** Null if the database was put back since `present` was read, or is blocked. */
-export async function advanceMark(tx: Tx, present: Mark): Promise<RestoreState | null> {
+export async function advanceMark(tx: Tx, present: RestoreMark): Promise<RestoreState | null> {
   const { rows } = await sql<StateRow>`
     update restore_state set mark = mark + 1, marked_at = clock_timestamp()
      where state = 'normal' and (generation, mark) >= (${present.generation}, ${present.mark}) returning *
   `.execute(tx.kysely);
-  return rows[0] === undefined ? null : fromRow(rows[0]);
+  return rows[0] === undefined ? null : toRestoreState(rows[0]);
 }
 
 /** Read in the transaction that advances the mark, so that the copy is never ahead of its counters. */
@@ -98,7 +98,7 @@ export async function readCounters(reader: Reader): Promise<Counters> {
  * False when another worker was first. Apis serve requests also before the confirmation, so wire ids of the lost time are
  * passed at once.
  */
-export async function noteRestored(tx: Tx, outside: OutsideMark): Promise<boolean> {
+export async function recordRestored(tx: Tx, outside: MarkCopy): Promise<boolean> {
   const { numAffectedRows } = await sql`
     update restore_state set state = 'restored', found_at = clock_timestamp(), outside = ${JSON.stringify(outside)}::jsonb,
                              report = null, reported_at = null
@@ -114,7 +114,7 @@ export async function lowerMarkedAt(tx: Tx, at: Date): Promise<void> {
   await sql`update restore_state set marked_at = least(marked_at, ${at})`.execute(tx.kysely);
 }
 
-export async function saveReport(tx: Tx, report: RestoreReport): Promise<void> {
+export async function saveRestoreReport(tx: Tx, report: RestoreReport): Promise<void> {
   await sql`
     update restore_state set report = ${JSON.stringify(report)}::jsonb, reported_at = clock_timestamp()
      where state = 'restored'
@@ -130,7 +130,7 @@ export async function beginConfirming(tx: Tx): Promise<boolean> {
 }
 
 /** The database counts as the newest state again, above everything that was found outside. */
-export async function endConfirming(tx: Tx, next: Mark): Promise<boolean> {
+export async function endConfirming(tx: Tx, next: RestoreMark): Promise<boolean> {
   const { numAffectedRows } = await sql`
     update restore_state
        set state = 'normal', generation = ${next.generation}, mark = ${next.mark}, lost_from = least(lost_from, marked_at),

@@ -9,9 +9,9 @@ import {
   createTestDatabase,
   hybridClock,
   longDbTimeouts,
-  plantRentals,
-  plantSupplier,
-  plantSupplierMachine,
+  insertRentals,
+  insertSupplier,
+  insertSupplierMachine,
   testClock,
   uniqueId,
   type TestDatabase,
@@ -19,9 +19,9 @@ import {
 import { sql } from 'kysely';
 import { findingsOf, runAudit } from '../auditor/index.ts';
 import { HOUR_MS, quiet, usd } from '../customers.fixture.ts';
-import { ensureUser, issueFullKey, systemCause, type KeyCall } from '../identity/index.ts';
-import { applyLedger, requireDone, type LedgerCommand } from '../ledger/index.ts';
-import { changeMeters, openMeters, sweepMeters, type Meter, type MeterAct } from '../metering/index.ts';
+import { ensureUser, issueUnrestrictedKey, systemAuditContext, type CallContext } from '../identity/index.ts';
+import { applyLedger, requireLedgerSuccess, type LedgerCommand } from '../ledger/index.ts';
+import { changeMeters, openMeters, sweepMeters, type Meter, type MeterChange } from '../metering/index.ts';
 import { supplierRate } from './fee.ts';
 
 /** Suppliers and tenants with real books, on a clock that a test moves by hand. */
@@ -29,17 +29,17 @@ import { supplierRate } from './fee.ts';
 export { HOUR_MS, quiet, usd };
 const allShards = Array.from({ length: outboxShards }, (_, shard) => shard);
 
-export interface SupplierMoneyWorld {
+export interface SupplierMoneyHarness {
   readonly database: TestDatabase;
   readonly db: Db;
   readonly clock: SimulatedClock;
   within<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
-  supplier(): Promise<PlantedSupplier>;
+  supplier(): Promise<SeededSupplier>;
   tenant(balanceUsd: number): Promise<{ readonly orgId: OrgId; readonly userId: UserId }>;
   apply(...commands: LedgerCommand[]): Promise<void>;
   /** Opens the meter of something that a tenant rents of a supplier, at this rate and fee. */
-  rent(tenant: OrgId, supplier: OrgId, wish: RentWish): Promise<Meter>;
-  change(act: MeterAct, orgId: OrgId): Promise<void>;
+  rent(tenant: OrgId, supplier: OrgId, wish: RentRequest): Promise<Meter>;
+  change(act: MeterChange, orgId: OrgId): Promise<void>;
   /** Lets time pass, and the meters be posted. */
   pass(ms: number): Promise<void>;
   sweep(): Promise<void>;
@@ -50,14 +50,14 @@ export interface SupplierMoneyWorld {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-export interface PlantedSupplier {
+export interface SeededSupplier {
   readonly orgId: OrgId;
   readonly userId: UserId;
-  readonly call: KeyCall;
-  readonly testCall: KeyCall;
+  readonly call: CallContext;
+  readonly testCall: CallContext;
 }
 
-export interface RentWish {
+export interface RentRequest {
   readonly rate: NanoUsd;
   readonly feePpm: number;
   readonly gpus?: number;
@@ -65,7 +65,7 @@ export interface RentWish {
   readonly causeId?: string;
 }
 
-export async function createSupplierMoneyWorld(): Promise<SupplierMoneyWorld> {
+export async function createSupplierMoneyHarness(): Promise<SupplierMoneyHarness> {
   const database = await createTestDatabase();
   const clock = testClock();
   const ids = createIdSource({ clock, cell: 1 });
@@ -82,19 +82,19 @@ export async function createSupplierMoneyWorld(): Promise<SupplierMoneyWorld> {
   const rows = async <Row>(text: string): Promise<Row[]> =>
     (await sql.raw<Row>(text).execute(db.kysely)).rows;
   const apply = async (...commands: LedgerCommand[]): Promise<void> => {
-    (await within((tx) => applyLedger(tx, commands))).map((result) => requireDone(result));
+    (await within((tx) => applyLedger(tx, commands))).map((result) => requireLedgerSuccess(result));
   };
   const sweep = async (): Promise<void> => {
     await sweepMeters(db, { shards: allShards, log: quiet });
   };
 
-  const callOf = async (orgId: OrgId, userId: UserId, mode: 'live' | 'test'): Promise<KeyCall> => {
+  const callOf = async (orgId: OrgId, userId: UserId, mode: 'live' | 'test'): Promise<CallContext> => {
     const [person] = await rows<{ email: string }>(`select email from users where id = '${toUuid(userId)}'`);
     if (person === undefined) throw new Error('no user');
-    const cause = systemCause('test', mode);
+    const cause = systemAuditContext('test', mode);
     const { key } = await within(async (tx) => {
       const user = await ensureUser(tx, { email: person.email });
-      return issueFullKey(tx, cause, { orgId, user, mode, name: mode });
+      return issueUnrestrictedKey(tx, cause, { orgId, user, mode, name: mode });
     });
     return { orgId, keyId: key.id, cause };
   };
@@ -109,7 +109,7 @@ export async function createSupplierMoneyWorld(): Promise<SupplierMoneyWorld> {
     sweep,
     supplier: async () => {
       const { orgId, ownerId: userId } = await createTenant(db);
-      await plantSupplier(db, { orgId });
+      await insertSupplier(db, { orgId });
       await sql`update suppliers set applied_at = ${clock.now()}, approved_at = ${clock.now()}
                  where org_id = ${toUuid(orgId)}`.execute(db.kysely);
       const client = await database.connect();
@@ -185,12 +185,12 @@ export const grantOf = (orgId: OrgId, amount: NanoUsd): Extract<LedgerCommand, {
 });
 
 /** An instance of a tenant on a machine of a supplier: what its meters are known to run for. */
-export async function plantInstance(
+export async function seedInstance(
   db: Db,
   who: { readonly tenant: OrgId; readonly userId: UserId; readonly supplier: OrgId },
 ): Promise<{ readonly causeId: string; readonly nodeId: NodeId }> {
-  const { nodeId, clusterId } = await plantSupplierMachine(db, { orgId: who.supplier });
-  const [rental] = await plantRentals(db, {
+  const { nodeId, clusterId } = await insertSupplierMachine(db, { orgId: who.supplier });
+  const [rental] = await insertRentals(db, {
     orgId: who.tenant,
     userId: who.userId,
     clusterId,

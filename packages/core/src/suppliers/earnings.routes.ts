@@ -4,16 +4,22 @@ import { Fault, invalidField } from '@millrace/platform/fault';
 import { requirePrincipal, type HttpServer } from '@millrace/platform/http';
 import { parseId } from '@millrace/platform/ids';
 import { parseNanoUsd, type NanoUsd } from '@millrace/platform/money';
-import { keyCallOf, operatorCauseOf, pageOf, positionIn, readCommitted } from '../identity/index.ts';
+import {
+  callContextOf,
+  operatorAuditContext,
+  pageById,
+  positionFromCursor,
+  readCommitted,
+} from '../identity/index.ts';
 import { readEarned } from '../ledger/index.ts';
-import { earningsPeriod, PERIOD_DAYS_MAX, type Period } from './earnings.ts';
+import { earningsPeriod, PERIOD_DAYS_MAX, type EarningsPeriod } from './earnings.ts';
 import { listDailyEarnings, sumAccrued, sumMaturing } from './earnings.store.ts';
 import {
   toWireAdminPayout,
   toWireEarnings,
   toWirePayout,
   toWireStatement,
-  toWireSummary,
+  toWireStatementSummary,
 } from './earnings.wire.ts';
 import { requestPayout, settlePayout } from './payouts.service.ts';
 import { listAllPayouts, listPayouts, sumPayouts } from './payouts.store.ts';
@@ -54,8 +60,8 @@ function serveEarnings({ server, operations, db, payoutHoldMs }: SupplierMoneyRo
 function serveStatements({ server, operations, db }: SupplierMoneyRoutes): void {
   server.serve(operations.supplierListStatements, async ({ query: { limit, cursor }, context }) => {
     const { orgId } = requirePrincipal(context);
-    const after = positionIn('stm', cursor);
-    return pageOf(await listStatements(db, orgId, { limit, after }), limit, toWireSummary);
+    const after = positionFromCursor('stm', cursor);
+    return pageById(await listStatements(db, orgId, { limit, after }), limit, toWireStatementSummary);
   });
 
   server.serve(operations.supplierGetStatement, async ({ params, context }) => {
@@ -70,14 +76,14 @@ function serveStatements({ server, operations, db }: SupplierMoneyRoutes): void 
 function servePayouts({ server, operations, db, payoutHoldMs }: SupplierMoneyRoutes): void {
   server.serve(operations.supplierListPayouts, async ({ query: { limit, cursor }, context }) => {
     const { orgId } = requirePrincipal(context);
-    const after = positionIn('pyo', cursor);
-    return pageOf(await listPayouts(db, orgId, { limit, after }), limit, toWirePayout);
+    const after = positionFromCursor('pyo', cursor);
+    return pageById(await listPayouts(db, orgId, { limit, after }), limit, toWirePayout);
   });
 
   server.serve(operations.supplierRequestPayout, ({ body, context, transact }) =>
     transact({ name: 'request payout', isolation: readCommitted }, async (tx) => {
       const amount = requireNanoUsd(body.amountNanoUsd);
-      const payout = await requestPayout(tx, keyCallOf(context), amount, { holdMs: payoutHoldMs });
+      const payout = await requestPayout(tx, callContextOf(context), amount, { holdMs: payoutHoldMs });
       return { body: toWirePayout(payout), resource: { kind: 'payout', id: payout.id } };
     }),
   );
@@ -85,16 +91,16 @@ function servePayouts({ server, operations, db, payoutHoldMs }: SupplierMoneyRou
 
 function servePayoutSettlement({ server, operations, db }: SupplierMoneyRoutes): void {
   server.serve(operations.adminListPayouts, async ({ query: { limit, cursor, status } }) => {
-    const after = positionIn('pyo', cursor);
+    const after = positionFromCursor('pyo', cursor);
     const rows = await listAllPayouts(db, { status: status ?? null }, { limit, after });
-    return pageOf(rows, limit, toWireAdminPayout);
+    return pageById(rows, limit, toWireAdminPayout);
   });
 
   server.serve(operations.adminSettlePayout, ({ params, body, context, transact }) =>
     transact({ name: 'settle payout', isolation: readCommitted }, async (tx) => {
       const id = parseId('pyo', params.payoutId);
       if (id === null) throw new Fault('PAYOUT_NOT_FOUND');
-      const payout = await settlePayout(tx, operatorCauseOf(context), id, body);
+      const payout = await settlePayout(tx, operatorAuditContext(context), id, body);
       return { body: toWireAdminPayout(payout), resource: { kind: 'payout', id } };
     }),
   );
@@ -103,7 +109,7 @@ function servePayoutSettlement({ server, operations, db }: SupplierMoneyRoutes):
 function requirePeriod(
   query: { readonly from?: string | undefined; readonly until?: string | undefined },
   now: Date,
-): Period {
+): EarningsPeriod {
   const dateOf = (text: string | undefined): Date | null => (text === undefined ? null : new Date(text));
   const period = earningsPeriod({ from: dateOf(query.from), until: dateOf(query.until) }, now);
   if (period === 'ends before it begins') throw invalidField(['until'], 'must not be before from');

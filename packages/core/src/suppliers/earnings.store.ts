@@ -2,8 +2,13 @@ import type { Reader } from '@millrace/platform/db';
 import { fromUuid, toUuid, type OrgId } from '@millrace/platform/ids';
 import { nanoUsd, zeroUsd, type NanoUsd } from '@millrace/platform/money';
 import { sql, type RawBuilder } from 'kysely';
-import { firstIdAfter, firstIdOf } from '../ledger/index.ts';
-import { byMachine, type DailyEarnings, type MachineEarnings, type Period } from './earnings.ts';
+import { firstIdAfter, firstIdFrom } from '../ledger/index.ts';
+import {
+  earningsByMachine,
+  type DailyEarnings,
+  type MachineEarnings,
+  type EarningsPeriod,
+} from './earnings.ts';
 
 /** What suppliers earned, read from meters and the ledger. Nothing is decided by it. */
 
@@ -19,9 +24,9 @@ interface EarningsRow {
 export async function sumEarnings(
   reader: Reader,
   orgId: OrgId,
-  period: Period,
+  period: EarningsPeriod,
 ): Promise<readonly MachineEarnings[]> {
-  return byMachine(await listDailyEarnings(reader, orgId, period));
+  return earningsByMachine(await listDailyEarnings(reader, orgId, period));
 }
 
 /**
@@ -29,8 +34,8 @@ export async function sumEarnings(
  * account, on purpose: they are found through the things that its meters run for, and through the few transfers that undo others.
  * `earned_id` and `earned_at` are of the transfer that is undone, where the transfer undoes one; `meter` is null where no meter posted it.
  */
-function movedIn(supplier: string, { from, until }: Period): RawBuilder<unknown> {
-  const inPeriod = sql`t.id >= ${firstIdOf(from)} and t.id < ${firstIdAfter(until)}
+function earningTransfersIn(supplier: string, { from, until }: EarningsPeriod): RawBuilder<unknown> {
+  const inPeriod = sql`t.id >= ${firstIdFrom(from)} and t.id < ${firstIdAfter(until)}
                        and t.occurred_at >= ${from} and t.occurred_at < ${until} and t.mode = 'live'`;
   return sql`
     payable as materialized (
@@ -74,10 +79,10 @@ const meterIn = (transfer: RawBuilder<unknown>): RawBuilder<unknown> =>
 export async function listDailyEarnings(
   reader: Reader,
   orgId: OrgId,
-  period: Period,
+  period: EarningsPeriod,
 ): Promise<readonly DailyEarnings[]> {
   const { rows } = await sql<EarningsRow>`
-    with ${movedIn(toUuid(orgId), period)},
+    with ${earningTransfersIn(toUuid(orgId), period)},
     fees as materialized (
       select array_agg(id) as ids from ledger_accounts
        where kind = 'platform_fee' and mode = 'live' and org_id is null
@@ -130,7 +135,7 @@ export async function sumMaturing(
   // Postings of this moment belong to it, also where another process reads the clock a little later.
   const until = new Date(now.getTime() + 60_000);
   const { rows } = await sql<{ maturing: string }>`
-    with ${movedIn(toUuid(orgId), { from, until })},
+    with ${earningTransfersIn(toUuid(orgId), { from, until })},
     earnings as (
       select moved.meter, entered.earned,
              sum(entered.earned) over (partition by moved.meter order by moved.earned_id, moved.id) as total

@@ -2,8 +2,14 @@ import { nanoUsd } from '@millrace/platform/money';
 import { testIds } from '@millrace/testing';
 import { describe, expect, it } from 'vitest';
 import { monthAfter, monthOf } from '../ledger/index.ts';
-import { byDay, byMachine, earningsPeriod, gpuSecondsOf, totalsOf } from './earnings.ts';
-import { statementOf } from './statements.ts';
+import {
+  earningsByDay,
+  earningsByMachine,
+  earningsPeriod,
+  toGpuSeconds,
+  sumEarningTotals,
+} from './earnings.ts';
+import { buildStatement } from './statements.ts';
 
 const at = (text: string): Date => new Date(text);
 
@@ -53,7 +59,7 @@ describe('GPU seconds', () => {
     [-1_999n, -1],
     [-2_000n, -2],
   ])('of %s ms are %s', (gpuMs, seconds) => {
-    expect(gpuSecondsOf(gpuMs)).toBe(seconds);
+    expect(toGpuSeconds(gpuMs)).toBe(seconds);
   });
 });
 
@@ -69,7 +75,7 @@ describe('a statement', () => {
 
   it('is the sum of its lines, also of those that gave back more than they took', () => {
     const machines = [machine(9n, 1n), machine(-4n, -1n)];
-    const statement = statementOf(testIds.next('stm'), period, machines);
+    const statement = buildStatement(testIds.next('stm'), period, machines);
     expect(statement).toMatchObject({ ...period, gross: 5n, fee: 0n, net: 5n });
     expect(statement.lines).toMatchObject([
       { gross: 10n, fee: 1n, gpuSeconds: 1 },
@@ -78,10 +84,10 @@ describe('a statement', () => {
   });
 
   it('of nothing is empty, and one that does not add up is none', () => {
-    expect(statementOf(testIds.next('stm'), period, [])).toMatchObject({ gross: 0n, net: 0n, lines: [] });
-    expect(totalsOf([])).toEqual({ gross: 0n, fee: 0n, earned: 0n });
+    expect(buildStatement(testIds.next('stm'), period, [])).toMatchObject({ gross: 0n, net: 0n, lines: [] });
+    expect(sumEarningTotals([])).toEqual({ gross: 0n, fee: 0n, earned: 0n });
     const wrong = { ...machine(9n, 1n), gross: nanoUsd(11n) };
-    expect(() => statementOf(testIds.next('stm'), period, [wrong])).toThrow('does not add up');
+    expect(() => buildStatement(testIds.next('stm'), period, [wrong])).toThrow('does not add up');
   });
 });
 
@@ -99,11 +105,13 @@ describe('daily earnings', () => {
   const daily = [entry(first, monday, 5n), entry(first, tuesday, 7n), entry(second, monday, 3n)];
 
   it('are the same money by machine as by day', () => {
-    expect(byMachine(daily).map(({ machineId, earned, gross }) => [machineId, earned, gross])).toEqual([
+    expect(
+      earningsByMachine(daily).map(({ machineId, earned, gross }) => [machineId, earned, gross]),
+    ).toEqual([
       [first, 12n, 14n],
       [second, 3n, 4n],
     ]);
-    expect(byDay(daily)).toEqual([
+    expect(earningsByDay(daily)).toEqual([
       { day: monday, gpuMs: 80n, earned: 8n },
       { day: tuesday, gpuMs: 70n, earned: 7n },
     ]);
@@ -112,7 +120,7 @@ describe('daily earnings', () => {
   it('leave out what was wholly given back, by machine, and show on which day it was', () => {
     const back = { ...entry(first, tuesday, -5n), gross: nanoUsd(-6n), fee: nanoUsd(-1n) };
     const undone = [entry(first, monday, 5n), back];
-    expect(byMachine(undone)).toEqual([]);
-    expect(byDay(undone).map(({ earned }) => earned)).toEqual([5n, -5n]);
+    expect(earningsByMachine(undone)).toEqual([]);
+    expect(earningsByDay(undone).map(({ earned }) => earned)).toEqual([5n, -5n]);
   });
 });

@@ -4,7 +4,7 @@ import { monthOf } from '../ledger/index.ts';
 
 /** What machines earned in a time. Pure. */
 
-export interface Period {
+export interface EarningsPeriod {
   readonly from: Date;
   /** Before this instant. */
   readonly until: Date;
@@ -28,28 +28,28 @@ export interface DailyEarnings extends MachineEarnings {
 }
 
 /** What several parts are together; null where they are nothing at all. */
-function together(parts: readonly MachineEarnings[]): Omit<MachineEarnings, 'machineId'> | null {
+function addEarnings(parts: readonly MachineEarnings[]): Omit<MachineEarnings, 'machineId'> | null {
   const gpuMs = parts.reduce((sum, part) => sum + part.gpuMs, 0n);
-  const sums = { gpuMs, ...totalsOf(parts) };
+  const sums = { gpuMs, ...sumEarningTotals(parts) };
   return gpuMs === 0n && sums.gross === 0n && sums.fee === 0n && sums.earned === 0n ? null : sums;
 }
 
 /** In the order in which the machines come. What was wholly given back is left out. */
-export function byMachine(daily: readonly DailyEarnings[]): readonly MachineEarnings[] {
+export function earningsByMachine(daily: readonly DailyEarnings[]): readonly MachineEarnings[] {
   return [...Map.groupBy(daily, ({ machineId }) => machineId)].flatMap(([machineId, parts]) => {
-    const sums = together(parts);
+    const sums = addEarnings(parts);
     return sums === null ? [] : [{ machineId, ...sums }];
   });
 }
 
 /** Oldest first. Days on which nothing was earned are left out. */
-export function byDay(
+export function earningsByDay(
   daily: readonly DailyEarnings[],
 ): readonly { readonly day: Date; readonly gpuMs: bigint; readonly earned: NanoUsd }[] {
   return [...Map.groupBy(daily, ({ day }) => day.getTime())]
     .toSorted(([a], [b]) => a - b)
     .flatMap(([day, parts]) => {
-      const sums = together(parts);
+      const sums = addEarnings(parts);
       return sums === null ? [] : [{ day: new Date(day), gpuMs: sums.gpuMs, earned: sums.earned }];
     });
 }
@@ -60,7 +60,7 @@ export interface EarningsTotals {
   readonly earned: NanoUsd;
 }
 
-export function totalsOf(machines: readonly MachineEarnings[]): EarningsTotals {
+export function sumEarningTotals(machines: readonly MachineEarnings[]): EarningsTotals {
   return {
     gross: addUsd(zeroUsd, ...machines.map((machine) => machine.gross)),
     fee: addUsd(zeroUsd, ...machines.map((machine) => machine.fee)),
@@ -69,7 +69,7 @@ export function totalsOf(machines: readonly MachineEarnings[]): EarningsTotals {
 }
 
 /** Whole seconds; a rest of a second is left out, whichever way it goes. */
-export function gpuSecondsOf(gpuMs: bigint): number {
+export function toGpuSeconds(gpuMs: bigint): number {
   const seconds = divideRoundDown(gpuMs < 0n ? -gpuMs : gpuMs, 1000n);
   return Number(gpuMs < 0n ? -seconds : seconds);
 }
@@ -81,7 +81,7 @@ export const PERIOD_DAYS_MAX = 366;
 export function earningsPeriod(
   asked: { readonly from: Date | null; readonly until: Date | null },
   now: Date,
-): Period | 'ends before it begins' | 'too long' {
+): EarningsPeriod | 'ends before it begins' | 'too long' {
   const until = asked.until ?? now;
   const from = asked.from ?? monthOf(until);
   if (from > until) return 'ends before it begins';

@@ -1,7 +1,13 @@
 import type { EarnedBalance } from '../ledger/index.ts';
 import type { NanoUsd } from '@millrace/platform/money';
-import { byDay, byMachine, gpuSecondsOf, type DailyEarnings, type Period } from './earnings.ts';
-import { payableOf, type Payout } from './payouts.ts';
+import {
+  earningsByDay,
+  earningsByMachine,
+  toGpuSeconds,
+  type DailyEarnings,
+  type EarningsPeriod,
+} from './earnings.ts';
+import { payableAmount, type Payout } from './payouts.ts';
 import type { Statement, StatementSummary } from './statements.ts';
 
 /** How suppliers' money is written in answers. */
@@ -11,32 +17,32 @@ export function toWireEarnings(found: {
   readonly accrued: NanoUsd;
   readonly maturing: NanoUsd;
   readonly paidOut: NanoUsd;
-  readonly period: Period;
+  readonly period: EarningsPeriod;
   readonly daily: readonly DailyEarnings[];
 }) {
   const { account, period } = found;
   return {
     accruedNanoUsd: found.accrued.toString(),
-    payableNanoUsd: payableOf(account, found.maturing).toString(),
+    payableNanoUsd: payableAmount(account, found.maturing).toString(),
     maturingNanoUsd: found.maturing.toString(),
     requestedNanoUsd: account.held.toString(),
     paidOutNanoUsd: found.paidOut.toString(),
     from: period.from.toISOString(),
     until: period.until.toISOString(),
-    machines: byMachine(found.daily).map(({ machineId, gpuMs, earned }) => ({
+    machines: earningsByMachine(found.daily).map(({ machineId, gpuMs, earned }) => ({
       machineId,
-      gpuSeconds: gpuSecondsOf(gpuMs),
+      gpuSeconds: toGpuSeconds(gpuMs),
       earnedNanoUsd: earned.toString(),
     })),
-    days: byDay(found.daily).map(({ day, gpuMs, earned }) => ({
+    days: earningsByDay(found.daily).map(({ day, gpuMs, earned }) => ({
       day: day.toISOString(),
-      gpuSeconds: gpuSecondsOf(gpuMs),
+      gpuSeconds: toGpuSeconds(gpuMs),
       earnedNanoUsd: earned.toString(),
     })),
   };
 }
 
-export function toWireSummary(statement: StatementSummary) {
+export function toWireStatementSummary(statement: StatementSummary) {
   return {
     id: statement.id,
     periodStart: statement.periodStart.toISOString(),
@@ -49,7 +55,7 @@ export function toWireSummary(statement: StatementSummary) {
 
 export function toWireStatement(statement: Statement) {
   return {
-    ...toWireSummary(statement),
+    ...toWireStatementSummary(statement),
     lines: statement.lines.map(({ machineId, gpuSeconds, gross, fee }) => ({
       machineId,
       gpuSeconds,

@@ -10,20 +10,20 @@ import { createLogger } from '@millrace/platform/log';
 import { createNetGuard, type NetGuard } from '@millrace/platform/net';
 import { createSealer } from '@millrace/platform/secrets';
 import {
-  absurdWays,
+  impossibleHardware,
   createTenant,
   createTestDatabase,
   hybridClock,
   makeCertificate,
   longDbTimeouts,
-  plantMarketplaceProvider,
-  plantSupplier,
+  insertMarketplaceProvider,
+  insertSupplier,
   startHostileIncus,
   testClock,
   testIds,
-  unusableWays,
+  unusableResponses,
   type HostileIncus,
-  type Lie,
+  type Misbehaviour,
   type TestCertificate,
   type TestDatabase,
   poisonedLoop,
@@ -32,15 +32,15 @@ import {
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createDriverPool, FleetSync, type DriverPool } from '../fleet/index.ts';
-import { systemCause } from '../identity/index.ts';
+import { systemAuditContext } from '../identity/index.ts';
 import type { Enrolment } from './enrolment.ts';
 import {
   advanceEnrolment,
-  JOINING_MAX,
+  JOINING_MACHINES_MAX,
   startEnrolment,
-  takeUpEnrolments,
-  type EnrolmentParts,
-  type JoinWish,
+  claimEnrolments,
+  type EnrolmentDeps,
+  type JoinRequest,
 } from './enrolment.service.ts';
 import { findEnrolment } from './enrolment.store.ts';
 import { EnrolmentSweep } from './enrolment.sweep.ts';
@@ -59,7 +59,7 @@ let own: TestCertificate;
 let folder: string;
 let drivers: DriverPool;
 let sync: FleetSync;
-let parts: EnrolmentParts;
+let parts: EnrolmentDeps;
 let sweeper: EnrolmentSweep;
 const log = createLogger({ name: 'enrolment', level: 'silent' });
 const sealer = createSealer({ keys: [{ id: 'k1', key: randomBytes(32) }], activeId: 'k1' });
@@ -69,7 +69,7 @@ function hurried(of: Clock, hurry: number): Clock {
   return { ...of, after: (ms, action) => of.after(Math.ceil(ms / hurry), action) };
 }
 
-function partsWith(guard: NetGuard, hurry = 1): EnrolmentParts {
+function partsWith(guard: NetGuard, hurry = 1): EnrolmentDeps {
   const credentials = {
     suppliers: {
       certificateFile: join(folder, 'client.crt'),
@@ -106,7 +106,7 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'mr-'));
   writeFileSync(join(folder, 'client.crt'), own.certificate);
   writeFileSync(join(folder, 'client.key'), own.key, { mode: 0o600 });
-  await plantMarketplaceProvider(db, REGION);
+  await insertMarketplaceProvider(db, REGION);
 });
 afterAll(async () => {
   await db.close();
@@ -142,7 +142,7 @@ async function newDaemon(): Promise<HostileIncus> {
 
 async function newSupplier(): Promise<OrgId> {
   const { orgId } = await createTenant(database.db);
-  await plantSupplier(db, { orgId });
+  await insertSupplier(db, { orgId });
   return orgId;
 }
 
@@ -161,7 +161,7 @@ async function newToken(orgId: OrgId): Promise<string> {
 }
 
 /** What join.sh does and sends. */
-function joinWith(daemon: HostileIncus, token: string, wish: Partial<JoinWish> = {}): Promise<Enrolment> {
+function joinWith(daemon: HostileIncus, token: string, wish: Partial<JoinRequest> = {}): Promise<Enrolment> {
   daemon.pretence.projectConfig['user.millrace.join'] = createHash('sha256').update(token).digest('hex');
   const asked = {
     token,
@@ -172,7 +172,7 @@ function joinWith(daemon: HostileIncus, token: string, wish: Partial<JoinWish> =
     ...wish,
   };
   return db.transaction({ name: 'start enrolment', isolation: 'read committed' }, (tx) =>
-    startEnrolment(tx, { sealer, cause: systemCause('test', 'live') }, asked),
+    startEnrolment(tx, { sealer, cause: systemAuditContext('test', 'live') }, asked),
   );
 }
 
@@ -212,7 +212,7 @@ it('an honest double is trusted and inspected, so that what follows is about lie
   expect(await now(enrolment)).toMatchObject({ stage: 'testing' });
 });
 
-describe.each(Object.entries<Lie>(unusableWays))('a daemon that answers with %s', (_, lie) => {
+describe.each(Object.entries<Misbehaviour>(unusableResponses))('a daemon that answers with %s', (_, lie) => {
   it('is refused in words once its time is over, keeps no secret of its owner here, and may ask again', async () => {
     useTimeLimits({ hurry: HURRY, readTimeoutMs: 600 });
     const [orgId, daemon] = [await newSupplier(), await newDaemon()];
@@ -239,7 +239,7 @@ describe.each(Object.entries<Lie>(unusableWays))('a daemon that answers with %s'
   });
 });
 
-it.each(Object.entries<Lie>(absurdWays))(
+it.each(Object.entries<Misbehaviour>(impossibleHardware))(
   'a daemon that reports %s is never tested, let alone enrolled',
   async (_, lie) => {
     const [orgId, daemon] = [await newSupplier(), await newDaemon()];
@@ -340,7 +340,8 @@ describe(poisonedLoop('enrol machines'), () => {
       const token = await newToken(hostileOrg);
       for (let index = 0; index < 6; index += 1) {
         const daemon = await newDaemon();
-        daemon.lie = how === 'hangs' ? unusableWays.silence : unusableWays['a connection that breaks'];
+        daemon.lie =
+          how === 'hangs' ? unusableResponses.silence : unusableResponses['a connection that breaks'];
         await joinWith(daemon, token);
       }
       const few = new EnrolmentSweep(parts, { slots: 4, perSupplier: 2 });
@@ -367,7 +368,7 @@ it('a supplier has at most so many machines that are joining, however many ask a
     select gen_random_uuid(), supplier_id, org_id, join_token_id, name, cluster_name, region, 'https://' || nth || '.example',
            server_certificate, lpad(to_hex(nth), 64, '0'), 'trusting', next_try_at + interval '1 year',
            deadline_at + interval '1 year', joined_at
-      from supplier_machines, generate_series(1, ${JOINING_MAX - 2}::int) as nth where id = ${toUuid(first.id)}
+      from supplier_machines, generate_series(1, ${JOINING_MACHINES_MAX - 2}::int) as nth where id = ${toUuid(first.id)}
   `.execute(db.kysely);
   const others = await Promise.all([newDaemon(), newDaemon(), newDaemon()]);
   const outcomes = await Promise.allSettled(others.map((other) => joinWith(other, token)));
@@ -418,7 +419,7 @@ it('what was taken up before it was asked anew changes nothing: its trust token 
   const token = await newToken(orgId);
   const first = await joinWith(daemon, token, { incusToken: daemon.trustToken() });
   daemon.pretence.secrets.clear();
-  const [takenUp] = await takeUpEnrolments(parts, { limit: 1, perSupplier: 1, busy: [] });
+  const [takenUp] = await claimEnrolments(parts, { limit: 1, perSupplier: 1, busy: [] });
   await joinWith(daemon, token);
   await advanceEnrolment(parts, takenUp ?? expect.fail('Nothing was due.'));
   expect(await now(first)).toMatchObject({ stage: 'trusting' });

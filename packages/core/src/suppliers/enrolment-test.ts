@@ -1,5 +1,10 @@
-import type { ComputeDriver, MachineWish } from '@millrace/compute';
-import { measureMachine, newProofKey, type MeasureLook, type ProofKey } from '@millrace/compute/proof';
+import type { ComputeDriver, MachineSpec } from '@millrace/compute';
+import {
+  benchmarkMachine,
+  newReadinessKey,
+  type BenchmarkResult,
+  type ReadinessKey,
+} from '@millrace/compute/proof';
 import { withDeadline, type Timer } from '@millrace/platform/clock';
 import { toUuid } from '@millrace/platform/ids';
 import type { NetGuard } from '@millrace/platform/net';
@@ -11,13 +16,13 @@ import type { Enrolment } from './enrolment.ts';
  * is known by the id of its enrolment, so a try that died leaves nothing that the next one does not find.
  */
 
-interface TestParts {
+interface SelfTestDeps {
   readonly clock: Timer;
   readonly guard: NetGuard;
   readonly driver: ComputeDriver;
 }
 
-interface Subject {
+interface SelfTestTarget {
   readonly enrolment: Enrolment;
   readonly cluster: ClusterRecord;
   readonly node: NodeRecord;
@@ -25,29 +30,29 @@ interface Subject {
 }
 
 const SSH_PORT = 22;
-const LOOK_AGAIN_MS = 500;
+const SELF_TEST_POLL_MS = 500;
 /** From the order to power on until it lets us in and was measured. */
 const MEASURE_MS = 200_000;
 const DELETE_MS = 60_000;
 
-const sizes = {
+const selfTestSizes = {
   container: { cpuCount: 1, ramMb: 512, diskGb: 2 },
   'virtual-machine': { cpuCount: 2, ramMb: 2_048, diskGb: 10 },
 } as const;
 
-export async function testMachine(
-  parts: TestParts,
-  subject: Subject,
+export async function runSelfTest(
+  parts: SelfTestDeps,
+  subject: SelfTestTarget,
   signal: AbortSignal,
-): Promise<MeasureLook> {
+): Promise<BenchmarkResult> {
   const { clock, driver } = parts;
-  const key = newProofKey();
-  const wish = wishFor(subject, key);
+  const key = newReadinessKey();
+  const wish = selfTestSpec(subject, key);
   // What an earlier try left has another key in it.
   await driver.terminate(wish, signal);
   try {
     await driver.create(wish, signal);
-    return await measure(parts, wish, key, signal);
+    return await measureUntilReady(parts, wish, key, signal);
   } finally {
     // Also when the time is over: nothing of ours stays on the host.
     await withDeadline(clock, 'Deleting the machine of a self-test', DELETE_MS, (late) =>
@@ -56,11 +61,11 @@ export async function testMachine(
   }
 }
 
-function wishFor({ enrolment, cluster, node, gpus }: Subject, key: ProofKey): MachineWish {
+function selfTestSpec({ enrolment, cluster, node, gpus }: SelfTestTarget, key: ReadinessKey): MachineSpec {
   const isVm = cluster.settings['instanceType'] === 'virtual-machine';
   const image = cluster.settings['defaultImage'];
   return {
-    ...sizes[isVm ? 'virtual-machine' : 'container'],
+    ...selfTestSizes[isVm ? 'virtual-machine' : 'container'],
     externalId: toUuid(enrolment.id),
     orgId: enrolment.orgId,
     mode: 'live',
@@ -77,20 +82,20 @@ function wishFor({ enrolment, cluster, node, gpus }: Subject, key: ProofKey): Ma
   };
 }
 
-async function measure(
-  { clock, guard, driver }: TestParts,
-  wish: MachineWish,
-  key: ProofKey,
+async function measureUntilReady(
+  { clock, guard, driver }: SelfTestDeps,
+  wish: MachineSpec,
+  key: ReadinessKey,
   signal: AbortSignal,
-): Promise<MeasureLook> {
+): Promise<BenchmarkResult> {
   const untilMs = clock.monotonicMs() + MEASURE_MS;
   for (;;) {
     const look = await lookOnce();
     if (look.outcome === 'measured' || clock.monotonicMs() >= untilMs) return look;
-    await clock.sleep(LOOK_AGAIN_MS, signal);
+    await clock.sleep(SELF_TEST_POLL_MS, signal);
   }
 
-  async function lookOnce(): Promise<MeasureLook> {
+  async function lookOnce(): Promise<BenchmarkResult> {
     const view = await driver.describe(wish, signal);
     if (view === null) return { outcome: 'not-yet', detail: 'The machine of its self-test is gone.' };
     if (view.power === 'off') await driver.start(wish, signal);
@@ -101,6 +106,6 @@ async function measure(
     const { privateKey } = key;
     const hostKey = key.hostKey.fingerprint;
     const target = { host: view.address, port, user: view.sshUser, privateKey, hostKey, guard };
-    return measureMachine(target, clock, signal);
+    return benchmarkMachine(target, clock, signal);
   }
 }

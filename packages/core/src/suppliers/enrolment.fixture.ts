@@ -14,16 +14,16 @@ import { createSealer } from '@millrace/platform/secrets';
 import {
   createTenant,
   makeCertificate,
-  plantMarketplaceProvider,
-  plantSupplier,
+  insertMarketplaceProvider,
+  insertSupplier,
   testIds,
   testLog,
 } from '@millrace/testing';
 import { sql } from 'kysely';
 import { createDriverPool, FleetSync } from '../fleet/index.ts';
-import { systemCause } from '../identity/index.ts';
+import { systemAuditContext } from '../identity/index.ts';
 import type { Enrolment } from './enrolment.ts';
-import { startEnrolment, type EnrolmentParts, type JoinWish } from './enrolment.service.ts';
+import { startEnrolment, type EnrolmentDeps, type JoinRequest } from './enrolment.service.ts';
 import { EnrolmentSweep } from './enrolment.sweep.ts';
 import { findEnrolment } from './enrolment.store.ts';
 
@@ -31,16 +31,16 @@ import { findEnrolment } from './enrolment.store.ts';
 
 export const REGION = 'us-central-1';
 
-export interface EnrolmentWorld {
+export interface EnrolmentHarness {
   /** PEM. What daemons come to trust. */
   readonly client: { readonly cert: string; readonly key: string };
   /** Where join.sh reports to. */
   readonly url: string;
   /** What reached it, last first. */
-  readonly asked: readonly JoinWish[];
+  readonly asked: readonly JoinRequest[];
   newSupplier(): Promise<OrgId>;
   newToken(orgId: OrgId, maxMachines?: number): Promise<string>;
-  start(wish: JoinWish): Promise<Enrolment>;
+  start(wish: JoinRequest): Promise<Enrolment>;
   read(orgId: OrgId, id: EnrolmentId): Promise<Enrolment>;
   /** Both of two workers look at once. */
   sweep(): Promise<void>;
@@ -49,10 +49,10 @@ export interface EnrolmentWorld {
   close(): Promise<void>;
 }
 
-export async function openEnrolmentWorld(
+export async function openEnrolmentHarness(
   db: Db,
   allowedNetworks: readonly string[],
-): Promise<EnrolmentWorld> {
+): Promise<EnrolmentHarness> {
   const clock = systemClock;
   const log = testLog('enrolment');
   const folder = mkdtempSync(path.join(tmpdir(), 'mr-'));
@@ -64,10 +64,10 @@ export async function openEnrolmentWorld(
     log,
     connect: (cluster) => connectDriver(cluster, { db, clock, log, credentials, guard, opensDoors: false }),
   });
-  await plantMarketplaceProvider(db, REGION);
-  const reach: EnrolmentWorld['reach'] = (daemon) =>
+  await insertMarketplaceProvider(db, REGION);
+  const reach: EnrolmentHarness['reach'] = (daemon) =>
     connectTrust(daemon, { clock, guard, credentials, credentialRef: 'suppliers' });
-  const parts: EnrolmentParts = {
+  const parts: EnrolmentDeps = {
     db,
     clock,
     log,
@@ -81,11 +81,11 @@ export async function openEnrolmentWorld(
   const sweeps = [new EnrolmentSweep(parts), new EnrolmentSweep(parts)];
   const sync = new FleetSync({ db, clock, log, holder: 'test', drivers, tuning: { beatMs: 250 } });
   sync.start();
-  const start = (wish: JoinWish): Promise<Enrolment> =>
+  const start = (wish: JoinRequest): Promise<Enrolment> =>
     db.transaction({ name: 'start enrolment', isolation: 'read committed' }, (tx) =>
-      startEnrolment(tx, { sealer, cause: systemCause('test', 'live') }, wish),
+      startEnrolment(tx, { sealer, cause: systemAuditContext('test', 'live') }, wish),
     );
-  const asked: JoinWish[] = [];
+  const asked: JoinRequest[] = [];
   const server = await listen(start, asked);
   return {
     client: {
@@ -96,10 +96,10 @@ export async function openEnrolmentWorld(
     asked,
     newSupplier: async () => {
       const { orgId } = await createTenant(db);
-      await plantSupplier(db, { orgId });
+      await insertSupplier(db, { orgId });
       return orgId;
     },
-    newToken: (orgId, maxMachines = 1) => plantToken(db, orgId, maxMachines),
+    newToken: (orgId, maxMachines = 1) => seedToken(db, orgId, maxMachines),
     start,
     read: async (orgId, id) => {
       const found = await findEnrolment(db, orgId, id);
@@ -129,12 +129,15 @@ async function writeCredential(folder: string) {
 }
 
 /** The one route that join.sh needs. */
-async function listen(start: (wish: JoinWish) => Promise<Enrolment>, asked: JoinWish[]): Promise<Server> {
+async function listen(
+  start: (wish: JoinRequest) => Promise<Enrolment>,
+  asked: JoinRequest[],
+): Promise<Server> {
   const server = createServer((request, response) => {
     let body = '';
     request.on('data', (chunk) => (body += String(chunk)));
     request.on('end', () => {
-      const wish = JSON.parse(body) as JoinWish;
+      const wish = JSON.parse(body) as JoinRequest;
       asked.unshift(wish);
       start(wish).then(
         ({ id, stage }) => response.writeHead(202).end(JSON.stringify({ id, stage })),
@@ -147,7 +150,7 @@ async function listen(start: (wish: JoinWish) => Promise<Enrolment>, asked: Join
   return server;
 }
 
-async function plantToken(db: Db, orgId: OrgId, maxMachines: number): Promise<string> {
+async function seedToken(db: Db, orgId: OrgId, maxMachines: number): Promise<string> {
   const token = `mrj_${randomBytes(32).toString('hex')}`;
   const hash = createHash('sha256').update(token).digest();
   const at = new Date();

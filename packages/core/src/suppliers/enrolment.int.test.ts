@@ -14,7 +14,7 @@ import {
   type TestDatabase,
 } from '@millrace/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openEnrolmentWorld, type EnrolmentWorld } from './enrolment.fixture.ts';
+import { openEnrolmentHarness, type EnrolmentHarness } from './enrolment.fixture.ts';
 import type { Enrolment } from './enrolment.ts';
 
 // Two real standalone daemons in network namespaces of their own, which know nothing of us. They are at addresses that
@@ -24,11 +24,11 @@ const HOSTS = '198.18.0.0/15';
 
 let database: TestDatabase;
 let supplied: SupplierHosts;
-let world: EnrolmentWorld;
+let world: EnrolmentHarness;
 
 beforeAll(async () => {
   [database, supplied] = await Promise.all([createTestDatabase(), startSupplierHosts(2)]);
-  world = await openEnrolmentWorld(database.db, [HOSTS]);
+  world = await openEnrolmentHarness(database.db, [HOSTS]);
 });
 
 afterAll(async () => {

@@ -1,13 +1,13 @@
 import { isIP } from 'node:net';
-import type { Answer, Contract } from '@millrace/contract';
+import type { ResponseBody, Contract } from '@millrace/contract';
 import type { Db } from '@millrace/platform/db';
 import { Fault, invalidField } from '@millrace/platform/fault';
 import { requirePrincipal, type HttpServer, type RequestContext } from '@millrace/platform/http';
 import { parseId } from '@millrace/platform/ids';
 import type { NetGuard } from '@millrace/platform/net';
 import type { Sealer } from '@millrace/platform/secrets';
-import { pageOf, positionIn, readCommitted, type Cause } from '../identity/index.ts';
-import { stepsOf, type Enrolment } from './enrolment.ts';
+import { pageById, positionFromCursor, readCommitted, type AuditContext } from '../identity/index.ts';
+import { enrolmentSteps, type Enrolment } from './enrolment.ts';
 import { startEnrolment } from './enrolment.service.ts';
 import { findEnrolment, listEnrolments } from './enrolment.store.ts';
 
@@ -35,8 +35,8 @@ export function serveEnrolments({ server, operations, db, sealer, guard }: Enrol
 
   server.serve(operations.supplierListEnrolments, async ({ query: { limit, cursor }, context }) => {
     const { orgId } = requirePrincipal(context);
-    const rows = await listEnrolments(db, orgId, { limit, after: positionIn('enr', cursor) });
-    return pageOf(rows, limit, toWire);
+    const rows = await listEnrolments(db, orgId, { limit, after: positionFromCursor('enr', cursor) });
+    return pageById(rows, limit, toWire);
   });
 
   server.serve(operations.supplierGetEnrolment, async ({ params, context }) => {
@@ -55,12 +55,12 @@ function refuseForbidden(guard: NetGuard, endpoint: string): void {
   if (problem !== null) throw invalidField(['endpoint'], `cannot be reached from here: ${problem}`);
 }
 
-function causeOfMachine({ requestId, clientIp }: RequestContext): Cause {
+function causeOfMachine({ requestId, clientIp }: RequestContext): AuditContext {
   const ip = isIP(clientIp) === 0 ? null : clientIp;
   return { actor: { kind: 'system', id: 'join-token' }, mode: 'live', requestId, ip };
 }
 
-function toWire(enrolment: Enrolment): Answer<Operations['supplierGetEnrolment']> {
+function toWire(enrolment: Enrolment): ResponseBody<Operations['supplierGetEnrolment']> {
   const { tests } = enrolment;
   return {
     id: enrolment.id,
@@ -70,7 +70,7 @@ function toWire(enrolment: Enrolment): Answer<Operations['supplierGetEnrolment']
     region: enrolment.region,
     stage: enrolment.stage,
     problem: enrolment.problem,
-    steps: [...stepsOf(enrolment)],
+    steps: [...enrolmentSteps(enrolment)],
     machineId: enrolment.nodeId,
     tests:
       tests === null

@@ -10,42 +10,42 @@ import type { Sealer } from '@millrace/platform/secrets';
 import {
   findCluster,
   listNodes,
-  registerSuppliedCluster,
+  registerSupplierCluster,
   removeCluster,
   type ClusterRecord,
   type NodeRecord,
 } from '../fleet/index.ts';
-import { appendAudit, systemCause, type Cause } from '../identity/index.ts';
+import { appendAuditEntry, systemAuditContext, type AuditContext } from '../identity/index.ts';
 import {
   checkDaemon,
-  problemWithFigures,
+  problemWithMeasurements,
   problemWithHardware,
   problemWithTrust,
   retryAfterMs,
-  settingsOf,
+  clusterSettingsOf,
   type Enrolment,
 } from './enrolment.ts';
 import {
-  askAnew,
-  claimDue,
+  restartTrusting,
+  claimDueEnrolments,
   countMachines,
-  findHolder,
-  findJoinDigest,
+  findEnrolmentOfDaemon,
+  findJoinTokenHash,
   insertEnrolment,
   lockDaemon,
-  writeChange,
+  writeEnrolmentChange,
   type EnrolmentChange,
 } from './enrolment.store.ts';
-import { testMachine } from './enrolment-test.ts';
-import { hashOfJoinToken } from './join-tokens.ts';
-import { requireGoodToken, spendJoinToken } from './join-tokens.service.ts';
+import { runSelfTest } from './enrolment-test.ts';
+import { hashJoinToken } from './join-tokens.ts';
+import { requireUsableToken, consumeJoinToken } from './join-tokens.service.ts';
 
 /**
  * How machines join. A row says what is to be done next, and whoever takes it up does that one thing: it may die at any
  * point, run twice, or run beside another. What it found is written only if nobody else has written since.
  */
 
-export interface JoinWish {
+export interface JoinRequest {
   readonly token: string;
   readonly incusToken: string;
   readonly endpoint: string;
@@ -67,24 +67,24 @@ const sealContext = (id: EnrolmentId) => ({
  */
 export async function startEnrolment(
   tx: Tx,
-  parts: { readonly sealer: Sealer; readonly cause: Cause },
-  wish: JoinWish,
+  parts: { readonly sealer: Sealer; readonly cause: AuditContext },
+  wish: JoinRequest,
 ): Promise<Enrolment> {
   const daemon = checkDaemon(wish);
   if ('problem' in daemon) throw invalidField([daemon.field], daemon.problem);
   await lockDaemon(tx, daemon);
-  const holder = await findHolder(tx, daemon, hashOfJoinToken(wish.token));
-  if (holder !== null && (await isSameToken(tx, holder, wish.token))) {
+  const holder = await findEnrolmentOfDaemon(tx, daemon, hashJoinToken(wish.token));
+  if (holder !== null && (await isSameJoinToken(tx, holder, wish.token))) {
     if (holder.stage === 'trusting') {
-      await requireGoodToken(tx, wish.token);
+      await requireUsableToken(tx, wish.token);
       const sealedToken = parts.sealer.seal(wish.incusToken, sealContext(holder.id));
-      await askAnew(tx, holder, { ...daemon, sealedToken });
+      await restartTrusting(tx, holder, { ...daemon, sealedToken });
     }
     return holder;
   }
   // Spent before it is said that somebody has the daemon: who has no token learns nothing.
-  const token = await spendJoinToken(tx, wish.token);
-  await requireRoom(tx, token.orgId);
+  const token = await consumeJoinToken(tx, wish.token);
+  await requireMachineQuota(tx, token.orgId);
   const id = tx.ids.next('enr');
   const sealedToken = parts.sealer.seal(wish.incusToken, sealContext(id));
   const made =
@@ -92,7 +92,7 @@ export async function startEnrolment(
       ? await insertEnrolment(tx, token, { ...daemon, id, name: wish.name, sealedToken })
       : null;
   if (made === null) throw new Fault('MACHINE_JOINED_ALREADY');
-  await appendAudit(tx, token.orgId, parts.cause, {
+  await appendAuditEntry(tx, token.orgId, parts.cause, {
     action: 'machine.joining',
     resource: { kind: 'enrolment', id },
     after: { name: wish.name, endpoint: daemon.endpoint, joinTokenId: token.id },
@@ -102,19 +102,19 @@ export async function startEnrolment(
 
 /** Each machine that joins is reached, inspected and tested, which takes time from those of others. */
 const MACHINES_MAX = 10_000;
-export const JOINING_MAX = 100;
+export const JOINING_MACHINES_MAX = 100;
 
-async function requireRoom(tx: Tx, orgId: OrgId): Promise<void> {
+async function requireMachineQuota(tx: Tx, orgId: OrgId): Promise<void> {
   const { all, joining } = await countMachines(tx, orgId);
-  if (all >= MACHINES_MAX || joining >= JOINING_MAX) throw new Fault('MACHINE_LIMIT_REACHED');
+  if (all >= MACHINES_MAX || joining >= JOINING_MACHINES_MAX) throw new Fault('MACHINE_LIMIT_REACHED');
 }
 
-async function isSameToken(tx: Tx, { orgId, joinTokenId }: Enrolment, text: string): Promise<boolean> {
-  const known = await findJoinDigest(tx, orgId, joinTokenId);
-  return known !== null && hashOfJoinToken(text)?.toString('hex') === known;
+async function isSameJoinToken(tx: Tx, { orgId, joinTokenId }: Enrolment, text: string): Promise<boolean> {
+  const known = await findJoinTokenHash(tx, orgId, joinTokenId);
+  return known !== null && hashJoinToken(text)?.toString('hex') === known;
 }
 
-export interface EnrolmentParts {
+export interface EnrolmentDeps {
   readonly db: Db;
   readonly clock: Timer;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
@@ -129,18 +129,18 @@ export interface EnrolmentParts {
 }
 
 /** One try may take this long; what it holds is taken up by another some time after. */
-const TRY_MS = 300_000;
+const ATTEMPT_TIMEOUT_MS = 300_000;
 const LEASE_MS = 420_000;
 /** Until its hardware is read: whoever watches clusters looks for new ones every few seconds. */
-const LOOK_AGAIN_MS = 2_000;
+const RECHECK_MS = 2_000;
 const GPU_TRIES = 3;
-const MOST_PROBLEM = 900;
+const PROBLEM_LENGTH_MAX = 900;
 /** What the audit keeps of it. A daemon that words its refusal at length is refused all the same. */
-const MOST_REASON = 500;
+const REASON_LENGTH_MAX = 500;
 
-const cause = systemCause('enrolment', 'live');
+const cause = systemAuditContext('enrolment', 'live');
 
-export interface TakingUp {
+export interface ClaimOptions {
   readonly limit: number;
   readonly perSupplier: number;
   /** Suppliers of whom no more is taken up now. */
@@ -148,9 +148,9 @@ export interface TakingUp {
 }
 
 /** Takes up what is due, for as long as one try may take. */
-export function takeUpEnrolments(parts: EnrolmentParts, options: TakingUp): Promise<readonly Enrolment[]> {
+export function claimEnrolments(parts: EnrolmentDeps, options: ClaimOptions): Promise<readonly Enrolment[]> {
   return parts.db.transaction({ name: 'take up enrolments', isolation: readCommitted }, (tx) =>
-    claimDue(tx, { ...options, leaseMs: LEASE_MS }),
+    claimDueEnrolments(tx, { ...options, leaseMs: LEASE_MS }),
   );
 }
 
@@ -160,35 +160,37 @@ type Outcome =
   | { readonly kind: 'trusted'; readonly settings: Readonly<Record<string, unknown>> };
 
 /** One try at the stage of an enrolment that was taken up. Never throws: what came of it is in its row. */
-export async function advanceEnrolment(parts: EnrolmentParts, enrolment: Enrolment): Promise<void> {
+export async function advanceEnrolment(parts: EnrolmentDeps, enrolment: Enrolment): Promise<void> {
   const { db, clock, log } = parts;
   const facts = { enrolmentId: enrolment.id, stage: enrolment.stage };
   try {
-    const outcome = await withDeadline(clock, 'Enrolling', TRY_MS, (signal) =>
-      tryStage(parts, enrolment, signal),
+    const outcome = await withDeadline(clock, 'Enrolling', ATTEMPT_TIMEOUT_MS, (signal) =>
+      runStage(parts, enrolment, signal),
     ).catch((error: unknown): Outcome => {
       log.warn({ ...facts, err: error }, 'a machine could not be taken a step further');
-      return again(enrolment, textOf(error));
+      return retryOutcome(enrolment, textOf(error));
     });
-    await settle(parts, enrolment, orRefused(enrolment, outcome, db.clock.now())).catch((error: unknown) => {
-      log.error({ ...facts, err: error }, 'how a machine stands could not be written');
-      // A daemon may say what no row can hold: then its time is over some day all the same.
-      const unwritten = again(enrolment, 'What it says of itself cannot be written down.');
-      return settle(parts, enrolment, orRefused(enrolment, unwritten, db.clock.now()));
-    });
+    await writeOutcome(parts, enrolment, refuseAfterDeadline(enrolment, outcome, db.clock.now())).catch(
+      (error: unknown) => {
+        log.error({ ...facts, err: error }, 'how a machine stands could not be written');
+        // A daemon may say what no row can hold: then its time is over some day all the same.
+        const unwritten = retryOutcome(enrolment, 'What it says of itself cannot be written down.');
+        return writeOutcome(parts, enrolment, refuseAfterDeadline(enrolment, unwritten, db.clock.now()));
+      },
+    );
   } catch (error) {
     log.error({ ...facts, err: error }, 'how a machine stands could not be written');
   }
 }
 
-function tryStage(parts: EnrolmentParts, enrolment: Enrolment, signal: AbortSignal): Promise<Outcome> {
+function runStage(parts: EnrolmentDeps, enrolment: Enrolment, signal: AbortSignal): Promise<Outcome> {
   switch (enrolment.stage) {
     case 'trusting':
-      return beTrusted(parts, enrolment, signal);
+      return establishTrust(parts, enrolment, signal);
     case 'inspecting':
-      return inspect(parts, enrolment);
+      return inspectNode(parts, enrolment);
     case 'testing':
-      return test(parts, enrolment, signal);
+      return testNode(parts, enrolment, signal);
     case 'enrolled':
     case 'refused':
     case 'withdrawn':
@@ -196,30 +198,34 @@ function tryStage(parts: EnrolmentParts, enrolment: Enrolment, signal: AbortSign
   }
 }
 
-function again({ tries }: Enrolment, problem: string | null, atMs = retryAfterMs(tries)): Outcome {
+function retryOutcome({ tries }: Enrolment, problem: string | null, atMs = retryAfterMs(tries)): Outcome {
   return { kind: 'again', problem, atMs };
 }
 
 /** What is not done by its deadline is refused, with what stood in the way last. */
-function orRefused({ deadlineAt }: Enrolment, outcome: Outcome, now: Date): Outcome {
+function refuseAfterDeadline({ deadlineAt }: Enrolment, outcome: Outcome, now: Date): Outcome {
   if (outcome.kind !== 'again' || deadlineAt === null || now < deadlineAt) return outcome;
   const problem = `It was tried for as long as is allowed. ${outcome.problem ?? 'Nothing was heard of it.'}`;
-  return { kind: 'refused', problem: problem.slice(0, MOST_PROBLEM) };
+  return { kind: 'refused', problem: problem.slice(0, PROBLEM_LENGTH_MAX) };
 }
 
 /** In one line, and no longer than a person reads: part of it was said by a machine of somebody else. */
 function textOf(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
-  return text.replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' ').slice(0, MOST_PROBLEM);
+  return text.replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' ').slice(0, PROBLEM_LENGTH_MAX);
 }
 
-async function beTrusted(parts: EnrolmentParts, enrolment: Enrolment, signal: AbortSignal): Promise<Outcome> {
+async function establishTrust(
+  parts: EnrolmentDeps,
+  enrolment: Enrolment,
+  signal: AbortSignal,
+): Promise<Outcome> {
   const trust = await parts.trust(enrolment);
   try {
-    const refusal = await redeem(parts, trust, enrolment, signal);
+    const refusal = await redeemTrustToken(parts, trust, enrolment, signal);
     if (refusal !== null) return { kind: 'refused', problem: refusal };
     const limits = await trust.readLimits(signal);
-    const digest = await findJoinDigest(parts.db, enrolment.orgId, enrolment.joinTokenId);
+    const digest = await findJoinTokenHash(parts.db, enrolment.orgId, enrolment.joinTokenId);
     const problem = problemWithTrust(limits, digest);
     if (problem !== null) {
       // What we were given too much of we do not keep. A daemon that does not let go has been told in words.
@@ -228,7 +234,7 @@ async function beTrusted(parts: EnrolmentParts, enrolment: Enrolment, signal: Ab
     }
     const images = await trust.readImages(limits.projects[0]?.name ?? '', signal);
     const { endpoint, serverCertificate } = enrolment;
-    const made = settingsOf({ limits, images, endpoint, serverCertificate });
+    const made = clusterSettingsOf({ limits, images, endpoint, serverCertificate });
     return 'problem' in made ? { kind: 'refused', ...made } : { kind: 'trusted', ...made };
   } finally {
     await trust.close();
@@ -236,8 +242,8 @@ async function beTrusted(parts: EnrolmentParts, enrolment: Enrolment, signal: Ab
 }
 
 /** Why the daemon will not trust us by this token; null once it does. Who died after it was used finds that it was. */
-async function redeem(
-  { sealer }: EnrolmentParts,
+async function redeemTrustToken(
+  { sealer }: EnrolmentDeps,
   trust: IncusTrust,
   { id, trustToken }: Enrolment,
   signal: AbortSignal,
@@ -252,30 +258,30 @@ async function redeem(
     if (!isFinal || signal.aborted) throw error;
     return `Its daemon does not take the trust token, which may have expired: run join.sh again. ${textOf(error)}`.slice(
       0,
-      MOST_PROBLEM,
+      PROBLEM_LENGTH_MAX,
     );
   }
 }
 
-interface Placed {
+interface ClusterAndNode {
   readonly cluster: ClusterRecord;
   readonly node: NodeRecord | null;
 }
 
-async function placed({ db }: EnrolmentParts, { clusterId }: Enrolment): Promise<Placed> {
+async function readClusterAndNode({ db }: EnrolmentDeps, { clusterId }: Enrolment): Promise<ClusterAndNode> {
   const cluster = clusterId === null ? null : await findCluster(db, clusterId);
   if (cluster === null) throw new Error('The machine has no cluster.');
   const [node] = await listNodes(db, { clusterId: cluster.id }, { limit: 1, after: null });
   return { cluster, node: node ?? null };
 }
 
-async function inspect(parts: EnrolmentParts, enrolment: Enrolment): Promise<Outcome> {
-  const { cluster, node } = await placed(parts, enrolment);
+async function inspectNode(parts: EnrolmentDeps, enrolment: Enrolment): Promise<Outcome> {
+  const { cluster, node } = await readClusterAndNode(parts, enrolment);
   if (cluster.status === 'removed') return { kind: 'refused', problem: 'The operator removed it.' };
   if (node === null || node.hardwareReadAt === null) {
-    return again(enrolment, node?.statusReason ?? cluster.statusReason, LOOK_AGAIN_MS);
+    return retryOutcome(enrolment, node?.statusReason ?? cluster.statusReason, RECHECK_MS);
   }
-  const problem = problemWithHardware(inspected(node));
+  const problem = problemWithHardware(toInspectedNode(node));
   return problem === null ? { kind: 'test', nodeId: node.id } : { kind: 'refused', problem };
 }
 
@@ -283,28 +289,28 @@ function presentGpus({ gpus }: NodeRecord): NodeRecord['gpus'] {
   return gpus.filter(({ state }) => state === 'present');
 }
 
-function inspected(node: NodeRecord) {
+function toInspectedNode(node: NodeRecord) {
   const gpus = presentGpus(node);
   const { cpuCount, ramMb, storageGb } = node;
   return { gpuCount: gpus.length, models: gpus.map(({ model }) => model), cpuCount, ramMb, storageGb };
 }
 
-async function test(parts: EnrolmentParts, enrolment: Enrolment, signal: AbortSignal): Promise<Outcome> {
-  const { cluster, node } = await placed(parts, enrolment);
+async function testNode(parts: EnrolmentDeps, enrolment: Enrolment, signal: AbortSignal): Promise<Outcome> {
+  const { cluster, node } = await readClusterAndNode(parts, enrolment);
   if (cluster.status === 'removed') return { kind: 'refused', problem: 'The operator removed it.' };
   if (node === null || node.status !== 'node_ready') {
-    return again(enrolment, node?.statusReason ?? cluster.statusReason, LOOK_AGAIN_MS);
+    return retryOutcome(enrolment, node?.statusReason ?? cluster.statusReason, RECHECK_MS);
   }
   const driver = await parts.drivers(cluster.id);
   const gpus = presentGpus(node);
   const { clock, guard } = parts;
-  const look = await testMachine({ clock, guard, driver }, { enrolment, cluster, node, gpus }, signal);
-  if (look.outcome !== 'measured') return again(enrolment, look.detail);
+  const look = await runSelfTest({ clock, guard, driver }, { enrolment, cluster, node, gpus }, signal);
+  if (look.outcome !== 'measured') return retryOutcome(enrolment, look.detail);
   const { figures } = look;
-  const problem = problemWithFigures(figures, gpus.length);
+  const problem = problemWithMeasurements(figures, gpus.length);
   // Drivers of GPUs may still load; a card that is not there does not come by waiting.
   if (problem !== null) {
-    return enrolment.tries < GPU_TRIES ? again(enrolment, problem) : { kind: 'refused', problem };
+    return enrolment.tries < GPU_TRIES ? retryOutcome(enrolment, problem) : { kind: 'refused', problem };
   }
   const hardware = {
     gpus: gpus.map(({ pciAddress, model }) => ({ pciAddress, model })),
@@ -315,30 +321,30 @@ async function test(parts: EnrolmentParts, enrolment: Enrolment, signal: AbortSi
 }
 
 /** Thrown to undo what was registered for a row that somebody else changed meanwhile. */
-class Overtaken extends Error {}
+class EnrolmentChangedError extends Error {}
 
-async function settle(parts: EnrolmentParts, enrolment: Enrolment, outcome: Outcome): Promise<void> {
+async function writeOutcome(parts: EnrolmentDeps, enrolment: Enrolment, outcome: Outcome): Promise<void> {
   try {
     await parts.db.transaction({ name: 'write enrolment', isolation: readCommitted }, async (tx) => {
-      const change = await register(parts, tx, enrolment, outcome);
-      if (!(await writeChange(tx, enrolment, change))) throw new Overtaken();
+      const change = await registerIfTrusted(parts, tx, enrolment, outcome);
+      if (!(await writeEnrolmentChange(tx, enrolment, change))) throw new EnrolmentChangedError();
       if (change.kind === 'again') return;
       if (change.kind === 'refused' && enrolment.clusterId !== null) {
-        await removeCluster(tx, cause, enrolment.clusterId, change.problem.slice(0, MOST_REASON));
+        await removeCluster(tx, cause, enrolment.clusterId, change.problem.slice(0, REASON_LENGTH_MAX));
       }
-      await appendAudit(tx, enrolment.orgId, cause, {
+      await appendAuditEntry(tx, enrolment.orgId, cause, {
         action: `machine.${change.kind}`,
         resource: { kind: 'enrolment', id: enrolment.id },
-        ...(change.kind === 'refused' ? { reason: change.problem.slice(0, MOST_REASON) } : {}),
+        ...(change.kind === 'refused' ? { reason: change.problem.slice(0, REASON_LENGTH_MAX) } : {}),
       });
     });
   } catch (error) {
-    if (!(error instanceof Overtaken)) throw error;
+    if (!(error instanceof EnrolmentChangedError)) throw error;
   }
 }
 
-async function register(
-  { providerId, credentialRef }: EnrolmentParts,
+async function registerIfTrusted(
+  { providerId, credentialRef }: EnrolmentDeps,
   tx: Tx,
   enrolment: Enrolment,
   outcome: Outcome,
@@ -346,12 +352,12 @@ async function register(
   if (outcome.kind !== 'trusted') return outcome;
   const { id, orgId, region, endpoint } = enrolment;
   await lockDaemon(tx, enrolment);
-  if ((await findHolder(tx, enrolment, null)) !== null) {
+  if ((await findEnrolmentOfDaemon(tx, enrolment, null)) !== null) {
     return { kind: 'refused', problem: 'Its daemon has joined already. Withdraw that machine first.' };
   }
   const { settings } = outcome;
   const name = `sup-${toUuid(id)}`;
   const wish = { name, providerId, region, endpoint, credentialRef, settings };
-  const made = await registerSuppliedCluster(tx, cause, orgId, wish);
+  const made = await registerSupplierCluster(tx, cause, orgId, wish);
   return typeof made === 'string' ? { kind: 'inspect', clusterId: made } : { kind: 'refused', ...made };
 }

@@ -9,9 +9,15 @@ import {
   type OrgId,
 } from '@millrace/platform/ids';
 import { sql, type Selectable } from 'kysely';
-import { stageMs, type CheckedDaemon, type Enrolment, type OpenStage, type SelfTest } from './enrolment.ts';
+import {
+  stageTimeoutMs,
+  type CheckedDaemon,
+  type Enrolment,
+  type ActiveStage,
+  type SelfTest,
+} from './enrolment.ts';
 import type { JoinToken } from './join-tokens.ts';
-import type { SupplierPage } from './suppliers.store.ts';
+import type { SupplierPageRequest } from './suppliers.store.ts';
 
 /** All SQL about how machines join. Each change of a stage is guarded by the version that was read. */
 
@@ -56,7 +62,7 @@ export async function lockDaemon(
  * The enrolment that has this daemon now, by its certificate or by its address: one whose owner has shown that it is
  * theirs, else one that asks with the same join token. Others that only ask have nothing: anybody can name a daemon.
  */
-export async function findHolder(
+export async function findEnrolmentOfDaemon(
   tx: Tx,
   daemon: Pick<Enrolment, 'endpoint' | 'serverFingerprint'>,
   joinTokenSha256: Buffer | null,
@@ -117,7 +123,7 @@ export async function insertEnrolment(
       trust_token: fields.sealedToken,
       stage: 'trusting',
       next_try_at: now,
-      deadline_at: new Date(now.getTime() + stageMs.trusting),
+      deadline_at: new Date(now.getTime() + stageTimeoutMs.trusting),
       joined_at: now,
     })
     .onConflict((conflict) => conflict.doNothing())
@@ -127,7 +133,7 @@ export async function insertEnrolment(
 }
 
 /** What its owner says of the daemon now, for one that is still to be trusted. Its time begins anew. */
-export async function askAnew(
+export async function restartTrusting(
   tx: Tx,
   enrolment: Enrolment,
   fields: CheckedDaemon & Pick<NewEnrolment, 'sealedToken'>,
@@ -142,7 +148,7 @@ export async function askAnew(
       trust_token: fields.sealedToken,
       tries: 0,
       next_try_at: now,
-      deadline_at: new Date(now.getTime() + stageMs.trusting),
+      deadline_at: new Date(now.getTime() + stageTimeoutMs.trusting),
       // Whoever has taken it up since it was read here works with what is no longer so.
       version: current('version', '+', 1),
     }))
@@ -170,7 +176,7 @@ export async function findEnrolment(
 export async function listEnrolments(
   reader: Reader,
   orgId: OrgId,
-  page: SupplierPage<EnrolmentId>,
+  page: SupplierPageRequest<EnrolmentId>,
 ): Promise<readonly Enrolment[]> {
   let query = reader.kysely.selectFrom('supplier_machines').selectAll().where('org_id', '=', toUuid(orgId));
   if (page.after !== null) query = query.where('id', '<', toUuid(page.after));
@@ -185,7 +191,7 @@ export async function listEnrolments(
  * Takes up what is due, for so long that nobody else takes it up while it is worked on. Whoever dies with it lets it go
  * when that time is over. Across organisations: it is the worker's own list.
  */
-export async function claimDue(
+export async function claimDueEnrolments(
   tx: Tx,
   options: {
     readonly limit: number;
@@ -217,7 +223,7 @@ export async function claimDue(
 }
 
 /** The hash by which the join token of an enrolment is known, in hexadecimal. */
-export async function findJoinDigest(
+export async function findJoinTokenHash(
   reader: Reader,
   orgId: OrgId,
   joinTokenId: JoinTokenId,
@@ -239,11 +245,15 @@ export type EnrolmentChange =
   | { readonly kind: 'refused'; readonly problem: string };
 
 /** Writes down what a try came to. False when somebody else changed the row since, whose word then counts. */
-export async function writeChange(tx: Tx, enrolment: Enrolment, change: EnrolmentChange): Promise<boolean> {
+export async function writeEnrolmentChange(
+  tx: Tx,
+  enrolment: Enrolment,
+  change: EnrolmentChange,
+): Promise<boolean> {
   const now = tx.clock.now();
   const { numUpdatedRows } = await tx.kysely
     .updateTable('supplier_machines')
-    .set({ ...valuesOf(change, enrolment, now), version: enrolment.version + 1 })
+    .set({ ...columnsOfChange(change, enrolment, now), version: enrolment.version + 1 })
     .where('org_id', '=', toUuid(enrolment.orgId))
     .where('id', '=', toUuid(enrolment.id))
     .where('stage', '=', enrolment.stage)
@@ -252,14 +262,14 @@ export async function writeChange(tx: Tx, enrolment: Enrolment, change: Enrolmen
   return numUpdatedRows === 1n;
 }
 
-function valuesOf(change: EnrolmentChange, { tries }: Enrolment, now: Date) {
-  const begin = (stage: OpenStage) => ({
+function columnsOfChange(change: EnrolmentChange, { tries }: Enrolment, now: Date) {
+  const begin = (stage: ActiveStage) => ({
     stage,
     problem: null,
     trust_token: null,
     tries: 0,
     next_try_at: now,
-    deadline_at: new Date(now.getTime() + stageMs[stage]),
+    deadline_at: new Date(now.getTime() + stageTimeoutMs[stage]),
   });
   switch (change.kind) {
     case 'again':

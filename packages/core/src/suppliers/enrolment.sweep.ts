@@ -1,7 +1,7 @@
 import type { EnrolmentId, OrgId } from '@millrace/platform/ids';
 import { createItemRunner, type ItemRunner } from '@millrace/platform/loops';
-import { advanceEnrolment, takeUpEnrolments, type EnrolmentParts } from './enrolment.service.ts';
-import { enrolMachines } from './loops.ts';
+import { advanceEnrolment, claimEnrolments, type EnrolmentDeps } from './enrolment.service.ts';
+import { enrolmentLoop } from './loops.ts';
 
 export interface EnrolmentSlots {
   /** At once in one process: each has a machine tested, which mostly waits. */
@@ -14,17 +14,17 @@ const defaultSlots: EnrolmentSlots = { slots: 12, perSupplier: 3 };
 
 /** Takes machines of suppliers, one step at a time, from asking to join to being enrolled. */
 export class EnrolmentSweep {
-  readonly #parts: EnrolmentParts;
+  readonly #parts: EnrolmentDeps;
   readonly #options: EnrolmentSlots;
   readonly #underWay = new Map<EnrolmentId, { readonly orgId: OrgId; readonly done: Promise<void> }>();
 
   readonly #runner: ItemRunner;
 
-  constructor(parts: EnrolmentParts, options: EnrolmentSlots = defaultSlots) {
+  constructor(parts: EnrolmentDeps, options: EnrolmentSlots = defaultSlots) {
     this.#parts = parts;
     this.#options = options;
     const { clock, log } = parts;
-    this.#runner = createItemRunner({ ...enrolMachines, atOnce: options.slots }, { clock, log });
+    this.#runner = createItemRunner({ ...enrolmentLoop, atOnce: options.slots }, { clock, log });
   }
 
   /** Begins what is due, as far as there are slots, and waits for none of it. Answers how many were begun. */
@@ -32,7 +32,7 @@ export class EnrolmentSweep {
     const { slots, perSupplier } = this.#options;
     const limit = slots - this.#underWay.size;
     if (limit <= 0) return 0;
-    const due = await takeUpEnrolments(this.#parts, { limit, perSupplier, busy: this.#busy() });
+    const due = await claimEnrolments(this.#parts, { limit, perSupplier, busy: this.#busy() });
     for (const enrolment of due) {
       const { id, orgId } = enrolment;
       const done = this.#runner

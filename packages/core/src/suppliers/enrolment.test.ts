@@ -1,16 +1,16 @@
 import type { TrustLimits } from '@millrace/compute/connect';
-import type { MachineFigures } from '@millrace/compute/proof';
+import type { MachineBenchmark } from '@millrace/compute/proof';
 import { makeCertificate, testIds } from '@millrace/testing';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import {
   checkDaemon,
-  problemWithFigures,
+  problemWithMeasurements,
   problemWithHardware,
   problemWithTrust,
   retryAfterMs,
-  settingsOf,
-  stepsOf,
+  clusterSettingsOf,
+  enrolmentSteps,
   type InspectedNode,
 } from './enrolment.ts';
 
@@ -134,7 +134,7 @@ describe('how machines are made there', () => {
   const daemon = { limits, images: ['ubuntu-24.04', 'debian'], endpoint, serverCertificate: 'PEM' };
 
   it('is what its owner wrote on the project, and always guarded and pinned', () => {
-    expect(settingsOf(daemon)).toEqual({
+    expect(clusterSettingsOf(daemon)).toEqual({
       settings: {
         project: 'millrace',
         network: 'incusbr0',
@@ -151,14 +151,14 @@ describe('how machines are made there', () => {
   });
 
   it('has ports on all addresses of the host, of its own kind', () => {
-    expect(settingsOf({ ...daemon, endpoint: 'https://[2001:db8::7]:8443' })).toMatchObject({
+    expect(clusterSettingsOf({ ...daemon, endpoint: 'https://[2001:db8::7]:8443' })).toMatchObject({
       settings: { listenAddress: '::' },
     });
   });
 
   it('with those of its images alone that tenants can name: they are told of them', () => {
     const images = ['ubuntu-24.04', 'a\u0000b', '\u001b[31mred', 'see https://evil.example', 'team/base:1.2'];
-    expect(settingsOf({ ...daemon, images })).toMatchObject({
+    expect(clusterSettingsOf({ ...daemon, images })).toMatchObject({
       settings: { images: ['ubuntu-24.04', 'team/base:1.2'] },
     });
   });
@@ -172,7 +172,7 @@ describe('how machines are made there', () => {
     { 'user.millrace.default-image': 'a\u0000b' },
   ])('is refused with %j', (changes) => {
     const projects = [{ name: 'millrace', config: { ...config, ...changes } }];
-    expect(settingsOf({ ...daemon, limits: { ...limits, projects } })).toHaveProperty('problem');
+    expect(clusterSettingsOf({ ...daemon, limits: { ...limits, projects } })).toHaveProperty('problem');
   });
 });
 
@@ -194,17 +194,17 @@ describe('its hardware', () => {
   });
 
   it('is what was reported only if as many GPUs were seen', () => {
-    const figures = { gpu: { count: 2 } } as MachineFigures;
-    expect(problemWithFigures(figures, 2)).toBeNull();
-    expect(problemWithFigures(figures, 8)).toContain('8');
-    expect(problemWithFigures(figures, 1)).not.toBeNull();
+    const figures = { gpu: { count: 2 } } as MachineBenchmark;
+    expect(problemWithMeasurements(figures, 2)).toBeNull();
+    expect(problemWithMeasurements(figures, 8)).toContain('8');
+    expect(problemWithMeasurements(figures, 1)).not.toBeNull();
   });
 });
 
 describe('how it stands', () => {
   const [clusterId, nodeId] = [testIds.next('cls'), testIds.next('nod')];
-  const statuses = (facts: Parameters<typeof stepsOf>[0]): string =>
-    stepsOf(facts)
+  const statuses = (facts: Parameters<typeof enrolmentSteps>[0]): string =>
+    enrolmentSteps(facts)
       .map(({ status }) => status)
       .join(' ');
 

@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import type { TrustLimits } from '@millrace/compute/connect';
-import type { MachineFigures } from '@millrace/compute/proof';
+import type { MachineBenchmark } from '@millrace/compute/proof';
 import type { ClusterId, EnrolmentId, JoinTokenId, NodeId, OrgId, SupplierId } from '@millrace/platform/ids';
 import { z } from 'zod';
 import type { MachineStage } from './machines.ts';
@@ -34,15 +34,15 @@ export interface Enrolment {
 }
 
 /** What a self-test measured, and the hardware that was reported when it did. */
-export interface SelfTest extends MachineFigures {
+export interface SelfTest extends MachineBenchmark {
   readonly hardware: TestedHardware;
 }
 
 /** A stage that something is still done in. */
-export type OpenStage = 'trusting' | 'inspecting' | 'testing';
+export type ActiveStage = 'trusting' | 'inspecting' | 'testing';
 
 /** How long each may take before the machine is refused: hosts restart, and people look for a closed port. */
-export const stageMs: Readonly<Record<OpenStage, number>> = {
+export const stageTimeoutMs: Readonly<Record<ActiveStage, number>> = {
   trusting: 900_000,
   inspecting: 900_000,
   testing: 1_800_000,
@@ -56,27 +56,27 @@ export function retryAfterMs(tries: number): number {
   return Math.min(longestRetryMs, firstRetryMs * 2 ** Math.min(tries, 10));
 }
 
-const openStages: readonly OpenStage[] = ['trusting', 'inspecting', 'testing'];
+const activeStages: readonly ActiveStage[] = ['trusting', 'inspecting', 'testing'];
 
 export interface EnrolmentStep {
-  readonly name: OpenStage;
+  readonly name: ActiveStage;
   readonly status: 'done' | 'under-way' | 'to-do' | 'failed';
 }
 
 /** Which steps are behind it. One that was refused failed at the step that its rows tell it had come to. */
-export function stepsOf(
+export function enrolmentSteps(
   enrolment: Pick<Enrolment, 'stage' | 'clusterId' | 'nodeId' | 'enrolledAt'>,
 ): readonly EnrolmentStep[] {
   const { stage, clusterId, nodeId, enrolledAt } = enrolment;
-  const reached: OpenStage = clusterId === null ? 'trusting' : nodeId === null ? 'inspecting' : 'testing';
+  const reached: ActiveStage = clusterId === null ? 'trusting' : nodeId === null ? 'inspecting' : 'testing';
   const isOver = enrolledAt !== null;
-  const at = openStages.indexOf(reached);
+  const at = activeStages.indexOf(reached);
   const status = (index: number): EnrolmentStep['status'] => {
     if (isOver || index < at) return 'done';
     if (index > at) return 'to-do';
     return stage === 'refused' || stage === 'withdrawn' ? 'failed' : 'under-way';
   };
-  return openStages.map((name, index) => ({ name, status: status(index) }));
+  return activeStages.map((name, index) => ({ name, status: status(index) }));
 }
 
 /** What a machine said of its daemon, after a look at whether it can be right. */
@@ -180,17 +180,17 @@ export function problemWithTrust(limits: TrustLimits, joinDigest: string | null)
 
 /** What tenants can name, and are told of. Others that a host has are nobody's business. */
 const imageName = /^[A-Za-z0-9](?:[A-Za-z0-9._:/-]{0,253}[A-Za-z0-9])?$/;
-const plain = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/);
+const settingName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/);
 const settingsSchema = z.object({
-  'user.millrace.network': plain,
-  'user.millrace.storage-pool': plain,
+  'user.millrace.network': settingName,
+  'user.millrace.storage-pool': settingName,
   'user.millrace.instance-type': z.enum(['virtual-machine', 'container']),
   'user.millrace.ssh-user': z.string().regex(/^[a-z_][a-z0-9_-]{0,31}$/),
   'user.millrace.default-image': z.string().regex(imageName),
 });
 
 /** How machines are made on such a daemon, from what its owner wrote on the project; a sentence where that cannot be. */
-export function settingsOf(daemon: {
+export function clusterSettingsOf(daemon: {
   readonly limits: TrustLimits;
   readonly images: readonly string[];
   readonly endpoint: string;
@@ -232,7 +232,7 @@ export interface InspectedNode {
 }
 
 /** What a machine needs so that one can be rented on it. */
-const least = { cpuCount: 1, ramMb: 512, storageGb: 2 };
+const minimumHardware = { cpuCount: 1, ramMb: 512, storageGb: 2 };
 
 /** Why nobody could rent this; null if nothing speaks against it. */
 export function problemWithHardware(node: InspectedNode): string | null {
@@ -240,16 +240,16 @@ export function problemWithHardware(node: InspectedNode): string | null {
   const models = new Set(node.models);
   if (models.size > 1) return `Its GPUs are of ${models.size} models, and a machine is rented as one.`;
   const isEnough =
-    (node.cpuCount ?? 0) >= least.cpuCount &&
-    (node.ramMb ?? 0) >= least.ramMb &&
-    (node.storageGb ?? 0) >= least.storageGb;
+    (node.cpuCount ?? 0) >= minimumHardware.cpuCount &&
+    (node.ramMb ?? 0) >= minimumHardware.ramMb &&
+    (node.storageGb ?? 0) >= minimumHardware.storageGb;
   return isEnough
     ? null
-    : `A machine needs ${least.cpuCount} CPU, ${least.ramMb} MB of memory and ${least.storageGb} GB of disk at least.`;
+    : `A machine needs ${minimumHardware.cpuCount} CPU, ${minimumHardware.ramMb} MB of memory and ${minimumHardware.storageGb} GB of disk at least.`;
 }
 
 /** Why what was measured is not what was reported; null if it is. */
-export function problemWithFigures(figures: MachineFigures, gpuCount: number): string | null {
+export function problemWithMeasurements(figures: MachineBenchmark, gpuCount: number): string | null {
   return figures.gpu.count === gpuCount
     ? null
     : `Its daemon reports ${gpuCount} GPUs, and a machine that was given all of them sees ${figures.gpu.count}.`;

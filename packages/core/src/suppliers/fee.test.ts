@@ -1,7 +1,7 @@
 import { addUsd, meteredTotal, nanoUsd, ppm, ppmPerWhole, subtractUsd } from '@millrace/platform/money';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { feeOf, supplierRate } from './fee.ts';
+import { operatorFee, supplierRate } from './fee.ts';
 
 const usd = (amount: bigint) => nanoUsd(amount);
 const rates = fc.bigInt({ min: 0n, max: 10n ** 13n }).map(usd);
@@ -22,7 +22,7 @@ describe('a split rate', () => {
   it('is whole again when it is put together', () => {
     fc.assert(
       fc.property(rates, fees, (rate, fee) => {
-        expect(addUsd(supplierRate(rate, fee), feeOf(rate, fee))).toBe(rate);
+        expect(addUsd(supplierRate(rate, fee), operatorFee(rate, fee))).toBe(rate);
       }),
     );
   });
@@ -30,7 +30,7 @@ describe('a split rate', () => {
   it('gives the operator its share and less than one nano-USD more', () => {
     fc.assert(
       fc.property(rates, fees, (rate, fee) => {
-        const beyond = feeOf(rate, fee) * BigInt(ppmPerWhole) - rate * BigInt(fee);
+        const beyond = operatorFee(rate, fee) * BigInt(ppmPerWhole) - rate * BigInt(fee);
         expect(beyond >= 0n && beyond < BigInt(ppmPerWhole)).toBe(true);
       }),
     );

@@ -6,11 +6,11 @@ import { roundExact, shareOf, subtractUsd, type NanoUsd, type Ppm } from '@millr
  */
 
 /** The operator's part of a rate, rounded up: the one rounding of the split is the operator's gain, never a supplier's. */
-export function feeOf(rate: NanoUsd, feePpm: Ppm): NanoUsd {
+export function operatorFee(rate: NanoUsd, feePpm: Ppm): NanoUsd {
   return roundExact(shareOf(rate, feePpm), 'up');
 }
 
 /** The supplier's part of a rate: what the fee leaves. Never negative and never more than the rate. */
 export function supplierRate(rate: NanoUsd, feePpm: Ppm): NanoUsd {
-  return subtractUsd(rate, feeOf(rate, feePpm));
+  return subtractUsd(rate, operatorFee(rate, feePpm));
 }

@@ -1,5 +1,5 @@
 export { serveEnrolments, type EnrolmentRoutes } from './enrolment.routes.ts';
-export type { EnrolmentParts } from './enrolment.service.ts';
+export type { EnrolmentDeps } from './enrolment.service.ts';
 export { EnrolmentSweep } from './enrolment.sweep.ts';
 export { serveSuppliers, type SupplierRoutes } from './suppliers.routes.ts';
 export { serveSupplierMoney, type SupplierMoneyRoutes } from './earnings.routes.ts';
@@ -7,4 +7,4 @@ export { supplierRate } from './fee.ts';
 export { writeDueStatements } from './statements.service.ts';
 export { findListedMachine, readListedMachines } from './machines-listed.store.ts';
 export { defaultPriceRules, type ListedMachine, type PriceRules } from './machines.ts';
-export { startTrust } from './trust.sweep.ts';
+export { startReliabilityLoops } from './trust.sweep.ts';

@@ -3,7 +3,7 @@ import { fromUuid, toUuid, type JoinTokenId, type OrgId, type UserId } from '@mi
 import { sql, type Selectable } from 'kysely';
 import type { JoinToken } from './join-tokens.ts';
 import type { Supplier } from './suppliers.ts';
-import type { SupplierPage } from './suppliers.store.ts';
+import type { SupplierPageRequest } from './suppliers.store.ts';
 
 /** All SQL about join tokens. Only the hash of a token comes here. */
 
@@ -60,7 +60,7 @@ export async function insertJoinToken(
 export async function listJoinTokens(
   reader: Reader,
   orgId: OrgId,
-  page: SupplierPage<JoinTokenId>,
+  page: SupplierPageRequest<JoinTokenId>,
 ): Promise<readonly JoinToken[]> {
   let query = reader.kysely
     .selectFrom('supplier_join_tokens')
@@ -126,7 +126,7 @@ export async function lockTokenByHash(tx: Tx, sha256: Buffer): Promise<JoinToken
 }
 
 /** The caller holds its lock and knows that it can be used. */
-export async function countUse(tx: Tx, orgId: OrgId, id: JoinTokenId): Promise<void> {
+export async function incrementTokenUse(tx: Tx, orgId: OrgId, id: JoinTokenId): Promise<void> {
   await tx.kysely
     .updateTable('supplier_join_tokens')
     .set((now) => ({ used_machines: now('used_machines', '+', 1) }))

@@ -1,6 +1,6 @@
 import { testIds } from '@millrace/testing';
 import { describe, expect, it } from 'vitest';
-import { hashOfJoinToken, mintJoinToken, problemWithToken, type JoinToken } from './join-tokens.ts';
+import { hashJoinToken, mintJoinToken, problemWithToken, type JoinToken } from './join-tokens.ts';
 
 const NOW = new Date('2026-01-01T12:00:00Z');
 const token: JoinToken = {
@@ -21,7 +21,7 @@ describe('a join token', () => {
   it('is found by its hash, and nothing but a token has one', () => {
     const { text, sha256 } = mintJoinToken();
     expect(text).toMatch(/^mrj_[0-9a-f]{64}$/);
-    expect(hashOfJoinToken(text)).toEqual(sha256);
+    expect(hashJoinToken(text)).toEqual(sha256);
     for (const other of [
       '',
       'mrj_',
@@ -31,7 +31,7 @@ describe('a join token', () => {
       text.slice(0, -1),
       `${text}0`,
     ]) {
-      expect(hashOfJoinToken(other), JSON.stringify(other)).toBeNull();
+      expect(hashJoinToken(other), JSON.stringify(other)).toBeNull();
     }
   });
 

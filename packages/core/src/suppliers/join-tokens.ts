@@ -28,20 +28,20 @@ export interface MintedToken {
 }
 
 const SECRET_BYTES = 32;
-const pattern = /^mrj_[0-9a-f]{64}$/;
+const joinTokenPattern = /^mrj_[0-9a-f]{64}$/;
 
 /** `mrj_` and 256 random bits. There is nothing to guess, so one plain SHA-256 is enough to know it by. */
 export function mintJoinToken(random: RandomBytes = randomBytes): MintedToken {
   const text = `mrj_${Buffer.from(random(SECRET_BYTES)).toString('hex')}`;
-  return { text, sha256: hashOf(text) };
+  return { text, sha256: sha256Of(text) };
 }
 
 /** What a token is found by; null for anything that is none. */
-export function hashOfJoinToken(text: string): Buffer | null {
-  return pattern.test(text) ? hashOf(text) : null;
+export function hashJoinToken(text: string): Buffer | null {
+  return joinTokenPattern.test(text) ? sha256Of(text) : null;
 }
 
-function hashOf(text: string): Buffer {
+function sha256Of(text: string): Buffer {
   return createHash('sha256').update(text, 'utf8').digest();
 }
 

@@ -1,16 +1,16 @@
 import { defineLoop } from '@millrace/platform/loops';
 
 /** An item is a supplier: its months are written one after the other. */
-export const writeStatements = defineLoop({
+export const statementsLoop = defineLoop({
   name: 'write statements of suppliers',
   over: 'suppliers',
   firstRetryMs: 60_000,
   maxRetryMs: 6 * 3_600_000,
 });
-export const measureTrust = defineLoop({ name: 'measure machines of suppliers', over: 'suppliers' });
-export const judgeTrust = defineLoop({ name: 'judge machines of suppliers', over: 'suppliers' });
+export const reliabilityLoop = defineLoop({ name: 'measure machines of suppliers', over: 'suppliers' });
+export const quarantineLoop = defineLoop({ name: 'judge machines of suppliers', over: 'suppliers' });
 /** One try at one stage, within the time that it is taken up for. The row says when the next try is. */
-export const enrolMachines = defineLoop({
+export const enrolmentLoop = defineLoop({
   name: 'enrol machines',
   over: 'suppliers',
   timeoutMs: 400_000,

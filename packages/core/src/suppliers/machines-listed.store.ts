@@ -3,7 +3,7 @@ import type { Mode } from '@millrace/platform/envelope';
 import { fromUuid, toUuid, type NodeId } from '@millrace/platform/ids';
 import { nanoUsd, ppm } from '@millrace/platform/money';
 import { sql } from 'kysely';
-import { priceOfSettings, priceToRent, type ListedMachine, type MachineSupplier } from './machines.ts';
+import { priceFromSettings, rentalPrice, type ListedMachine, type MachineSupplier } from './machines.ts';
 import { toRecentPrice } from './machines.store.ts';
 
 /** All SQL about which machines are for rent. */
@@ -33,12 +33,12 @@ export async function readListedMachines(
   reader: Reader,
   nodeIds: readonly NodeId[],
 ): Promise<ReadonlyMap<NodeId, ListedMachine>> {
-  const rows = await selectListed(reader, nodeIds);
-  const machines = rows.flatMap((row) => toListed(row) ?? []);
+  const rows = await selectListedRows(reader, nodeIds);
+  const machines = rows.flatMap((row) => toListedMachine(row) ?? []);
   return new Map(machines.map((machine) => [machine.nodeId, machine]));
 }
 
-async function selectListed(reader: Reader, nodeIds: readonly NodeId[]): Promise<readonly ListedRow[]> {
+async function selectListedRows(reader: Reader, nodeIds: readonly NodeId[]): Promise<readonly ListedRow[]> {
   if (nodeIds.length === 0) return [];
   const { rows } = await sql<ListedRow>`
     select node.id as node_id, node.cluster_id, cluster.name as cluster_name, cluster.region, provider.mode,
@@ -74,16 +74,16 @@ export async function findListedMachine(tx: Tx, nodeId: NodeId): Promise<ListedM
      where machine.node_id = ${toUuid(nodeId)}
        for share of supplier, machine
   `.execute(tx.kysely);
-  const [row] = await selectListed(tx, [nodeId]);
-  const listed = row === undefined ? null : toListed(row);
+  const [row] = await selectListedRows(tx, [nodeId]);
+  const listed = row === undefined ? null : toListedMachine(row);
   if (row === undefined || listed === null) return null;
   const recent = toRecentPrice(row.recent_price, row.recent_price_until);
-  return { ...listed, pricePerGpuHour: priceToRent(listed.pricePerGpuHour, recent, tx.clock.now()) };
+  return { ...listed, pricePerGpuHour: rentalPrice(listed.pricePerGpuHour, recent, tx.clock.now()) };
 }
 
-function toListed(row: ListedRow): ListedMachine | null {
+function toListedMachine(row: ListedRow): ListedMachine | null {
   const supplier = toSupplier(row);
-  const price = supplier === null ? priceOfSettings(row.settings) : row.price;
+  const price = supplier === null ? priceFromSettings(row.settings) : row.price;
   if (price === null) return null;
   return {
     nodeId: fromUuid('nod', row.node_id),

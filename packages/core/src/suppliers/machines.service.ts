@@ -2,18 +2,18 @@ import type { Tx } from '@millrace/platform/db';
 import { Fault, invalidField } from '@millrace/platform/fault';
 import type { NodeId } from '@millrace/platform/ids';
 import type { NanoUsd } from '@millrace/platform/money';
-import { findNode, leaveNode, lockCapacity, moveNode, removeCluster } from '../fleet/index.ts';
-import { appendAudit, enterAs, type Cause, type KeyCall } from '../identity/index.ts';
-import { problemWithPrice, recentPriceAfter, type PriceRules, type SupplierMachine } from './machines.ts';
+import { findNode, releaseFromWindows, lockCapacity, transitionNode, removeCluster } from '../fleet/index.ts';
+import { appendAuditEntry, authorizeCaller, type AuditContext, type CallContext } from '../identity/index.ts';
+import { problemWithPrice, nextRecentPrice, type PriceRules, type SupplierMachine } from './machines.ts';
 import {
   findAnyMachine,
   lockMachine,
   setApproval,
   setDrained,
-  setOffer,
+  setMachineListing,
   setWithdrawn,
 } from './machines.store.ts';
-import { requireApproved } from './suppliers.service.ts';
+import { requireApprovedSupplier } from './suppliers.service.ts';
 
 /** What suppliers and operators do with machines. Locks: the organisation, its supplier, the machine, then the fleet's. */
 
@@ -26,14 +26,14 @@ export function machineNotFound(): Fault {
 }
 
 /** A machine of the caller's that is still here. */
-async function lockOwn(tx: Tx, call: KeyCall, nodeId: NodeId): Promise<SupplierMachine> {
+async function lockOwnMachine(tx: Tx, call: CallContext, nodeId: NodeId): Promise<SupplierMachine> {
   const machine = await lockMachine(tx, call.orgId, nodeId);
   const isHere = machine !== null && (machine.stage === 'testing' || machine.stage === 'enrolled');
   if (!isHere) throw machineNotFound();
   return machine;
 }
 
-export interface OfferChange {
+export interface MachineListingChange {
   readonly listed?: boolean;
   readonly pricePerGpuHour?: NanoUsd;
 }
@@ -41,15 +41,16 @@ export interface OfferChange {
 /** Prices, lists or unlists a machine. What is rented keeps its price; a higher one counts once it was shown a minute. */
 export async function updateMachine(
   tx: Tx,
-  call: KeyCall,
+  call: CallContext,
   nodeId: NodeId,
-  change: OfferChange,
+  change: MachineListingChange,
   rules: PriceRules,
 ): Promise<void> {
-  await enterAs(tx, call, 'supplier:write');
+  await authorizeCaller(tx, call, 'supplier:write');
   // Who is suspended may still take a machine off.
-  if (change.listed === true || change.pricePerGpuHour !== undefined) await requireApproved(tx, call.orgId);
-  const machine = await lockOwn(tx, call, nodeId);
+  if (change.listed === true || change.pricePerGpuHour !== undefined)
+    await requireApprovedSupplier(tx, call.orgId);
+  const machine = await lockOwnMachine(tx, call, nodeId);
   const { listed = machine.listed, pricePerGpuHour = machine.pricePerGpuHour } = change;
   const problem =
     change.pricePerGpuHour === undefined ? null : problemWithPrice(change.pricePerGpuHour, rules);
@@ -58,66 +59,68 @@ export async function updateMachine(
     throw invalidField(['pricePerGpuHourNanoUsd'], 'is missing: what is listed has a price');
   }
   if (listed === machine.listed && pricePerGpuHour === machine.pricePerGpuHour) return;
-  const recentPrice = recentPriceAfter(machine, { listed, pricePerGpuHour }, tx.clock.now());
-  await setOffer(tx, machine, { listed, pricePerGpuHour, recentPrice });
-  await appendAudit(tx, call.orgId, call.cause, {
+  const recentPrice = nextRecentPrice(machine, { listed, pricePerGpuHour }, tx.clock.now());
+  await setMachineListing(tx, machine, { listed, pricePerGpuHour, recentPrice });
+  await appendAuditEntry(tx, call.orgId, call.cause, {
     action: 'machine.offered',
     resource: { kind: 'machine', id: nodeId },
-    before: offerOf(machine),
-    after: offerOf({ listed, pricePerGpuHour }),
+    before: auditedListing(machine),
+    after: auditedListing({ listed, pricePerGpuHour }),
   });
 }
 
-function offerOf(
+function auditedListing(
   offer: Pick<SupplierMachine, 'listed' | 'pricePerGpuHour'>,
 ): Readonly<Record<string, unknown>> {
   return { listed: offer.listed, pricePerGpuHourNanoUsd: offer.pricePerGpuHour?.toString() ?? null };
 }
 
 /** Takes nothing new on a machine. Its supplier's word counts more than that of a maintenance window that holds it. */
-export async function drainMachine(tx: Tx, call: KeyCall, nodeId: NodeId): Promise<void> {
-  await enterAs(tx, call, 'supplier:write');
-  const machine = await lockOwn(tx, call, nodeId);
-  await moveNode(tx, nodeId, 'node_draining', {
+export async function drainMachine(tx: Tx, call: CallContext, nodeId: NodeId): Promise<void> {
+  await authorizeCaller(tx, call, 'supplier:write');
+  const machine = await lockOwnMachine(tx, call, nodeId);
+  await transitionNode(tx, nodeId, 'node_draining', {
     reason: 'Its supplier took it out of use.',
     actor: call.cause.actor,
   });
   const now = tx.clock.now();
-  await leaveNode(tx, nodeId, now);
+  await releaseFromWindows(tx, nodeId, now);
   if (machine.drainedAt !== null) return;
   await setDrained(tx, machine, now);
-  await appendAudit(tx, call.orgId, call.cause, {
+  await appendAuditEntry(tx, call.orgId, call.cause, {
     action: 'machine.drained',
     resource: { kind: 'machine', id: nodeId },
   });
 }
 
 /** Puts a machine back that its supplier took out of use, and no other: what an operator or a check did stays done. */
-export async function resumeMachine(tx: Tx, call: KeyCall, nodeId: NodeId): Promise<void> {
-  await enterAs(tx, call, 'supplier:write');
-  const machine = await lockOwn(tx, call, nodeId);
+export async function resumeMachine(tx: Tx, call: CallContext, nodeId: NodeId): Promise<void> {
+  await authorizeCaller(tx, call, 'supplier:write');
+  const machine = await lockOwnMachine(tx, call, nodeId);
   await lockCapacity(tx, [nodeId]);
   const node = await findNode(tx, nodeId);
   if (node === null) throw machineNotFound();
   if (machine.drainedAt === null) {
     if (node.status === 'node_ready') return;
-    throw notYours(`The machine is ${node.status}, and it was not its supplier who took it out of use.`);
+    throw notTakenOutBySupplier(
+      `The machine is ${node.status}, and it was not its supplier who took it out of use.`,
+    );
   }
   if (node.status === 'node_quarantined') {
-    throw notYours(`The machine is quarantined: ${node.statusReason ?? 'a check failed'}.`);
+    throw notTakenOutBySupplier(`The machine is quarantined: ${node.statusReason ?? 'a check failed'}.`);
   }
-  await moveNode(tx, nodeId, 'node_ready', {
+  await transitionNode(tx, nodeId, 'node_ready', {
     reason: 'Its supplier put it back into use.',
     actor: call.cause.actor,
   });
   await setDrained(tx, machine, null);
-  await appendAudit(tx, call.orgId, call.cause, {
+  await appendAuditEntry(tx, call.orgId, call.cause, {
     action: 'machine.resumed',
     resource: { kind: 'machine', id: nodeId },
   });
 }
 
-function notYours(message: string): Fault {
+function notTakenOutBySupplier(message: string): Fault {
   return new Fault('INVALID_STATE_TRANSITION', {
     message,
     suggestion: 'It is ready again by itself, or the operator puts it back; statusReason says why it is not.',
@@ -128,8 +131,8 @@ function notYours(message: string): Fault {
  * Ends what a machine is here: it is no longer shown, placed on, watched or reached. Only an empty one, because whoever
  * is on it paid for it. Doing it twice changes nothing the second time.
  */
-export async function withdrawMachine(tx: Tx, call: KeyCall, nodeId: NodeId): Promise<void> {
-  await enterAs(tx, call, 'supplier:write');
+export async function withdrawMachine(tx: Tx, call: CallContext, nodeId: NodeId): Promise<void> {
+  await authorizeCaller(tx, call, 'supplier:write');
   const machine = await lockMachine(tx, call.orgId, nodeId);
   if (machine?.stage === 'withdrawn') return;
   if (machine === null || machine.stage === 'refused') throw machineNotFound();
@@ -139,16 +142,16 @@ export async function withdrawMachine(tx: Tx, call: KeyCall, nodeId: NodeId): Pr
       suggestion: 'The tests end by themselves within minutes. Withdraw it then.',
     });
   }
-  await removeEmpty(tx, call.cause, machine);
+  await removeMachineCluster(tx, call.cause, machine);
   await setWithdrawn(tx, machine);
-  await appendAudit(tx, call.orgId, call.cause, {
+  await appendAuditEntry(tx, call.orgId, call.cause, {
     action: 'machine.withdrawn',
     resource: { kind: 'machine', id: nodeId },
-    before: offerOf(machine),
+    before: auditedListing(machine),
   });
 }
 
-async function removeEmpty(tx: Tx, cause: Cause, machine: SupplierMachine): Promise<void> {
+async function removeMachineCluster(tx: Tx, cause: AuditContext, machine: SupplierMachine): Promise<void> {
   try {
     await removeCluster(tx, cause, machine.clusterId, 'Its supplier withdrew it.');
   } catch (error) {
@@ -162,9 +165,9 @@ async function removeEmpty(tx: Tx, cause: Cause, machine: SupplierMachine): Prom
 }
 
 /** The operator's word on a machine. What is rented on one that is refused goes on; nothing new comes. */
-export async function judgeMachine(
+export async function reviewMachine(
   tx: Tx,
-  cause: Cause,
+  cause: AuditContext,
   nodeId: NodeId,
   judgement: { readonly approval: 'approved' | 'rejected'; readonly reason: string },
 ): Promise<void> {
@@ -180,7 +183,7 @@ export async function judgeMachine(
     });
   }
   await setApproval(tx, machine, approval, reason);
-  await appendAudit(tx, machine.orgId, cause, {
+  await appendAuditEntry(tx, machine.orgId, cause, {
     action: `machine.${approval}`,
     resource: { kind: 'machine', id: nodeId },
     before: { approval: machine.approval },

@@ -10,7 +10,7 @@ import {
 import { nanoUsd } from '@millrace/platform/money';
 import { sql, type Selectable } from 'kysely';
 import type { MachineApproval, RecentPrice, SupplierMachine } from './machines.ts';
-import type { SupplierPage } from './suppliers.store.ts';
+import type { SupplierPageRequest } from './suppliers.store.ts';
 
 /** All SQL about the machines of suppliers as suppliers and operators see them. What they consist of is the fleet's. */
 
@@ -114,10 +114,10 @@ export interface MachineFilter {
 }
 
 /** Newest first, without those that were refused or withdrawn; one more than the limit, if there is one. */
-async function readPage(
+async function readMachinePage(
   reader: Reader,
   filter: MachineFilter,
-  page: SupplierPage<EnrolmentId>,
+  page: SupplierPageRequest<EnrolmentId>,
 ): Promise<readonly SupplierMachine[]> {
   let query = machinesQuery(reader).where('machine.stage', 'in', ['testing', 'enrolled']);
   if (filter.orgId !== null) query = query.where('machine.org_id', '=', toUuid(filter.orgId));
@@ -140,18 +140,18 @@ async function readPage(
 export function listMachines(
   reader: Reader,
   orgId: OrgId,
-  page: SupplierPage<EnrolmentId>,
+  page: SupplierPageRequest<EnrolmentId>,
 ): Promise<readonly SupplierMachine[]> {
-  return readPage(reader, { orgId, supplierId: null, approval: null }, page);
+  return readMachinePage(reader, { orgId, supplierId: null, approval: null }, page);
 }
 
 /** Of all suppliers. For operators. */
 export function listAllMachines(
   reader: Reader,
   filter: Omit<MachineFilter, 'orgId'>,
-  page: SupplierPage<EnrolmentId>,
+  page: SupplierPageRequest<EnrolmentId>,
 ): Promise<readonly SupplierMachine[]> {
-  return readPage(reader, { ...filter, orgId: null }, page);
+  return readMachinePage(reader, { ...filter, orgId: null }, page);
 }
 
 type MachineUpdate = Partial<
@@ -170,7 +170,7 @@ type MachineUpdate = Partial<
 >;
 
 /** The caller holds its lock. Whoever decided about an older version of the row finds out by its number. */
-async function update(tx: Tx, machine: SupplierMachine, change: MachineUpdate): Promise<void> {
+async function updateMachineRow(tx: Tx, machine: SupplierMachine, change: MachineUpdate): Promise<void> {
   await tx.kysely
     .updateTable('supplier_machines')
     .set(change)
@@ -180,12 +180,12 @@ async function update(tx: Tx, machine: SupplierMachine, change: MachineUpdate): 
     .execute();
 }
 
-export function setOffer(
+export function setMachineListing(
   tx: Tx,
   machine: SupplierMachine,
   offer: Pick<SupplierMachine, 'listed' | 'pricePerGpuHour' | 'recentPrice'>,
 ): Promise<void> {
-  return update(tx, machine, {
+  return updateMachineRow(tx, machine, {
     listed: offer.listed,
     price_nano_usd_per_gpu_hour: offer.pricePerGpuHour,
     recent_price_nano_usd_per_gpu_hour: offer.recentPrice?.pricePerGpuHour ?? null,
@@ -194,7 +194,7 @@ export function setOffer(
 }
 
 export function setDrained(tx: Tx, machine: SupplierMachine, at: Date | null): Promise<void> {
-  return update(tx, machine, { drained_at: at });
+  return updateMachineRow(tx, machine, { drained_at: at });
 }
 
 export function setApproval(
@@ -203,9 +203,9 @@ export function setApproval(
   approval: MachineApproval,
   reason: string,
 ): Promise<void> {
-  return update(tx, machine, { approval, approval_reason: reason });
+  return updateMachineRow(tx, machine, { approval, approval_reason: reason });
 }
 
 export function setWithdrawn(tx: Tx, machine: SupplierMachine): Promise<void> {
-  return update(tx, machine, { stage: 'withdrawn', listed: false, withdrawn_at: tx.clock.now() });
+  return updateMachineRow(tx, machine, { stage: 'withdrawn', listed: false, withdrawn_at: tx.clock.now() });
 }

@@ -4,11 +4,11 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   defaultPriceRules,
-  priceOfSettings,
-  priceToRent,
+  priceFromSettings,
+  rentalPrice,
   problemWithPrice,
-  recentPriceAfter,
-  whyNotShown,
+  nextRecentPrice,
+  reasonNotForRent,
   type SupplierMachine,
 } from './machines.ts';
 
@@ -44,11 +44,11 @@ describe('why a machine is not shown', () => {
     [{ listed: false, pricePerGpuHour: null }, /no price/],
     [{ listed: false }, /does not list/],
   ])('%j is said in words', (fields, words) => {
-    expect(whyNotShown({ ...machine, ...fields })).toMatch(words);
+    expect(reasonNotForRent({ ...machine, ...fields })).toMatch(words);
   });
 
   it('is nothing where all agree to it', () => {
-    expect(whyNotShown(machine)).toBeNull();
+    expect(reasonNotForRent(machine)).toBeNull();
   });
 });
 
@@ -63,7 +63,7 @@ describe('the price of the operator’s own machines', () => {
     [{}, null],
     [null, null],
   ])('in %j', (settings, price) => {
-    expect(priceOfSettings(settings)).toBe(price);
+    expect(priceFromSettings(settings)).toBe(price);
   });
 });
 
@@ -87,9 +87,9 @@ describe('the price that is paid', () => {
     let offer: Pick<SupplierMachine, 'listed' | 'pricePerGpuHour' | 'recentPrice'> = machine;
     for (const [at, price, listed = true] of steps) {
       const after = { listed, pricePerGpuHour: nanoUsd(price) };
-      offer = { ...after, recentPrice: recentPriceAfter(offer, after, new Date(at * 1000)) };
+      offer = { ...after, recentPrice: nextRecentPrice(offer, after, new Date(at * 1000)) };
     }
-    return priceToRent(
+    return rentalPrice(
       offer.pricePerGpuHour ?? expect.fail('no price'),
       offer.recentPrice,
       new Date(seconds * 1000),

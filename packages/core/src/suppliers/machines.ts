@@ -32,7 +32,7 @@ export interface MachineSupplier {
 }
 
 /** The price of a cluster that the operator put on the marketplace, from its settings; null where they name none. */
-export function priceOfSettings(settings: unknown): NanoUsd | null {
+export function priceFromSettings(settings: unknown): NanoUsd | null {
   if (typeof settings !== 'object' || settings === null || !('pricePerGpuHourUsd' in settings)) return null;
   const { pricePerGpuHourUsd: usd } = settings;
   const price = typeof usd === 'number' ? fromUsdNumber(usd) : null;
@@ -64,7 +64,7 @@ export interface SupplierMachine {
 }
 
 /** Why a machine is not on the marketplace, in words for its supplier, or null where it is: as `readListedMachines`. */
-export function whyNotShown(machine: SupplierMachine): string | null {
+export function reasonNotForRent(machine: SupplierMachine): string | null {
   if (machine.stage === 'withdrawn') return 'It was withdrawn.';
   if (machine.stage !== 'enrolled') return 'It has not passed its tests yet.';
   if (machine.supplierStatus !== 'approved')
@@ -88,16 +88,16 @@ const RECENT_PRICE_MS = 60_000;
 
 const isRecent = ({ until }: RecentPrice, now: Date): boolean => now < until;
 
-type Offer = Pick<SupplierMachine, 'listed' | 'pricePerGpuHour'>;
+type MachineListing = Pick<SupplierMachine, 'listed' | 'pricePerGpuHour'>;
 
 /**
  * What of the prices that were shown counts for another minute once the offer changes. Every raise, and every time that
  * the machine is taken off the list, begins the minute anew, so that no sequence of them makes a tenant pay a price that
  * nobody could have seen. A lower price counts at once, and one that was never shown not at all.
  */
-export function recentPriceAfter(
-  before: Offer & Pick<SupplierMachine, 'recentPrice'>,
-  after: Offer,
+export function nextRecentPrice(
+  before: MachineListing & Pick<SupplierMachine, 'recentPrice'>,
+  after: MachineListing,
   now: Date,
 ): RecentPrice | null {
   const { recentPrice, pricePerGpuHour: was } = before;
@@ -109,7 +109,7 @@ export function recentPriceAfter(
 }
 
 /** What whoever rents now pays: the price, or what was shown a moment ago where that is less. */
-export function priceToRent(price: NanoUsd, recentPrice: RecentPrice | null, now: Date): NanoUsd {
+export function rentalPrice(price: NanoUsd, recentPrice: RecentPrice | null, now: Date): NanoUsd {
   const isLess = recentPrice !== null && recentPrice.pricePerGpuHour < price;
   return isLess && isRecent(recentPrice, now) ? recentPrice.pricePerGpuHour : price;
 }

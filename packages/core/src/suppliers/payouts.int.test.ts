@@ -2,28 +2,28 @@ import { fromUuid, toUuid, type OrgId, type PayoutId } from '@millrace/platform/
 import { nanoUsd, negateUsd } from '@millrace/platform/money';
 import { uniqueId } from '@millrace/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { systemCause } from '../identity/index.ts';
+import { systemAuditContext } from '../identity/index.ts';
 import { setFrozen } from '../ledger/index.ts';
 import {
-  createSupplierMoneyWorld,
+  createSupplierMoneyHarness,
   grantOf,
   HOUR_MS,
   reasonOf,
   usd,
-  type PlantedSupplier,
-  type SupplierMoneyWorld,
+  type SeededSupplier,
+  type SupplierMoneyHarness,
 } from './earnings.fixture.ts';
 import { sumMaturing } from './earnings.store.ts';
-import { payableOf, PAYOUTS_WAITING_MAX, type Payout, type PayoutOutcome } from './payouts.ts';
+import { payableAmount, PAYOUTS_WAITING_MAX, type Payout, type PayoutOutcome } from './payouts.ts';
 import { requestPayout, settlePayout } from './payouts.service.ts';
 import { listAllPayouts, listPayouts } from './payouts.store.ts';
 
-const operator = systemCause('operator', 'live');
-let world: SupplierMoneyWorld;
-let supplier: PlantedSupplier;
+const operator = systemAuditContext('operator', 'live');
+let world: SupplierMoneyHarness;
+let supplier: SeededSupplier;
 
 beforeAll(async () => {
-  world = await createSupplierMoneyWorld();
+  world = await createSupplierMoneyHarness();
 });
 afterAll(async () => {
   await world[Symbol.asyncDispose]();
@@ -53,7 +53,7 @@ const WEEK_MS = 7 * 24 * HOUR_MS;
 async function payable() {
   const maturing = await sumMaturing(world.db, supplier.orgId, { now: world.clock.now(), holdMs: WEEK_MS });
   const { balance, held } = await account();
-  return { payable: payableOf({ balance: nanoUsd(balance), held: nanoUsd(held) }, maturing), maturing };
+  return { payable: payableAmount({ balance: nanoUsd(balance), held: nanoUsd(held) }, maturing), maturing };
 }
 
 /** Gives a tenant back this much of its newest charge. */

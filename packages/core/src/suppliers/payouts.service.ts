@@ -2,11 +2,23 @@ import type { Tx } from '@millrace/platform/db';
 import { Fault } from '@millrace/platform/fault';
 import type { PayoutId } from '@millrace/platform/ids';
 import { divideRoundUp, formatUsd, subtractUsd, zeroUsd, type NanoUsd } from '@millrace/platform/money';
-import { appendAudit, enterAs, type Cause, type KeyCall } from '../identity/index.ts';
-import { applyLedger, readEarned, requireDone, type Done, type LedgerCommand } from '../ledger/index.ts';
+import { appendAuditEntry, authorizeCaller, type AuditContext, type CallContext } from '../identity/index.ts';
+import {
+  applyLedger,
+  readEarned,
+  requireLedgerSuccess,
+  type LedgerSuccess,
+  type LedgerCommand,
+} from '../ledger/index.ts';
 import { sumMaturing } from './earnings.store.ts';
-import { payableOf, PAYOUTS_WAITING_MAX, settlementOf, type Payout, type PayoutOutcome } from './payouts.ts';
-import { insertPayout, lockAnyPayout, settleRow, sumPayouts } from './payouts.store.ts';
+import {
+  payableAmount,
+  PAYOUTS_WAITING_MAX,
+  payoutSettlementAction,
+  type Payout,
+  type PayoutOutcome,
+} from './payouts.ts';
+import { insertPayout, lockAnyPayout, setPayoutSettled, sumPayouts } from './payouts.store.ts';
 import { findSupplierOf } from './suppliers.store.ts';
 
 /**
@@ -23,17 +35,17 @@ const commandBase = (payout: Pick<Payout, 'id' | 'orgId'>, step: 'request' | 'se
  */
 export async function requestPayout(
   tx: Tx,
-  call: KeyCall,
+  call: CallContext,
   amount: NanoUsd,
   { holdMs }: { readonly holdMs: number },
 ): Promise<Payout> {
-  const { key } = await enterAs(tx, call, 'supplier:write');
+  const { key } = await authorizeCaller(tx, call, 'supplier:write');
   const supplier = await findSupplierOf(tx, call.orgId);
   if (supplier === null) throw new Fault('SUPPLIER_NOT_APPROVED');
   const { waiting } = await sumPayouts(tx, call.orgId);
   if (waiting >= PAYOUTS_WAITING_MAX) throw new Fault('PAYOUT_LIMIT_REACHED');
   const id = tx.ids.next('pyo');
-  const held = await setAside(tx, { id, orgId: call.orgId }, amount, holdMs);
+  const held = await holdPayoutAmount(tx, { id, orgId: call.orgId }, amount, holdMs);
   if (held.holdId === null) throw new Error('The ledger set a payout aside without a hold.');
   const payout: Payout = {
     id,
@@ -51,7 +63,7 @@ export async function requestPayout(
     settledAt: null,
   };
   await insertPayout(tx, call.orgId, payout);
-  await appendAudit(tx, call.orgId, call.cause, {
+  await appendAuditEntry(tx, call.orgId, call.cause, {
     action: 'payout.requested',
     resource: { kind: 'payout', id },
     after: { amountNanoUsd: amount.toString() },
@@ -64,27 +76,27 @@ export async function requestPayout(
  * does not come back. The hold locks the account of the earnings, so that its balance and its earnings do not change between the
  * reads that follow.
  */
-async function setAside(
+async function holdPayoutAmount(
   tx: Tx,
   payout: Pick<Payout, 'id' | 'orgId'>,
   amount: NanoUsd,
   holdMs: number,
-): Promise<Done> {
+): Promise<LedgerSuccess> {
   const [result] = await applyLedger(tx, [
     { ...commandBase(payout, 'request'), do: 'hold', of: 'earnings', amount, demand: 'new' },
   ]);
   const isRefused = result?.ok === false && result.reason === 'INSUFFICIENT_BALANCE';
-  const done = isRefused ? null : requireDone(result);
+  const done = isRefused ? null : requireLedgerSuccess(result);
   const { balance, held } = await readEarned(tx, payout.orgId, 'live');
   const heldBefore = done === null ? held : subtractUsd(held, amount);
   const maturing = await sumMaturing(tx, payout.orgId, { now: tx.clock.now(), holdMs });
-  const payable = payableOf({ balance, held: heldBefore }, maturing);
+  const payable = payableAmount({ balance, held: heldBefore }, maturing);
   if (done === null || (maturing > zeroUsd && amount > payable))
-    throw exceedsEarnings(payable, maturing, holdMs);
+    throw exceedsEarningsFault(payable, maturing, holdMs);
   return done;
 }
 
-function exceedsEarnings(payable: NanoUsd, maturing: NanoUsd, holdMs: number): Fault {
+function exceedsEarningsFault(payable: NanoUsd, maturing: NanoUsd, holdMs: number): Fault {
   const days = divideRoundUp(BigInt(holdMs), DAY_MS);
   const message =
     maturing === zeroUsd
@@ -95,7 +107,7 @@ function exceedsEarnings(payable: NanoUsd, maturing: NanoUsd, holdMs: number): F
 
 const DAY_MS = 86_400_000n;
 
-export interface Settlement {
+export interface PayoutSettlement {
   readonly outcome: PayoutOutcome;
   readonly reference: string | null;
   readonly reason: string;
@@ -104,14 +116,14 @@ export interface Settlement {
 /** An operator says that it was paid, or that it will not be. Saying the same again changes nothing. */
 export async function settlePayout(
   tx: Tx,
-  cause: Cause,
+  cause: AuditContext,
   id: PayoutId,
-  settlement: Settlement,
+  settlement: PayoutSettlement,
 ): Promise<Payout> {
   const payout = await lockAnyPayout(tx, id);
   if (payout === null) throw new Fault('PAYOUT_NOT_FOUND');
   const { outcome } = settlement;
-  switch (settlementOf(payout.status, outcome)) {
+  switch (payoutSettlementAction(payout.status, outcome)) {
     case 'done':
       return payout;
     case 'conflict':
@@ -119,11 +131,11 @@ export async function settlePayout(
     case 'settle':
   }
   const [result] = await applyLedger(tx, [settlingCommand(payout, outcome)]);
-  const { transferId } = requireDone(result);
+  const { transferId } = requireLedgerSuccess(result);
   const settled = { ...settlement, transferId, at: tx.clock.now() };
-  await settleRow(tx, payout.orgId, id, settled);
+  await setPayoutSettled(tx, payout.orgId, id, settled);
   const { reference, reason } = settlement;
-  await appendAudit(tx, payout.orgId, cause, {
+  await appendAuditEntry(tx, payout.orgId, cause, {
     action: `payout.${outcome}`,
     resource: { kind: 'payout', id },
     before: { status: payout.status },

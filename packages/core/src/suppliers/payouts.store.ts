@@ -3,7 +3,7 @@ import { fromUuid, toUuid, type OrgId, type PayoutId, type TransferId } from '@m
 import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
 import { sql, type RawBuilder } from 'kysely';
 import type { Payout, PayoutOutcome, PayoutStatus } from './payouts.ts';
-import type { SupplierPage } from './suppliers.store.ts';
+import type { SupplierPageRequest } from './suppliers.store.ts';
 
 /** All SQL about payouts. */
 
@@ -49,14 +49,14 @@ async function select(reader: Reader, tail: RawBuilder<unknown>): Promise<readon
   return rows.map(toPayout);
 }
 
-const afterOf = ({ after }: SupplierPage<PayoutId>): RawBuilder<unknown> =>
+const afterOf = ({ after }: SupplierPageRequest<PayoutId>): RawBuilder<unknown> =>
   after === null ? sql`true` : sql`payout.id < ${toUuid(after)}`;
 
 /** Newest first; one more than the limit, if there is one. */
 export function listPayouts(
   reader: Reader,
   orgId: OrgId,
-  page: SupplierPage<PayoutId>,
+  page: SupplierPageRequest<PayoutId>,
 ): Promise<readonly Payout[]> {
   return select(
     reader,
@@ -68,7 +68,7 @@ export function listPayouts(
 export function listAllPayouts(
   reader: Reader,
   filter: { readonly status: PayoutStatus | null },
-  page: SupplierPage<PayoutId>,
+  page: SupplierPageRequest<PayoutId>,
 ): Promise<readonly Payout[]> {
   const which = filter.status === null ? sql`true` : sql`payout.status = ${filter.status}`;
   return select(
@@ -119,7 +119,7 @@ export async function insertPayout(
 }
 
 /** The caller holds the lock of the payout. */
-export async function settleRow(
+export async function setPayoutSettled(
   tx: Tx,
   orgId: OrgId,
   id: PayoutId,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { settlementOf } from './payouts.ts';
+import { payoutSettlementAction } from './payouts.ts';
 
 describe('settling a payout', () => {
   it.each([
@@ -10,6 +10,6 @@ describe('settling a payout', () => {
     ['paid', 'rejected', 'conflict'],
     ['rejected', 'paid', 'conflict'],
   ] as const)('that is %s as %s: %s', (status, outcome, expected) => {
-    expect(settlementOf(status, outcome)).toBe(expected);
+    expect(payoutSettlementAction(status, outcome)).toBe(expected);
   });
 });

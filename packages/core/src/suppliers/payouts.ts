@@ -31,7 +31,7 @@ export interface Payout {
  * What can be asked for: what was earned and neither paid nor asked for, less what was earned so recently that its tenant's payment
  * may still be taken back. Below zero when tenants were given back what had been paid out.
  */
-export function payableOf({ balance, held }: EarnedBalance, maturing: NanoUsd): NanoUsd {
+export function payableAmount({ balance, held }: EarnedBalance, maturing: NanoUsd): NanoUsd {
   const left = subtractUsd(balance, held);
   if (left <= zeroUsd) return left;
   const matured = subtractUsd(left, maturing);
@@ -42,7 +42,10 @@ export function payableOf({ balance, held }: EarnedBalance, maturing: NanoUsd): 
 export const PAYOUTS_WAITING_MAX = 20;
 
 /** What is to be done when an operator settles a payout: the same again is no mistake, the opposite is. */
-export function settlementOf(status: PayoutStatus, outcome: PayoutOutcome): 'settle' | 'done' | 'conflict' {
+export function payoutSettlementAction(
+  status: PayoutStatus,
+  outcome: PayoutOutcome,
+): 'settle' | 'done' | 'conflict' {
   if (status === 'requested') return 'settle';
   return status === outcome ? 'done' : 'conflict';
 }

@@ -2,16 +2,16 @@ import { fromUuid, toUuid, type OrgId, type PayoutId } from '@millrace/platform/
 import { divideRoundDown, nanoUsd } from '@millrace/platform/money';
 import { createRandom, uniqueId, type Random } from '@millrace/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { systemCause } from '../identity/index.ts';
+import { systemAuditContext } from '../identity/index.ts';
 import type { Meter } from '../metering/index.ts';
 import {
-  createSupplierMoneyWorld,
+  createSupplierMoneyHarness,
   grantOf,
   quiet,
   reasonOf,
   usd,
-  type PlantedSupplier,
-  type SupplierMoneyWorld,
+  type SeededSupplier,
+  type SupplierMoneyHarness,
 } from './earnings.fixture.ts';
 import { listPayouts } from './payouts.store.ts';
 import { requestPayout, settlePayout } from './payouts.service.ts';
@@ -22,10 +22,10 @@ import { writeDueStatements } from './statements.service.ts';
  * asked for, paid and rejected, over month ends. Whatever happens, everybody has what is theirs.
  */
 
-let world: SupplierMoneyWorld;
+let world: SupplierMoneyHarness;
 
 beforeAll(async () => {
-  world = await createSupplierMoneyWorld();
+  world = await createSupplierMoneyHarness();
 });
 afterAll(async () => {
   await world[Symbol.asyncDispose]();
@@ -33,7 +33,7 @@ afterAll(async () => {
 
 interface Life {
   readonly random: Random;
-  readonly supplier: PlantedSupplier;
+  readonly supplier: SeededSupplier;
   readonly tenant: OrgId;
   readonly meters: Meter[];
 }
@@ -52,7 +52,7 @@ async function attempt(work: Promise<unknown>): Promise<void> {
   expect(allowed).toContain(await reasonOf(work));
 }
 
-const operator = systemCause('operator', 'live');
+const operator = systemAuditContext('operator', 'live');
 const backFrom = (random: Random): Date =>
   new Date(world.clock.nowMs() - random.pick([0, 1, random.int(0, 10_000), random.int(0, 5 * 3_600_000)]));
 

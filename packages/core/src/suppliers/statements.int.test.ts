@@ -1,10 +1,10 @@
 import { fromUuid, toUuid } from '@millrace/platform/ids';
 import { meteredTotal, nanoUsd, ppm, subtractUsd } from '@millrace/platform/money';
 import {
-  databaseAt,
-  explainKept,
-  plantFleet,
-  plantRentals,
+  databaseWithClock,
+  explainGenericPlan,
+  insertFleet,
+  insertRentals,
   recordStatements,
   TEST_START_MS,
   uniqueId,
@@ -15,33 +15,33 @@ import {
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { monthAfter, monthOf } from '../ledger/index.ts';
 import {
-  createSupplierMoneyWorld,
+  createSupplierMoneyHarness,
   HOUR_MS,
-  plantInstance,
+  seedInstance,
   quiet,
   usd,
-  type SupplierMoneyWorld,
+  type SupplierMoneyHarness,
 } from './earnings.fixture.ts';
 import { sumAccrued, sumEarnings } from './earnings.store.ts';
 import { supplierRate } from './fee.ts';
-import { STATEMENT_AFTER_MS } from './statements.ts';
+import { STATEMENT_DELAY_MS } from './statements.ts';
 import { writeDueStatements } from './statements.service.ts';
 import { findStatement, listStatements } from './statements.store.ts';
 
-let world: SupplierMoneyWorld;
+let world: SupplierMoneyHarness;
 const january = new Date(TEST_START_MS);
 const february = monthAfter(january);
 const march = monthAfter(february);
 
 beforeEach(async () => {
-  world = await createSupplierMoneyWorld();
+  world = await createSupplierMoneyHarness();
 });
 afterEach(async () => {
   await world[Symbol.asyncDispose]();
 });
 
 const sweepStatements = (now = world.clock.now()): Promise<number> =>
-  writeDueStatements(databaseAt(world.db, now), { log: quiet, limit: 100 });
+  writeDueStatements(databaseWithClock(world.db, now), { log: quiet, limit: 100 });
 const goTo = (at: Date): Promise<void> => world.pass(at.getTime() - world.clock.nowMs());
 const statementsOf = (orgId: Parameters<typeof listStatements>[1]) =>
   listStatements(world.db, orgId, { limit: 50, after: null });
@@ -49,9 +49,9 @@ const statementsOf = (orgId: Parameters<typeof listStatements>[1]) =>
 describe('a statement', () => {
   it('is written once for each month since the supplier was approved, once its books are closed', async () => {
     const { orgId } = await world.supplier();
-    await goTo(new Date(february.getTime() + STATEMENT_AFTER_MS - 1));
+    await goTo(new Date(february.getTime() + STATEMENT_DELAY_MS - 1));
     expect(await sweepStatements()).toBe(0);
-    await goTo(new Date(february.getTime() + STATEMENT_AFTER_MS));
+    await goTo(new Date(february.getTime() + STATEMENT_DELAY_MS));
     await Promise.all([sweepStatements(), sweepStatements(), sweepStatements()]);
     expect(await sweepStatements()).toBe(0);
     expect(await statementsOf(orgId)).toMatchObject([{ periodStart: january, periodEnd: february, net: 0n }]);
@@ -72,8 +72,8 @@ describe('a statement', () => {
   it('has what the ledger posted in the month by machine, and all of them what was earned', async () => {
     const { orgId: supplier } = await world.supplier();
     const { orgId: tenant, userId } = await world.tenant(5_000);
-    const one = await plantInstance(world.db, { tenant, userId, supplier });
-    const two = await plantInstance(world.db, { tenant, userId, supplier });
+    const one = await seedInstance(world.db, { tenant, userId, supplier });
+    const two = await seedInstance(world.db, { tenant, userId, supplier });
     const rate = nanoUsd(1_234_567_891n);
     const feePpm = 123_457;
     const long = await world.rent(tenant, supplier, { rate, feePpm, gpus: 2, causeId: one.causeId });
@@ -151,7 +151,7 @@ describe(poisonedLoop('write statements of suppliers'), () => {
       const [bad, good] = [await world.supplier(), await world.supplier()];
       const when = `new.org_id = '${toUuid(bad.orgId)}'`;
       const removeFault = await poisonRows(world.database, { table: 'supplier_statements', when, how });
-      await goTo(new Date(february.getTime() + STATEMENT_AFTER_MS));
+      await goTo(new Date(february.getTime() + STATEMENT_DELAY_MS));
       const one = () => writeDueStatements(world.db, { log: quiet, limit: 1 });
       await one();
       await one();
@@ -201,12 +201,20 @@ describe('earnings', () => {
     await world.rent(tenant, supplier, { rate: usd(1), feePpm: 100_000 });
     await world.pass(2 * HOUR_MS);
     const until = new Date(world.clock.nowMs() + 1);
-    const { clusterId, nodeIds } = await plantFleet(world.db, { nodes: 1 });
-    await plantRentals(world.db, { orgId: tenant, userId, clusterId, nodeIds, live: 0, ended: 3_000, until });
+    const { clusterId, nodeIds } = await insertFleet(world.db, { nodes: 1 });
+    await insertRentals(world.db, {
+      orgId: tenant,
+      userId,
+      clusterId,
+      nodeIds,
+      live: 0,
+      ended: 3_000,
+      until,
+    });
     const client = await world.database.connect();
     await client.query('analyze');
     const sent = await recordStatements(() => sumEarnings(world.db, supplier, { from: january, until }));
-    const plans = await Promise.all(sent.map((statement) => explainKept(client, statement)));
+    const plans = await Promise.all(sent.map((statement) => explainGenericPlan(client, statement)));
     await client.end();
     // Planted rentals have no entries, so these stay few and are read as such.
     const grown = new Set(['ledger_transfers', 'meters']);

@@ -1,18 +1,18 @@
 import type { Reader, Tx } from '@millrace/platform/db';
 import { fromUuid, parseId, toUuid, type OrgId, type StatementId } from '@millrace/platform/ids';
-import { isItemFree } from '@millrace/platform/loops';
+import { isItemAvailable } from '@millrace/platform/loops';
 import { nanoUsd } from '@millrace/platform/money';
 import { sql } from 'kysely';
 import { z } from 'zod';
-import { writeStatements } from './loops.ts';
+import { statementsLoop } from './loops.ts';
 import {
-  STATEMENT_AFTER_MS,
-  type MonthDue,
+  STATEMENT_DELAY_MS,
+  type DueStatement,
   type Statement,
   type StatementLine,
   type StatementSummary,
 } from './statements.ts';
-import type { SupplierPage } from './suppliers.store.ts';
+import type { SupplierPageRequest } from './suppliers.store.ts';
 
 /** All SQL about statements. */
 
@@ -49,7 +49,7 @@ const summaryColumns = [
 export async function listStatements(
   reader: Reader,
   orgId: OrgId,
-  page: SupplierPage<StatementId>,
+  page: SupplierPageRequest<StatementId>,
 ): Promise<readonly StatementSummary[]> {
   let query = reader.kysely
     .selectFrom('supplier_statements')
@@ -97,7 +97,11 @@ export async function findStatement(
  * The first month of each supplier that is over and has no statement: the one after its last, or that in which it became a
  * supplier. Whoever was approved once has them for good, suspended or not.
  */
-export async function listMonthsDue(reader: Reader, now: Date, limit: number): Promise<readonly MonthDue[]> {
+export async function listDueStatements(
+  reader: Reader,
+  now: Date,
+  limit: number,
+): Promise<readonly DueStatement[]> {
   const { rows } = await sql<{ id: string; org_id: string; month: Date }>`
     select id, org_id, month from (
       select supplier.id, supplier.org_id,
@@ -105,8 +109,8 @@ export async function listMonthsDue(reader: Reader, now: Date, limit: number): P
                       date_trunc('month', least(supplier.approved_at, organisation.supplier_since), 'UTC')) as month
         from suppliers supplier join organisations organisation on organisation.id = supplier.org_id) as due
      where date_trunc('month', month + interval '32 days', 'UTC')
-             <= ${new Date(now.getTime() - STATEMENT_AFTER_MS)}::timestamptz
-       and ${isItemFree(writeStatements, sql<string>`due.id::text`, now)}
+             <= ${new Date(now.getTime() - STATEMENT_DELAY_MS)}::timestamptz
+       and ${isItemAvailable(statementsLoop, sql<string>`due.id::text`, now)}
      order by month, id limit ${limit}
   `.execute(reader.kysely);
   return rows.map((row) => ({
@@ -117,7 +121,7 @@ export async function listMonthsDue(reader: Reader, now: Date, limit: number): P
 }
 
 /** False when the month has its statement by now; nothing is written then. */
-export async function insertStatement(tx: Tx, due: MonthDue, statement: Statement): Promise<boolean> {
+export async function insertStatement(tx: Tx, due: DueStatement, statement: Statement): Promise<boolean> {
   const lines = statement.lines.map((line) => ({
     machineId: line.machineId,
     gpuSeconds: line.gpuSeconds,

@@ -1,7 +1,7 @@
 import type { NodeId, OrgId, StatementId, SupplierId } from '@millrace/platform/ids';
 import { addUsd, type NanoUsd } from '@millrace/platform/money';
-import { MONTH_IS_CLOSED_AFTER_MS } from '../ledger/index.ts';
-import { gpuSecondsOf, totalsOf, type MachineEarnings } from './earnings.ts';
+import { MONTH_CLOSED_AFTER_MS } from '../ledger/index.ts';
+import { toGpuSeconds, sumEarningTotals, type MachineEarnings } from './earnings.ts';
 
 /** What a supplier is told of a month. Pure. */
 
@@ -26,24 +26,24 @@ export interface Statement extends StatementSummary {
 }
 
 /** A month of a supplier that has no statement yet. */
-export interface MonthDue {
+export interface DueStatement {
   readonly supplierId: SupplierId;
   readonly orgId: OrgId;
   readonly month: Date;
 }
 
 /** Nothing is entered in the month any more, by whichever process and clock. */
-export const STATEMENT_AFTER_MS = MONTH_IS_CLOSED_AFTER_MS;
+export const STATEMENT_DELAY_MS = MONTH_CLOSED_AFTER_MS;
 
-export function statementOf(
+export function buildStatement(
   id: StatementId,
   period: Pick<Statement, 'periodStart' | 'periodEnd'>,
   machines: readonly MachineEarnings[],
 ): Statement {
-  const { gross, fee, earned } = totalsOf(machines);
+  const { gross, fee, earned } = sumEarningTotals(machines);
   const lines = machines.map((machine) => ({
     machineId: machine.machineId,
-    gpuSeconds: gpuSecondsOf(machine.gpuMs),
+    gpuSeconds: toGpuSeconds(machine.gpuMs),
     gross: machine.gross,
     fee: machine.fee,
   }));

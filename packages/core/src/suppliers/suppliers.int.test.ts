@@ -6,26 +6,26 @@ import {
   createTenant,
   createTestDatabase,
   eventually,
-  plantFleet,
-  plantSupplier,
-  plantSupplierMachine,
+  insertFleet,
+  insertSupplier,
+  insertSupplierMachine,
   testIds,
   type TestDatabase,
 } from '@millrace/testing';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { issueFullKey, systemCause, type KeyCall } from '../identity/index.ts';
+import { issueUnrestrictedKey, systemAuditContext, type CallContext } from '../identity/index.ts';
 import { mintJoinToken } from './join-tokens.ts';
-import { spendJoinToken } from './join-tokens.service.ts';
+import { consumeJoinToken } from './join-tokens.service.ts';
 import { insertJoinToken } from './join-tokens.store.ts';
 import { findListedMachine, readListedMachines } from './machines-listed.store.ts';
-import { defaultPriceRules, whyNotShown } from './machines.ts';
-import { judgeMachine, updateMachine, type OfferChange } from './machines.service.ts';
+import { defaultPriceRules, reasonNotForRent } from './machines.ts';
+import { reviewMachine, updateMachine, type MachineListingChange } from './machines.service.ts';
 import { findMachine } from './machines.store.ts';
-import { judgeSupplier } from './suppliers.service.ts';
+import { reviewSupplier } from './suppliers.service.ts';
 import { findSupplierOf } from './suppliers.store.ts';
 
-const cause = systemCause('test', 'live');
+const cause = systemAuditContext('test', 'live');
 const deps = { announce: () => {} };
 let database: TestDatabase;
 let db: Db;
@@ -48,10 +48,10 @@ function inTx<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> {
 }
 
 const suspend = (id: SupplierId) =>
-  inTx((tx) => judgeSupplier(tx, deps, cause, id, { reason: 'fraud', feePpm: null }));
+  inTx((tx) => reviewSupplier(tx, deps, cause, id, { reason: 'fraud', feePpm: null }));
 
 async function newToken(fields: { maxMachines?: number; ttlMs?: number } = {}): Promise<string> {
-  await plantSupplier(db, { orgId });
+  await insertSupplier(db, { orgId });
   const { text, sha256 } = mintJoinToken();
   await inTx(async (tx) => {
     const supplier = await findSupplierOf(tx, orgId);
@@ -82,7 +82,7 @@ describe('a join token', () => {
   it('lets in as many machines as it was made for, however many ask at once', async () => {
     const text = await newToken({ maxMachines: 3 });
     const outcomes = await Promise.all(
-      Array.from({ length: 10 }, () => refusalOf(inTx((tx) => spendJoinToken(tx, text)))),
+      Array.from({ length: 10 }, () => refusalOf(inTx((tx) => consumeJoinToken(tx, text)))),
     );
     expect(outcomes.toSorted()).toEqual([...Array(7).fill('JOIN_TOKEN_INVALID'), ...Array(3).fill('spent')]);
   });
@@ -90,31 +90,33 @@ describe('a join token', () => {
   it('is not used up by a machine that was not written down', async () => {
     const text = await newToken();
     const failed = inTx(async (tx) => {
-      await spendJoinToken(tx, text);
+      await consumeJoinToken(tx, text);
       throw new Error('the machine could not be written');
     });
     await expect(failed).rejects.toThrow('could not be written');
-    const token = await inTx((tx) => spendJoinToken(tx, text));
+    const token = await inTx((tx) => consumeJoinToken(tx, text));
     expect(token).toMatchObject({ orgId, clusterName: 'c1', region: 'us-central-1', usedMachines: 1 });
   });
 
   it('of a supplier that was suspended, of an organisation that was, or expired lets nobody in', async () => {
-    const supplierId = await plantSupplier(db, { orgId });
+    const supplierId = await insertSupplier(db, { orgId });
     const text = await newToken({ maxMachines: 9 });
     const expired = await newToken({ ttlMs: -1 });
-    expect(await refusalOf(inTx((tx) => spendJoinToken(tx, expired)))).toBe('JOIN_TOKEN_INVALID');
+    expect(await refusalOf(inTx((tx) => consumeJoinToken(tx, expired)))).toBe('JOIN_TOKEN_INVALID');
     await setOrganisation('suspended');
-    expect(await refusalOf(inTx((tx) => spendJoinToken(tx, text)))).toBe('ORGANISATION_SUSPENDED');
+    expect(await refusalOf(inTx((tx) => consumeJoinToken(tx, text)))).toBe('ORGANISATION_SUSPENDED');
     await setOrganisation('active');
-    expect(await refusalOf(inTx((tx) => spendJoinToken(tx, text)))).toBe('spent');
+    expect(await refusalOf(inTx((tx) => consumeJoinToken(tx, text)))).toBe('spent');
     await suspend(supplierId);
-    expect(await refusalOf(inTx((tx) => spendJoinToken(tx, text)))).toBe('SUPPLIER_NOT_APPROVED');
+    expect(await refusalOf(inTx((tx) => consumeJoinToken(tx, text)))).toBe('SUPPLIER_NOT_APPROVED');
   });
 
   it('is one of ours, and nothing else is', async () => {
-    const outcome = await refusalOf(inTx((tx) => spendJoinToken(tx, mintJoinToken().text)));
+    const outcome = await refusalOf(inTx((tx) => consumeJoinToken(tx, mintJoinToken().text)));
     expect(outcome).toBe('JOIN_TOKEN_INVALID');
-    expect(await refusalOf(inTx((tx) => spendJoinToken(tx, `mrj_' or true --`)))).toBe('JOIN_TOKEN_INVALID');
+    expect(await refusalOf(inTx((tx) => consumeJoinToken(tx, `mrj_' or true --`)))).toBe(
+      'JOIN_TOKEN_INVALID',
+    );
   });
 });
 
@@ -147,9 +149,11 @@ async function setMachine(
 }
 
 /** A key of the organisation's owner, who is a supplier by now. */
-async function ownersCall(): Promise<KeyCall> {
+async function ownersCall(): Promise<CallContext> {
   const user = { id: ownerId, name: 'Ada Tester', email: 'ada@example.com', image: null };
-  const { key } = await inTx((tx) => issueFullKey(tx, cause, { orgId, user, mode: 'live', name: 'key' }));
+  const { key } = await inTx((tx) =>
+    issueUnrestrictedKey(tx, cause, { orgId, user, mode: 'live', name: 'key' }),
+  );
   return { orgId, keyId: key.id, cause };
 }
 
@@ -157,7 +161,7 @@ const isListed = async (nodeId: NodeId) => (await readListedMachines(db, [nodeId
 
 describe('what is for rent', () => {
   it('tells the price, the name of the cluster, and who is paid with which fee', async () => {
-    const { supplierId, clusterId, nodeId } = await plantSupplierMachine(db, {
+    const { supplierId, clusterId, nodeId } = await insertSupplierMachine(db, {
       orgId,
       clusterName: 'alpine',
       pricePerGpuHourNanoUsd: 1_234_567_891n,
@@ -184,20 +188,20 @@ describe('what is for rent', () => {
     ['in its tests', { stage: 'testing' }],
     ['withdrawn', { stage: 'withdrawn' }],
   ] as const)('is no machine that is %s', async (_what, fields) => {
-    const { nodeId } = await plantSupplierMachine(db, { orgId, ...fields });
+    const { nodeId } = await insertSupplierMachine(db, { orgId, ...fields });
     expect(await isListed(nodeId)).toBe(false);
     expect(await inTx((tx) => findListedMachine(tx, nodeId))).toBeNull();
   });
 
   it('ends with the approval of its supplier, of the machine, and of the organisation, and comes back with it', async () => {
-    const { supplierId, nodeId } = await plantSupplierMachine(db, { orgId });
+    const { supplierId, nodeId } = await insertSupplierMachine(db, { orgId });
     const judge = (approval: 'approved' | 'rejected') =>
-      inTx((tx) => judgeMachine(tx, cause, nodeId, { approval, reason: 'looked at' }));
+      inTx((tx) => reviewMachine(tx, cause, nodeId, { approval, reason: 'looked at' }));
     expect(await isListed(nodeId)).toBe(true);
     await suspend(supplierId);
     expect(await isListed(nodeId)).toBe(false);
     await inTx((tx) =>
-      judgeSupplier(tx, deps, cause, supplierId, { reason: 'cleared', feePpm: ppm(50_000) }),
+      reviewSupplier(tx, deps, cause, supplierId, { reason: 'cleared', feePpm: ppm(50_000) }),
     );
     expect((await readListedMachines(db, [nodeId])).get(nodeId)?.supplier?.feePpm).toBe(50_000);
     await judge('rejected');
@@ -210,7 +214,7 @@ describe('what is for rent', () => {
   });
 
   it('is what suppliers are told that it is, whatever the stage, the approvals, the price and the wish', async () => {
-    const { nodeId, supplierId } = await plantSupplierMachine(db, { orgId });
+    const { nodeId, supplierId } = await insertSupplierMachine(db, { orgId });
     const shown: string[] = [];
     for (const stage of ['testing', 'enrolled', 'withdrawn'] as const) {
       for (const approval of ['pending', 'approved', 'rejected'] as const) {
@@ -224,7 +228,7 @@ describe('what is for rent', () => {
             );
             const machine = await findMachine(db, orgId, nodeId);
             if (machine === null) throw new Error('no machine');
-            const isShown = whyNotShown(machine) === null;
+            const isShown = reasonNotForRent(machine) === null;
             const what = `${stage} ${approval} ${offer} ${status}`;
             expect([what, await isListed(nodeId)]).toEqual([what, isShown]);
             if (isShown) shown.push(what);
@@ -236,9 +240,9 @@ describe('what is for rent', () => {
   });
 
   it('costs who rents it no more than what was shown in the last minute, however often it was raised or taken off', async () => {
-    const { nodeId } = await plantSupplierMachine(db, { orgId, pricePerGpuHourNanoUsd: 1_000_000_000n });
+    const { nodeId } = await insertSupplierMachine(db, { orgId, pricePerGpuHourNanoUsd: 1_000_000_000n });
     const call = await ownersCall();
-    const offer = (change: OfferChange) =>
+    const offer = (change: MachineListingChange) =>
       inTx((tx) => updateMachine(tx, call, nodeId, change, defaultPriceRules));
     const asked = async () => (await readListedMachines(db, [nodeId])).get(nodeId)?.pricePerGpuHour;
     const paid = async () => (await inTx((tx) => findListedMachine(tx, nodeId)))?.pricePerGpuHour;
@@ -262,7 +266,7 @@ describe('what is for rent', () => {
   });
 
   it('are the operator’s own machines at the price of their cluster, with nobody else paid', async () => {
-    const { nodeIds, clusterId } = await plantFleet(db, { nodes: 1, offer: 'marketplace' });
+    const { nodeIds, clusterId } = await insertFleet(db, { nodes: 1, offer: 'marketplace' });
     const [nodeId] = nodeIds;
     if (nodeId === undefined) throw new Error('no node');
     expect(await isListed(nodeId)).toBe(false);
@@ -279,7 +283,7 @@ describe('what is for rent', () => {
   });
 
   it('is nothing that is sold as something else', async () => {
-    const { nodeIds, clusterId } = await plantFleet(db, { nodes: 1, offer: 'virtual-machine' });
+    const { nodeIds, clusterId } = await insertFleet(db, { nodes: 1, offer: 'virtual-machine' });
     await inTx((tx) =>
       sql`update clusters set settings = '{"pricePerGpuHourUsd": 0.99}' where id = ${toUuid(clusterId)}`.execute(
         tx.kysely,
@@ -289,7 +293,7 @@ describe('what is for rent', () => {
   });
 
   it('stays so while somebody rents it: a suspension waits, and then nobody rents it any more', async () => {
-    const { supplierId, nodeId } = await plantSupplierMachine(db, { orgId });
+    const { supplierId, nodeId } = await insertSupplierMachine(db, { orgId });
     const order: string[] = [];
     const found = Promise.withResolvers<void>();
     const paid = Promise.withResolvers<void>();

@@ -6,30 +6,30 @@ import { parseId, type NodeId, type OrgId } from '@millrace/platform/ids';
 import { fromPercentage, parseNanoUsd, secondsToMs } from '@millrace/platform/money';
 import { findNodes } from '../fleet/index.ts';
 import {
-  keyCallOf,
-  operatorCauseOf,
-  pageOf,
-  positionIn,
+  callContextOf,
+  operatorAuditContext,
+  pageById,
+  positionFromCursor,
   readCommitted,
-  type AnnounceKeyChange,
+  type PublishKeyChange,
 } from '../identity/index.ts';
 import { createJoinToken, revokeJoinToken } from './join-tokens.service.ts';
 import { listJoinTokens } from './join-tokens.store.ts';
 import type { PriceRules, SupplierMachine } from './machines.ts';
 import {
   drainMachine,
-  judgeMachine,
+  reviewMachine,
   machineNotFound,
   resumeMachine,
   updateMachine,
   withdrawMachine,
 } from './machines.service.ts';
 import { findAnyMachine, findMachine, listAllMachines, listMachines } from './machines.store.ts';
-import { applyToSupply, judgeSupplier, type Judgement } from './suppliers.service.ts';
+import { applyAsSupplier, reviewSupplier, type SupplierReview } from './suppliers.service.ts';
 import { findSupplierOf, listSuppliers } from './suppliers.store.ts';
-import { toWireMachine, toWireSupplier, toWireToken } from './suppliers.wire.ts';
-import { readHistory } from './trust-evidence.store.ts';
-import { readTrust } from './trust.store.ts';
+import { toWireMachine, toWireSupplier, toWireJoinToken } from './suppliers.wire.ts';
+import { readMachineHistory } from './trust-evidence.store.ts';
+import { readReliability } from './trust.store.ts';
 import { toWireHistory } from './trust.wire.ts';
 
 /** What is shown of a machine's past. */
@@ -40,7 +40,7 @@ export interface SupplierRoutes {
   readonly operations: Contract['operations'];
   readonly db: Db;
   /** Tells the caches of keys that an organisation has become a supplier. */
-  readonly announce: AnnounceKeyChange;
+  readonly announce: PublishKeyChange;
   /** The provider that suppliers' machines belong to. */
   readonly providerId: string;
   readonly priceRules: PriceRules;
@@ -50,16 +50,16 @@ export interface SupplierRoutes {
 export function serveSuppliers(routes: SupplierRoutes): void {
   serveAccount(routes);
   serveMachines(routes);
-  serveMachineActs(routes);
+  serveMachineActions(routes);
   serveJoinTokens(routes);
-  serveSupplierJudgements(routes);
-  serveMachineJudgements(routes);
+  serveSupplierReviews(routes);
+  serveMachineReviews(routes);
 }
 
 function serveAccount({ server, operations, db }: SupplierRoutes): void {
   server.serve(operations.supplierApply, ({ body, context, transact }) =>
     transact({ name: 'apply to supply', isolation: readCommitted }, async (tx) => {
-      const supplier = await applyToSupply(tx, keyCallOf(context), body);
+      const supplier = await applyAsSupplier(tx, callContextOf(context), body);
       return { body: toWireSupplier(supplier), resource: { kind: 'supplier', id: supplier.id } };
     }),
   );
@@ -81,7 +81,7 @@ function serveMachines({ server, operations, db, priceRules }: SupplierRoutes): 
     const { orgId } = requirePrincipal(context);
     return pageOfMachines(
       db,
-      await listMachines(db, orgId, { limit, after: positionIn('enr', cursor) }),
+      await listMachines(db, orgId, { limit, after: positionFromCursor('enr', cursor) }),
       limit,
     );
   });
@@ -94,7 +94,7 @@ function serveMachines({ server, operations, db, priceRules }: SupplierRoutes): 
     const { orgId } = requirePrincipal(context);
     const nodeId = requireNodeId(params.machineId);
     if ((await findMachine(db, orgId, nodeId)) === null) throw machineNotFound();
-    return toWireHistory(await readHistory(db, orgId, nodeId, HISTORY_ENTRIES));
+    return toWireHistory(await readMachineHistory(db, orgId, nodeId, HISTORY_ENTRIES));
   });
 
   server.serve(operations.supplierUpdateMachine, ({ params, body, context, transact }) =>
@@ -105,35 +105,35 @@ function serveMachines({ server, operations, db, priceRules }: SupplierRoutes): 
         ...(listed === undefined ? {} : { listed }),
         ...(price === undefined ? {} : { pricePerGpuHour: requireNanoUsd(price) }),
       };
-      const call = keyCallOf(context);
+      const call = callContextOf(context);
       await updateMachine(tx, call, nodeId, change, priceRules);
       return { body: await readMachine(tx, call.orgId, nodeId) };
     }),
   );
 }
 
-function serveMachineActs({ server, operations }: SupplierRoutes): void {
+function serveMachineActions({ server, operations }: SupplierRoutes): void {
   server.serve(operations.supplierDrainMachine, ({ params, context, transact }) =>
     transact({ name: 'drain machine', isolation: readCommitted }, async (tx) => {
       const nodeId = requireNodeId(params.machineId);
-      const call = keyCallOf(context);
+      const call = callContextOf(context);
       await drainMachine(tx, call, nodeId);
-      return effectOf(nodeId, await readMachine(tx, call.orgId, nodeId));
+      return machineEffect(nodeId, await readMachine(tx, call.orgId, nodeId));
     }),
   );
 
   server.serve(operations.supplierResumeMachine, ({ params, context, transact }) =>
     transact({ name: 'resume machine', isolation: readCommitted }, async (tx) => {
       const nodeId = requireNodeId(params.machineId);
-      const call = keyCallOf(context);
+      const call = callContextOf(context);
       await resumeMachine(tx, call, nodeId);
-      return effectOf(nodeId, await readMachine(tx, call.orgId, nodeId));
+      return machineEffect(nodeId, await readMachine(tx, call.orgId, nodeId));
     }),
   );
 
   server.serve(operations.supplierWithdrawMachine, ({ params, context, transact }) =>
     transact({ name: 'withdraw machine', isolation: readCommitted }, async (tx) => {
-      await withdrawMachine(tx, keyCallOf(context), requireNodeId(params.machineId));
+      await withdrawMachine(tx, callContextOf(context), requireNodeId(params.machineId));
       return { body: undefined };
     }),
   );
@@ -142,8 +142,8 @@ function serveMachineActs({ server, operations }: SupplierRoutes): void {
 function serveJoinTokens({ server, operations, db, providerId }: SupplierRoutes): void {
   server.serve(operations.supplierListJoinTokens, async ({ query: { limit, cursor }, context }) => {
     const { orgId } = requirePrincipal(context);
-    const rows = await listJoinTokens(db, orgId, { limit, after: positionIn('jtk', cursor) });
-    return pageOf(rows, limit, toWireToken);
+    const rows = await listJoinTokens(db, orgId, { limit, after: positionFromCursor('jtk', cursor) });
+    return pageById(rows, limit, toWireJoinToken);
   });
 
   server.serve(operations.supplierCreateJoinToken, ({ body, context, transact }) =>
@@ -152,12 +152,12 @@ function serveJoinTokens({ server, operations, db, providerId }: SupplierRoutes)
       const expiresAt = new Date(tx.clock.nowMs() + secondsToMs(ttlSeconds));
       const { token, text } = await createJoinToken(
         tx,
-        keyCallOf(context),
+        callContextOf(context),
         { ...fields, expiresAt },
         providerId,
       );
       return {
-        body: { ...toWireToken(token), token: text },
+        body: { ...toWireJoinToken(token), token: text },
         resource: { kind: 'join-token', id: token.id },
       };
     }),
@@ -167,17 +167,21 @@ function serveJoinTokens({ server, operations, db, providerId }: SupplierRoutes)
     transact({ name: 'revoke join token', isolation: readCommitted }, async (tx) => {
       const id = parseId('jtk', params.joinTokenId);
       if (id === null) throw new Fault('JOIN_TOKEN_NOT_FOUND');
-      await revokeJoinToken(tx, keyCallOf(context), id);
+      await revokeJoinToken(tx, callContextOf(context), id);
       return { body: undefined };
     }),
   );
 }
 
-function serveSupplierJudgements({ server, operations, db, announce }: SupplierRoutes): void {
+function serveSupplierReviews({ server, operations, db, announce }: SupplierRoutes): void {
   server.serve(operations.adminListSuppliers, async ({ query }) => {
     const { limit, status = null } = query;
-    const rows = await listSuppliers(db, { status }, { limit, after: positionIn('sup', query.cursor) });
-    return pageOf(rows, limit, toWireSupplier);
+    const rows = await listSuppliers(
+      db,
+      { status },
+      { limit, after: positionFromCursor('sup', query.cursor) },
+    );
+    return pageById(rows, limit, toWireSupplier);
   });
 
   server.serve(operations.adminApproveSupplier, ({ params, body, context, transact }) =>
@@ -195,26 +199,26 @@ function serveSupplierJudgements({ server, operations, db, announce }: SupplierR
   );
 
   async function judged(
-    tx: Parameters<typeof judgeSupplier>[0],
+    tx: Parameters<typeof reviewSupplier>[0],
     text: string,
-    judgement: Judgement,
-    context: Parameters<typeof operatorCauseOf>[0],
+    judgement: SupplierReview,
+    context: Parameters<typeof operatorAuditContext>[0],
   ) {
     const id = parseId('sup', text);
     if (id === null) throw new Fault('SUPPLIER_NOT_FOUND');
-    const supplier = await judgeSupplier(tx, { announce }, operatorCauseOf(context), id, judgement);
+    const supplier = await reviewSupplier(tx, { announce }, operatorAuditContext(context), id, judgement);
     return { body: toWireSupplier(supplier), resource: { kind: 'supplier', id } };
   }
 }
 
-function serveMachineJudgements({ server, operations, db }: SupplierRoutes): void {
+function serveMachineReviews({ server, operations, db }: SupplierRoutes): void {
   server.serve(operations.adminListMachines, async ({ query }) => {
     const { limit, approval = null } = query;
     const supplierId = query.supplierId === undefined ? null : parseId('sup', query.supplierId);
     const rows = await listAllMachines(
       db,
       { supplierId, approval },
-      { limit, after: positionIn('enr', query.cursor) },
+      { limit, after: positionFromCursor('enr', query.cursor) },
     );
     return pageOfMachines(db, rows, limit);
   });
@@ -226,8 +230,8 @@ function serveMachineJudgements({ server, operations, db }: SupplierRoutes): voi
     server.serve(operation, ({ params, body, context, transact }) =>
       transact({ name: `machine ${approval}`, isolation: readCommitted }, async (tx) => {
         const nodeId = requireNodeId(params.machineId);
-        await judgeMachine(tx, operatorCauseOf(context), nodeId, { approval, reason: body.reason });
-        return effectOf(nodeId, await withNode(tx, await findAnyMachine(tx, nodeId)));
+        await reviewMachine(tx, operatorAuditContext(context), nodeId, { approval, reason: body.reason });
+        return machineEffect(nodeId, await withNode(tx, await findAnyMachine(tx, nodeId)));
       }),
     );
   }
@@ -242,7 +246,7 @@ async function withNode(reader: Reader, machine: SupplierMachine | null) {
   const nodes = await findNodes(reader, [machine.nodeId]);
   const node = nodes.get(machine.nodeId);
   if (node === undefined) throw machineNotFound();
-  const trust = await readTrust(reader, machine.orgId, [machine.id]);
+  const trust = await readReliability(reader, machine.orgId, [machine.id]);
   return toWireMachine(machine, node, trust.get(machine.id) ?? null);
 }
 
@@ -253,19 +257,19 @@ async function pageOfMachines(reader: Reader, machines: readonly SupplierMachine
     machines.map((machine) => machine.nodeId),
   );
   // Whose they are was asked when they were listed.
-  const trust = await readTrust(
+  const trust = await readReliability(
     reader,
     null,
     machines.map(({ id }) => id),
   );
-  return pageOf(machines, limit, (machine) => {
+  return pageById(machines, limit, (machine) => {
     const node = nodes.get(machine.nodeId);
     if (node === undefined) throw new Error(`Machine ${machine.id} has no node.`);
     return toWireMachine(machine, node, trust.get(machine.id) ?? null);
   });
 }
 
-function effectOf<Body>(nodeId: NodeId, body: Body) {
+function machineEffect<Body>(nodeId: NodeId, body: Body) {
   return { body, resource: { kind: 'machine', id: nodeId } };
 }
 

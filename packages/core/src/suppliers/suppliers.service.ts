@@ -3,30 +3,34 @@ import { Fault } from '@millrace/platform/fault';
 import type { OrgId, SupplierId } from '@millrace/platform/ids';
 import type { Ppm } from '@millrace/platform/money';
 import {
-  appendAudit,
-  enterAs,
+  appendAuditEntry,
+  authorizeCaller,
   lockOrganisation,
   markSupplier,
-  type AnnounceKeyChange,
-  type Cause,
-  type KeyCall,
+  type PublishKeyChange,
+  type AuditContext,
+  type CallContext,
 } from '../identity/index.ts';
 import { statusAfter, type Supplier } from './suppliers.ts';
 import {
   findSupplier,
-  holdSupplierOf,
+  shareLockSupplierOf,
   insertSupplier,
   lockSupplierOf,
   renewApplication,
   setSupplierStatus,
-  type Application,
+  type SupplierApplication,
 } from './suppliers.store.ts';
 
 /** Who may supply. Locks: the organisation, then its supplier. */
 
 /** An organisation applies, or applies again after a rejection. */
-export async function applyToSupply(tx: Tx, call: KeyCall, application: Application): Promise<Supplier> {
-  await enterAs(tx, call, 'organisation:write');
+export async function applyAsSupplier(
+  tx: Tx,
+  call: CallContext,
+  application: SupplierApplication,
+): Promise<Supplier> {
+  await authorizeCaller(tx, call, 'organisation:write');
   const known = await lockSupplierOf(tx, call.orgId);
   if (known !== null && known.status !== 'rejected') {
     throw new Fault('SUPPLIER_EXISTS', { message: `This organisation is a supplier: ${known.status}.` });
@@ -35,7 +39,7 @@ export async function applyToSupply(tx: Tx, call: KeyCall, application: Applicat
     known === null
       ? await insertSupplier(tx, call.orgId, application)
       : await renewApplication(tx, call.orgId, application);
-  await appendAudit(tx, call.orgId, call.cause, {
+  await appendAuditEntry(tx, call.orgId, call.cause, {
     action: 'supplier.applied',
     resource: { kind: 'supplier', id: supplier.id },
     after: { name: supplier.name, about: supplier.about },
@@ -43,7 +47,7 @@ export async function applyToSupply(tx: Tx, call: KeyCall, application: Applicat
   return supplier;
 }
 
-export interface Judgement {
+export interface SupplierReview {
   readonly reason: string;
   /** What the operator keeps of each charge from now on; null for a rejection, which leaves it as it is. */
   readonly feePpm: Ppm | null;
@@ -54,12 +58,12 @@ export interface Judgement {
  * never taken back, because a suspended supplier must still see its machines and its money. What a suspension ends is
  * the listing: nothing of it is for rent from the moment of the commit.
  */
-export async function judgeSupplier(
+export async function reviewSupplier(
   tx: Tx,
-  deps: { readonly announce: AnnounceKeyChange },
-  cause: Cause,
+  deps: { readonly announce: PublishKeyChange },
+  cause: AuditContext,
   id: SupplierId,
-  judgement: Judgement,
+  judgement: SupplierReview,
 ): Promise<Supplier> {
   const orgId = (await findSupplier(tx, id))?.orgId;
   if (orgId === undefined) throw new Fault('SUPPLIER_NOT_FOUND');
@@ -74,7 +78,7 @@ export async function judgeSupplier(
     await markSupplier(tx, orgId);
     tx.afterCommit(() => deps.announce({ kind: 'organisation', orgId }));
   }
-  await appendAudit(tx, orgId, cause, {
+  await appendAuditEntry(tx, orgId, cause, {
     action: `supplier.${status}`,
     resource: { kind: 'supplier', id },
     before: { status: before.status, feePpm: before.feePpm },
@@ -85,8 +89,8 @@ export async function judgeSupplier(
 }
 
 /** The supplier that the organisation is, approved until the transaction ends. */
-export async function requireApproved(tx: Tx, orgId: OrgId): Promise<Supplier> {
-  const supplier = await holdSupplierOf(tx, orgId);
+export async function requireApprovedSupplier(tx: Tx, orgId: OrgId): Promise<Supplier> {
+  const supplier = await shareLockSupplierOf(tx, orgId);
   if (supplier?.status === 'approved') return supplier;
   throw new Fault('SUPPLIER_NOT_APPROVED', {
     ...(supplier === null ? {} : { message: `This supplier is ${supplier.status}, not approved.` }),

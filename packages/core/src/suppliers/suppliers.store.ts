@@ -7,7 +7,7 @@ import type { Supplier, SupplierStatus } from './suppliers.ts';
 /** All SQL about suppliers themselves. */
 
 /** Where a page of a list begins, and how much it holds. */
-export interface SupplierPage<Position> {
+export interface SupplierPageRequest<Position> {
   readonly limit: number;
   readonly after: Position | null;
 }
@@ -40,7 +40,7 @@ export async function findSupplierOf(reader: Reader, orgId: OrgId): Promise<Supp
  * The same, which stays as it is until the transaction ends: an approval cannot be withdrawn meanwhile. Many can have
  * it so at once.
  */
-export async function holdSupplierOf(tx: Tx, orgId: OrgId): Promise<Supplier | null> {
+export async function shareLockSupplierOf(tx: Tx, orgId: OrgId): Promise<Supplier | null> {
   const row = await tx.kysely
     .selectFrom('suppliers')
     .selectAll()
@@ -75,7 +75,7 @@ export async function lockSupplierOf(tx: Tx, orgId: OrgId): Promise<Supplier | n
 export async function listSuppliers(
   reader: Reader,
   filter: { readonly status: SupplierStatus | null },
-  page: SupplierPage<SupplierId>,
+  page: SupplierPageRequest<SupplierId>,
 ): Promise<readonly Supplier[]> {
   let query = reader.kysely.selectFrom('suppliers').selectAll();
   if (filter.status !== null) query = query.where('status', '=', filter.status);
@@ -87,13 +87,17 @@ export async function listSuppliers(
   return rows.map(toSupplier);
 }
 
-export interface Application {
+export interface SupplierApplication {
   readonly name: string;
   readonly about: string;
 }
 
 /** The caller holds the lock of the organisation, so there is no other of it. */
-export async function insertSupplier(tx: Tx, orgId: OrgId, application: Application): Promise<Supplier> {
+export async function insertSupplier(
+  tx: Tx,
+  orgId: OrgId,
+  application: SupplierApplication,
+): Promise<Supplier> {
   const now = tx.clock.now();
   const row = await tx.kysely
     .insertInto('suppliers')
@@ -112,7 +116,11 @@ export async function insertSupplier(tx: Tx, orgId: OrgId, application: Applicat
 }
 
 /** An application that was rejected, made anew. */
-export async function renewApplication(tx: Tx, orgId: OrgId, application: Application): Promise<Supplier> {
+export async function renewApplication(
+  tx: Tx,
+  orgId: OrgId,
+  application: SupplierApplication,
+): Promise<Supplier> {
   const now = tx.clock.now();
   const row = await tx.kysely
     .updateTable('suppliers')

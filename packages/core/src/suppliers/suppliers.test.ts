@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { statusAfter, type SupplierStatus, type Verdict } from './suppliers.ts';
+import { statusAfter, type SupplierStatus, type ReviewDecision } from './suppliers.ts';
 
-it.each<[Verdict, SupplierStatus, SupplierStatus]>([
+it.each<[ReviewDecision, SupplierStatus, SupplierStatus]>([
   ['approve', 'applied', 'approved'],
   ['approve', 'rejected', 'approved'],
   ['approve', 'suspended', 'approved'],

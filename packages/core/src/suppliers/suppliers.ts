@@ -20,14 +20,16 @@ export interface Supplier {
 }
 
 /** What an operator can say of a supplier. */
-export type Verdict = 'approve' | 'reject';
+export type ReviewDecision = 'approve' | 'reject';
 
-const after: Readonly<Record<Verdict, Readonly<Record<SupplierStatus, SupplierStatus>>>> = {
+const statusAfterDecision: Readonly<
+  Record<ReviewDecision, Readonly<Record<SupplierStatus, SupplierStatus>>>
+> = {
   approve: { applied: 'approved', rejected: 'approved', suspended: 'approved', approved: 'approved' },
   // Who was approved before has machines, tenants and money here: it is suspended, never as if it had not been.
   reject: { applied: 'rejected', rejected: 'rejected', suspended: 'suspended', approved: 'suspended' },
 };
 
-export function statusAfter(status: SupplierStatus, verdict: Verdict): SupplierStatus {
-  return after[verdict][status];
+export function statusAfter(status: SupplierStatus, verdict: ReviewDecision): SupplierStatus {
+  return statusAfterDecision[verdict][status];
 }

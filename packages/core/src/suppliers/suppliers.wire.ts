@@ -1,18 +1,18 @@
-import type { Answer, Contract } from '@millrace/contract';
+import type { ResponseBody, Contract } from '@millrace/contract';
 import { toPercentage } from '@millrace/platform/money';
 import { gpuVerification, type NodeRecord } from '../fleet/index.ts';
 import type { JoinToken } from './join-tokens.ts';
 import { toWireReliability } from './trust.wire.ts';
-import type { MachineTrust } from './trust.store.ts';
-import { whyNotShown, type SupplierMachine } from './machines.ts';
+import type { MachineReliability } from './trust.store.ts';
+import { reasonNotForRent, type SupplierMachine } from './machines.ts';
 import type { Supplier } from './suppliers.ts';
 
 /** Suppliers, their machines and their tokens as answers. */
 
 type Operations = Contract['operations'];
-type WireSupplier = Answer<Operations['supplierGetAccount']>;
-type WireMachine = Answer<Operations['supplierGetMachine']>;
-type WireToken = Answer<Operations['supplierListJoinTokens']>['items'][number];
+type WireSupplier = ResponseBody<Operations['supplierGetAccount']>;
+type WireMachine = ResponseBody<Operations['supplierGetMachine']>;
+type WireToken = ResponseBody<Operations['supplierListJoinTokens']>['items'][number];
 
 /** What is said of a GPU model that rentals do not offer. */
 const UNKNOWN = 'unknown';
@@ -34,9 +34,9 @@ export function toWireSupplier(supplier: Supplier): WireSupplier {
 export function toWireMachine(
   machine: SupplierMachine,
   node: NodeRecord,
-  trust: MachineTrust | null,
+  trust: MachineReliability | null,
 ): WireMachine {
-  const notShownBecause = whyNotShown(machine);
+  const notShownBecause = reasonNotForRent(machine);
   return {
     id: machine.nodeId,
     name: machine.name,
@@ -71,7 +71,7 @@ export function toWireMachine(
   };
 }
 
-export function toWireToken(token: JoinToken): WireToken {
+export function toWireJoinToken(token: JoinToken): WireToken {
   return {
     id: token.id,
     description: token.description,

@@ -2,13 +2,18 @@ import type { MachineState } from '@millrace/contract';
 import type { Reader, Tx } from '@millrace/platform/db';
 import { fromUuid, toUuid, type EnrolmentId, type NodeId, type OrgId } from '@millrace/platform/ids';
 import { sql } from 'kysely';
-import { noFigures, reliabilityOf } from './trust.ts';
-import { firstIdBefore } from './trust.store.ts';
-import { defaultVerdictPolicy, type Evidence, type HostFault, type VerdictPolicy } from './trust-verdict.ts';
+import { zeroCounters, computeReliability } from './trust.ts';
+import { minRentalIdAt } from './trust.store.ts';
+import {
+  defaultQuarantinePolicy,
+  type QuarantineEvidence,
+  type HostFault,
+  type QuarantinePolicy,
+} from './trust-verdict.ts';
 
 /** All SQL about what speaks against machines, and about what became of them. */
 
-export interface Suspect {
+export interface QuarantineCandidate {
   readonly machineId: EnrolmentId;
   readonly nodeId: NodeId;
   readonly enrolledAt: Date;
@@ -16,7 +21,7 @@ export interface Suspect {
   readonly tests: unknown;
 }
 
-interface SuspectRow {
+interface QuarantineCandidateRow {
   machine_id: string;
   node_id: string;
   enrolled_at: Date;
@@ -24,11 +29,11 @@ interface SuspectRow {
 }
 
 /** Machines in service, of these or of all, of which something could speak against. */
-export async function readSuspects(
+export async function readQuarantineCandidates(
   reader: Reader,
   where: { readonly now: Date; readonly machineIds: readonly EnrolmentId[] } | { readonly faultsSince: Date },
-  policy: VerdictPolicy = defaultVerdictPolicy,
-): Promise<readonly Suspect[]> {
+  policy: QuarantinePolicy = defaultQuarantinePolicy,
+): Promise<readonly QuarantineCandidate[]> {
   const candidate =
     'faultsSince' in where
       ? sql`machine.node_id in (select node_id from node_faults where at > ${where.faultsSince})`
@@ -39,7 +44,7 @@ export async function readSuspects(
                  or (select count(*) from node_transitions as change
                       where change.node_id = node.id and change.to_status = 'node_offline'
                         and change.at > ${msBefore(where.now, policy.outagesMs)}) >= ${policy.outages})`;
-  const { rows } = await sql<SuspectRow>`
+  const { rows } = await sql<QuarantineCandidateRow>`
     select machine.id as machine_id, machine.node_id, machine.enrolled_at, machine.tests
       from supplier_machines as machine
       join nodes as node on node.id = machine.node_id
@@ -61,11 +66,11 @@ function msBefore(at: Date, ms: number): Date {
 }
 
 /** All that a verdict goes by but the hardware. The caller holds the lock of the node's capacity. */
-export async function readEvidence(
+export async function readQuarantineEvidence(
   tx: Tx,
-  { nodeId, enrolledAt }: Pick<Suspect, 'nodeId' | 'enrolledAt'>,
-  policy: VerdictPolicy = defaultVerdictPolicy,
-): Promise<Omit<Evidence, 'difference'>> {
+  { nodeId, enrolledAt }: Pick<QuarantineCandidate, 'nodeId' | 'enrolledAt'>,
+  policy: QuarantinePolicy = defaultQuarantinePolicy,
+): Promise<Omit<QuarantineEvidence, 'difference'>> {
   const now = tx.clock.now();
   const node = toUuid(nodeId);
   const longest = msBefore(now, Math.max(policy.failedStartsMs, policy.lossesMs));
@@ -83,7 +88,7 @@ export async function readEvidence(
   const { rows: starts } = await sql<{ at: Date | null }>`
     select max(rental.started_at) as at
       from instances as instance join rentals as rental on rental.id = instance.rental_id
-     where instance.node_id = ${node} and instance.rental_id >= ${firstIdBefore(longest)}
+     where instance.node_id = ${node} and instance.rental_id >= ${minRentalIdAt(longest)}
        and rental.started_at > ${longest}
   `.execute(tx.kysely);
   const putBack = changes.findLast(({ from_status: from }) => from === 'node_quarantined')?.at ?? enrolledAt;
@@ -97,11 +102,11 @@ export async function readEvidence(
 }
 
 /** Also of one that was never measured. */
-export async function countQuarantine(
+export async function incrementQuarantines(
   tx: Tx,
-  { machineId, enrolledAt }: Pick<Suspect, 'machineId' | 'enrolledAt'>,
+  { machineId, enrolledAt }: Pick<QuarantineCandidate, 'machineId' | 'enrolledAt'>,
 ): Promise<void> {
-  const { score, uptime, starting } = reliabilityOf(noFigures);
+  const { score, uptime, starting } = computeReliability(zeroCounters);
   await sql`
     insert into supplier_machine_trust as trust (machine_id, measured_until, score_ppm, uptime_ppm, starting_ppm, quarantines)
     values (${toUuid(machineId)}, ${enrolledAt}, ${score}, ${uptime}, ${starting}, 1)
@@ -110,7 +115,7 @@ export async function countQuarantine(
 }
 
 /** What became of a machine: a change of its state, or something that went wrong on it. */
-export interface HistoryEntry {
+export interface MachineHistoryEntry {
   readonly at: Date;
   readonly kind: 'state' | 'failed_start' | 'loss';
   /** Of a change of state: what it is since. */
@@ -119,13 +124,13 @@ export interface HistoryEntry {
 }
 
 /** Newest first, since it joined. Empty where the organisation has no such machine. */
-export async function readHistory(
+export async function readMachineHistory(
   reader: Reader,
   orgId: OrgId,
   nodeId: NodeId,
   limit: number,
-): Promise<readonly HistoryEntry[]> {
-  const { rows } = await sql<HistoryEntry>`
+): Promise<readonly MachineHistoryEntry[]> {
+  const { rows } = await sql<MachineHistoryEntry>`
     select entry.at, entry.kind, entry.status, entry.reason
       from supplier_machines as machine
       cross join lateral (

@@ -12,7 +12,7 @@ const testedHardware = z.object({
 });
 
 /** Null: the test wrote nothing of it. */
-export function readTestedHardware(tests: unknown): TestedHardware | null {
+export function parseTestedHardware(tests: unknown): TestedHardware | null {
   const read = testedHardware.safeParse(tests);
   return read.success ? read.data.hardware : null;
 }

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  defaultVerdictPolicy,
+  defaultQuarantinePolicy,
   differenceFromTested,
-  verdictOn,
-  type Evidence,
+  decideQuarantine,
+  type QuarantineEvidence,
   type HostFault,
 } from './trust-verdict.ts';
 
@@ -14,7 +14,7 @@ const ago = (hours: number): Date => new Date(NOW_MS - hours * HOUR_MS);
 const failed = (hours: number): HostFault => ({ kind: 'start', at: ago(hours), reason: `failed ${hours}` });
 const lost = (hours: number): HostFault => ({ kind: 'loss', at: ago(hours), reason: `lost ${hours}` });
 
-function evidence(fields: Partial<Evidence> = {}): Evidence {
+function evidence(fields: Partial<QuarantineEvidence> = {}): QuarantineEvidence {
   return {
     now: ago(0),
     inServiceSince: ago(1_000),
@@ -28,8 +28,8 @@ function evidence(fields: Partial<Evidence> = {}): Evidence {
 
 describe('a machine is taken out of sale', () => {
   it('after three starts in a row that failed, and the reason quotes the last', () => {
-    expect(verdictOn(evidence({ faults: [failed(2), failed(1)] }))).toBeNull();
-    expect(verdictOn(evidence({ faults: [failed(1), failed(3), failed(2)] }))).toEqual({
+    expect(decideQuarantine(evidence({ faults: [failed(2), failed(1)] }))).toBeNull();
+    expect(decideQuarantine(evidence({ faults: [failed(1), failed(3), failed(2)] }))).toEqual({
       cause: 'failed_starts',
       reason: '3 machines in a row did not come up on it. The last: failed 1',
     });
@@ -37,27 +37,27 @@ describe('a machine is taken out of sale', () => {
 
   it('not if something came up in between, nor if they are a day apart', () => {
     const faults = [failed(3), failed(2), failed(1)];
-    expect(verdictOn(evidence({ faults, lastStartAt: ago(2.5) }))).toBeNull();
-    expect(verdictOn(evidence({ faults: [failed(25), failed(2), failed(1)] }))).toBeNull();
+    expect(decideQuarantine(evidence({ faults, lastStartAt: ago(2.5) }))).toBeNull();
+    expect(decideQuarantine(evidence({ faults: [failed(25), failed(2), failed(1)] }))).toBeNull();
   });
 
   it('after two machines that were lost within a week, even if others came up since', () => {
-    expect(verdictOn(evidence({ faults: [lost(1)] }))).toBeNull();
-    expect(verdictOn(evidence({ faults: [lost(100), lost(1)], lastStartAt: ago(0.5) }))?.cause).toBe(
+    expect(decideQuarantine(evidence({ faults: [lost(1)] }))).toBeNull();
+    expect(decideQuarantine(evidence({ faults: [lost(100), lost(1)], lastStartAt: ago(0.5) }))?.cause).toBe(
       'losses',
     );
-    expect(verdictOn(evidence({ faults: [lost(169), lost(1)] }))).toBeNull();
+    expect(decideQuarantine(evidence({ faults: [lost(169), lost(1)] }))).toBeNull();
   });
 
   it('after it went offline six times within a day', () => {
     const outages = [1, 2, 3, 4, 5].map(ago);
-    expect(verdictOn(evidence({ outages }))).toBeNull();
-    expect(verdictOn(evidence({ outages: [...outages, ago(6)] }))?.cause).toBe('outages');
-    expect(verdictOn(evidence({ outages: [...outages, ago(25)] }))).toBeNull();
+    expect(decideQuarantine(evidence({ outages }))).toBeNull();
+    expect(decideQuarantine(evidence({ outages: [...outages, ago(6)] }))?.cause).toBe('outages');
+    expect(decideQuarantine(evidence({ outages: [...outages, ago(25)] }))).toBeNull();
   });
 
   it('when its hardware is not what was tested', () => {
-    expect(verdictOn(evidence({ difference: '7 threads instead of 8' }))).toEqual({
+    expect(decideQuarantine(evidence({ difference: '7 threads instead of 8' }))).toEqual({
       cause: 'hardware',
       reason: 'Its hardware is not what was tested: 7 threads instead of 8.',
     });
@@ -82,7 +82,7 @@ describe('a verdict', () => {
     fc.assert(
       fc.property(anyEvidence, (all) => {
         const turned = { ...all, faults: all.faults.toReversed(), outages: all.outages.toReversed() };
-        expect(verdictOn(turned)?.cause).toBe(verdictOn(all)?.cause);
+        expect(decideQuarantine(turned)?.cause).toBe(decideQuarantine(all)?.cause);
       }),
     );
   });
@@ -90,14 +90,14 @@ describe('a verdict', () => {
   it('goes by nothing that was before an operator put the machine back', () => {
     fc.assert(
       fc.property(anyEvidence, (all) => {
-        expect(verdictOn({ ...all, inServiceSince: all.now })).toBeNull();
+        expect(decideQuarantine({ ...all, inServiceSince: all.now })).toBeNull();
         const isCounted = (at: Date): boolean => at > all.inServiceSince;
         const later = {
           ...all,
           faults: all.faults.filter((fault) => isCounted(fault.at)),
           outages: all.outages.filter(isCounted),
         };
-        expect(verdictOn(later)).toEqual(verdictOn(all));
+        expect(decideQuarantine(later)).toEqual(decideQuarantine(all));
       }),
     );
   });
@@ -107,13 +107,13 @@ describe('a verdict', () => {
       fc.property(anyEvidence, hours, fc.boolean(), (all, since, isLost) => {
         const one = isLost ? lost(since) : failed(since);
         const more = { ...all, faults: [...all.faults, one] };
-        if (verdictOn(all) !== null) expect(verdictOn(more)).not.toBeNull();
+        if (decideQuarantine(all) !== null) expect(decideQuarantine(more)).not.toBeNull();
       }),
     );
   });
 
   it('needs more than one thing that went wrong, so nobody is taken out for one bad start', () => {
-    const { failedStarts, losses, outages } = defaultVerdictPolicy;
+    const { failedStarts, losses, outages } = defaultQuarantinePolicy;
     expect(Math.min(failedStarts, losses, outages)).toBeGreaterThan(1);
   });
 });

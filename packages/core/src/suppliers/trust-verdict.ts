@@ -3,17 +3,17 @@
  * verdict, so whoever acts on one asks once more under the lock of the node.
  */
 
-export type FaultKind = 'start' | 'loss';
+export type HostFaultKind = 'start' | 'loss';
 
 /** Something that a host did to a tenant. */
 export interface HostFault {
-  readonly kind: FaultKind;
+  readonly kind: HostFaultKind;
   readonly at: Date;
   /** For people. */
   readonly reason: string;
 }
 
-export interface Evidence {
+export interface QuarantineEvidence {
   readonly now: Date;
   /** Since when it has been in service: what was before an operator put it back has been judged. */
   readonly inServiceSince: Date;
@@ -26,7 +26,7 @@ export interface Evidence {
   readonly difference: string | null;
 }
 
-export interface VerdictPolicy {
+export interface QuarantinePolicy {
   /** So many starts that fail in a row, */
   readonly failedStarts: number;
   /** within this time. */
@@ -39,7 +39,7 @@ export interface VerdictPolicy {
 
 const HOUR_MS = 3_600_000;
 
-export const defaultVerdictPolicy: VerdictPolicy = {
+export const defaultQuarantinePolicy: QuarantinePolicy = {
   failedStarts: 3,
   failedStartsMs: 24 * HOUR_MS,
   losses: 2,
@@ -48,25 +48,28 @@ export const defaultVerdictPolicy: VerdictPolicy = {
   outagesMs: 24 * HOUR_MS,
 };
 
-export const verdictCauses = ['hardware', 'failed_starts', 'losses', 'outages'] as const;
-export type VerdictCause = (typeof verdictCauses)[number];
+export const quarantineCauses = ['hardware', 'failed_starts', 'losses', 'outages'] as const;
+export type QuarantineCause = (typeof quarantineCauses)[number];
 
-export interface Verdict {
-  readonly cause: VerdictCause;
+export interface QuarantineDecision {
+  readonly cause: QuarantineCause;
   /** What the supplier reads. Names no tenant. */
   readonly reason: string;
 }
 
 /** Null: nothing speaks against selling it. */
-export function verdictOn(evidence: Evidence, policy: VerdictPolicy = defaultVerdictPolicy): Verdict | null {
+export function decideQuarantine(
+  evidence: QuarantineEvidence,
+  policy: QuarantinePolicy = defaultQuarantinePolicy,
+): QuarantineDecision | null {
   const { difference } = evidence;
   if (difference !== null) {
     return { cause: 'hardware', reason: `Its hardware is not what was tested: ${difference}.` };
   }
-  return judgeStarts(evidence, policy) ?? judgeLosses(evidence, policy) ?? judgeOutages(evidence, policy);
+  return checkStarts(evidence, policy) ?? checkLosses(evidence, policy) ?? checkOutages(evidence, policy);
 }
 
-function judgeStarts(evidence: Evidence, policy: VerdictPolicy): Verdict | null {
+function checkStarts(evidence: QuarantineEvidence, policy: QuarantinePolicy): QuarantineDecision | null {
   const { lastStartAt } = evidence;
   const failed = countedFaults(evidence, 'start', policy.failedStartsMs).filter(
     ({ at }) => lastStartAt === null || at > lastStartAt,
@@ -79,7 +82,7 @@ function judgeStarts(evidence: Evidence, policy: VerdictPolicy): Verdict | null 
   };
 }
 
-function judgeLosses(evidence: Evidence, policy: VerdictPolicy): Verdict | null {
+function checkLosses(evidence: QuarantineEvidence, policy: QuarantinePolicy): QuarantineDecision | null {
   const lost = countedFaults(evidence, 'loss', policy.lossesMs);
   const last = newestOf(lost);
   if (last === null || lost.length < policy.losses) return null;
@@ -89,19 +92,23 @@ function judgeLosses(evidence: Evidence, policy: VerdictPolicy): Verdict | null 
   };
 }
 
-function judgeOutages(evidence: Evidence, policy: VerdictPolicy): Verdict | null {
-  const since = sinceWhen(evidence, policy.outagesMs);
+function checkOutages(evidence: QuarantineEvidence, policy: QuarantinePolicy): QuarantineDecision | null {
+  const since = countedSince(evidence, policy.outagesMs);
   const outages = evidence.outages.filter((at) => at > since);
   if (outages.length < policy.outages) return null;
   return { cause: 'outages', reason: `It went offline ${outages.length} times within a day.` };
 }
 
-function countedFaults(evidence: Evidence, kind: FaultKind, withinMs: number): readonly HostFault[] {
-  const since = sinceWhen(evidence, withinMs);
+function countedFaults(
+  evidence: QuarantineEvidence,
+  kind: HostFaultKind,
+  withinMs: number,
+): readonly HostFault[] {
+  const since = countedSince(evidence, withinMs);
   return evidence.faults.filter((fault) => fault.kind === kind && fault.at > since);
 }
 
-function sinceWhen({ now, inServiceSince }: Evidence, withinMs: number): Date {
+function countedSince({ now, inServiceSince }: QuarantineEvidence, withinMs: number): Date {
   const earliest = new Date(now.getTime() - withinMs);
   return inServiceSince > earliest ? inServiceSince : earliest;
 }

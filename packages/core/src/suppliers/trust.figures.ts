@@ -22,7 +22,7 @@ const stages: readonly MachineStage[] = [
  * Tells figures of all suppliers. Nothing that a supplier wrote is in them: who names a thousand machines makes no figure
  * more. Every worker tells the same, so alerts take the largest.
  */
-export class TrustFiguresTeller {
+export class SupplierMetrics {
   readonly #db: Db;
 
   constructor(db: Db) {

@@ -7,11 +7,11 @@ import {
   createTestDatabase,
   hybridClock,
   longDbTimeouts,
-  plantRentals,
-  plantSupplierMachine,
+  insertRentals,
+  insertSupplierMachine,
   testClock,
-  type PlantedMachine,
-  type PlantedRental,
+  type InsertedMachine,
+  type InsertedRental,
   type TestDatabase,
   poisonedLoop,
   poisonRows,
@@ -19,19 +19,25 @@ import {
 } from '@millrace/testing';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { findNode, moveNode } from '../fleet/index.ts';
-import { readHistory } from './trust-evidence.store.ts';
+import { findNode, transitionNode } from '../fleet/index.ts';
+import { readMachineHistory } from './trust-evidence.store.ts';
 import { countByScore, countByStage, scoreBands } from './trust.figures.store.ts';
-import { readTrust } from './trust.store.ts';
-import { forgetTrust, judgeFaults, measureMachines, SETTLED_MS, type TrustParts } from './trust.service.ts';
+import { readReliability } from './trust.store.ts';
+import {
+  deleteOldReliabilityDays,
+  quarantineFaultyMachines,
+  measureMachines,
+  COMMIT_MARGIN_MS,
+  type ReliabilityDeps,
+} from './trust.service.ts';
 
 let database: TestDatabase;
 let db: Db;
 let clock: SimulatedClock;
-let parts: TrustParts;
+let parts: ReliabilityDeps;
 let orgId: OrgId;
-let machine: PlantedMachine;
-let rentals: readonly PlantedRental[];
+let machine: InsertedMachine;
+let rentals: readonly InsertedRental[];
 
 beforeAll(async () => {
   database = await createTestDatabase();
@@ -60,8 +66,8 @@ async function asOwner(text: string, values: readonly unknown[] = []): Promise<v
 }
 
 /** A machine that was enrolled this instant, with everything in the past of the test's clock. */
-async function enrol(org: OrgId): Promise<PlantedMachine> {
-  const planted = await plantSupplierMachine(db, { orgId: org, watchedAt: clock.now() });
+async function enrol(org: OrgId): Promise<InsertedMachine> {
+  const planted = await insertSupplierMachine(db, { orgId: org, watchedAt: clock.now() });
   await asOwner(
     `update supplier_machines set joined_at = $1, enrolled_at = $1, tested_at = $1, tests = $3 where id = $2`,
     [clock.now(), toUuid(planted.machineId), JSON.stringify(await testsOf(planted))],
@@ -69,7 +75,7 @@ async function enrol(org: OrgId): Promise<PlantedMachine> {
   return planted;
 }
 
-async function testsOf({ nodeId }: PlantedMachine): Promise<object> {
+async function testsOf({ nodeId }: InsertedMachine): Promise<object> {
   const node = await findNode(db, nodeId);
   const gpus = (node?.gpus ?? []).map(({ pciAddress, model }) => ({ pciAddress, model }));
   return { hardware: { gpus, cpuCount: node?.cpuCount, ramMb: node?.ramMb } };
@@ -81,7 +87,7 @@ beforeEach(async () => {
   ({ orgId } = await createTenant(database.db));
   machine = await enrol(orgId);
   const tenant = await createTenant(database.db);
-  rentals = await plantRentals(db, {
+  rentals = await insertRentals(db, {
     orgId: tenant.orgId,
     userId: tenant.ownerId,
     clusterId: machine.clusterId,
@@ -104,7 +110,9 @@ const within = <T>(work: Parameters<typeof db.transaction<T>>[1]): Promise<T> =>
   db.transaction({ name: 'test', isolation: 'read committed' }, work);
 
 const move = (to: 'node_offline' | 'node_ready' | 'node_draining', kind: 'system' | 'operator' = 'system') =>
-  within((tx) => moveNode(tx, machine.nodeId, to, { reason: 'by a test', actor: { kind, id: 'test' } }));
+  within((tx) =>
+    transitionNode(tx, machine.nodeId, to, { reason: 'by a test', actor: { kind, id: 'test' } }),
+  );
 
 async function fault(kind: 'start' | 'loss', agoMs = 0, nth = 0): Promise<void> {
   const at = new Date(clock.nowMs() - agoMs);
@@ -131,7 +139,7 @@ async function start(agoMs: number, nth = 0): Promise<void> {
 }
 
 const trust = async () =>
-  (await readTrust(db, orgId, [machine.machineId])).get(machine.machineId) ??
+  (await readReliability(db, orgId, [machine.machineId])).get(machine.machineId) ??
   expect.fail('It was not measured.');
 const status = async () => (await findNode(db, machine.nodeId))?.status;
 
@@ -146,7 +154,7 @@ describe(poisonedLoop('measure machines of suppliers'), () => {
     await measureMachines(parts, 100);
     await removeFault();
     expect((await trust()).figures.watchedMs).toBeGreaterThan(0);
-    const measured = await readTrust(db, orgId, [bad.machineId]);
+    const measured = await readReliability(db, orgId, [bad.machineId]);
     expect(measured.get(bad.machineId)?.figures.watchedMs ?? 0).toBe(0);
   });
 });
@@ -157,7 +165,7 @@ describe('what is measured', () => {
     await move('node_offline');
     await pass(HOUR_MS);
     await move('node_ready');
-    await pass(2 * HOUR_MS + SETTLED_MS);
+    await pass(2 * HOUR_MS + COMMIT_MARGIN_MS);
     await measureMachines(parts, 100);
     const { figures, uptime, score } = await trust();
     expect(figures).toMatchObject({ watchedMs: 4 * HOUR_MS, upMs: 3 * HOUR_MS });
@@ -184,8 +192,8 @@ describe('what is measured', () => {
     await measureMachines(parts, 100);
     const first = (await trust()).figures;
     expect(first).toEqual({
-      watchedMs: FIRST_LOOK_MS - SETTLED_MS,
-      upMs: FIRST_LOOK_MS - SETTLED_MS,
+      watchedMs: FIRST_LOOK_MS - COMMIT_MARGIN_MS,
+      upMs: FIRST_LOOK_MS - COMMIT_MARGIN_MS,
       starts: 0,
       failedStarts: 1,
       losses: 0,
@@ -193,7 +201,7 @@ describe('what is measured', () => {
     await pass(FIRST_LOOK_MS);
     await measureMachines(parts, 100);
     expect((await trust()).figures).toMatchObject({
-      watchedMs: 2 * FIRST_LOOK_MS - SETTLED_MS,
+      watchedMs: 2 * FIRST_LOOK_MS - COMMIT_MARGIN_MS,
       failedStarts: 1,
     });
   });
@@ -201,7 +209,7 @@ describe('what is measured', () => {
   it('is not lost when it was written down before the look, and committed after it', async () => {
     await pass(FIRST_LOOK_MS);
     await measureMachines(parts, 100);
-    await fault('start', SETTLED_MS - 1_000);
+    await fault('start', COMMIT_MARGIN_MS - 1_000);
     await pass(FIRST_LOOK_MS);
     await measureMachines(parts, 100);
     expect((await trust()).figures.failedStarts).toBe(1);
@@ -224,7 +232,7 @@ describe('what is measured', () => {
         .then(({ rows }) => Number(rows[0]?.count ?? 0n));
     expect(await days()).toBe(2);
     await clock.advance(60 * 24 * HOUR_MS);
-    await forgetTrust(parts, 1_000);
+    await deleteOldReliabilityDays(parts, 1_000);
     expect(await days()).toBe(1);
   });
 
@@ -232,8 +240,8 @@ describe('what is measured', () => {
     await pass(FIRST_LOOK_MS);
     await measureMachines(parts, 100);
     const other = await createTenant(database.db);
-    expect((await readTrust(db, other.orgId, [machine.machineId])).size).toBe(0);
-    expect(await readHistory(db, other.orgId, machine.nodeId, 10)).toEqual([]);
+    expect((await readReliability(db, other.orgId, [machine.machineId])).size).toBe(0);
+    expect(await readMachineHistory(db, other.orgId, machine.nodeId, 10)).toEqual([]);
   });
 });
 
@@ -248,11 +256,11 @@ describe(poisonedLoop('judge machines of suppliers'), () => {
     }
     const when = `new.id = '${toUuid(bad.nodeId)}'`;
     const removeFault = await poisonRows(database, { table: 'nodes', when, how });
-    expect(await judgeFaults(parts)).toBe(1);
+    expect(await quarantineFaultyMachines(parts)).toBe(1);
     await removeFault();
     expect(await status()).toBe('node_quarantined');
     await pass(MINUTE_MS);
-    expect(await judgeFaults(parts)).toBe(1);
+    expect(await quarantineFaultyMachines(parts)).toBe(1);
     expect((await findNode(db, bad.nodeId))?.status).toBe('node_quarantined');
   });
 });
@@ -269,11 +277,11 @@ describe('a machine on which starts fail', () => {
     await pass(MINUTE_MS);
     await fault('start', 0, 0);
     await fault('start', 1_000, 1);
-    expect(await judgeFaults(parts)).toBe(0);
+    expect(await quarantineFaultyMachines(parts)).toBe(0);
     await fault('start', 2_000, 2);
-    const judged = await Promise.all([judgeFaults(parts), judgeFaults(parts)]);
+    const judged = await Promise.all([quarantineFaultyMachines(parts), quarantineFaultyMachines(parts)]);
     expect(judged.reduce((sum, taken) => sum + taken)).toBe(1);
-    expect(await judgeFaults(parts)).toBe(0);
+    expect(await quarantineFaultyMachines(parts)).toBe(0);
     const node = await findNode(db, machine.nodeId);
     expect(node).toMatchObject({ status: 'node_quarantined', placeable: false });
     expect(node?.statusReason).toContain('3 machines in a row did not come up on it');
@@ -281,7 +289,7 @@ describe('a machine on which starts fail', () => {
       select resource_id from outbox where org_id = ${toUuid(orgId)} and type = 'machine.quarantined'
     `.execute(db.kysely);
     expect(told).toEqual([{ resource_id: machine.nodeId }]);
-    const [newest] = await readHistory(db, orgId, machine.nodeId, 1);
+    const [newest] = await readMachineHistory(db, orgId, machine.nodeId, 1);
     expect(newest).toMatchObject({ kind: 'state', status: 'node_quarantined' });
   });
 
@@ -291,19 +299,19 @@ describe('a machine on which starts fail', () => {
     await fault('start', 2_000, 1);
     await start(1_000, 3);
     await fault('start', 0, 2);
-    expect(await judgeFaults(parts)).toBe(0);
+    expect(await quarantineFaultyMachines(parts)).toBe(0);
     expect(await status()).toBe('node_ready');
   });
 
   it('is judged anew once an operator has put it back: what was before is forgiven', async () => {
     await failThrice();
-    expect(await judgeFaults(parts)).toBe(1);
+    expect(await quarantineFaultyMachines(parts)).toBe(1);
     await pass(MINUTE_MS);
     await move('node_ready', 'operator');
-    expect(await judgeFaults(parts)).toBe(0);
+    expect(await quarantineFaultyMachines(parts)).toBe(0);
     expect(await status()).toBe('node_ready');
     await failThrice();
-    expect(await judgeFaults(parts)).toBe(1);
+    expect(await quarantineFaultyMachines(parts)).toBe(1);
     await pass(FIRST_LOOK_MS);
     await measureMachines(parts, 100);
     expect((await trust()).quarantines).toBe(2);
@@ -315,16 +323,16 @@ describe('a machine on which starts fail', () => {
       toUuid(machine.machineId),
     ]);
     await failThrice();
-    expect(await judgeFaults(parts)).toBe(0);
+    expect(await quarantineFaultyMachines(parts)).toBe(0);
   });
 });
 
 it('a machine that loses two tenants is quarantined, and one that comes and goes all day too', async () => {
   await pass(MINUTE_MS);
   await fault('loss', 0, 0);
-  expect(await judgeFaults(parts)).toBe(0);
+  expect(await quarantineFaultyMachines(parts)).toBe(0);
   await fault('loss', 1_000, 1);
-  expect(await judgeFaults(parts)).toBe(1);
+  expect(await quarantineFaultyMachines(parts)).toBe(1);
 
   machine = await enrol(orgId);
   for (let outage = 0; outage < 6; outage += 1) {

@@ -1,25 +1,25 @@
 import type { MachineState } from '@millrace/contract';
 import type { Reader, Tx } from '@millrace/platform/db';
 import { fromUuid, toUuid, type EnrolmentId, type NodeId, type OrgId } from '@millrace/platform/ids';
-import { isItemFree } from '@millrace/platform/loops';
+import { isItemAvailable } from '@millrace/platform/loops';
 import { ppm } from '@millrace/platform/money';
 import { sql } from 'kysely';
-import { measureTrust } from './loops.ts';
+import { reliabilityLoop } from './loops.ts';
 import {
-  noFigures,
-  reliabilityOf,
-  TRUST_DAYS,
+  zeroCounters,
+  computeReliability,
+  RELIABILITY_DAYS,
   type Reliability,
   type StateChange,
-  type Stretch,
-  type TrustFigures,
+  type TimeSpan,
+  type ReliabilityCounters,
 } from './trust.ts';
 
 /** All SQL about what was measured of machines, and the score that follows. */
 
 /** Enrolled machines that were never measured are, from their enrolment on. Answers how many there were. */
-export async function beginTrust(tx: Tx, limit: number): Promise<number> {
-  const { score, uptime, starting } = reliabilityOf(noFigures);
+export async function startMeasuring(tx: Tx, limit: number): Promise<number> {
+  const { score, uptime, starting } = computeReliability(zeroCounters);
   const { rows } = await sql<{ machine_id: string }>`
     insert into supplier_machine_trust (machine_id, measured_until, score_ppm, uptime_ppm, starting_ppm)
     select id, enrolled_at, ${score}, ${uptime}, ${starting}
@@ -38,7 +38,7 @@ export interface DueMachine {
   readonly nodeId: NodeId;
   readonly measuredUntil: Date;
   readonly status: MachineState;
-  readonly watch: Stretch | null;
+  readonly watch: TimeSpan | null;
 }
 
 interface DueRow {
@@ -51,7 +51,7 @@ interface DueRow {
 }
 
 /** Machines whose measure is due, longest first, without those that failed just now. */
-export async function listDue(
+export async function listDueMachines(
   reader: Reader,
   due: { readonly measuredBefore: Date; readonly now: Date; readonly limit: number },
 ): Promise<readonly EnrolmentId[]> {
@@ -60,7 +60,7 @@ export async function listDue(
       from supplier_machine_trust as trust
       join supplier_machines as machine on machine.id = trust.machine_id and machine.stage = 'enrolled'
      where trust.measured_until < ${due.measuredBefore}
-       and ${isItemFree(measureTrust, sql<string>`trust.machine_id::text`, due.now)}
+       and ${isItemAvailable(reliabilityLoop, sql<string>`trust.machine_id::text`, due.now)}
      order by trust.measured_until
      limit ${due.limit}
   `.execute(reader.kysely);
@@ -68,7 +68,7 @@ export async function listDue(
 }
 
 /** Those that were measured longest ago, for whoever asks first: others are at work on the rest. */
-export async function lockDue(
+export async function lockDueMachines(
   tx: Tx,
   due: { readonly measuredBefore: Date; readonly machineIds: readonly EnrolmentId[] },
 ): Promise<readonly DueMachine[]> {
@@ -96,7 +96,7 @@ export async function lockDue(
 }
 
 /** What happened to each node after its time, oldest first, and what it was before the first of it. */
-export async function readChanges(
+export async function readStateChanges(
   reader: Reader,
   machines: readonly DueMachine[],
 ): Promise<ReadonlyMap<NodeId, { readonly before: MachineState; readonly changes: readonly StateChange[] }>> {
@@ -123,13 +123,13 @@ export async function readChanges(
   return found;
 }
 
-export type Deeds = Pick<TrustFigures, 'starts' | 'failedStarts' | 'losses'>;
+export type StartCounts = Pick<ReliabilityCounters, 'starts' | 'failedStarts' | 'losses'>;
 
 /** A start ends this long after it was accepted, at the latest. */
 const START_MS = 6 * 3_600_000;
 
 /** The least id that anything has which came up at this time or later. */
-export function firstIdBefore(at: Date): string {
+export function minRentalIdAt(at: Date): string {
   const hex = Math.max(0, at.getTime() - START_MS)
     .toString(16)
     .padStart(12, '0');
@@ -137,11 +137,11 @@ export function firstIdBefore(at: Date): string {
 }
 
 /** What came up on each node, and what went wrong there, after its time and until `to`. */
-export async function readDeeds(
+export async function readStartCounts(
   reader: Reader,
   machines: readonly DueMachine[],
   to: Date,
-): Promise<ReadonlyMap<NodeId, Deeds>> {
+): Promise<ReadonlyMap<NodeId, StartCounts>> {
   const { rows } = await sql<{ node_id: string; starts: bigint; failed_starts: bigint; losses: bigint }>`
     select asked.node_id,
            (select count(*) from instances as instance join rentals as rental on rental.id = instance.rental_id
@@ -155,7 +155,7 @@ export async function readDeeds(
                and fault.kind = 'loss') as losses
       from unnest(${machines.map(({ nodeId }) => toUuid(nodeId))}::uuid[],
                   ${machines.map(({ measuredUntil }) => measuredUntil)}::timestamptz[],
-                  ${machines.map(({ measuredUntil }) => firstIdBefore(measuredUntil))}::uuid[]) as asked (node_id, since, first_id)
+                  ${machines.map(({ measuredUntil }) => minRentalIdAt(measuredUntil))}::uuid[]) as asked (node_id, since, first_id)
   `.execute(reader.kysely);
   return new Map(
     rows.map((row) => [
@@ -167,11 +167,11 @@ export async function readDeeds(
 
 export interface MeasuredMachine {
   readonly machineId: EnrolmentId;
-  readonly figures: TrustFigures;
+  readonly figures: ReliabilityCounters;
 }
 
 /** Adds what was measured to the day, and answers all that counts now. The caller holds the locks of `lockDue`. */
-export async function addMeasured(
+export async function addMeasurements(
   tx: Tx,
   measured: readonly MeasuredMachine[],
   to: Date,
@@ -197,12 +197,12 @@ export async function addMeasured(
            starts = known.starts + excluded.starts, failed_starts = known.failed_starts + excluded.failed_starts,
            losses = known.losses + excluded.losses
   `.execute(tx.kysely);
-  const found = await sumDays(
+  const found = await sumReliabilityDays(
     tx,
     measured.map(({ machineId }) => machineId),
     to,
   );
-  return measured.map(({ machineId }) => ({ machineId, figures: found.get(machineId) ?? noFigures }));
+  return measured.map(({ machineId }) => ({ machineId, figures: found.get(machineId) ?? zeroCounters }));
 }
 
 interface SumRow {
@@ -214,17 +214,17 @@ interface SumRow {
   losses: bigint;
 }
 
-async function sumDays(
+async function sumReliabilityDays(
   reader: Reader,
   machineIds: readonly EnrolmentId[],
   at: Date,
-): Promise<ReadonlyMap<EnrolmentId, TrustFigures>> {
+): Promise<ReadonlyMap<EnrolmentId, ReliabilityCounters>> {
   const { rows } = await sql<SumRow>`
     select machine_id, sum(watched_ms)::bigint as watched_ms, sum(up_ms)::bigint as up_ms, sum(starts) as starts,
            sum(failed_starts) as failed_starts, sum(losses) as losses
       from supplier_machine_days
      where machine_id = any (${machineIds.map(toUuid)}::uuid[])
-       and day > (${at}::timestamptz at time zone 'UTC')::date - ${TRUST_DAYS}::int
+       and day > (${at}::timestamptz at time zone 'UTC')::date - ${RELIABILITY_DAYS}::int
      group by machine_id
   `.execute(reader.kysely);
   return new Map(
@@ -265,13 +265,13 @@ export async function saveReliability(
 }
 
 /** What suppliers and operators read of a machine. */
-export interface MachineTrust extends Reliability {
-  readonly figures: TrustFigures;
+export interface MachineReliability extends Reliability {
+  readonly figures: ReliabilityCounters;
   readonly measuredUntil: Date;
   readonly quarantines: number;
 }
 
-interface TrustRow {
+interface ReliabilityRow {
   machine_id: string;
   measured_until: Date;
   score_ppm: number;
@@ -281,13 +281,13 @@ interface TrustRow {
 }
 
 /** Of machines of the organisation; null for it: of any, for operators. One that was never measured is not among them. */
-export async function readTrust(
+export async function readReliability(
   reader: Reader,
   orgId: OrgId | null,
   machineIds: readonly EnrolmentId[],
-): Promise<ReadonlyMap<EnrolmentId, MachineTrust>> {
+): Promise<ReadonlyMap<EnrolmentId, MachineReliability>> {
   const org = orgId === null ? null : toUuid(orgId);
-  const { rows } = await sql<TrustRow>`
+  const { rows } = await sql<ReliabilityRow>`
     select trust.* from supplier_machine_trust as trust
       join supplier_machines as machine on machine.id = trust.machine_id
      where trust.machine_id = any (${machineIds.map(toUuid)}::uuid[])
@@ -295,7 +295,7 @@ export async function readTrust(
   `.execute(reader.kysely);
   const ids = rows.map((row) => fromUuid('enr', row.machine_id));
   const newest = rows.reduce((at, row) => (row.measured_until > at ? row.measured_until : at), new Date(0));
-  const figures = await sumDays(reader, ids, newest);
+  const figures = await sumReliabilityDays(reader, ids, newest);
   return new Map(
     rows.map((row) => {
       const id = fromUuid('enr', row.machine_id);
@@ -305,7 +305,7 @@ export async function readTrust(
           score: ppm(row.score_ppm),
           uptime: ppm(row.uptime_ppm),
           starting: ppm(row.starting_ppm),
-          figures: figures.get(id) ?? noFigures,
+          figures: figures.get(id) ?? zeroCounters,
           measuredUntil: row.measured_until,
           quarantines: row.quarantines,
         },
@@ -315,7 +315,7 @@ export async function readTrust(
 }
 
 /** Days that no longer count for anything. Answers how many there were. */
-export async function forgetOldDays(
+export async function deleteOldDays(
   tx: Tx,
   { before, limit }: { readonly before: Date; readonly limit: number },
 ): Promise<number> {

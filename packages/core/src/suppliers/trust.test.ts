@@ -2,20 +2,20 @@ import { machineStateNames, type MachineState } from '@millrace/contract';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  addFigures,
+  addCounters,
   measureUptime,
-  noFigures,
-  reliabilityOf,
+  zeroCounters,
+  computeReliability,
   type StateChange,
-  type Stretch,
-  type TrustFigures,
-  type Watched,
+  type TimeSpan,
+  type ReliabilityCounters,
+  type ObservedNode,
 } from './trust.ts';
 
 const at = (ms: number): Date => new Date(1_800_000_000_000 + ms);
-const stretch = (from: number, to: number): Stretch => ({ from: at(from), to: at(to) });
+const stretch = (from: number, to: number): TimeSpan => ({ from: at(from), to: at(to) });
 
-function watched(fields: Partial<Watched> = {}): Watched {
+function watched(fields: Partial<ObservedNode> = {}): ObservedNode {
   const span = stretch(0, 1_000);
   return { span, watch: span, state: 'node_ready', changes: [], away: [], ...fields };
 }
@@ -112,23 +112,26 @@ describe('reliability', () => {
       failedStarts: count,
       losses: count,
     })
-    .map(({ part, ...others }): TrustFigures => ({ ...others, upMs: Math.floor(others.watchedMs * part) }));
+    .map(({ part, ...others }): ReliabilityCounters => ({
+      ...others,
+      upMs: Math.floor(others.watchedMs * part),
+    }));
 
   it('of a machine that has shown nothing is good, and not the best', () => {
-    expect(reliabilityOf(noFigures)).toEqual({ score: 810_000, uptime: 900_000, starting: 900_000 });
+    expect(computeReliability(zeroCounters)).toEqual({ score: 810_000, uptime: 900_000, starting: 900_000 });
   });
 
   it('of a perfect month is nearly whole, and of a machine that is never there nearly nothing', () => {
     const month = 30 * 86_400_000;
-    const good = reliabilityOf({ ...noFigures, watchedMs: month, upMs: month, starts: 300 });
+    const good = computeReliability({ ...zeroCounters, watchedMs: month, upMs: month, starts: 300 });
     expect(good.score).toBeGreaterThan(990_000);
-    expect(reliabilityOf({ ...noFigures, watchedMs: month }).score).toBeLessThan(30_000);
+    expect(computeReliability({ ...zeroCounters, watchedMs: month }).score).toBeLessThan(30_000);
   });
 
   it('is a share of the whole, never better than either of its parts', () => {
     fc.assert(
       fc.property(figures, (shown) => {
-        const { score, uptime, starting } = reliabilityOf(shown);
+        const { score, uptime, starting } = computeReliability(shown);
         expect(score).toBeGreaterThanOrEqual(0);
         expect(score).toBeLessThanOrEqual(Math.min(uptime, starting));
         expect(Math.max(uptime, starting)).toBeLessThanOrEqual(1_000_000);
@@ -138,30 +141,30 @@ describe('reliability', () => {
 
   it('never falls by what went well, and never rises by what did not', () => {
     const better = [
-      { ...noFigures, starts: 1 },
-      { ...noFigures, watchedMs: 60_000, upMs: 60_000 },
+      { ...zeroCounters, starts: 1 },
+      { ...zeroCounters, watchedMs: 60_000, upMs: 60_000 },
     ];
     const worse = [
-      { ...noFigures, failedStarts: 1 },
-      { ...noFigures, losses: 1 },
-      { ...noFigures, watchedMs: 60_000 },
+      { ...zeroCounters, failedStarts: 1 },
+      { ...zeroCounters, losses: 1 },
+      { ...zeroCounters, watchedMs: 60_000 },
     ];
     fc.assert(
       fc.property(figures, (shown) => {
-        const { score } = reliabilityOf(shown);
+        const { score } = computeReliability(shown);
         for (const more of better) {
-          expect(reliabilityOf(addFigures(shown, more)).score).toBeGreaterThanOrEqual(score);
+          expect(computeReliability(addCounters(shown, more)).score).toBeGreaterThanOrEqual(score);
         }
         for (const more of worse) {
-          expect(reliabilityOf(addFigures(shown, more)).score).toBeLessThanOrEqual(score);
+          expect(computeReliability(addCounters(shown, more)).score).toBeLessThanOrEqual(score);
         }
       }),
     );
   });
 
   it('suffers more from what was lost while it ran than from what never came up', () => {
-    const base = { ...noFigures, starts: 50 };
-    const lost = reliabilityOf({ ...base, losses: 1 }).score;
-    expect(lost).toBeLessThan(reliabilityOf({ ...base, failedStarts: 1 }).score);
+    const base = { ...zeroCounters, starts: 50 };
+    const lost = computeReliability({ ...base, losses: 1 }).score;
+    expect(lost).toBeLessThan(computeReliability({ ...base, failedStarts: 1 }).score);
   });
 });

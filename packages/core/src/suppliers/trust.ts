@@ -9,7 +9,7 @@ import { divideRoundDown, ppm, ppmPerWhole, type Ppm } from '@millrace/platform/
  * what is away for announced maintenance is neither.
  */
 
-export interface Stretch {
+export interface TimeSpan {
   readonly from: Date;
   readonly to: Date;
 }
@@ -21,16 +21,16 @@ export interface StateChange {
 }
 
 /** What is known about a node over some time. */
-export interface Watched {
-  readonly span: Stretch;
+export interface ObservedNode {
+  readonly span: TimeSpan;
   /** While somebody looked; null: nobody did. */
-  readonly watch: Stretch | null;
+  readonly watch: TimeSpan | null;
   /** Its state at the begin of the span. */
   readonly state: MachineState;
   /** What became of it then, oldest first. */
   readonly changes: readonly StateChange[];
   /** Announced maintenance. */
-  readonly away: readonly Stretch[];
+  readonly away: readonly TimeSpan[];
 }
 
 export interface Uptime {
@@ -49,7 +49,7 @@ const isUp: Readonly<Record<MachineState, boolean | null>> = {
   node_removed: null,
 };
 
-export function measureUptime(watched: Watched): Uptime {
+export function measureUptime(watched: ObservedNode): Uptime {
   const { span, watch, changes } = watched;
   let watchedMs = 0;
   let upMs = 0;
@@ -60,9 +60,9 @@ export function measureUptime(watched: Watched): Uptime {
     const counts = isUp[state];
     const part = overlapOf(overlapOf({ from, to: at }, span), watch);
     if (counts !== null) {
-      const ms = lengthOf(part);
+      const ms = durationMs(part);
       // Being there during maintenance is to its credit; being away is no fault.
-      const countedMs = counts ? ms : ms - lengthOfAll(watched.away.map((away) => overlapOf(away, part)));
+      const countedMs = counts ? ms : ms - unionDurationMs(watched.away.map((away) => overlapOf(away, part)));
       watchedMs += countedMs;
       upMs += counts ? countedMs : 0;
     }
@@ -72,18 +72,18 @@ export function measureUptime(watched: Watched): Uptime {
   return { watchedMs, upMs };
 }
 
-function overlapOf(one: Stretch, other: Stretch): Stretch {
+function overlapOf(one: TimeSpan, other: TimeSpan): TimeSpan {
   const from = one.from > other.from ? one.from : other.from;
   const to = one.to < other.to ? one.to : other.to;
   return { from, to: to > from ? to : from };
 }
 
-function lengthOf({ from, to }: Stretch): number {
+function durationMs({ from, to }: TimeSpan): number {
   return Math.max(0, to.getTime() - from.getTime());
 }
 
 /** Of all of them together; what two share counts once. */
-function lengthOfAll(stretches: readonly Stretch[]): number {
+function unionDurationMs(stretches: readonly TimeSpan[]): number {
   let ms = 0;
   let end = Number.NEGATIVE_INFINITY;
   for (const { from, to } of stretches.toSorted((one, other) => one.from.getTime() - other.from.getTime())) {
@@ -94,7 +94,7 @@ function lengthOfAll(stretches: readonly Stretch[]): number {
 }
 
 /** What a machine did over the time that counts. */
-export interface TrustFigures extends Uptime {
+export interface ReliabilityCounters extends Uptime {
   /** Machines of tenants that came up on it. */
   readonly starts: number;
   /** Those that did not, by a fault of the host. */
@@ -103,9 +103,15 @@ export interface TrustFigures extends Uptime {
   readonly losses: number;
 }
 
-export const noFigures: TrustFigures = { watchedMs: 0, upMs: 0, starts: 0, failedStarts: 0, losses: 0 };
+export const zeroCounters: ReliabilityCounters = {
+  watchedMs: 0,
+  upMs: 0,
+  starts: 0,
+  failedStarts: 0,
+  losses: 0,
+};
 
-export function addFigures(one: TrustFigures, other: TrustFigures): TrustFigures {
+export function addCounters(one: ReliabilityCounters, other: ReliabilityCounters): ReliabilityCounters {
   return {
     watchedMs: one.watchedMs + other.watchedMs,
     upMs: one.upMs + other.upMs,
@@ -126,31 +132,31 @@ export interface Reliability {
 const HOUR_MS = 3_600_000;
 
 /** For how long what a machine did counts. */
-export const TRUST_DAYS = 30;
+export const RELIABILITY_DAYS = 30;
 
 /**
  * What a machine is believed before it has shown anything, as if it had done so for this long and so often. Without it the
  * first failure of a new machine would count for everything, and a machine of one minute would be the best of all.
  */
-const before = { watchedMs: 24 * HOUR_MS, starts: 10, reliability: 900_000 } as const;
+const prior = { watchedMs: 24 * HOUR_MS, starts: 10, reliability: 900_000 } as const;
 
 /** A tenant loses more with what ran than with what never came up. */
-const LOSS_COUNTS = 3;
+const LOSS_WEIGHT = 3;
 
-export function reliabilityOf(figures: TrustFigures): Reliability {
+export function computeReliability(figures: ReliabilityCounters): Reliability {
   const { watchedMs, upMs, starts, failedStarts, losses } = figures;
-  const uptime = shareOf(upMs, watchedMs, before.watchedMs);
-  const starting = shareOf(starts, starts + failedStarts + LOSS_COUNTS * losses, before.starts);
+  const uptime = shareOf(upMs, watchedMs, prior.watchedMs);
+  const starting = shareOf(starts, starts + failedStarts + LOSS_WEIGHT * losses, prior.starts);
   return {
     uptime: ppm(Number(uptime)),
     starting: ppm(Number(starting)),
-    score: ppm(Number(divideRoundDown(uptime * starting, whole))),
+    score: ppm(Number(divideRoundDown(uptime * starting, ppmWhole))),
   };
 }
 
-const whole = BigInt(ppmPerWhole);
+const ppmWhole = BigInt(ppmPerWhole);
 
 function shareOf(good: number, all: number, believed: number): bigint {
-  const parts = BigInt(good) * whole + BigInt(believed) * BigInt(before.reliability);
+  const parts = BigInt(good) * ppmWhole + BigInt(believed) * BigInt(prior.reliability);
   return divideRoundDown(parts, BigInt(all) + BigInt(believed));
 }

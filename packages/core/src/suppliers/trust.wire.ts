@@ -1,22 +1,22 @@
-import type { Answer, Contract } from '@millrace/contract';
-import { msToSecondsRoundDown, ppmPerWhole, share, type Ppm } from '@millrace/platform/money';
-import type { HistoryEntry } from './trust-evidence.store.ts';
-import type { MachineTrust } from './trust.store.ts';
+import type { ResponseBody, Contract } from '@millrace/contract';
+import { msToSecondsRoundDown, ppmPerWhole, ratio, type Ppm } from '@millrace/platform/money';
+import type { MachineHistoryEntry } from './trust-evidence.store.ts';
+import type { MachineReliability } from './trust.store.ts';
 
 /** How far a machine can be relied on, and what became of it, as answers. */
 
 type Operations = Contract['operations'];
-type WireReliability = NonNullable<Answer<Operations['supplierGetMachine']>['reliability']>;
-type WireHistory = Answer<Operations['supplierGetMachineHistory']>;
+type WireReliability = NonNullable<ResponseBody<Operations['supplierGetMachine']>['reliability']>;
+type WireHistory = ResponseBody<Operations['supplierGetMachineHistory']>;
 
-const partOf = (part: Ppm): number => share(part, ppmPerWhole);
+const toFraction = (part: Ppm): number => ratio(part, ppmPerWhole);
 
-export function toWireReliability(trust: MachineTrust): WireReliability {
+export function toWireReliability(trust: MachineReliability): WireReliability {
   const { figures } = trust;
   return {
-    score: partOf(trust.score),
-    uptime: partOf(trust.uptime),
-    starting: partOf(trust.starting),
+    score: toFraction(trust.score),
+    uptime: toFraction(trust.uptime),
+    starting: toFraction(trust.starting),
     watchedSeconds: msToSecondsRoundDown(figures.watchedMs),
     starts: figures.starts,
     failedStarts: figures.failedStarts,
@@ -26,6 +26,6 @@ export function toWireReliability(trust: MachineTrust): WireReliability {
   };
 }
 
-export function toWireHistory(entries: readonly HistoryEntry[]): WireHistory {
+export function toWireHistory(entries: readonly MachineHistoryEntry[]): WireHistory {
   return { items: entries.map(({ at, ...entry }) => ({ at: at.toISOString(), ...entry })) };
 }

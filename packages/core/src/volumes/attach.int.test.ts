@@ -1,44 +1,44 @@
 import { isFault } from '@millrace/platform/fault';
 import { toUuid } from '@millrace/platform/ids';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { enterAs } from '../identity/index.ts';
+import { authorizeCaller } from '../identity/index.ts';
 import { silence } from './backend.fixture.ts';
 import { attachVolume, detachVolume } from './attach.service.ts';
 import {
   attachAtCreate,
   detachRental,
-  isStillServed,
-  readAttached,
-  touchVolumesOf,
+  isAddressStillServed,
+  readAttachedVolumesOf,
+  bumpSpecVersionsOfRental,
 } from './for-rentals.service.ts';
 import { deleteVolume } from './life.service.ts';
 import { volumesActor, type Volume } from './volume.ts';
 import {
-  createVolumeWorld,
+  createVolumeHarness,
   MINUTE_MS,
   otherRegion,
   region,
-  type PlantedRental,
+  type InsertedRental,
   type Tenant,
-  type VolumeWorld,
+  type VolumeHarness,
 } from './world.fixture.ts';
 
-let world: VolumeWorld;
+let world: VolumeHarness;
 beforeAll(async () => {
-  world = await createVolumeWorld();
+  world = await createVolumeHarness();
 });
 afterAll(() => world.drop());
 
 const clientsOf = (volume: Volume): readonly string[] =>
   world.backend.volumes.get(toUuid(volume.id))?.clients ?? [];
-const attach = (tenant: Tenant, volume: Volume, ...rentals: readonly PlantedRental[]) =>
+const attach = (tenant: Tenant, volume: Volume, ...rentals: readonly InsertedRental[]) =>
   world.run((tx) =>
     attachVolume(tx, tenant.call(), {
       storageVolumeId: volume.wireId,
       rentalIds: rentals.map(({ wireId }) => wireId),
     }),
   );
-const detach = (tenant: Tenant, volume: Volume, ...rentals: readonly PlantedRental[]) =>
+const detach = (tenant: Tenant, volume: Volume, ...rentals: readonly InsertedRental[]) =>
   world.run((tx) =>
     detachVolume(tx, tenant.call(), {
       storageVolumeId: volume.wireId,
@@ -64,7 +64,7 @@ describe('attaching', () => {
     expect(clientsOf(volume)).toEqual(['10.1.0.1', '10.1.0.2', '10.1.0.3']);
     const told = (await world.events(tenant.orgId)).filter(({ type }) => type === 'volume.attached');
     expect(told.map(({ data }) => data['rentalIds'])).toEqual([[one.wireId, two.wireId]]);
-    const attached = await readAttached(world.db, tenant.orgId, [one.id, two.id]);
+    const attached = await readAttachedVolumesOf(world.db, tenant.orgId, [one.id, two.id]);
     expect(attached.get(one.id)).toEqual([
       {
         wireId: volume.wireId,
@@ -135,7 +135,7 @@ describe('attaching', () => {
         await detachRental(tx, tenant.orgId, rental.id, volumesActor);
       });
       await Promise.all([refusal(attach(tenant, volume, rental)), ending]);
-      const attached = await readAttached(world.db, tenant.orgId, [rental.id]);
+      const attached = await readAttachedVolumesOf(world.db, tenant.orgId, [rental.id]);
       expect(attached.size).toBe(0);
     }
   });
@@ -181,13 +181,13 @@ describe('detaching', () => {
       `status = 'Terminating', task = 'release', task_deadline_at = now(), end_accepted_at = now()`,
     );
     await world.onMachines(rental, `state = 'doomed', doomed_at = now()`);
-    expect(await isStillServed(world.db, tenant.orgId, rental.id)).toBe(true);
+    expect(await isAddressStillServed(world.db, tenant.orgId, rental.id)).toBe(true);
     await world.clock.advance(30_000);
     await world.settle();
     await world.settle();
     expect(clientsOf(volume)).toEqual([]);
-    expect(await isStillServed(world.db, tenant.orgId, rental.id)).toBe(false);
-    expect((await readAttached(world.db, tenant.orgId, [rental.id])).size).toBe(0);
+    expect(await isAddressStillServed(world.db, tenant.orgId, rental.id)).toBe(false);
+    expect((await readAttachedVolumesOf(world.db, tenant.orgId, [rental.id])).size).toBe(0);
   });
 });
 
@@ -199,11 +199,11 @@ describe('the machines of a rental', () => {
     await attach(tenant, volume, rental);
     await world.settle();
     await world.onMachines(rental, `private_ip = '10.3.0.9'`);
-    await world.run((tx) => touchVolumesOf(tx, tenant.orgId, rental.id));
+    await world.run((tx) => bumpSpecVersionsOfRental(tx, tenant.orgId, rental.id));
     await world.settle();
     expect(clientsOf(volume)).toEqual(['10.3.0.9']);
     await world.onMachines(rental, `cut_at = now()`);
-    await world.run((tx) => touchVolumesOf(tx, tenant.orgId, rental.id));
+    await world.run((tx) => bumpSpecVersionsOfRental(tx, tenant.orgId, rental.id));
     await world.settle();
     expect(clientsOf(volume)).toEqual([]);
   });
@@ -234,11 +234,11 @@ describe('the machines of a rental', () => {
     await world.onMachines(rental, `state = 'doomed', doomed_at = now()`);
     await world.run((tx) => detachRental(tx, tenant.orgId, rental.id, volumesActor));
     await world.settle();
-    expect(await isStillServed(world.db, tenant.orgId, rental.id)).toBe(true);
+    expect(await isAddressStillServed(world.db, tenant.orgId, rental.id)).toBe(true);
     world.backend.fault = null;
     await world.clock.advance(2 * MINUTE_MS);
     await world.settle();
-    expect(await isStillServed(world.db, tenant.orgId, rental.id)).toBe(false);
+    expect(await isAddressStillServed(world.db, tenant.orgId, rental.id)).toBe(false);
   });
 
   it('of a rental that moved are not held up by those that took their place', async () => {
@@ -252,24 +252,24 @@ describe('the machines of a rental', () => {
       `state = case position when 1 then 'doomed' else state end,
       doomed_at = case position when 1 then now() end`,
     );
-    expect(await isStillServed(world.db, tenant.orgId, rental.id)).toBe(true);
-    await world.run((tx) => touchVolumesOf(tx, tenant.orgId, rental.id));
+    expect(await isAddressStillServed(world.db, tenant.orgId, rental.id)).toBe(true);
+    await world.run((tx) => bumpSpecVersionsOfRental(tx, tenant.orgId, rental.id));
     await world.settle();
     expect(clientsOf(volume)).toEqual(['10.3.3.2']);
-    expect(await isStillServed(world.db, tenant.orgId, rental.id)).toBe(false);
+    expect(await isAddressStillServed(world.db, tenant.orgId, rental.id)).toBe(false);
   });
 });
 
 describe('a rental that is ordered with storage', () => {
   const order = (
     tenant: Tenant,
-    rental: PlantedRental,
+    rental: InsertedRental,
     choice: Parameters<typeof attachAtCreate>[4],
     wireId: number | null,
     where = region,
   ) =>
     world.run(async (tx) => {
-      const caller = await enterAs(tx, tenant.call(), 'rentals:write');
+      const caller = await authorizeCaller(tx, tenant.call(), 'rentals:write');
       await attachAtCreate(
         tx,
         tenant.call(),
@@ -311,7 +311,7 @@ describe('a rental that is ordered with storage', () => {
     const call = tenant.call('live', keyId);
     const choice = { isNew: true, label: 'fresh', sizeInGb: 256 } as const;
     const refused = world.run(async (tx) => {
-      const caller = await enterAs(tx, call, 'rentals:write');
+      const caller = await authorizeCaller(tx, call, 'rentals:write');
       await attachAtCreate(tx, call, caller, { ...rental, region, mode: 'live' }, choice, 1_000_000_008);
     });
     expect(await refusal(refused)).toBe('INSUFFICIENT_SCOPE');

@@ -2,18 +2,18 @@ import type { Tx } from '@millrace/platform/db';
 import type { Actor } from '@millrace/platform/envelope';
 import { Fault } from '@millrace/platform/fault';
 import type { RentalId } from '@millrace/platform/ids';
-import { appendAudit, enterAs, type KeyCall } from '../identity/index.ts';
-import { requireAction, requireRentals } from './attach.ts';
+import { appendAuditEntry, authorizeCaller, type CallContext } from '../identity/index.ts';
+import { requireVolumeAction, requireRentals } from './attach.ts';
 import {
   endAttachments,
   insertAttachments,
-  listHolders,
+  listAttachedRentals,
   listSharedAddresses,
   lockRentals,
-  type Holder,
+  type AttachedRental,
 } from './attachments.store.ts';
-import { tellOfVolume, wishAnew } from './move.ts';
-import { resourceOf, type RentalSeen, type Volume } from './volume.ts';
+import { emitVolumeEvent, bumpSpecVersion } from './move.ts';
+import { volumeResourceOf, type AttachableRental, type Volume } from './volume.ts';
 import { findVolume, lockVolume, saveVolume } from './volumes.store.ts';
 
 /** Who may use a volume. The tables say it at once; the storage server is told right afterwards. */
@@ -24,7 +24,7 @@ const WIRE_ID_MAX = 2_147_483_647;
 export const isWireId = (id: number): boolean => id > 0 && id <= WIRE_ID_MAX;
 
 /** The volume of the caller's own, in the mode of its key, with its lock held. Absent and foreign are alike. */
-export async function requireOwn(
+export async function lockOwnVolume(
   tx: Tx,
   owner: Pick<Volume, 'orgId' | 'mode'>,
   wireId: number,
@@ -37,39 +37,45 @@ export async function requireOwn(
 
 /** Refuses what may not happen to a volume that a rental has, and names the rentals. */
 export async function requireUnattached(tx: Tx, volume: Volume): Promise<void> {
-  const holders = (await listHolders(tx, volume.orgId, [volume.id])).get(volume.id) ?? [];
+  const holders = (await listAttachedRentals(tx, volume.orgId, [volume.id])).get(volume.id) ?? [];
   if (holders.length === 0) return;
   const [first, ...others] = holders.map(({ wireId }) => wireId);
   const named =
-    others.length === 0 ? `rental ${first}` : `rentals ${[first, ...others].slice(0, NAMED_MAX).join(', ')}`;
-  const more = holders.length > NAMED_MAX ? ` and ${holders.length - NAMED_MAX} more` : '';
+    others.length === 0
+      ? `rental ${first}`
+      : `rentals ${[first, ...others].slice(0, LISTED_RENTALS_MAX).join(', ')}`;
+  const more = holders.length > LISTED_RENTALS_MAX ? ` and ${holders.length - LISTED_RENTALS_MAX} more` : '';
   throw new Fault('VOLUME_ATTACHED', { message: `The volume is attached to ${named}${more}.` });
 }
 
-const NAMED_MAX = 20;
+const LISTED_RENTALS_MAX = 20;
 
-export interface LinkWish {
+export interface AttachmentRequest {
   readonly storageVolumeId: number;
   readonly rentalIds: readonly number[];
 }
 
 /** Attaches to all of these rentals or to none. What is attached already stays so. Locks: organisation, rentals, volume. */
-export async function attachVolume(tx: Tx, call: KeyCall, wish: LinkWish): Promise<readonly number[]> {
-  const { key } = await enterAs(tx, call, 'volumes:write');
+export async function attachVolume(
+  tx: Tx,
+  call: CallContext,
+  wish: AttachmentRequest,
+): Promise<readonly number[]> {
+  const { key } = await authorizeCaller(tx, call, 'volumes:write');
   const { orgId, cause } = call;
   const owner = { orgId, mode: key.mode };
   const wished = [...new Set(wish.rentalIds)];
   // Rentals are locked first, as whoever ends one does; whether there is such a volume is what the caller hears first.
   const rentals = await lockRentals(tx, orgId, key.mode, wished.filter(isWireId));
-  const volume = await requireOwn(tx, owner, wish.storageVolumeId);
-  requireAction(volume, 'attach');
+  const volume = await lockOwnVolume(tx, owner, wish.storageVolumeId);
+  requireVolumeAction(volume, 'attach');
   requireRentals(rentals, wished, volume.region);
-  const attached = await attach(tx, volume, rentals, cause.actor);
+  const attached = await attachRentals(tx, volume, rentals, cause.actor);
   const rentalIds = rentals.map(({ wireId }) => wireId).toSorted((one, other) => one - other);
   if (attached.version !== volume.version) {
-    await appendAudit(tx, orgId, cause, {
+    await appendAuditEntry(tx, orgId, cause, {
       action: 'volume.attached',
-      resource: resourceOf(volume),
+      resource: volumeResourceOf(volume),
       after: { rentalIds },
     });
   }
@@ -77,10 +83,10 @@ export async function attachVolume(tx: Tx, call: KeyCall, wish: LinkWish): Promi
 }
 
 /** The same for a volume and rentals that were found fit, with their locks held. */
-export async function attach(
+export async function attachRentals(
   tx: Tx,
   volume: Volume,
-  rentals: readonly Pick<RentalSeen, 'id' | 'wireId'>[],
+  rentals: readonly Pick<AttachableRental, 'id' | 'wireId'>[],
   actor: Actor,
 ): Promise<Volume> {
   const fresh = new Set(
@@ -91,18 +97,18 @@ export async function attach(
     ),
   );
   if (fresh.size === 0) return volume;
-  await requireOwnAddresses(tx, volume, [...fresh]);
+  await requireUnsharedAddresses(tx, volume, [...fresh]);
   const changed = await saveVolume(tx, volume, {
     updatedAt: tx.clock.now(),
-    ...wishAnew(volume, tx.clock.now()),
+    ...bumpSpecVersion(volume, tx.clock.now()),
   });
   const rentalIds = rentals.filter(({ id }) => fresh.has(id)).map(({ wireId }) => wireId);
-  await tellOfVolume(tx, changed, { type: 'volume.attached', actor, data: { rentalIds } });
+  await emitVolumeEvent(tx, changed, { type: 'volume.attached', actor, data: { rentalIds } });
   return changed;
 }
 
 /** A machine that shares its address with another one cannot be let in: storage servers could not tell the two apart. */
-async function requireOwnAddresses(
+async function requireUnsharedAddresses(
   tx: Tx,
   volume: Pick<Volume, 'orgId'>,
   rentalIds: readonly RentalId[],
@@ -117,40 +123,44 @@ async function requireOwnAddresses(
 }
 
 /** Detaches from all of these rentals or from none. The storage server refuses them from then on. */
-export async function detachVolume(tx: Tx, call: KeyCall, wish: LinkWish): Promise<readonly number[]> {
-  const { key } = await enterAs(tx, call, 'volumes:write');
+export async function detachVolume(
+  tx: Tx,
+  call: CallContext,
+  wish: AttachmentRequest,
+): Promise<readonly number[]> {
+  const { key } = await authorizeCaller(tx, call, 'volumes:write');
   const { orgId, cause } = call;
-  const volume = await requireOwn(tx, { orgId, mode: key.mode }, wish.storageVolumeId);
-  requireAction(volume, 'detach');
-  const holders = (await listHolders(tx, orgId, [volume.id])).get(volume.id) ?? [];
+  const volume = await lockOwnVolume(tx, { orgId, mode: key.mode }, wish.storageVolumeId);
+  requireVolumeAction(volume, 'detach');
+  const holders = (await listAttachedRentals(tx, orgId, [volume.id])).get(volume.id) ?? [];
   const wished = new Set(wish.rentalIds);
   const found = holders.filter(({ wireId }) => wished.has(wireId));
   if (found.length < wished.size) throw new Fault('VOLUME_NOT_ATTACHED');
   const ids = found.map(({ rentalId }) => rentalId);
-  const { detached } = await detach(tx, volume, ids, cause.actor);
+  const { detached } = await detachRentals(tx, volume, ids, cause.actor);
   const rentalIds = detached.map(({ wireId }) => wireId);
-  await appendAudit(tx, orgId, cause, {
+  await appendAuditEntry(tx, orgId, cause, {
     action: 'volume.detached',
-    resource: resourceOf(volume),
+    resource: volumeResourceOf(volume),
     after: { rentalIds },
   });
   return rentalIds;
 }
 
 /** Detaches from these rentals, or from all that have it, and tells so where any had it. */
-export async function detach(
+export async function detachRentals(
   tx: Tx,
   volume: Volume,
   rentalIds: readonly RentalId[] | 'all',
   actor: Actor,
-): Promise<{ readonly volume: Volume; readonly detached: readonly Holder[] }> {
+): Promise<{ readonly volume: Volume; readonly detached: readonly AttachedRental[] }> {
   const detached = await endAttachments(tx, volume, rentalIds);
   if (detached.length === 0) return { volume, detached };
   const changed = await saveVolume(tx, volume, {
     updatedAt: tx.clock.now(),
-    ...wishAnew(volume, tx.clock.now()),
+    ...bumpSpecVersion(volume, tx.clock.now()),
   });
-  await tellOfVolume(tx, changed, {
+  await emitVolumeEvent(tx, changed, {
     type: 'volume.detached',
     actor,
     data: { rentalIds: detached.map(({ wireId }) => wireId) },

@@ -11,7 +11,7 @@ import {
 import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
 import { isHostAddress } from '@millrace/storage/wire';
 import { sql } from 'kysely';
-import type { RentalSeen, Volume } from './volume.ts';
+import type { AttachableRental, Volume } from './volume.ts';
 
 /**
  * All SQL about which rentals have which volumes. Rentals and their machines belong to another feature: they are read here
@@ -27,7 +27,7 @@ export async function lockRentals(
   orgId: OrgId,
   mode: Mode,
   wireIds: readonly number[],
-): Promise<readonly RentalSeen[]> {
+): Promise<readonly AttachableRental[]> {
   const { rows } = await sql<{ id: string; wire_id: number; kind: string; region: string; status: string }>`
     select id, wire_id, kind, region, status from rentals
      where wire_id = any(${wireIds}::integer[]) and org_id = ${toUuid(orgId)} and mode = ${mode} and kind <> 'instance'
@@ -56,7 +56,7 @@ export async function insertAttachments(
   return rows.map((row) => fromUuid('rnt', row.rental_id));
 }
 
-export interface Holder {
+export interface AttachedRental {
   readonly rentalId: RentalId;
   readonly wireId: number;
 }
@@ -66,7 +66,7 @@ export async function endAttachments(
   tx: Tx,
   volume: Pick<Volume, 'id' | 'orgId'>,
   rentalIds: readonly RentalId[] | 'all',
-): Promise<readonly Holder[]> {
+): Promise<readonly AttachedRental[]> {
   const { rows } = await sql<{ id: string; wire_id: number }>`
     update volume_attachments as held set detached_at = greatest(held.attached_at, ${tx.clock.now()}::timestamptz)
       from rentals as rental
@@ -80,12 +80,12 @@ export async function endAttachments(
 }
 
 /** The rentals that have each of these volumes, by the ids that clients know, in their order. */
-export async function listHolders(
+export async function listAttachedRentals(
   reader: Reader,
   orgId: OrgId,
   volumeIds: readonly VolumeId[],
-): Promise<ReadonlyMap<VolumeId, readonly Holder[]>> {
-  const holders = new Map<VolumeId, Holder[]>();
+): Promise<ReadonlyMap<VolumeId, readonly AttachedRental[]>> {
+  const holders = new Map<VolumeId, AttachedRental[]>();
   if (volumeIds.length === 0) return holders;
   const { rows } = await sql<{ volume_id: string; rental_id: string; wire_id: number }>`
     select held.volume_id, held.rental_id, rental.wire_id
@@ -103,7 +103,7 @@ export async function listHolders(
 }
 
 /** Of those that have the volume, the ones that have ended, or are about to, and were not detached. */
-export async function listEndedHolders(
+export async function listEndedAttachedRentals(
   tx: Tx,
   volume: Pick<Volume, 'id' | 'orgId'>,
 ): Promise<readonly RentalId[]> {
@@ -115,7 +115,7 @@ export async function listEndedHolders(
 }
 
 /** Whether storage servers may know the machine by its address. In live mode it must hold the address in its region. */
-const hasAddress = sql`machine.private_ip is not null and (machine.mode = 'test' or exists (
+const holdsAddress = sql`machine.private_ip is not null and (machine.mode = 'test' or exists (
          select 1 from storage_addresses as own
           where own.region = rental.region and own.address = machine.private_ip
             and (own.rental_id, own.attempt, own.position) = (machine.rental_id, machine.attempt, machine.position)))`;
@@ -129,7 +129,7 @@ const usableMachines = sql`
       join rentals as rental on rental.id = held.rental_id and rental.status in ('Pending', 'Running', 'Unknown')
       join rental_machines as machine on machine.rental_id = rental.id and machine.attempt = rental.attempt
        and machine.state in ('made', 'proven', 'open') and machine.cut_at is null
-       and ${hasAddress}`;
+       and ${holdsAddress}`;
 
 export interface SharedAddress {
   readonly rentalWireId: number;
@@ -155,7 +155,7 @@ export async function listSharedAddresses(
      where rental.id = any(${rentalIds.map(toUuid)}::uuid[]) and rental.org_id = ${toUuid(orgId)}
        and exists (select 1 from volume_attachments as held
                     where held.rental_id = rental.id and held.detached_at is null)
-       and length(machine.private_ip) <= 64 and not (${hasAddress})
+       and length(machine.private_ip) <= 64 and not (${holdsAddress})
      order by rental.wire_id, machine.position`.execute(reader.kysely);
   return rows.map((row) => ({
     rentalWireId: row.wire_id,
@@ -197,7 +197,11 @@ export async function listClientsOfNode(
  * Whether a backend may be letting in a machine of this rental that is to be removed. An address that another machine of
  * the rental has by now is not meant.
  */
-export async function readStillServed(reader: Reader, orgId: OrgId, rentalId: RentalId): Promise<boolean> {
+export async function isRentalStillServed(
+  reader: Reader,
+  orgId: OrgId,
+  rentalId: RentalId,
+): Promise<boolean> {
   const { rows } = await sql<{ served: boolean }>`
     select exists (
       select 1 from volume_attachments as held
@@ -211,7 +215,7 @@ export async function readStillServed(reader: Reader, orgId: OrgId, rentalId: Re
   return rows[0]?.served ?? false;
 }
 
-export interface OrderedVolume {
+export interface UnprovisionedVolume {
   readonly label: string;
   readonly isGivenUp: boolean;
   readonly endReason: string | null;
@@ -226,7 +230,7 @@ export async function listUnprovisioned(
   reader: Reader,
   orgId: OrgId,
   rentalId: RentalId,
-): Promise<readonly OrderedVolume[]> {
+): Promise<readonly UnprovisionedVolume[]> {
   const { rows } = await sql<{ label: string; is_given_up: boolean; end_reason: string | null }>`
     select volume.label, volume.phase <> 'provisioning' as is_given_up, volume.end_reason
       from volume_attachments as held join volumes as volume on volume.id = held.volume_id
@@ -240,7 +244,7 @@ export async function listUnprovisioned(
   }));
 }
 
-export interface AttachedRow {
+export interface AttachedVolumeRow {
   readonly rentalId: RentalId;
   readonly volume: {
     readonly id: VolumeId;
@@ -253,11 +257,11 @@ export interface AttachedRow {
 }
 
 /** The volumes that each of these rentals has, in the order of their ids. */
-export async function listAttached(
+export async function listAttachedVolumes(
   reader: Reader,
   orgId: OrgId,
   rentalIds: readonly RentalId[],
-): Promise<readonly AttachedRow[]> {
+): Promise<readonly AttachedVolumeRow[]> {
   if (rentalIds.length === 0) return [];
   const { rows } = await sql<{
     rental_id: string;

@@ -1,5 +1,5 @@
 import { DriverError } from '@millrace/compute';
-import type { VolumeBackend, VolumeView, VolumeWish } from '@millrace/storage';
+import type { VolumeBackend, VolumeView, VolumeSpec } from '@millrace/storage';
 
 /** A storage node that remembers what it serves, and does badly what a test wants it to do badly. */
 export interface FakeBackend extends VolumeBackend {
@@ -9,14 +9,14 @@ export interface FakeBackend extends VolumeBackend {
   readonly contents: Map<string, string>;
   readonly kept: Map<string, string>;
   /** Every wish that it was brought to, in order. */
-  readonly wishes: VolumeWish[];
+  readonly wishes: VolumeSpec[];
   /** Thrown instead of an answer, where it is set: for all calls, or for the one that is named. */
   fault: {
     readonly call: 'all' | 'ensure' | 'remove' | 'snapshot' | 'restore';
     readonly error: DriverError;
   } | null;
   /** Waited for inside of `ensure`, after the wish was read and before it counts. */
-  pause: ((wish: VolumeWish) => Promise<void>) | null;
+  pause: ((wish: VolumeSpec) => Promise<void>) | null;
   /** Waited for when a wish counts, before that is answered. */
   answer: (() => Promise<void>) | null;
   /** What a snapshot is said to take. */

@@ -13,23 +13,23 @@ export interface BackendPool {
   close(): Promise<void>;
 }
 
-export interface BackendPoolParts {
+export interface BackendPoolDeps {
   readonly log: Pick<Logger, 'warn'>;
   /** Makes a backend. It may be made before the node can be reached. */
   readonly connect: (node: StorageNode) => Promise<VolumeBackend>;
 }
 
-interface Entry {
+interface PoolEntry {
   /** What the backend was made by. */
   readonly key: string;
   readonly made: Promise<VolumeBackend>;
 }
 
-export function createBackendPool({ log, connect }: BackendPoolParts): BackendPool {
-  const entries = new Map<StorageNodeId, Entry>();
+export function createBackendPool({ log, connect }: BackendPoolDeps): BackendPool {
+  const entries = new Map<StorageNodeId, PoolEntry>();
   let isClosed = false;
 
-  async function drop(id: StorageNodeId, entry: Entry): Promise<void> {
+  async function drop(id: StorageNodeId, entry: PoolEntry): Promise<void> {
     if (entries.get(id) === entry) entries.delete(id);
     const backend = await entry.made.catch(() => null);
     await backend?.close().catch((error: unknown) => {
@@ -46,7 +46,7 @@ export function createBackendPool({ log, connect }: BackendPoolParts): BackendPo
       const known = entries.get(id);
       if (known?.key === key) return known.made;
       if (known !== undefined) void drop(id, known);
-      const entry: Entry = { key, made: connect(node) };
+      const entry: PoolEntry = { key, made: connect(node) };
       entries.set(id, entry);
       // Whoever waits for it hears why it failed; the next one tries again.
       entry.made.catch(() => {

@@ -5,29 +5,29 @@ import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findingsOf, runAudit } from '../auditor/index.ts';
 import { attachVolume, detachVolume } from './attach.service.ts';
-import { dropGrowth } from './growth.service.ts';
+import { cancelGrowth } from './growth.service.ts';
 import { freezeUnpaid } from './ladder.service.ts';
-import { deleteVolume, freeze } from './life.service.ts';
+import { deleteVolume, freezeVolume } from './life.service.ts';
 import { createSnapshot } from './snapshots.service.ts';
 import { listSnapshots } from './snapshots.store.ts';
 import { updateVolume } from './update.service.ts';
 import { causeOfVolume, type Volume } from './volume.ts';
 import { lockVolume } from './volumes.store.ts';
 import {
-  createVolumeWorld,
+  createVolumeHarness,
   GB_HOUR,
   HOUR_MS,
   MINUTE_MS,
   quiet,
   type Tenant,
-  type VolumeWorld,
+  type VolumeHarness,
 } from './world.fixture.ts';
 
 /** What a volume never exceeds, whoever ends it, grows it or gives up on it. */
 
-let world: VolumeWorld;
+let world: VolumeHarness;
 beforeAll(async () => {
-  world = await createVolumeWorld();
+  world = await createVolumeHarness();
 });
 afterAll(async () => {
   await world.drop();
@@ -85,7 +85,7 @@ describe('maxUsd', () => {
     const tenant = await world.tenant();
     const volume = await world.active(tenant, { maxUsd: nanoUsd(rate(256) * 100n) });
     await world.clock.advance(74 * HOUR_MS);
-    await world.run((tx) => locked(volume, (current) => freeze(tx, current, 'budget'), tx));
+    await world.run((tx) => locked(volume, (current) => freezeVolume(tx, current, 'budget'), tx));
     const frozen = await world.read(volume);
     const lastMs = (volume.startedAt?.getTime() ?? 0) + 100 * HOUR_MS;
     expect(frozen?.phase).toBe('frozen');
@@ -148,7 +148,7 @@ describe('a growth that was given up', () => {
     world.backend.answer = null;
     expect(world.backend.volumes.get(toUuid(volume.id))?.sizeGb).toBe(512);
     await world.run((tx) =>
-      locked(volume, (current) => dropGrowth(tx, current, 'It could not grow in time.'), tx),
+      locked(volume, (current) => cancelGrowth(tx, current, 'It could not grow in time.'), tx),
     );
     await world.run((tx) => detachVolume(tx, tenant.call(), link));
     await world.clock.advance(MINUTE_MS);

@@ -4,23 +4,23 @@ import { poisonedLoop, type ItemPoison } from '@millrace/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { silence } from './backend.fixture.ts';
 import { attachVolume, detachVolume } from './attach.service.ts';
-import { convergeDue, convergeOne, createConverger } from './converge.ts';
+import { reconcileDueVolumes, reconcileVolume, createVolumeReconciler } from './converge.ts';
 import { deleteVolume } from './life.service.ts';
-import { prepare } from './prepare.service.ts';
+import { planVolumeTask } from './prepare.service.ts';
 import { applyStorageConfig } from './storage-config.ts';
 import type { Volume } from './volume.ts';
 import {
-  createVolumeWorld,
+  createVolumeHarness,
   HOUR_MS,
   MINUTE_MS,
-  type PlantedRental,
+  type InsertedRental,
   type Tenant,
-  type VolumeWorld,
+  type VolumeHarness,
 } from './world.fixture.ts';
 
-let world: VolumeWorld;
+let world: VolumeHarness;
 beforeAll(async () => {
-  world = await createVolumeWorld();
+  world = await createVolumeHarness();
 });
 afterEach(() => {
   world.backend.fault = null;
@@ -30,24 +30,24 @@ afterAll(() => world.drop());
 
 const signal = new AbortController().signal;
 const viewOf = (volume: Volume) => world.backend.volumes.get(toUuid(volume.id));
-const link = (volume: Volume, rental: PlantedRental) => ({
+const link = (volume: Volume, rental: InsertedRental) => ({
   storageVolumeId: volume.wireId,
   rentalIds: [rental.wireId],
 });
-const attach = (tenant: Tenant, volume: Volume, rental: PlantedRental) =>
+const attach = (tenant: Tenant, volume: Volume, rental: InsertedRental) =>
   world.run((tx) => attachVolume(tx, tenant.call(), link(volume, rental)));
-const detach = (tenant: Tenant, volume: Volume, rental: PlantedRental) =>
+const detach = (tenant: Tenant, volume: Volume, rental: InsertedRental) =>
   world.run((tx) => detachVolume(tx, tenant.call(), link(volume, rental)));
 
 describe('a worker that dies', () => {
   it('after it decided, or after the backend did it, leaves what the next one finishes', async () => {
     const tenant = await world.tenant();
     const volume = await world.create(tenant);
-    const before = await world.run((tx) => prepare(tx, volume, world.parts.policy));
+    const before = await world.run((tx) => planVolumeTask(tx, volume, world.parts.policy));
     expect(before?.what).toBe('serve');
     // It dies here, once before its call and once after it: nothing was written down.
     if (before?.what === 'serve') await world.backend.ensure(before.wish, signal);
-    expect(await convergeDue(world.parts, 10, signal)).toBe(0);
+    expect(await reconcileDueVolumes(world.parts, 10, signal)).toBe(0);
     await world.clock.advance(world.parts.policy.workingMs);
     await world.settle();
     expect((await world.read(volume))?.status).toBe('active');
@@ -62,7 +62,7 @@ describe('a worker that dies', () => {
     const volume = await world.active(tenant);
     await world.run((tx) => deleteVolume(tx, tenant.call(), volume.wireId));
     await world.clock.advance(72 * HOUR_MS);
-    const task = await world.run((tx) => prepare(tx, volume, world.parts.policy));
+    const task = await world.run((tx) => planVolumeTask(tx, volume, world.parts.policy));
     expect(task?.what).toBe('remove');
     world.backend.volumes.delete(toUuid(volume.id));
     await world.clock.advance(world.parts.policy.workingMs);
@@ -77,7 +77,7 @@ describe('two at once', () => {
   it('bring one volume about once: one meter, one word', async () => {
     const tenant = await world.tenant();
     const volume = await world.create(tenant);
-    await Promise.all([1, 2, 3].map(() => convergeOne(world.parts, volume, signal)));
+    await Promise.all([1, 2, 3].map(() => reconcileVolume(world.parts, volume, signal)));
     await world.settle();
     expect((await world.read(volume))?.status).toBe('active');
     const told = (await world.events(tenant.orgId)).filter(({ type }) => type === 'volume.active');
@@ -102,10 +102,10 @@ describe('two at once', () => {
       arrived();
       await held;
     };
-    const late = convergeOne(world.parts, volume, signal);
+    const late = reconcileVolume(world.parts, volume, signal);
     await slow;
     await detach(tenant, volume, rental);
-    await convergeOne(world.parts, volume, signal);
+    await reconcileVolume(world.parts, volume, signal);
     expect(viewOf(volume)?.clients).toEqual([]);
     // The old list arrives now, after the new one: until somebody has put that right, the address counts as let in.
     world.backend.pause = null;
@@ -139,7 +139,7 @@ describe('two at once', () => {
           if (externalId !== toUuid(slow.id)) return Promise.resolve();
           return how === 'hangs' ? held : fails();
         };
-        const converger = createConverger(world.parts, { atOnce: 4, atOncePerNode: 1 });
+        const converger = createVolumeReconciler(world.parts, { atOnce: 4, atOncePerNode: 1 });
         while ((await converger.step(signal)) === 'busy');
         await expect.poll(async () => (await world.read(quick))?.servedSeq).toBe(quick.wishSeq + 1);
         expect((await world.read(slow))?.servedSeq).toBe(slow.wishSeq);
@@ -245,7 +245,7 @@ describe('what a node serves otherwise than it should', () => {
     const tenant = await world.tenant();
     world.backend.fault = { call: 'ensure', error: new DriverError('no_capacity', 'The pool is full.') };
     const volume = await world.create(tenant);
-    await convergeOne(world.parts, volume, signal);
+    await reconcileVolume(world.parts, volume, signal);
     world.backend.fault = null;
     await world.settle();
     expect(await world.read(volume)).toBeNull();

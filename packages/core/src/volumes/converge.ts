@@ -5,21 +5,21 @@ import { toUuid, type SnapshotId, type StorageNodeId } from '@millrace/platform/
 import type { Logger } from '@millrace/platform/log';
 import { createItemRunner } from '@millrace/platform/loops';
 import { counter } from '@millrace/platform/telemetry';
-import type { VolumeBackend, VolumeView, VolumeWish } from '@millrace/storage';
+import type { VolumeBackend, VolumeView, VolumeSpec } from '@millrace/storage';
 import type { BackendPool } from './backends.ts';
-import { convergeVolumes } from './loops.ts';
-import { makeDue } from './nodes.store.ts';
+import { reconcileVolumesLoop } from './loops.ts';
+import { scheduleVolumesNow } from './nodes.store.ts';
 import type { VolumePolicy } from './policy.ts';
-import { prepare, type VolumeTask } from './prepare.service.ts';
-import { settleTask, type SnapshotOutcome, type TaskOutcome } from './settle.service.ts';
+import { planVolumeTask, type VolumeTask } from './prepare.service.ts';
+import { recordTaskOutcome, type SnapshotOutcome, type TaskOutcome } from './settle.service.ts';
 import type { Volume } from './volume.ts';
-import { claimDue } from './volumes.store.ts';
+import { claimDueVolumes } from './volumes.store.ts';
 
 /**
  * Brings what backends serve to what the rows say, volume by volume: read and decide in one transaction, ask the backend
  * outside of any, write down what came of it in another. A round may be repeated, abandoned anywhere, or done by two at once.
  */
-export interface ConvergeParts {
+export interface VolumeReconcileDeps {
   readonly db: Db;
   readonly clock: Timer;
   readonly log: Pick<Logger, 'warn' | 'error'>;
@@ -27,11 +27,11 @@ export interface ConvergeParts {
   readonly policy: VolumePolicy;
 }
 
-const failures = counter(
+const failuresCounter = counter(
   'millrace_volumes_failures_total',
   'Calls to storage backends that did not bring a volume to what it should be',
 );
-const lost = counter(
+const lostVolumesCounter = counter(
   'millrace_volumes_lost_total',
   'Looks at volumes with data that their storage node says it does not have',
 );
@@ -40,45 +40,52 @@ const isolation = 'read committed' as const;
 
 type Claimed = Pick<Volume, 'orgId' | 'id' | 'nodeId'>;
 
-function claim({ db, policy }: ConvergeParts, limit: number, but: readonly StorageNodeId[]) {
+function claimVolumes({ db, policy }: VolumeReconcileDeps, limit: number, but: readonly StorageNodeId[]) {
   return db.transaction({ name: 'claim volumes', isolation }, (tx): Promise<readonly Claimed[]> => {
     const now = tx.clock.now();
-    return claimDue(tx, { now, until: new Date(now.getTime() + policy.workingMs), limit, but });
+    return claimDueVolumes(tx, { now, until: new Date(now.getTime() + policy.workingMs), limit, but });
   });
 }
 
 /** Never fails: whoever finds the volume due next tries again, for it was claimed for a while only. */
-async function workOn(parts: ConvergeParts, ref: Claimed, signal: AbortSignal): Promise<void> {
+async function reconcileSafely(parts: VolumeReconcileDeps, ref: Claimed, signal: AbortSignal): Promise<void> {
   try {
-    await convergeOne(parts, ref, signal);
+    await reconcileVolume(parts, ref, signal);
   } catch (error) {
     parts.log.error({ err: error, volumeId: ref.id }, 'a volume could not be worked on');
   }
 }
 
 /** Works on volumes that are due, and waits for all of them. Answers how many there were. */
-export async function convergeDue(parts: ConvergeParts, limit: number, signal: AbortSignal): Promise<number> {
-  const due = await claim(parts, limit, []);
-  await Promise.all(due.map((ref) => workOn(parts, ref, signal)));
+export async function reconcileDueVolumes(
+  parts: VolumeReconcileDeps,
+  limit: number,
+  signal: AbortSignal,
+): Promise<number> {
+  const due = await claimVolumes(parts, limit, []);
+  await Promise.all(due.map((ref) => reconcileSafely(parts, ref, signal)));
   return due.length;
 }
 
 /** The same without waiting for the slow: a node that hangs holds up its own volumes and nobody else's. */
-export interface Converger {
+export interface VolumeReconciler {
   /** Takes up what is due as far as there is room. */
   step(signal: AbortSignal): Promise<'busy' | 'idle'>;
   /** Resolves when nothing is under way any more. */
   ended(): Promise<void>;
 }
 
-export interface Lanes {
+export interface VolumeConcurrency {
   readonly atOnce: number;
   readonly atOncePerNode: number;
 }
 
-export function createConverger(parts: ConvergeParts, { atOnce, atOncePerNode }: Lanes): Converger {
+export function createVolumeReconciler(
+  parts: VolumeReconcileDeps,
+  { atOnce, atOncePerNode }: VolumeConcurrency,
+): VolumeReconciler {
   const { clock, log } = parts;
-  const runner = createItemRunner({ ...convergeVolumes, atOnce }, { clock, log });
+  const runner = createItemRunner({ ...reconcileVolumesLoop, atOnce }, { clock, log });
   const running = new Map<Promise<void>, StorageNodeId>();
   const fullNodes = (): readonly StorageNodeId[] => {
     const nodes = [...running.values()];
@@ -88,10 +95,10 @@ export function createConverger(parts: ConvergeParts, { atOnce, atOncePerNode }:
     async step(signal) {
       const room = Math.min(atOncePerNode, atOnce - running.size);
       if (room <= 0) return 'idle';
-      const due = await claim(parts, room, fullNodes());
+      const due = await claimVolumes(parts, room, fullNodes());
       for (const ref of due) {
         const work: Promise<void> = runner
-          .run([ref], { key: ({ id }) => id, work: (one, ends) => workOn(parts, one, ends), signal })
+          .run([ref], { key: ({ id }) => id, work: (one, ends) => reconcileSafely(parts, one, ends), signal })
           .then(
             () => void running.delete(work),
             () => void running.delete(work),
@@ -106,46 +113,58 @@ export function createConverger(parts: ConvergeParts, { atOnce, atOncePerNode }:
   };
 }
 
-export async function convergeOne(
-  parts: ConvergeParts,
+export async function reconcileVolume(
+  parts: VolumeReconcileDeps,
   ref: Pick<Volume, 'orgId' | 'id'>,
   signal: AbortSignal,
 ): Promise<void> {
   const { db, policy, log } = parts;
-  const task = await db.transaction({ name: 'prepare volume', isolation }, (tx) => prepare(tx, ref, policy));
+  const task = await db.transaction({ name: 'prepare volume', isolation }, (tx) =>
+    planVolumeTask(tx, ref, policy),
+  );
   if (task === null) return;
-  const outcome = await carryOut(parts, task, signal);
+  const outcome = await executeTask(parts, task, signal);
   if (signal.aborted) {
     // This process stops, which is no fault of the node: another one goes on at once.
-    await db.transaction({ name: 'give up volume', isolation }, (tx) => makeDue(tx, [ref]));
+    await db.transaction({ name: 'give up volume', isolation }, (tx) => scheduleVolumesNow(tx, [ref]));
     return;
   }
   if (!outcome.ok) {
-    failures.add(1);
+    failuresCounter.add(1);
     const { name: storageNode } = task.node;
     log.warn(
       { err: outcome.error, volumeId: ref.id, storageNode },
       'a storage node did not do what it should',
     );
   }
-  await db.transaction({ name: 'settle volume', isolation }, (tx) => settleTask(tx, task, outcome, policy));
+  await db.transaction({ name: 'settle volume', isolation }, (tx) =>
+    recordTaskOutcome(tx, task, outcome, policy),
+  );
 }
 
-async function carryOut(parts: ConvergeParts, task: VolumeTask, signal: AbortSignal): Promise<TaskOutcome> {
+async function executeTask(
+  parts: VolumeReconcileDeps,
+  task: VolumeTask,
+  signal: AbortSignal,
+): Promise<TaskOutcome> {
   const { clock, policy } = parts;
   try {
     // The wait ends here also if the backend ignores its signal.
     return await withDeadline(clock, 'A call to a storage node', policy.callMs, async (late) => {
       const backend = await parts.backends.of(task.node);
       const ends = AbortSignal.any([signal, late]);
-      return task.what === 'remove' ? remove(backend, task, ends) : serve(backend, task, ends);
+      return task.what === 'remove' ? removeVolume(backend, task, ends) : serveVolume(backend, task, ends);
     });
   } catch (error) {
     return { ok: false, error };
   }
 }
 
-async function remove(backend: VolumeBackend, task: VolumeTask, signal: AbortSignal): Promise<TaskOutcome> {
+async function removeVolume(
+  backend: VolumeBackend,
+  task: VolumeTask,
+  signal: AbortSignal,
+): Promise<TaskOutcome> {
   const id = toUuid(task.volume.id);
   await backend.remove(id, signal);
   if ((await backend.list(signal)).some(({ externalId }) => externalId === id)) {
@@ -154,20 +173,20 @@ async function remove(backend: VolumeBackend, task: VolumeTask, signal: AbortSig
   return { ok: true, view: null, made: new Map(), dropped: [] };
 }
 
-async function serve(
+async function serveVolume(
   backend: VolumeBackend,
   task: VolumeTask & { readonly what: 'serve' },
   signal: AbortSignal,
 ): Promise<TaskOutcome> {
-  const known = await requireData(backend, task, signal);
+  const known = await requireExistingVolume(backend, task, signal);
   // No backend shrinks a volume: one that has grown, though that was given up meanwhile, is served as large as it is.
   const wish = { ...task.wish, sizeGb: Math.max(task.wish.sizeGb, known?.sizeGb ?? 0) };
   const view = await backend.ensure(wish, signal);
-  requireAsWished(view, wish);
+  requireMatchesSpec(view, wish);
   const id = task.wish.externalId;
   const made = new Map<SnapshotId, SnapshotOutcome>();
   for (const snapshot of task.make) {
-    made.set(snapshot.id, await tryMake(backend, id, snapshot.id, signal));
+    made.set(snapshot.id, await tryCreateSnapshot(backend, id, snapshot.id, signal));
   }
   const has = new Set(known?.snapshots);
   const leftOver = task.givenUp.filter((snapshot) => has.has(toUuid(snapshot.id)));
@@ -187,7 +206,7 @@ async function serve(
  * A backend makes what it does not have. Where a volume had data, that would be an empty one in its place, and nobody would
  * hear that the data is lost: so such a volume must be there first, and is answered. The mock has no data and no memory.
  */
-async function requireData(
+async function requireExistingVolume(
   backend: VolumeBackend,
   { node, volume }: VolumeTask,
   signal: AbortSignal,
@@ -196,14 +215,14 @@ async function requireData(
   const id = toUuid(volume.id);
   const known = (await backend.list(signal)).find(({ externalId }) => externalId === id);
   if (known !== undefined) return known;
-  lost.add(1);
+  lostVolumesCounter.add(1);
   throw new DriverError(
     'failed',
     'The storage node says that it has no such volume, though it had data there.',
   );
 }
 
-function requireAsWished(view: VolumeView, wish: VolumeWish): void {
+function requireMatchesSpec(view: VolumeView, wish: VolumeSpec): void {
   const clients = new Set(view.clients);
   const isSame =
     view.isServed &&
@@ -220,7 +239,7 @@ function requireAsWished(view: VolumeView, wish: VolumeWish): void {
   }
 }
 
-async function tryMake(
+async function tryCreateSnapshot(
   backend: VolumeBackend,
   volumeId: string,
   snapshotId: SnapshotId,

@@ -4,25 +4,31 @@ import type { Mode } from '@millrace/platform/envelope';
 import { Fault } from '@millrace/platform/fault';
 import { toUuid, type VolumeId } from '@millrace/platform/ids';
 import {
-  appendAudit,
-  enterAs,
+  appendAuditEntry,
+  authorizeCaller,
   findKey,
   type ApiKey,
-  type EnteredCaller,
-  type KeyCall,
+  type AuthorizedCaller,
+  type CallContext,
 } from '../identity/index.ts';
 import { rateOf, volumePriceFor } from '../prices/index.ts';
-import { attach, isWireId } from './attach.service.ts';
+import { attachRentals, isWireId } from './attach.service.ts';
 import { lockRentals } from './attachments.store.ts';
 import { requireRentals } from './attach.ts';
-import { requireAllowed, requireRoom, requireWithinCap, type Origin, type VolumeOrder } from './create.ts';
-import { readKeyLoad } from './key-load.store.ts';
-import { takeHold } from './money.service.ts';
-import { chooseSpot, type Spot } from './nodes.ts';
-import { isRegionServed, lockNodes, readLoads } from './nodes.store.ts';
+import {
+  requireVolumeRegionAllowed,
+  requireKeySpendLimit,
+  requireVolumeWithinSpendingLimit,
+  type RestoreSource,
+  type VolumeOrder,
+} from './create.ts';
+import { readKeyRunningTotals } from './key-load.store.ts';
+import { holdForVolume } from './money.service.ts';
+import { chooseStorageNode, type VolumePlacement } from './nodes.ts';
+import { isRegionServed, lockStorageNodes, readNodeUsage } from './nodes.store.ts';
 import { defaultVolumePolicy } from './policy.ts';
-import { restoreFrom, restoringReason } from './snapshot-restore.ts';
-import { resourceOf, type Volume } from './volume.ts';
+import { createRestore, restoringReason } from './snapshot-restore.ts';
+import { volumeResourceOf, type Volume } from './volume.ts';
 import { countVolumes, insertTransition, insertVolume, isLabelTaken } from './volumes.store.ts';
 
 /**
@@ -32,39 +38,40 @@ import { countVolumes, insertTransition, insertVolume, isLabelTaken } from './vo
  */
 export async function createVolume(
   tx: Tx,
-  call: KeyCall,
+  call: CallContext,
   order: VolumeOrder & { readonly rentalIds: readonly number[] },
   wireId: number,
 ): Promise<Volume> {
-  const caller = await enterAs(tx, call, 'volumes:write');
+  const caller = await authorizeCaller(tx, call, 'volumes:write');
   const { mode } = caller.key;
   const wished = [...new Set(order.rentalIds)];
   const rentals = wished.length === 0 ? [] : await lockRentals(tx, call.orgId, mode, wished.filter(isWireId));
   requireRentals(rentals, wished, order.region);
   const volume = await acceptVolume(tx, call, caller, order, wireId);
-  return rentals.length === 0 ? volume : attach(tx, volume, rentals, call.cause.actor);
+  return rentals.length === 0 ? volume : attachRentals(tx, volume, rentals, call.cause.actor);
 }
 
 /** The same for a caller that was admitted already, without a rental. With an origin, the volume is filled from a snapshot. */
 export async function acceptVolume(
   tx: Tx,
-  call: KeyCall,
-  { key }: Pick<EnteredCaller, 'key'>,
+  call: CallContext,
+  { key }: Pick<AuthorizedCaller, 'key'>,
   order: VolumeOrder,
   wireId: number,
-  origin: Origin | null = null,
+  origin: RestoreSource | null = null,
 ): Promise<Volume> {
   const { orgId } = call;
   const now = tx.clock.now();
-  requireAllowed(order.region, key.limits);
-  await requireOpen(tx, key.mode, order.region);
+  requireVolumeRegionAllowed(order.region, key.limits);
+  await requireStorageRegion(tx, key.mode, order.region);
   await requireFreeLabel(tx, { orgId, mode: key.mode }, order.label);
   await requireQuota(tx, { orgId, mode: key.mode });
   const { region, sizeGb } = order;
   const price = await volumePriceFor(tx, orgId, key.mode, { region, sizeGb, now });
-  requireWithinCap(order.maxUsd, price);
-  await requireKeyRoom(tx, key, rateOf(price));
-  const spot = origin === null ? await takeSpot(tx, key.mode, order) : await takeSpotOn(tx, origin, order);
+  requireVolumeWithinSpendingLimit(order.maxUsd, price);
+  await requireWithinKeySpend(tx, key, rateOf(price));
+  const spot =
+    origin === null ? await placeVolume(tx, key.mode, order) : await placeVolumeOnNode(tx, origin, order);
   const owner = { orgId, mode: key.mode, wireId, keyId: key.id };
   const volume = await insertVolume(tx, orgId, {
     ...owner,
@@ -78,10 +85,10 @@ export async function acceptVolume(
     sizeGb,
     price,
     maxNanoUsd: order.maxUsd,
-    holdId: await takeHold(tx, owner, { step: 'create', price }),
+    holdId: await holdForVolume(tx, owner, { step: 'create', price }),
     phase: 'provisioning',
     status: 'inactive',
-    restore: origin === null ? null : restoreFrom(tx, origin.snapshot, defaultVolumePolicy.provisionMs),
+    restore: origin === null ? null : createRestore(tx, origin.snapshot, defaultVolumePolicy.provisionMs),
     statusReason: origin === null ? 'It is being made.' : restoringReason(origin.snapshot.id),
     statusSince: now,
     endReason: null,
@@ -95,7 +102,7 @@ export async function acceptVolume(
     lastError: null,
     nextActionAt: now,
   });
-  await announce(tx, call, volume);
+  await recordVolumeCreation(tx, call, volume);
   return volume;
 }
 
@@ -103,7 +110,7 @@ export async function acceptVolume(
  * Test keys have volumes in the mock region, and where they rent bare metal, which has no mock region; live keys everywhere else
  * that is configured.
  */
-async function requireOpen(tx: Tx, mode: Mode, region: string): Promise<void> {
+async function requireStorageRegion(tx: Tx, mode: Mode, region: string): Promise<void> {
   const isMock = region === 'mock-region';
   if (isMock && mode === 'live') {
     throw new Fault('REGION_DISABLED', {
@@ -144,39 +151,39 @@ export async function requireFreeLabel(
   if (await isLabelTaken(tx, owner.orgId, owner.mode, label)) throw new Fault('VOLUME_LABEL_TAKEN');
 }
 
-export async function requireKeyRoom(
+export async function requireWithinKeySpend(
   tx: Tx,
   key: Pick<ApiKey, 'id' | 'orgId' | 'limits'>,
-  more: Parameters<typeof requireRoom>[2],
+  more: Parameters<typeof requireKeySpendLimit>[2],
   beside: VolumeId | null = null,
 ): Promise<void> {
   if (key.limits.maxUsdPerHour === null) return;
-  requireRoom(key.limits, await readKeyLoad(tx, key.orgId, key.id, beside), more);
+  requireKeySpendLimit(key.limits, await readKeyRunningTotals(tx, key.orgId, key.id, beside), more);
 }
 
 /**
  * The same of what is added to a volume that is there. The key that made it pays, so its limits count; and another key may
  * add to it only what it might have beside its own: else a limit could be got around bit by bit.
  */
-export async function requireKeyRoomIn(
+export async function requireWithinKeySpendOfVolume(
   tx: Tx,
   key: ApiKey,
   volume: Pick<Volume, 'id' | 'keyId'>,
-  more: Parameters<typeof requireRoom>[2],
+  more: Parameters<typeof requireKeySpendLimit>[2],
 ): Promise<void> {
   const maker =
     volume.keyId === null || volume.keyId === key.id ? null : await findKey(tx, key.orgId, volume.keyId);
-  if (maker !== null) await requireKeyRoom(tx, maker, more);
-  await requireKeyRoom(tx, key, more, volume.id);
+  if (maker !== null) await requireWithinKeySpend(tx, maker, more);
+  await requireWithinKeySpend(tx, key, more, volume.id);
 }
 
-async function takeSpot(tx: Tx, mode: Mode, { region, sizeGb }: VolumeOrder): Promise<Spot> {
-  const nodes = await lockNodes(tx, { mode, region });
-  const loads = await readLoads(
+async function placeVolume(tx: Tx, mode: Mode, { region, sizeGb }: VolumeOrder): Promise<VolumePlacement> {
+  const nodes = await lockStorageNodes(tx, { mode, region });
+  const loads = await readNodeUsage(
     tx,
     nodes.map(({ id }) => id),
   );
-  const spot = chooseSpot(nodes, loads, sizeGb);
+  const spot = chooseStorageNode(nodes, loads, sizeGb);
   if (spot === null) {
     throw new Fault('INSUFFICIENT_CAPACITY', {
       message: 'No storage node of this region has room for a volume of this size right now.',
@@ -187,10 +194,14 @@ async function takeSpot(tx: Tx, mode: Mode, { region, sizeGb }: VolumeOrder): Pr
 }
 
 /** A restored volume shares blocks with its snapshot, so it must be on the same node. */
-async function takeSpotOn(tx: Tx, { nodeId }: Origin, { sizeGb }: VolumeOrder): Promise<Spot> {
-  const [node] = await lockNodes(tx, { id: nodeId });
+async function placeVolumeOnNode(
+  tx: Tx,
+  { nodeId }: RestoreSource,
+  { sizeGb }: VolumeOrder,
+): Promise<VolumePlacement> {
+  const [node] = await lockStorageNodes(tx, { id: nodeId });
   const isOpen = node?.configured === true && node.status === 'connected';
-  const spot = isOpen ? chooseSpot([node], await readLoads(tx, [nodeId]), sizeGb) : null;
+  const spot = isOpen ? chooseStorageNode([node], await readNodeUsage(tx, [nodeId]), sizeGb) : null;
   if (spot === null) {
     throw new Fault('INSUFFICIENT_CAPACITY', {
       message: isOpen
@@ -202,7 +213,7 @@ async function takeSpotOn(tx: Tx, { nodeId }: Origin, { sizeGb }: VolumeOrder): 
   return spot;
 }
 
-async function announce(tx: Tx, { orgId, cause }: KeyCall, volume: Volume): Promise<void> {
+async function recordVolumeCreation(tx: Tx, { orgId, cause }: CallContext, volume: Volume): Promise<void> {
   const { actor } = cause;
   await insertTransition(tx, volume, {
     seq: 1,
@@ -213,9 +224,9 @@ async function announce(tx: Tx, { orgId, cause }: KeyCall, volume: Volume): Prom
     at: volume.createdAt,
   });
   const { wireId, region, label, sizeGb, price } = volume;
-  await appendAudit(tx, orgId, cause, {
+  await appendAuditEntry(tx, orgId, cause, {
     action: 'volume.created',
-    resource: resourceOf(volume),
+    resource: volumeResourceOf(volume),
     after: {
       storageVolumeId: wireId,
       externalId: toUuid(volume.id),

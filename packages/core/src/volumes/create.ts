@@ -13,7 +13,7 @@ import {
 } from '@millrace/platform/money';
 import type { z } from 'zod';
 import { rateOf, type FrozenPrice } from '../prices/index.ts';
-import type { KeyLoad } from './key-load.store.ts';
+import type { KeyRunningTotals } from './key-load.store.ts';
 import type { Snapshot } from './volume.ts';
 
 /** What somebody orders, and what may stand against it. Pure. */
@@ -28,7 +28,7 @@ export interface VolumeOrder {
 }
 
 /** The snapshot that a new volume is made from. Its lock is that of its volume, which is held. */
-export interface Origin {
+export interface RestoreSource {
   readonly snapshot: Pick<Snapshot, 'id' | 'volumeId'>;
   readonly nodeId: StorageNodeId;
 }
@@ -64,7 +64,7 @@ export function requireRestoreOrder(
   return null;
 }
 
-function limitReached(limit: keyof ApiKeyLimits, message: string): Fault {
+function volumeKeyLimitExceeded(limit: keyof ApiKeyLimits, message: string): Fault {
   return new Fault('KEY_LIMIT_EXCEEDED', {
     message,
     issues: [{ path: ['limits', limit], message, code: 'key_limit' }],
@@ -72,17 +72,17 @@ function limitReached(limit: keyof ApiKeyLimits, message: string): Fault {
 }
 
 /** What a key may have at all, whatever else runs. */
-export function requireAllowed(region: string, limits: Pick<ApiKeyLimits, 'regions'>): void {
+export function requireVolumeRegionAllowed(region: string, limits: Pick<ApiKeyLimits, 'regions'>): void {
   const { regions } = limits;
   if (regions !== null && !(regions as readonly string[]).includes(region)) {
-    throw limitReached('regions', `This API key may not have volumes in ${region}.`);
+    throw volumeKeyLimitExceeded('regions', `This API key may not have volumes in ${region}.`);
   }
 }
 
 /** Whether what the key runs may cost `more` by the hour beside what it costs already. */
-export function requireRoom(
+export function requireKeySpendLimit(
   limits: Pick<ApiKeyLimits, 'maxUsdPerHour'>,
-  load: Pick<KeyLoad, 'perHour'>,
+  load: Pick<KeyRunningTotals, 'perHour'>,
   more: NanoUsd,
 ): void {
   const { maxUsdPerHour } = limits;
@@ -90,7 +90,7 @@ export function requireRoom(
   // Both sides are the number that is nearest to an amount of nine decimals, so they compare as the amounts do.
   const total = addUsd(load.perHour, more);
   if (toNearestUsdNumber(total) > maxUsdPerHour) {
-    throw limitReached(
+    throw volumeKeyLimitExceeded(
       'maxUsdPerHour',
       `What this API key runs may cost ${maxUsdPerHour} USD an hour; with this it would cost ${formatUsd(total)}.`,
     );
@@ -98,13 +98,13 @@ export function requireRoom(
 }
 
 /** Nobody makes a volume that would be over before it could be used. */
-const LEAST_USE_MS = 60_000;
+const MIN_USE_MS = 60_000;
 
-export function requireWithinCap(maxUsd: NanoUsd | null, price: FrozenPrice): void {
+export function requireVolumeWithinSpendingLimit(maxUsd: NanoUsd | null, price: FrozenPrice): void {
   if (maxUsd === null) return;
-  const least = roundExact(hourlyCharge(rateOf(price), LEAST_USE_MS), 'up');
+  const least = roundExact(hourlyCharge(rateOf(price), MIN_USE_MS), 'up');
   const paidMs = affordableMs(maxUsd, rateOf(price));
-  if (paidMs !== null && paidMs < BigInt(LEAST_USE_MS)) {
+  if (paidMs !== null && paidMs < BigInt(MIN_USE_MS)) {
     throw new Fault('MAX_USD_EXCEEDED', {
       message: `A minute of this would cost ${formatUsd(least)} USD, and maxUsd is ${formatUsd(maxUsd)}.`,
     });

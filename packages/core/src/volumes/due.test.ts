@@ -3,7 +3,7 @@ import { nanoUsd, zeroUsd } from '@millrace/platform/money';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { costAt, type Meter } from '../metering/index.ts';
-import { capEndOf, dueOf, nextLookAt, retryMs } from './due.ts';
+import { spendingLimitEnd, volumeDueAction, nextVolumeCheckAt, volumeRetryMs } from './due.ts';
 import { defaultVolumePolicy as policy, RETENTION_MS } from './policy.ts';
 import type { Volume } from './volume.ts';
 
@@ -54,7 +54,7 @@ describe('the limit of a volume', () => {
           state: 'closed',
         });
         const meters = [...open, closed];
-        const end = capEndOf(volume({ maxNanoUsd: nanoUsd(cap) }), meters);
+        const end = spendingLimitEnd(volume({ maxNanoUsd: nanoUsd(cap) }), meters);
         if (end === null) return expect.fail('it has a limit');
         const costBy = (when: Date): bigint => meters.reduce((sum, one) => sum + costAt(one, when), 0n);
         if (costBy(at(0)) <= cap) {
@@ -70,47 +70,61 @@ describe('the limit of a volume', () => {
   });
 
   it('is none where nothing runs that could reach it', () => {
-    expect(capEndOf(volume(), [meter({})])).toBeNull();
+    expect(spendingLimitEnd(volume(), [meter({})])).toBeNull();
     const limited = volume({ maxNanoUsd: nanoUsd(5n) });
-    expect(capEndOf(limited, [])).toBeNull();
-    expect(capEndOf(limited, [meter({ termEndsAt: at(HOUR_MS) })])).toBeNull();
+    expect(spendingLimitEnd(limited, [])).toBeNull();
+    expect(spendingLimitEnd(limited, [meter({ termEndsAt: at(HOUR_MS) })])).toBeNull();
   });
 });
 
 describe('what the clock asks of a volume', () => {
   it('is the end that comes first, in each phase', () => {
     const cap = { leaveAt: at(10), endsAt: at(20) };
-    expect(dueOf(volume(), cap, at(9), policy)).toBeNull();
-    expect(dueOf(volume(), cap, at(10), policy)).toEqual({ what: 'leave', purgeAt: at(20), lateMs: 0 });
-    expect(dueOf(volume(), cap, at(15), policy)).toEqual({ what: 'leave', purgeAt: at(20), lateMs: 5 });
-    expect(dueOf(volume(), cap, at(99), policy)).toEqual({ what: 'leave', purgeAt: at(20), lateMs: 89 });
+    expect(volumeDueAction(volume(), cap, at(9), policy)).toBeNull();
+    expect(volumeDueAction(volume(), cap, at(10), policy)).toEqual({
+      what: 'leave',
+      purgeAt: at(20),
+      lateMs: 0,
+    });
+    expect(volumeDueAction(volume(), cap, at(15), policy)).toEqual({
+      what: 'leave',
+      purgeAt: at(20),
+      lateMs: 5,
+    });
+    expect(volumeDueAction(volume(), cap, at(99), policy)).toEqual({
+      what: 'leave',
+      purgeAt: at(20),
+      lateMs: 89,
+    });
     const making = volume({ phase: 'provisioning', startedAt: null });
-    expect(dueOf(making, null, at(policy.provisionMs - 1), policy)).toBeNull();
-    expect(dueOf(making, null, at(policy.provisionMs), policy)).toEqual({ what: 'give up making it' });
+    expect(volumeDueAction(making, null, at(policy.provisionMs - 1), policy)).toBeNull();
+    expect(volumeDueAction(making, null, at(policy.provisionMs), policy)).toEqual({
+      what: 'give up making it',
+    });
     const frozen = volume({ phase: 'frozen', purgeAt: at(50) });
-    expect(dueOf(frozen, null, at(49), policy)).toEqual({ what: 'pay again' });
-    expect(dueOf(frozen, null, at(50), policy)).toEqual({ what: 'pay again or purge', at: at(50) });
+    expect(volumeDueAction(frozen, null, at(49), policy)).toEqual({ what: 'pay again' });
+    expect(volumeDueAction(frozen, null, at(50), policy)).toEqual({ what: 'pay again or purge', at: at(50) });
     const leaving = volume({ phase: 'leaving', purgeAt: at(50) });
-    expect(dueOf(leaving, null, at(49), policy)).toBeNull();
-    expect(dueOf(leaving, null, at(50), policy)).toEqual({ what: 'purge', at: at(50) });
+    expect(volumeDueAction(leaving, null, at(49), policy)).toBeNull();
+    expect(volumeDueAction(leaving, null, at(50), policy)).toEqual({ what: 'purge', at: at(50) });
     for (const phase of ['purging', 'purged'] as const) {
-      expect(dueOf(volume({ phase, purgeAt: at(0) }), cap, at(99), policy)).toBeNull();
+      expect(volumeDueAction(volume({ phase, purgeAt: at(0) }), cap, at(99), policy)).toBeNull();
     }
   });
 
   it('has it looked at no later than that, and not in the past', () => {
     const leaving = volume({ phase: 'leaving', purgeAt: at(5_000) });
-    expect(nextLookAt(leaving, null, [], at(1_000), policy)).toEqual(at(5_000));
-    expect(nextLookAt(leaving, null, [], at(9_000), policy)).toEqual(at(9_000));
+    expect(nextVolumeCheckAt(leaving, null, [], at(1_000), policy)).toEqual(at(5_000));
+    expect(nextVolumeCheckAt(leaving, null, [], at(9_000), policy)).toEqual(at(9_000));
     const cap = { leaveAt: at(7_000), endsAt: at(8_000) };
-    expect(nextLookAt(volume(), cap, [], at(0), policy)).toEqual(at(7_000));
+    expect(nextVolumeCheckAt(volume(), cap, [], at(0), policy)).toEqual(at(7_000));
     const waiting = [{ status: 'creating', makeBy: at(3_000) }] as const;
-    expect(nextLookAt(volume(), cap, waiting, at(0), policy)).toEqual(at(3_000));
-    expect(nextLookAt(volume(), null, [], at(0), policy)).toEqual(at(policy.checkUpMs));
+    expect(nextVolumeCheckAt(volume(), cap, waiting, at(0), policy)).toEqual(at(3_000));
+    expect(nextVolumeCheckAt(volume(), null, [], at(0), policy)).toEqual(at(policy.checkUpMs));
   });
 
   it('waits longer after each failure, up to a limit', () => {
-    expect([0, 1, 2, 3, 100].map((tries) => retryMs(tries, policy))).toEqual([
+    expect([0, 1, 2, 3, 100].map((tries) => volumeRetryMs(tries, policy))).toEqual([
       1_000, 2_000, 4_000, 8_000, 60_000,
     ]);
   });

@@ -1,12 +1,12 @@
 import { addUsd, affordableMs, divideRoundDown, nanoUsd, zeroUsd } from '@millrace/platform/money';
 import { costAt, type Meter } from '../metering/index.ts';
-import { RETENTION_MS, RETENTION_PART, type VolumePolicy } from './policy.ts';
+import { RETENTION_MS, RETENTION_DIVISOR, type VolumePolicy } from './policy.ts';
 import type { Snapshot, Volume } from './volume.ts';
 
 /** What the clock asks of a volume. Pure: the same rows give the same answers. */
 
 /** When the limit of a volume ends it: nobody uses it from `leaveAt` on, and its data goes at `endsAt`. */
-export interface CapEnd {
+export interface SpendingLimitEnd {
   readonly leaveAt: Date;
   readonly endsAt: Date;
 }
@@ -15,10 +15,10 @@ export interface CapEnd {
  * The last millisecond at which a volume has not cost more than its limit, and when it must be left so that its data can be
  * kept until then. Null: it has no limit, or nothing runs that could reach it.
  */
-export function capEndOf(
+export function spendingLimitEnd(
   volume: Pick<Volume, 'maxNanoUsd' | 'startedAt'>,
   meters: readonly Meter[],
-): CapEnd | null {
+): SpendingLimitEnd | null {
   const { maxNanoUsd: cap, startedAt } = volume;
   const running = meters.filter((meter) => meter.runningSince !== null && meter.termEndsAt === null);
   const perHour = addUsd(zeroUsd, ...running.map(({ ratePerHour }) => ratePerHour));
@@ -38,7 +38,7 @@ export function capEndOf(
     else beyond = middle;
   }
   const endsMs = sinceMs + within;
-  const part = Number(divideRoundDown(BigInt(Math.max(0, endsMs - startedAt.getTime())), RETENTION_PART));
+  const part = Number(divideRoundDown(BigInt(Math.max(0, endsMs - startedAt.getTime())), RETENTION_DIVISOR));
   return { leaveAt: new Date(endsMs - Math.min(RETENTION_MS, part)), endsAt: new Date(endsMs) };
 }
 
@@ -46,7 +46,7 @@ const HALF = 0.5;
 const LAST_INSTANT_MS = Date.UTC(9999, 11, 31);
 
 /** What must be done to a volume by its times alone, the first that counts; null: nothing yet. */
-export type Due =
+export type VolumeDueAction =
   | { readonly what: 'give up making it' }
   | { readonly what: 'give up growing' }
   /** `lateMs`: for so long no worker looked. The data is kept for that much longer than it is paid for. */
@@ -56,12 +56,12 @@ export type Due =
   | { readonly what: 'purge'; readonly at: Date }
   | { readonly what: 'pay again' };
 
-export function dueOf(
+export function volumeDueAction(
   volume: Volume,
-  cap: CapEnd | null,
+  cap: SpendingLimitEnd | null,
   now: Date,
   policy: Pick<VolumePolicy, 'provisionMs'>,
-): Due | null {
+): VolumeDueAction | null {
   const { phase, purgeAt, growth } = volume;
   switch (phase) {
     case 'provisioning':
@@ -87,9 +87,9 @@ export function dueOf(
 }
 
 /** When a volume must be looked at next, if nothing happens to it before. */
-export function nextLookAt(
+export function nextVolumeCheckAt(
   volume: Volume,
-  cap: CapEnd | null,
+  cap: SpendingLimitEnd | null,
   snapshots: readonly Pick<Snapshot, 'status' | 'makeBy'>[],
   now: Date,
   policy: VolumePolicy,
@@ -108,7 +108,7 @@ export function nextLookAt(
 }
 
 /** How long to wait after so many failures in a row. */
-export function retryMs(
+export function volumeRetryMs(
   tries: number,
   { firstRetryMs, longestRetryMs }: Pick<VolumePolicy, 'firstRetryMs' | 'longestRetryMs'>,
 ): number {

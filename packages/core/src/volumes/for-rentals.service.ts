@@ -2,20 +2,20 @@ import type { Reader, Tx } from '@millrace/platform/db';
 import type { Actor, Mode } from '@millrace/platform/envelope';
 import { Fault } from '@millrace/platform/fault';
 import type { OrgId, RentalId } from '@millrace/platform/ids';
-import { appendAudit, type EnteredCaller, type KeyCall } from '../identity/index.ts';
-import { attach, detach, isWireId, requireOwn } from './attach.service.ts';
-import { requireAction } from './attach.ts';
+import { appendAuditEntry, type AuthorizedCaller, type CallContext } from '../identity/index.ts';
+import { attachRentals, detachRentals, isWireId, lockOwnVolume } from './attach.service.ts';
+import { requireVolumeAction } from './attach.ts';
 import {
-  listAttached,
-  listHolders,
+  listAttachedVolumes,
+  listAttachedRentals,
   listUnprovisioned,
-  readStillServed,
-  type AttachedRow,
+  isRentalStillServed,
+  type AttachedVolumeRow,
 } from './attachments.store.ts';
 import { acceptVolume } from './create.service.ts';
-import { wishAnew } from './move.ts';
-import { lockNodes } from './nodes.store.ts';
-import { resourceOf } from './volume.ts';
+import { bumpSpecVersion } from './move.ts';
+import { lockStorageNodes } from './nodes.store.ts';
+import { volumeResourceOf } from './volume.ts';
 import { findVolume, lockVolume, lockVolumesOfRental, saveVolume } from './volumes.store.ts';
 
 /** What rentals ask of volumes, in the transactions in which they change themselves. */
@@ -43,7 +43,7 @@ export async function lockStorage(
 ): Promise<void> {
   const { orgId, mode, region } = owner;
   if (choice.isNew) {
-    await lockNodes(tx, { mode, region });
+    await lockStorageNodes(tx, { mode, region });
     return;
   }
   const volume = isWireId(choice.id) ? await findVolume(tx, orgId, mode, choice.id) : null;
@@ -57,8 +57,8 @@ export async function lockStorage(
  */
 export async function attachAtCreate(
   tx: Tx,
-  call: KeyCall,
-  caller: EnteredCaller,
+  call: CallContext,
+  caller: AuthorizedCaller,
   rental: AttachingRental,
   choice: StorageChoice,
   newVolumeWireId: number | null,
@@ -70,16 +70,16 @@ export async function attachAtCreate(
     const { label, sizeInGb: sizeGb } = choice;
     const order = { region: rental.region, label, sizeGb, name: null, tags: {}, maxUsd: null };
     const volume = await acceptVolume(tx, call, caller, order, newVolumeWireId);
-    await attach(tx, volume, [rental], cause.actor);
+    await attachRentals(tx, volume, [rental], cause.actor);
     return;
   }
-  const volume = await requireOwn(tx, { orgId, mode: rental.mode }, choice.id);
-  requireAction(volume, 'attach');
+  const volume = await lockOwnVolume(tx, { orgId, mode: rental.mode }, choice.id);
+  requireVolumeAction(volume, 'attach');
   if (volume.region !== rental.region) throw new Fault('REGION_MISMATCH');
-  await attach(tx, volume, [rental], cause.actor);
-  await appendAudit(tx, orgId, cause, {
+  await attachRentals(tx, volume, [rental], cause.actor);
+  await appendAuditEntry(tx, orgId, cause, {
     action: 'volume.attached',
-    resource: resourceOf(volume),
+    resource: volumeResourceOf(volume),
     after: { rentalIds: [rental.wireId] },
   });
 }
@@ -87,14 +87,14 @@ export async function attachAtCreate(
 /** At the accepted end of a rental, or where it failed, in its transaction: whatever it had is detached. */
 export async function detachRental(tx: Tx, orgId: OrgId, rentalId: RentalId, actor: Actor): Promise<void> {
   for (const volume of await lockVolumesOfRental(tx, orgId, rentalId)) {
-    await detach(tx, volume, [rentalId], actor);
+    await detachRentals(tx, volume, [rentalId], actor);
   }
 }
 
 /** The rental's machines have (other) private addresses: the client lists of its volumes must follow. */
-export async function touchVolumesOf(tx: Tx, orgId: OrgId, rentalId: RentalId): Promise<void> {
+export async function bumpSpecVersionsOfRental(tx: Tx, orgId: OrgId, rentalId: RentalId): Promise<void> {
   for (const volume of await lockVolumesOfRental(tx, orgId, rentalId)) {
-    await saveVolume(tx, volume, wishAnew(volume, tx.clock.now()));
+    await saveVolume(tx, volume, bumpSpecVersion(volume, tx.clock.now()));
   }
 }
 
@@ -102,8 +102,8 @@ export async function touchVolumesOf(tx: Tx, orgId: OrgId, rentalId: RentalId): 
  * Whether a storage server may still let in a machine of this rental that is to be removed. Its address must not be given
  * to anybody else before it does not.
  */
-export function isStillServed(reader: Reader, orgId: OrgId, rentalId: RentalId): Promise<boolean> {
-  return readStillServed(reader, orgId, rentalId);
+export function isAddressStillServed(reader: Reader, orgId: OrgId, rentalId: RentalId): Promise<boolean> {
+  return isRentalStillServed(reader, orgId, rentalId);
 }
 
 /** The storage that a rental was ordered with. `failed` and `ready` never change again. */
@@ -127,18 +127,18 @@ export async function readOrderedStorage(
   return { state: volumes.length === 0 ? 'ready' : 'pending' };
 }
 
-export type AttachedVolume = Omit<AttachedRow['volume'], 'id'> & {
+export type AttachedVolume = Omit<AttachedVolumeRow['volume'], 'id'> & {
   readonly attachedRentalIds: readonly number[];
 };
 
 /** The volumes that each of these rentals has, as its records show them. A rental without any is not in it. */
-export async function readAttached(
+export async function readAttachedVolumesOf(
   reader: Reader,
   orgId: OrgId,
   rentalIds: readonly RentalId[],
 ): Promise<ReadonlyMap<RentalId, readonly AttachedVolume[]>> {
-  const rows = await listAttached(reader, orgId, rentalIds);
-  const holders = await listHolders(reader, orgId, [...new Set(rows.map(({ volume }) => volume.id))]);
+  const rows = await listAttachedVolumes(reader, orgId, rentalIds);
+  const holders = await listAttachedRentals(reader, orgId, [...new Set(rows.map(({ volume }) => volume.id))]);
   const attached = new Map<RentalId, AttachedVolume[]>();
   for (const { rentalId, volume } of rows) {
     const { id, ...shown } = volume;

@@ -1,11 +1,11 @@
 import type { Tx } from '@millrace/platform/db';
-import { billSize, giveBack } from './money.service.ts';
-import { wishAnew } from './move.ts';
+import { billSize, releaseHold } from './money.service.ts';
+import { bumpSpecVersion } from './move.ts';
 import type { Volume } from './volume.ts';
 import { saveVolume } from './volumes.store.ts';
 
 /** The backend has confirmed the new size: the volume has it, and costs by it, from now on. */
-export async function grown(tx: Tx, volume: Volume): Promise<Volume> {
+export async function applyGrowth(tx: Tx, volume: Volume): Promise<Volume> {
   const { growth } = volume;
   if (growth === null) return volume;
   const now = tx.clock.now();
@@ -20,15 +20,15 @@ export async function grown(tx: Tx, volume: Volume): Promise<Volume> {
 }
 
 /** It stays as large as it is, and what was set aside for more is given back. */
-export async function dropGrowth(tx: Tx, volume: Volume, why: string): Promise<Volume> {
+export async function cancelGrowth(tx: Tx, volume: Volume, why: string): Promise<Volume> {
   if (volume.growth === null) return volume;
-  await giveBack(tx, volume, volume.growth.holdId);
+  await releaseHold(tx, volume, volume.growth.holdId);
   const now = tx.clock.now();
   return saveVolume(tx, volume, {
     growth: null,
     statusReason: why.slice(0, REASON_MAX),
     updatedAt: now,
-    ...wishAnew(volume, now),
+    ...bumpSpecVersion(volume, now),
   });
 }
 

@@ -4,7 +4,7 @@ import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
 import { sql } from 'kysely';
 
 /** What a key, and those it replaced, run: how many rentals, and what they and the volumes come to by the hour. */
-export interface KeyLoad {
+export interface KeyRunningTotals {
   readonly liveRentals: number;
   readonly perHour: NanoUsd;
 }
@@ -16,12 +16,12 @@ export interface KeyLoad {
  * its room when it does. One volume may be counted whoever made it. Exact only while nobody else creates for the
  * organisation: its turn is taken first.
  */
-export async function readKeyLoad(
+export async function readKeyRunningTotals(
   reader: Reader,
   orgId: OrgId,
   keyId: KeyId,
   beside: VolumeId | null = null,
-): Promise<KeyLoad> {
+): Promise<KeyRunningTotals> {
   const { rows } = await sql<{ live: bigint; rentals: bigint | null; volumes: bigint | null }>`
     with recursive older as (
       select id, rotated_from from api_keys where org_id = ${toUuid(orgId)} and id = ${toUuid(keyId)}

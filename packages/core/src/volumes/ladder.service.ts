@@ -3,14 +3,14 @@ import type { Logger } from '@millrace/platform/log';
 import { createItemRunner } from '@millrace/platform/loops';
 import { readBalance, runwayMs } from '../ledger/index.ts';
 import {
-  burnOf,
+  readBurnRate,
   claimRequiredActions,
   completeRequiredAction,
-  ladderRungs,
+  dunningThresholds,
   type RequiredAction,
 } from '../metering/index.ts';
-import { freeze } from './life.service.ts';
-import { freezeVolumes } from './loops.ts';
+import { freezeVolume } from './life.service.ts';
+import { freezeVolumesLoop } from './loops.ts';
 import { findVolume, lockVolume } from './volumes.store.ts';
 
 /**
@@ -32,14 +32,14 @@ export async function freezeUnpaid(
       now: tx.clock.now(),
       claimMs: CLAIM_MS,
       limit,
-      loop: freezeVolumes,
+      loop: freezeVolumesLoop,
     }),
   );
-  await createItemRunner(freezeVolumes, { db, log }).run(claimed, {
+  await createItemRunner(freezeVolumesLoop, { db, log }).run(claimed, {
     key: ({ id }) => id,
     work: async (action) => {
       await db.transaction({ name: 'carry out required', isolation }, async (tx) => {
-        await carryOut(tx, action);
+        await freezeForAction(tx, action);
         await completeRequiredAction(tx, action.orgId, action.id);
       });
     },
@@ -47,7 +47,7 @@ export async function freezeUnpaid(
   return claimed.length;
 }
 
-async function carryOut(tx: Tx, action: RequiredAction): Promise<void> {
+async function freezeForAction(tx: Tx, action: RequiredAction): Promise<void> {
   const { orgId, mode, cause, reason } = action;
   const found = await findVolume(tx, orgId, mode, Number(cause.id));
   const volume = found === null ? null : await lockVolume(tx, orgId, found.id);
@@ -57,15 +57,15 @@ async function carryOut(tx: Tx, action: RequiredAction): Promise<void> {
   if (reason === 'suspension') return;
   if (reason === 'balance' && (await hasRecovered(tx, action))) return;
   // Also where a deletion is asked for: as long as something is set aside for its data, that is kept, and then purged.
-  await freeze(tx, volume, reason);
+  await freezeVolume(tx, volume, reason);
 }
 
-const lowest = ladderRungs.at(-1);
+const lowestLevel = dunningThresholds.at(-1);
 
 /** There is money again, or nothing costs any: what nobody has done yet need not be done. */
 async function hasRecovered(tx: Tx, { orgId, mode }: RequiredAction): Promise<boolean> {
   const now = tx.clock.now();
   const { available } = await readBalance(tx, orgId, mode, now);
-  const runway = runwayMs(await burnOf(tx, orgId, mode, now), available);
-  return runway === null || runway > (lowest?.leftAboveMs ?? 0);
+  const runway = runwayMs(await readBurnRate(tx, orgId, mode, now), available);
+  return runway === null || runway > (lowestLevel?.leftAboveMs ?? 0);
 }

@@ -11,18 +11,18 @@ import { createSnapshot } from './snapshots.service.ts';
 import { updateVolume } from './update.service.ts';
 import { causeOfVolume, type Volume } from './volume.ts';
 import {
-  createVolumeWorld,
+  createVolumeHarness,
   GB_HOUR,
   HOUR_MS,
   MINUTE_MS,
   otherRegion,
   type Tenant,
-  type VolumeWorld,
+  type VolumeHarness,
 } from './world.fixture.ts';
 
-let world: VolumeWorld;
+let world: VolumeHarness;
 beforeAll(async () => {
-  world = await createVolumeWorld();
+  world = await createVolumeHarness();
 });
 afterAll(() => world.drop());
 

@@ -1,15 +1,15 @@
 import type { Tx } from '@millrace/platform/db';
 import type { Actor } from '@millrace/platform/envelope';
 import { Fault } from '@millrace/platform/fault';
-import { appendAudit, enterAs, type KeyCall } from '../identity/index.ts';
-import { detach, requireOwn, requireUnattached } from './attach.service.ts';
-import { requireAction } from './attach.ts';
-import { giveBack, keepData, payAgain, stopBilling } from './money.service.ts';
-import { moveVolume, tellOfVolume, wishAnew } from './move.ts';
+import { appendAuditEntry, authorizeCaller, type CallContext } from '../identity/index.ts';
+import { detachRentals, lockOwnVolume, requireUnattached } from './attach.service.ts';
+import { requireVolumeAction } from './attach.ts';
+import { releaseHold, retainData, resumeVolumeBilling, endVolumeBilling } from './money.service.ts';
+import { transitionVolume, emitVolumeEvent, bumpSpecVersion } from './move.ts';
 import { RETENTION_MS } from './policy.ts';
-import { stopAskingForRestore } from './snapshot-restore.ts';
+import { expireRestore } from './snapshot-restore.ts';
 import { listRestoresFrom, listSnapshots, saveSnapshot } from './snapshots.store.ts';
-import { resourceOf, volumesActor, type Volume } from './volume.ts';
+import { volumeResourceOf, volumesActor, type Volume } from './volume.ts';
 import { saveVolume, type VolumeChanges } from './volumes.store.ts';
 
 /**
@@ -18,19 +18,19 @@ import { saveVolume, type VolumeChanges } from './volumes.store.ts';
  */
 
 /** The tenant deletes a volume. Its data is kept for the retention, as far as that can be paid. Deleting again answers the same. */
-export async function deleteVolume(tx: Tx, call: KeyCall, wireId: number): Promise<Volume> {
-  const { key } = await enterAs(tx, call, 'volumes:write');
+export async function deleteVolume(tx: Tx, call: CallContext, wireId: number): Promise<Volume> {
+  const { key } = await authorizeCaller(tx, call, 'volumes:write');
   const { orgId, cause } = call;
-  const volume = await requireOwn(tx, { orgId, mode: key.mode }, wireId);
-  requireAction(volume, 'delete');
+  const volume = await lockOwnVolume(tx, { orgId, mode: key.mode }, wireId);
+  requireVolumeAction(volume, 'delete');
   if (volume.phase === 'leaving' || volume.phase === 'purging') return volume;
   await requireUnattached(tx, volume);
-  await requireUnrestored(tx, volume);
+  await requireNoRestore(tx, volume);
   const reason = 'Deleted by its tenant.';
-  const left = await leave(tx, volume, { reason, actor: cause.actor });
-  await appendAudit(tx, orgId, cause, {
+  const left = await startRetention(tx, volume, { reason, actor: cause.actor });
+  await appendAuditEntry(tx, orgId, cause, {
     action: 'volume.deleted',
-    resource: resourceOf(volume),
+    resource: volumeResourceOf(volume),
     before: { status: volume.status },
     after: { status: left.status, purgeAt: left.purgeAt?.toISOString() ?? null },
   });
@@ -38,7 +38,7 @@ export async function deleteVolume(tx: Tx, call: KeyCall, wireId: number): Promi
 }
 
 /** A restore that is being done must not lose its source, nor its target. Both end by themselves, at their deadline at the latest. */
-async function requireUnrestored(tx: Tx, volume: Volume): Promise<void> {
+async function requireNoRestore(tx: Tx, volume: Volume): Promise<void> {
   const { restore, phase } = volume;
   if (phase === 'live' && restore !== null && tx.clock.now() < restore.by) {
     throw new Fault('ACTION_IN_PROGRESS', { message: 'A snapshot is being restored into the volume.' });
@@ -50,7 +50,7 @@ async function requireUnrestored(tx: Tx, volume: Volume): Promise<void> {
   });
 }
 
-interface End {
+interface VolumeEnd {
   readonly reason: string;
   readonly actor: Actor;
   /** When its data goes, where that is known; else it is kept for the retention. */
@@ -60,16 +60,16 @@ interface End {
 }
 
 /** Nobody may use it any more, and its data goes at the end of its retention. One that never was usable has none. */
-export async function leave(tx: Tx, volume: Volume, end: End): Promise<Volume> {
+export async function startRetention(tx: Tx, volume: Volume, end: VolumeEnd): Promise<Volume> {
   const now = tx.clock.now();
   const endReason = end.reason.slice(0, REASON_MAX);
   const ending = { endReason, endAcceptedAt: now };
-  if (volume.phase === 'provisioning') return purge(tx, volume, { ...end, at: now, changes: ending });
-  const given = await dropPlans(tx, volume);
-  const purgeAt = await keptUntil(tx, given, now, end);
-  const changes = { ...ending, phase: 'leaving', purgeAt, ...wishAnew(given, now) } as const;
-  const left = await deactivate(tx, given, { reason: end.reason, actor: end.actor, changes });
-  await tellOfVolume(tx, left, {
+  if (volume.phase === 'provisioning') return purgeVolume(tx, volume, { ...end, at: now, changes: ending });
+  const given = await cancelPendingChanges(tx, volume);
+  const purgeAt = await retainedUntil(tx, given, now, end);
+  const changes = { ...ending, phase: 'leaving', purgeAt, ...bumpSpecVersion(given, now) } as const;
+  const left = await deactivateVolume(tx, given, { reason: end.reason, actor: end.actor, changes });
+  await emitVolumeEvent(tx, left, {
     type: 'volume.inactive',
     actor: end.actor,
     data: { reason: end.reason, purgeAt: purgeAt.toISOString() },
@@ -78,33 +78,33 @@ export async function leave(tx: Tx, volume: Volume, end: End): Promise<Volume> {
 }
 
 /** When the data is purged: at the end of the paid retention, plus the delay with which the end was noticed. */
-async function keptUntil(tx: Tx, volume: Volume, now: Date, end: End): Promise<Date> {
+async function retainedUntil(tx: Tx, volume: Volume, now: Date, end: VolumeEnd): Promise<Date> {
   // What is frozen is kept over what was set aside already, and for no longer than that.
   if (volume.phase === 'frozen' && volume.purgeAt !== null) return volume.purgeAt;
   const { purgeAt, lateMs = 0 } = end;
   const from = purgeAt !== undefined && purgeAt < now ? purgeAt : now;
-  const paidUntil = await keepData(tx, volume, from, wantedMsOf(end, from));
+  const paidUntil = await retainData(tx, volume, from, retentionMsOf(end, from));
   return new Date(paidUntil.getTime() + lateMs);
 }
 
 const REASON_MAX = 255;
 
-function wantedMsOf({ purgeAt }: End, now: Date): number {
+function retentionMsOf({ purgeAt }: VolumeEnd, now: Date): number {
   return purgeAt === undefined ? RETENTION_MS : Math.max(0, purgeAt.getTime() - now.getTime());
 }
 
 /** The money for it has ended: it is kept over what was set aside for that, and may go on when there is more. */
-export async function freeze(tx: Tx, volume: Volume, because: 'balance' | 'budget'): Promise<Volume> {
+export async function freezeVolume(tx: Tx, volume: Volume, because: 'balance' | 'budget'): Promise<Volume> {
   const now = tx.clock.now();
-  const given = await dropPlans(tx, volume);
-  const purgeAt = await keepData(tx, given, now);
+  const given = await cancelPendingChanges(tx, volume);
+  const purgeAt = await retainData(tx, given, now);
   const reason = `The ${because} does not cover it any longer.`;
-  const frozen = await deactivate(tx, given, {
+  const frozen = await deactivateVolume(tx, given, {
     reason,
     actor: volumesActor,
-    changes: { phase: 'frozen', purgeAt, ...wishAnew(given, now) },
+    changes: { phase: 'frozen', purgeAt, ...bumpSpecVersion(given, now) },
   });
-  await tellOfVolume(tx, frozen, {
+  await emitVolumeEvent(tx, frozen, {
     type: 'volume.inactive',
     actor: volumesActor,
     data: { reason: because, purgeAt: purgeAt.toISOString() },
@@ -113,21 +113,21 @@ export async function freeze(tx: Tx, volume: Volume, because: 'balance' | 'budge
 }
 
 /** It goes on if the wallet can pay for it again. Null: it cannot. */
-export async function thaw(tx: Tx, volume: Volume): Promise<Volume | null> {
-  if (!(await payAgain(tx, volume))) return null;
+export async function unfreezeVolume(tx: Tx, volume: Volume): Promise<Volume | null> {
+  if (!(await resumeVolumeBilling(tx, volume))) return null;
   const now = tx.clock.now();
-  const changes = { phase: 'live', purgeAt: null, ...wishAnew(volume, now) } as const;
+  const changes = { phase: 'live', purgeAt: null, ...bumpSpecVersion(volume, now) } as const;
   // While a restore is not confirmed, the volume stays inactive.
   if (volume.status === 'unknown' || volume.restore !== null) {
     return saveVolume(tx, volume, { updatedAt: now, ...changes });
   }
-  const thawed = await moveVolume(tx, volume, {
+  const thawed = await transitionVolume(tx, volume, {
     to: 'active',
     reason: null,
     actor: volumesActor,
     changes,
   });
-  await tellOfVolume(tx, thawed, { type: 'volume.active', actor: volumesActor, data: {} });
+  await emitVolumeEvent(tx, thawed, { type: 'volume.active', actor: volumesActor, data: {} });
   return thawed;
 }
 
@@ -135,15 +135,15 @@ export async function thaw(tx: Tx, volume: Volume): Promise<Volume | null> {
  * Its data is deleted from now on, and nothing after `at` is paid for, however long that takes. Whatever still has it is
  * detached.
  */
-export async function purge(
+export async function purgeVolume(
   tx: Tx,
   volume: Volume,
-  end: End & { readonly at: Date; readonly changes?: VolumeChanges },
+  end: VolumeEnd & { readonly at: Date; readonly changes?: VolumeChanges },
 ): Promise<Volume> {
-  const given = await dropPlans(tx, volume);
-  await giveBack(tx, given, given.holdId);
-  await stopBilling(tx, given, end.at);
-  const { volume: alone } = await detach(tx, given, 'all', end.actor);
+  const given = await cancelPendingChanges(tx, volume);
+  await releaseHold(tx, given, given.holdId);
+  await endVolumeBilling(tx, given, end.at);
+  const { volume: alone } = await detachRentals(tx, given, 'all', end.actor);
   const now = tx.clock.now();
   const changes: VolumeChanges = {
     endReason: volume.endReason ?? end.reason.slice(0, REASON_MAX),
@@ -153,35 +153,35 @@ export async function purge(
     holdId: null,
     restore: null,
     tries: 0,
-    ...wishAnew(alone, now),
+    ...bumpSpecVersion(alone, now),
   };
-  const purging = await deactivate(tx, alone, { reason: end.reason, actor: end.actor, changes });
+  const purging = await deactivateVolume(tx, alone, { reason: end.reason, actor: end.actor, changes });
   if (volume.restore !== null) {
     const data = { snapshotId: volume.restore.snapshotId, reason: end.reason };
-    await tellOfVolume(tx, purging, { type: 'volume.restore_failed', actor: end.actor, data });
+    await emitVolumeEvent(tx, purging, { type: 'volume.restore_failed', actor: end.actor, data });
   }
   return purging;
 }
 
 /** Growths, snapshots and restores that were not done yet are not asked for any more. */
-async function dropPlans(tx: Tx, volume: Volume): Promise<Volume> {
+async function cancelPendingChanges(tx: Tx, volume: Volume): Promise<Volume> {
   for (const snapshot of await listSnapshots(tx, volume.orgId, volume.id)) {
     if (snapshot.status !== 'creating') continue;
-    await giveBack(tx, volume, snapshot.holdId);
+    await releaseHold(tx, volume, snapshot.holdId);
     await saveSnapshot(tx, volume.orgId, snapshot, { status: 'deleting', holdId: null });
   }
   if (volume.growth === null && volume.restore === null) return volume;
-  await giveBack(tx, volume, volume.growth?.holdId ?? null);
-  return saveVolume(tx, volume, { growth: null, ...stopAskingForRestore(volume, tx.clock.now()) });
+  await releaseHold(tx, volume, volume.growth?.holdId ?? null);
+  return saveVolume(tx, volume, { growth: null, ...expireRestore(volume, tx.clock.now()) });
 }
 
 /** `active` becomes `inactive`; what is inactive stays so, and what is unknown is until its backend answers. */
-async function deactivate(
+async function deactivateVolume(
   tx: Tx,
   volume: Volume,
   move: { readonly reason: string; readonly actor: Actor; readonly changes: VolumeChanges },
 ): Promise<Volume> {
-  if (volume.status === 'active') return moveVolume(tx, volume, { to: 'inactive', ...move });
+  if (volume.status === 'active') return transitionVolume(tx, volume, { to: 'inactive', ...move });
   const { reason: statusReason, changes } = move;
   return saveVolume(tx, volume, { updatedAt: tx.clock.now(), ...changes, statusReason });
 }

@@ -1,12 +1,12 @@
 import { defineLoop } from '@millrace/platform/loops';
 
-export const freezeVolumes = defineLoop({
+export const freezeVolumesLoop = defineLoop({
   name: 'freeze unpaid volumes',
   over: 'organisations',
   maxRetryMs: 5 * 60_000,
 });
 /** One check of a storage node, within the time that its claim lasts. The policy says how often. */
-export const lookAtStorage = defineLoop({
+export const checkNodesLoop = defineLoop({
   name: 'look at storage nodes',
   over: 'storage nodes',
   timeoutMs: 5 * 60_000,
@@ -15,7 +15,7 @@ export const lookAtStorage = defineLoop({
   maxRetryMs: 1,
 });
 /** A leftover volume on a storage node. It is removed beside the checks. */
-export const removeLeftovers = defineLoop({
+export const removeLeftoversLoop = defineLoop({
   name: 'remove leftover volumes',
   over: 'storage nodes',
   timeoutMs: 150_000,
@@ -23,7 +23,7 @@ export const removeLeftovers = defineLoop({
   firstRetryMs: 30_000,
 });
 /** One round of one volume. It settles its own failures, and its next round has a growing wait. */
-export const convergeVolumes = defineLoop({
+export const reconcileVolumesLoop = defineLoop({
   name: 'bring volumes about',
   over: 'storage nodes',
   timeoutMs: 10 * 60_000,

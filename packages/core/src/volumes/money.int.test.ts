@@ -12,17 +12,17 @@ import { deleteVolume } from './life.service.ts';
 import { updateVolume } from './update.service.ts';
 import { causeOfVolume, type Volume } from './volume.ts';
 import {
-  createVolumeWorld,
+  createVolumeHarness,
   GB_HOUR,
   HOUR_MS,
   MINUTE_MS,
   type Tenant,
-  type VolumeWorld,
+  type VolumeHarness,
 } from './world.fixture.ts';
 
-let world: VolumeWorld;
+let world: VolumeHarness;
 beforeAll(async () => {
-  world = await createVolumeWorld();
+  world = await createVolumeHarness();
 });
 afterEach(() => {
   world.backend.fault = null;

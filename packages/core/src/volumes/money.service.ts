@@ -15,7 +15,13 @@ import {
   zeroUsd,
   type NanoUsd,
 } from '@millrace/platform/money';
-import { applyLedger, findHold, MoneyMissing, readBalance, requireDone } from '../ledger/index.ts';
+import {
+  applyLedger,
+  findHold,
+  InsufficientFunds,
+  readBalance,
+  requireLedgerSuccess,
+} from '../ledger/index.ts';
 import {
   changeMeters,
   costAt,
@@ -23,10 +29,10 @@ import {
   openMeters,
   type Meter,
   type MeterFunding,
-  type MeterWish,
+  type MeterSpec,
 } from '../metering/index.ts';
-import { holdAtCreate, rateOf, type FrozenPrice } from '../prices/index.ts';
-import { HOLD_WINDOW_MS, RETENTION_MS, RETENTION_PART } from './policy.ts';
+import { initialHold, rateOf, type FrozenPrice } from '../prices/index.ts';
+import { HOLD_WINDOW_MS, RETENTION_MS, RETENTION_DIVISOR } from './policy.ts';
 import { listSnapshots } from './snapshots.store.ts';
 import { causeOfVolume, type Snapshot, type Volume } from './volume.ts';
 
@@ -39,22 +45,22 @@ import { causeOfVolume, type Snapshot, type Volume } from './volume.ts';
  */
 
 const SIZE_PREFIX = 'gb-';
-const KEPT_PREFIX = 'kept-';
+const RETENTION_PREFIX = 'kept-';
 
-type Owner = Pick<Volume, 'orgId' | 'mode' | 'wireId' | 'keyId'>;
+type BilledVolume = Pick<Volume, 'orgId' | 'mode' | 'wireId' | 'keyId'>;
 
-export function metersOf(reader: Reader, volume: Owner): Promise<readonly Meter[]> {
+export function volumeMetersOf(reader: Reader, volume: BilledVolume): Promise<readonly Meter[]> {
   return listMetersOf(reader, volume.orgId, volume.mode, causeOfVolume(volume));
 }
 
 const isRunning = ({ state }: Meter): boolean => state !== 'closed';
 
-const nthOf = (meters: readonly Meter[], prefix: string): number =>
+const nextOrdinal = (meters: readonly Meter[], prefix: string): number =>
   meters.filter(({ name }) => name.startsWith(prefix)).length + 1;
 
 /** The meter of a volume that is only kept; null while it is paid as it runs. */
-export function keptMeter(meters: readonly Meter[]): (Meter & { readonly termEndsAt: Date }) | null {
-  const kept = meters.find((meter) => meter.name.startsWith(KEPT_PREFIX) && isRunning(meter));
+export function retentionMeter(meters: readonly Meter[]): (Meter & { readonly termEndsAt: Date }) | null {
+  const kept = meters.find((meter) => meter.name.startsWith(RETENTION_PREFIX) && isRunning(meter));
   return kept?.termEndsAt == null ? null : { ...kept, termEndsAt: kept.termEndsAt };
 }
 
@@ -62,12 +68,12 @@ export function keptMeter(meters: readonly Meter[]): (Meter & { readonly termEnd
  * Sets aside what `price` costs for the time that a hold reaches over, in the budgets of the key that pays for the volume.
  * Null where it costs nothing. Throws the refusal, with how much was missing, where that is not there.
  */
-export async function takeHold(
+export async function holdForVolume(
   tx: Tx,
-  volume: Owner,
+  volume: BilledVolume,
   hold: { readonly step: string; readonly price: FrozenPrice },
 ): Promise<HoldId | null> {
-  const amount = holdAtCreate(hold.price, HOLD_WINDOW_MS);
+  const amount = initialHold(hold.price, HOLD_WINDOW_MS);
   if (amount === zeroUsd) return null;
   const { orgId, mode } = volume;
   const [result] = await applyLedger(tx, [
@@ -83,41 +89,45 @@ export async function takeHold(
     },
   ]);
   if (result?.ok === false && result.reason === 'INSUFFICIENT_BALANCE') {
-    throw unaffordable(amount, result.available ?? 0n);
+    throw insufficientVolumeBalance(amount, result.available ?? 0n);
   }
-  return requireDone(result).holdId;
+  return requireLedgerSuccess(result).holdId;
 }
 
-function unaffordable(hold: NanoUsd, available: bigint): Fault {
+function insufficientVolumeBalance(hold: NanoUsd, available: bigint): Fault {
   return new Fault('INSUFFICIENT_BALANCE', {
     message: `The available balance does not cover the ${formatUsd(hold)} USD that this would set aside.`,
-    cause: new MoneyMissing(hold - available),
+    cause: new InsufficientFunds(hold - available),
   });
 }
 
 /** Gives back what was set aside for what will not be. */
-export async function giveBack(tx: Tx, volume: Owner, holdId: HoldId | null): Promise<void> {
+export async function releaseHold(tx: Tx, volume: BilledVolume, holdId: HoldId | null): Promise<void> {
   if (holdId === null) return;
   const { orgId, mode } = volume;
   const [result] = await applyLedger(tx, [
     { do: 'close', orgId, mode, cause: causeOfVolume(volume), step: `hold:${holdId}:back`, holdId },
   ]);
-  requireDone(result);
+  requireLedgerSuccess(result);
 }
 
 /** As it runs, with its data kept beyond that as far as the wallet can bear it. */
-function aheadOf(ratePerHour: NanoUsd, means: NanoUsd): MeterFunding {
-  const paidMs = affordableMs(nanoUsd(divideRoundDown(means, RETENTION_PART)), ratePerHour);
+function prepaidVolumeFunding(ratePerHour: NanoUsd, means: NanoUsd): MeterFunding {
+  const paidMs = affordableMs(nanoUsd(divideRoundDown(means, RETENTION_DIVISOR)), ratePerHour);
   return { kind: 'ahead', retentionMs: Math.min(RETENTION_MS, Number(paidMs ?? RETENTION_MS)) };
 }
 
-interface Sold {
+interface MeteredItem {
   readonly name: string;
   readonly price: FrozenPrice;
   readonly holdId: HoldId | null;
 }
 
-function wishOf(volume: Owner, sold: Sold, rest: Pick<MeterWish, 'at' | 'funding' | 'demand'>): MeterWish {
+function volumeMeterSpec(
+  volume: BilledVolume,
+  sold: MeteredItem,
+  rest: Pick<MeterSpec, 'at' | 'funding' | 'demand'>,
+): MeterSpec {
   return {
     mode: volume.mode,
     cause: causeOfVolume(volume),
@@ -133,7 +143,7 @@ function wishOf(volume: Owner, sold: Sold, rest: Pick<MeterWish, 'at' | 'funding
 }
 
 /** What the wallet has for this: what is available, and what was set aside for it. */
-async function meansOf(tx: Tx, volume: Owner, holdId: HoldId | null): Promise<NanoUsd> {
+async function spendableFor(tx: Tx, volume: BilledVolume, holdId: HoldId | null): Promise<NanoUsd> {
   const { available } = await readBalance(tx, volume.orgId, volume.mode, tx.clock.now());
   const hold = holdId === null ? null : await findHold(tx, volume.orgId, holdId);
   return addUsd(available, hold?.held ?? zeroUsd);
@@ -142,39 +152,39 @@ async function meansOf(tx: Tx, volume: Owner, holdId: HoldId | null): Promise<Na
 /** From `at` on the volume costs what was agreed for this size; what it cost before ends there. */
 export async function billSize(
   tx: Tx,
-  volume: Owner,
+  volume: BilledVolume,
   sold: { readonly price: FrozenPrice; readonly holdId: HoldId | null },
   at: Date,
 ): Promise<void> {
-  const meters = await metersOf(tx, volume);
-  await closeAll(
+  const meters = await volumeMetersOf(tx, volume);
+  await closeMetersAt(
     tx,
     volume,
     meters.filter((meter) => meter.name.startsWith(SIZE_PREFIX)),
     at,
   );
-  const name = `${SIZE_PREFIX}${nthOf(meters, SIZE_PREFIX)}`;
-  await openAhead(tx, volume, { name, price: sold.price, holdId: sold.holdId }, at);
+  const name = `${SIZE_PREFIX}${nextOrdinal(meters, SIZE_PREFIX)}`;
+  await openPrepaidMeter(tx, volume, { name, price: sold.price, holdId: sold.holdId }, at);
 }
 
-async function openAhead(tx: Tx, volume: Owner, sold: Sold, at: Date): Promise<void> {
-  const funding = await setAsideForKeeping(tx, volume, sold);
-  await openMeters(tx, volume.orgId, [wishOf(volume, sold, { at, funding, demand: 'running' })]);
+async function openPrepaidMeter(tx: Tx, volume: BilledVolume, sold: MeteredItem, at: Date): Promise<void> {
+  const funding = await holdForRetention(tx, volume, sold);
+  await openMeters(tx, volume.orgId, [volumeMeterSpec(volume, sold, { at, funding, demand: 'running' })]);
 }
 
 /**
  * What was set aside when it was accepted is for its first while alone. What keeping its data will cost is added before its
  * meter runs, as far as that can be had: a meter that has less than it should looks as if its money were running out.
  */
-async function setAsideForKeeping(
+async function holdForRetention(
   tx: Tx,
-  volume: Owner,
-  { name, price, holdId }: Sold,
+  volume: BilledVolume,
+  { name, price, holdId }: MeteredItem,
 ): Promise<MeterFunding> {
   const ratePerHour = rateOf(price);
-  const wished = aheadOf(ratePerHour, await meansOf(tx, volume, holdId));
+  const wished = prepaidVolumeFunding(ratePerHour, await spendableFor(tx, volume, holdId));
   if (holdId === null || wished.kind !== 'ahead') return wished;
-  const ahead = holdAtCreate(price, HOLD_WINDOW_MS);
+  const ahead = initialHold(price, HOLD_WINDOW_MS);
   const keeping = roundExact(hourlyCharge(ratePerHour, wished.retentionMs ?? 0), 'up');
   const { orgId, mode } = volume;
   const [answer] = await applyLedger(tx, [
@@ -191,25 +201,30 @@ async function setAsideForKeeping(
       ...(volume.keyId === null ? {} : { keyId: volume.keyId }),
     },
   ]);
-  const { held } = requireDone(answer);
+  const { held } = requireLedgerSuccess(answer);
   const keptMs = held <= ahead ? 0n : affordableMs(nanoUsd(held - ahead), ratePerHour);
   return { kind: 'ahead', retentionMs: Math.min(wished.retentionMs ?? 0, Number(keptMs ?? 0n)) };
 }
 
 /** From `at` on the snapshot costs what it takes. */
-export async function billSnapshot(tx: Tx, volume: Owner, snapshot: Snapshot, at: Date): Promise<void> {
+export async function billSnapshot(
+  tx: Tx,
+  volume: BilledVolume,
+  snapshot: Snapshot,
+  at: Date,
+): Promise<void> {
   const { id: name, price, holdId } = snapshot;
-  await openAhead(tx, volume, { name, price, holdId }, at);
+  await openPrepaidMeter(tx, volume, { name, price, holdId }, at);
 }
 
 export async function stopSnapshotBilling(
   tx: Tx,
-  volume: Owner,
+  volume: BilledVolume,
   snapshot: Pick<Snapshot, 'id'>,
   at: Date,
 ): Promise<void> {
-  const meters = await metersOf(tx, volume);
-  await closeAll(
+  const meters = await volumeMetersOf(tx, volume);
+  await closeMetersAt(
     tx,
     volume,
     meters.filter(({ name }) => name.startsWith(snapshot.id)),
@@ -217,7 +232,12 @@ export async function stopSnapshotBilling(
   );
 }
 
-async function closeAll(tx: Tx, volume: Owner, meters: readonly Meter[], at: Date): Promise<void> {
+async function closeMetersAt(
+  tx: Tx,
+  volume: BilledVolume,
+  meters: readonly Meter[],
+  at: Date,
+): Promise<void> {
   const open = meters.filter(isRunning);
   if (open.length === 0) return;
   await changeMeters(
@@ -234,24 +254,24 @@ async function closeAll(tx: Tx, volume: Owner, meters: readonly Meter[], at: Dat
 }
 
 /** Nothing of it costs anything after `at`. */
-export async function stopBilling(tx: Tx, volume: Owner, at: Date): Promise<void> {
-  await closeAll(tx, volume, await metersOf(tx, volume), at);
+export async function endVolumeBilling(tx: Tx, volume: BilledVolume, at: Date): Promise<void> {
+  await closeMetersAt(tx, volume, await volumeMetersOf(tx, volume), at);
 }
 
 /**
  * From `at` on its data is only kept: over what was set aside for that, or with `wantedMs` over what there is, and never
  * beyond what the volume may cost. Nothing more is spent on it. Answers when that ends.
  */
-export async function keepData(tx: Tx, volume: Volume, at: Date, wantedMs?: number): Promise<Date> {
-  const meters = await metersOf(tx, volume);
+export async function retainData(tx: Tx, volume: Volume, at: Date, wantedMs?: number): Promise<Date> {
+  const meters = await volumeMetersOf(tx, volume);
   const open = meters.filter(isRunning);
   const wished = wantedMs ?? Math.max(0, ...open.map(({ retentionMs }) => retentionMs));
   const ratePerHour = addUsd(zeroUsd, ...open.map((meter) => meter.ratePerHour));
-  const forMs = Math.min(wished, leftMsOf(volume, meters, { at, ratePerHour }));
+  const forMs = Math.min(wished, affordableMsWithinLimit(volume, meters, { at, ratePerHour }));
   const quantity = open.reduce((sum, meter) => sum + meter.quantity, 0);
-  await closeAll(tx, volume, open, at);
-  const name = `${KEPT_PREFIX}${nthOf(meters, KEPT_PREFIX)}`;
-  const hold = ratePerHour === 0n ? null : await holdForKeeping(tx, volume, { name, ratePerHour, forMs });
+  await closeMetersAt(tx, volume, open, at);
+  const name = `${RETENTION_PREFIX}${nextOrdinal(meters, RETENTION_PREFIX)}`;
+  const hold = ratePerHour === 0n ? null : await holdRetention(tx, volume, { name, ratePerHour, forMs });
   const paidMs = hold === null ? null : affordableMs(hold.held, ratePerHour);
   const until = new Date(at.getTime() + Math.min(forMs, Number(paidMs ?? forMs)));
   await openMeters(tx, volume.orgId, [
@@ -274,7 +294,7 @@ export async function keepData(tx: Tx, volume: Volume, at: Date, wantedMs?: numb
 }
 
 /** For how long what a volume may cost, less what it has cost by `at`, pays for it at this rate. */
-function leftMsOf(
+function affordableMsWithinLimit(
   { maxNanoUsd }: Pick<Volume, 'maxNanoUsd'>,
   meters: readonly Meter[],
   { at, ratePerHour }: { readonly at: Date; readonly ratePerHour: NanoUsd },
@@ -286,9 +306,9 @@ function leftMsOf(
 }
 
 /** As much of it as there is, also where new work is refused. */
-async function holdForKeeping(
+async function holdRetention(
   tx: Tx,
-  volume: Owner,
+  volume: BilledVolume,
   kept: { readonly name: string; readonly ratePerHour: NanoUsd; readonly forMs: number },
 ): Promise<{ readonly holdId: HoldId; readonly held: NanoUsd }> {
   const [answer] = await applyLedger(tx, [
@@ -304,7 +324,7 @@ async function holdForKeeping(
       ...(volume.keyId === null ? {} : { keyId: volume.keyId }),
     },
   ]);
-  const { holdId, held } = requireDone(answer);
+  const { holdId, held } = requireLedgerSuccess(answer);
   if (holdId === null) throw new Error(`Nothing could be set aside for keeping volume ${volume.wireId}.`);
   return { holdId, held };
 }
@@ -313,9 +333,9 @@ async function holdForKeeping(
  * A volume that was kept for want of money is paid as it goes again, with its snapshots, if the wallet can. False: it
  * cannot, and nothing has changed.
  */
-export async function payAgain(tx: Tx, volume: Volume): Promise<boolean> {
-  const meters = await metersOf(tx, volume);
-  const kept = keptMeter(meters);
+export async function resumeVolumeBilling(tx: Tx, volume: Volume): Promise<boolean> {
+  const meters = await volumeMetersOf(tx, volume);
+  const kept = retentionMeter(meters);
   if (kept === null) return true;
   const now = tx.clock.now();
   const at = kept.termEndsAt < now ? kept.termEndsAt : now;
@@ -323,15 +343,15 @@ export async function payAgain(tx: Tx, volume: Volume): Promise<boolean> {
     ({ status }) => status === 'ready',
   );
   const { available } = await readBalance(tx, volume.orgId, volume.mode, now);
-  const funding = aheadOf(kept.ratePerHour, available);
-  const sold: readonly Sold[] = [
-    { name: `${SIZE_PREFIX}${nthOf(meters, SIZE_PREFIX)}`, price: volume.price, holdId: null },
-    ...snapshots.map(({ id, price }) => ({ name: `${id}-${nthOf(meters, id)}`, price, holdId: null })),
+  const funding = prepaidVolumeFunding(kept.ratePerHour, available);
+  const sold: readonly MeteredItem[] = [
+    { name: `${SIZE_PREFIX}${nextOrdinal(meters, SIZE_PREFIX)}`, price: volume.price, holdId: null },
+    ...snapshots.map(({ id, price }) => ({ name: `${id}-${nextOrdinal(meters, id)}`, price, holdId: null })),
   ];
-  if (!(await canAfford(tx, volume, { kept, sold, funding }))) return false;
-  const wishes = sold.map((one) => wishOf(volume, one, { at, funding, demand: 'running' }));
+  if (!(await canAffordItems(tx, volume, { kept, sold, funding }))) return false;
+  const wishes = sold.map((one) => volumeMeterSpec(volume, one, { at, funding, demand: 'running' }));
   await openMeters(tx, volume.orgId, wishes);
-  await closeAll(tx, volume, [kept], at);
+  await closeMetersAt(tx, volume, [kept], at);
   return true;
 }
 
@@ -339,15 +359,15 @@ export async function payAgain(tx: Tx, volume: Volume): Promise<boolean> {
  * Sets aside what all of it takes together, and gives it back at once: where that was refused nothing was entered, and
  * where it was not, nobody else can take it before this transaction is over.
  */
-async function canAfford(
+async function canAffordItems(
   tx: Tx,
-  volume: Owner,
-  wish: { readonly kept: Meter; readonly sold: readonly Sold[]; readonly funding: MeterFunding },
+  volume: BilledVolume,
+  wish: { readonly kept: Meter; readonly sold: readonly MeteredItem[]; readonly funding: MeterFunding },
 ): Promise<boolean> {
   const { kept, sold, funding } = wish;
   const aheadMs = HOLD_WINDOW_MS + (funding.kind === 'ahead' ? (funding.retentionMs ?? 0) : 0);
   const parts = sold.map(({ price }) => roundExact(hourlyCharge(rateOf(price), aheadMs), 'up'));
-  const amount = addUsd(zeroUsd, ...parts, nanoUsd(BigInt(ROUNDINGS * sold.length)));
+  const amount = addUsd(zeroUsd, ...parts, nanoUsd(BigInt(ROUNDINGS_PER_METER * sold.length)));
   const { orgId, mode } = volume;
   const [answer] = await applyLedger(tx, [
     {
@@ -362,9 +382,9 @@ async function canAfford(
     },
   ]);
   if (answer?.ok !== true) return false;
-  await giveBack(tx, volume, answer.holdId);
+  await releaseHold(tx, volume, answer.holdId);
   return true;
 }
 
 /** Each meter rounds what it sets aside for running and for keeping by itself. */
-const ROUNDINGS = 2;
+const ROUNDINGS_PER_METER = 2;

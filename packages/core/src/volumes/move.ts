@@ -1,19 +1,22 @@
-import { canMove, volumeStates, type EventData, type EventType } from '@millrace/contract';
+import { canTransition, volumeStates, type EventData, type EventType } from '@millrace/contract';
 import type { Tx } from '@millrace/platform/db';
 import type { Actor } from '@millrace/platform/envelope';
 import { appendOutbox } from '@millrace/platform/outbox';
-import { resourceOf, type Volume, type VolumeState } from './volume.ts';
+import { volumeResourceOf, type Volume, type VolumeState } from './volume.ts';
 import { insertTransition, saveVolume, type VolumeChanges } from './volumes.store.ts';
 
 /** The one way in which a volume's status changes: its row, its transition, and what the tenant is told. */
 
-type VolumeEvent = Extract<EventType, `volume.${string}`>;
-type Beside<Type extends VolumeEvent> = Omit<EventData<Type>, keyof EventData<'volume.active'>>;
+type VolumeEventType = Extract<EventType, `volume.${string}`>;
+type ExtraVolumeEventData<Type extends VolumeEventType> = Omit<
+  EventData<Type>,
+  keyof EventData<'volume.active'>
+>;
 
-export async function tellOfVolume<Type extends VolumeEvent>(
+export async function emitVolumeEvent<Type extends VolumeEventType>(
   tx: Tx,
   volume: Volume,
-  event: { readonly type: Type; readonly actor: Actor; readonly data: Readonly<Beside<Type>> },
+  event: { readonly type: Type; readonly actor: Actor; readonly data: Readonly<ExtraVolumeEventData<Type>> },
 ): Promise<void> {
   const { wireId, label, region, sizeGb } = volume;
   await appendOutbox(tx, {
@@ -21,14 +24,14 @@ export async function tellOfVolume<Type extends VolumeEvent>(
     orgId: volume.orgId,
     mode: volume.mode,
     type: event.type,
-    resource: resourceOf(volume),
+    resource: volumeResourceOf(volume),
     data: { storageVolumeId: wireId, label, region, sizeInGb: sizeGb, ...event.data },
     actor: event.actor,
     occurredAt: tx.clock.now(),
   });
 }
 
-export interface VolumeMove {
+export interface VolumeTransition {
   /** Null: it is gone. */
   readonly to: VolumeState | null;
   /** Null where the status says it all. */
@@ -41,9 +44,9 @@ export interface VolumeMove {
  * Moves a volume whose lock is held to another status. Throws where the table of states knows no such way: that is a
  * mistake of ours, so callers look first and answer the tenant by the same table.
  */
-export async function moveVolume(tx: Tx, volume: Volume, move: VolumeMove): Promise<Volume> {
+export async function transitionVolume(tx: Tx, volume: Volume, move: VolumeTransition): Promise<Volume> {
   const { to, reason, actor } = move;
-  if (!canMove(volumeStates, volume.status, to)) {
+  if (!canTransition(volumeStates, volume.status, to)) {
     throw new Error(`Volume ${volume.id} cannot go from ${volume.status} to ${to ?? 'its end'}.`);
   }
   const now = tx.clock.now();
@@ -68,6 +71,6 @@ export async function moveVolume(tx: Tx, volume: Volume, move: VolumeMove): Prom
 }
 
 /** What the backend has to serve changed: it is looked at at once, and what was told before counts no more. */
-export function wishAnew(volume: Pick<Volume, 'wishSeq'>, now: Date): VolumeChanges {
+export function bumpSpecVersion(volume: Pick<Volume, 'wishSeq'>, now: Date): VolumeChanges {
   return { wishSeq: volume.wishSeq + 1, nextActionAt: now };
 }

@@ -3,7 +3,7 @@ import type { Reader, Tables, Tx } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
 import { fromUuid, toUuid, type OrgId, type StorageNodeId, type VolumeId } from '@millrace/platform/ids';
 import { sql, type Selectable } from 'kysely';
-import type { NodeLoad, StorageNode } from './nodes.ts';
+import type { StorageNodeUsage, StorageNode } from './nodes.ts';
 import { toVolume } from './volumes.store.ts';
 import type { Volume } from './volume.ts';
 
@@ -38,12 +38,12 @@ export async function lockStorageConfiguration(tx: Tx): Promise<void> {
   await sql`select pg_advisory_xact_lock(${CONFIGURATION_LOCK})`.execute(tx.kysely);
 }
 
-export async function listNodes(reader: Reader): Promise<readonly StorageNode[]> {
+export async function listStorageNodes(reader: Reader): Promise<readonly StorageNode[]> {
   const rows = await reader.kysely.selectFrom('storage_nodes').selectAll().orderBy('name').execute();
   return rows.map(toNode);
 }
 
-export async function findNode(reader: Reader, id: StorageNodeId): Promise<StorageNode | null> {
+export async function findStorageNode(reader: Reader, id: StorageNodeId): Promise<StorageNode | null> {
   const row = await reader.kysely
     .selectFrom('storage_nodes')
     .selectAll()
@@ -52,7 +52,7 @@ export async function findNode(reader: Reader, id: StorageNodeId): Promise<Stora
   return row === undefined ? null : toNode(row);
 }
 
-export async function insertNode(tx: Tx, setting: StorageNodeSetting): Promise<void> {
+export async function insertStorageNode(tx: Tx, setting: StorageNodeSetting): Promise<void> {
   const now = tx.clock.now();
   await tx.kysely
     .insertInto('storage_nodes')
@@ -77,7 +77,11 @@ export async function insertNode(tx: Tx, setting: StorageNodeSetting): Promise<v
 }
 
 /** What may change of a node. Nothing is written where nothing changed. */
-export async function updateNode(tx: Tx, id: StorageNodeId, setting: StorageNodeSetting): Promise<void> {
+export async function updateStorageNode(
+  tx: Tx,
+  id: StorageNodeId,
+  setting: StorageNodeSetting,
+): Promise<void> {
   const { endpoint, credential, vips, capacityGb } = setting;
   const settings = JSON.stringify(setting.settings);
   await sql`
@@ -117,7 +121,7 @@ export async function isRegionServed(reader: Reader, mode: Mode, region: string)
  * The nodes of a region that may be given more, or just this one, locked in the order of their ids: whoever promises
  * something on a node holds its lock.
  */
-export async function lockNodes(
+export async function lockStorageNodes(
   tx: Tx,
   where: { readonly mode: Mode; readonly region: string } | { readonly id: StorageNodeId },
 ): Promise<readonly StorageNode[]> {
@@ -134,10 +138,10 @@ export async function lockNodes(
 }
 
 /** What is promised on these nodes: the sizes of volumes, as they are or were asked to become, and of their snapshots. */
-export async function readLoads(
+export async function readNodeUsage(
   reader: Reader,
   ids: readonly StorageNodeId[],
-): Promise<ReadonlyMap<StorageNodeId, NodeLoad>> {
+): Promise<ReadonlyMap<StorageNodeId, StorageNodeUsage>> {
   const { rows } = await sql<{ node_id: string; sold: bigint; vips: string[] }>`
     select volume.node_id, array_agg(volume.vip) as vips,
            sum(coalesce(volume.grow_to_gb, volume.size_gb) + coalesce(kept.size, 0))::bigint as sold
@@ -152,7 +156,7 @@ export async function readLoads(
 }
 
 /** Takes up the node whose look is due, for this worker alone until `until`. The beat says that somebody looks. */
-export async function claimLook(
+export async function claimNodeCheck(
   tx: Tx,
   request: { readonly now: Date; readonly until: Date; readonly but: readonly StorageNodeId[] },
 ): Promise<StorageNode | null> {
@@ -175,11 +179,11 @@ export async function claimLook(
   return toNode(row);
 }
 
-export type NodeChanges = Partial<
+export type StorageNodeChanges = Partial<
   Pick<StorageNode, 'status' | 'statusReason' | 'beatAt' | 'watchSince' | 'seenAt'>
 >;
 
-export async function saveNode(tx: Tx, node: StorageNode, changes: NodeChanges): Promise<void> {
+export async function saveStorageNode(tx: Tx, node: StorageNode, changes: StorageNodeChanges): Promise<void> {
   const isMove = changes.status !== undefined && changes.status !== node.status;
   await tx.kysely
     .updateTable('storage_nodes')
@@ -224,7 +228,7 @@ export async function findPurged(
 }
 
 /** What a node serves is not what it should: it has to confirm that anew. */
-export async function wishAgain(
+export async function bumpSpecVersions(
   tx: Tx,
   volumes: readonly { readonly orgId: OrgId; readonly id: VolumeId }[],
 ): Promise<void> {
@@ -236,7 +240,7 @@ export async function wishAgain(
 }
 
 /** Has these looked at at once. Whoever works on one now finds it due again when it is done. */
-export async function makeDue(
+export async function scheduleVolumesNow(
   tx: Tx,
   volumes: readonly { readonly orgId: OrgId; readonly id: VolumeId }[],
 ): Promise<void> {

@@ -1,6 +1,6 @@
 import { testIds } from '@millrace/testing';
 import { describe, expect, it } from 'vitest';
-import { chooseSpot, freeVip, silentForMs, watchAt, type StorageNode } from './nodes.ts';
+import { chooseStorageNode, freeVip, silentForMs, observedSinceAt, type StorageNode } from './nodes.ts';
 
 const at = (ms: number): Date => new Date(Date.UTC(2026, 0, 1) + ms);
 
@@ -31,13 +31,13 @@ describe('where a volume goes', () => {
   it('is the node with most room, on its first free address', () => {
     const [small, large] = [node({ name: 'a' }), node({ name: 'b', capacityGb: 2_000 })];
     const loads = new Map([[large.id, { soldGb: 500, vips: new Set(['10.8.0.10']) }]]);
-    expect(chooseSpot([small, large], loads, 256)).toEqual({ nodeId: large.id, vip: '10.8.0.11' });
+    expect(chooseStorageNode([small, large], loads, 256)).toEqual({ nodeId: large.id, vip: '10.8.0.11' });
   });
 
   it('is another where the one with most room has no address left', () => {
     const [small, large] = [node({ name: 'a' }), node({ name: 'b', capacityGb: 2_000 })];
     const vips = new Set(['10.8.0.10', '10.8.0.11', '10.8.0.12']);
-    expect(chooseSpot([small, large], new Map([[large.id, { soldGb: 0, vips }]]), 256)?.nodeId).toBe(
+    expect(chooseStorageNode([small, large], new Map([[large.id, { soldGb: 0, vips }]]), 256)?.nodeId).toBe(
       small.id,
     );
   });
@@ -45,8 +45,8 @@ describe('where a volume goes', () => {
   it('is nowhere where no node has room, to the GB', () => {
     const one = node();
     const loads = new Map([[one.id, { soldGb: 745, vips: new Set<string>() }]]);
-    expect(chooseSpot([one], loads, 256)).toBeNull();
-    expect(chooseSpot([one], loads, 255)).not.toBeNull();
+    expect(chooseStorageNode([one], loads, 256)).toBeNull();
+    expect(chooseStorageNode([one], loads, 255)).not.toBeNull();
   });
 
   it('counts addresses over the ends of their numbers', () => {
@@ -69,9 +69,13 @@ describe('the silence of a node', () => {
   });
 
   it('begins anew after nobody had looked, and when the clock was set back', () => {
-    expect(watchAt({ beatAt: at(0), watchSince: at(-9_000) }, at(10_000), policy)).toEqual(at(-9_000));
-    expect(watchAt({ beatAt: at(0), watchSince: at(-9_000) }, at(60_000), policy)).toEqual(at(60_000));
-    expect(watchAt({ beatAt: at(0), watchSince: at(-9_000) }, at(-1), policy)).toEqual(at(-1));
-    expect(watchAt({ beatAt: null, watchSince: null }, at(5), policy)).toEqual(at(5));
+    expect(observedSinceAt({ beatAt: at(0), watchSince: at(-9_000) }, at(10_000), policy)).toEqual(
+      at(-9_000),
+    );
+    expect(observedSinceAt({ beatAt: at(0), watchSince: at(-9_000) }, at(60_000), policy)).toEqual(
+      at(60_000),
+    );
+    expect(observedSinceAt({ beatAt: at(0), watchSince: at(-9_000) }, at(-1), policy)).toEqual(at(-1));
+    expect(observedSinceAt({ beatAt: null, watchSince: null }, at(5), policy)).toEqual(at(5));
   });
 });

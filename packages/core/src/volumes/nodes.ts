@@ -28,27 +28,27 @@ export interface StorageNode {
 }
 
 /** What is promised on a node. */
-export interface NodeLoad {
+export interface StorageNodeUsage {
   readonly soldGb: number;
   readonly vips: ReadonlySet<string>;
 }
 
-export const emptyLoad: NodeLoad = { soldGb: 0, vips: new Set() };
+export const emptyUsage: StorageNodeUsage = { soldGb: 0, vips: new Set() };
 
-export interface Spot {
+export interface VolumePlacement {
   readonly nodeId: StorageNodeId;
   readonly vip: string;
 }
 
 /** The node with most room that has enough of it and an address left; null where none has. */
-export function chooseSpot(
+export function chooseStorageNode(
   nodes: readonly StorageNode[],
-  loads: ReadonlyMap<StorageNodeId, NodeLoad>,
+  loads: ReadonlyMap<StorageNodeId, StorageNodeUsage>,
   sizeGb: number,
-): Spot | null {
+): VolumePlacement | null {
   const candidates = nodes
     .map((node) => {
-      const load = loads.get(node.id) ?? emptyLoad;
+      const load = loads.get(node.id) ?? emptyUsage;
       return { node, load, roomGb: node.capacityGb - load.soldGb };
     })
     .filter(({ roomGb }) => roomGb >= sizeGb)
@@ -86,7 +86,7 @@ function addressOf(at: number): string {
 }
 
 /** What a worker that is about to look knows of the watch: whether it goes on, or began anew after nobody had looked. */
-export function watchAt(
+export function observedSinceAt(
   node: Pick<StorageNode, 'beatAt' | 'watchSince'>,
   now: Date,
   { gapMs }: Pick<VolumePolicy, 'gapMs'>,

@@ -2,12 +2,12 @@ import { toUuid } from '@millrace/platform/ids';
 import { poisonedCall, poisonedLoop, poisonRows, type ItemPoison, type Poison } from '@millrace/testing';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { createNodeWatch, type NodeWatch } from './watch.service.ts';
-import { createVolumeWorld, HOUR_MS, otherRegion, type VolumeWorld } from './world.fixture.ts';
+import { createNodeChecker, type NodeChecker } from './watch.service.ts';
+import { createVolumeHarness, HOUR_MS, otherRegion, type VolumeHarness } from './world.fixture.ts';
 
-let world: VolumeWorld;
+let world: VolumeHarness;
 beforeAll(async () => {
-  world = await createVolumeWorld();
+  world = await createVolumeHarness();
 });
 afterAll(() => world.drop());
 
@@ -17,7 +17,7 @@ const { signal } = new AbortController();
 const patience = { timeout: 60_000, interval: 20 };
 
 /** Lets time pass until a round of checks is over. Returns when it began. */
-async function look(watch: NodeWatch): Promise<number> {
+async function look(watch: NodeChecker): Promise<number> {
   await world.clock.advance(world.parts.policy.lookMs);
   const startedMs = world.clock.nowMs();
   const isOver = watch.look(signal).then(() => true);
@@ -37,7 +37,7 @@ describe(poisonedLoop('look at storage nodes'), () => {
           return node.name === 'eu-1' ? { ...backend, list } : backend;
         },
       };
-      const watch = createNodeWatch({ ...world.parts, backends });
+      const watch = createNodeChecker({ ...world.parts, backends });
       const seen = async (): Promise<unknown> =>
         world.rows(`select name, seen_at from storage_nodes where name in ('eu-1', 'eu-2') order by name`);
       const before = await seen();
@@ -69,7 +69,7 @@ describe(poisonedLoop('remove leftover volumes'), () => {
           remove: () => poisonedCall(how as 'throws' | 'hangs'),
         }),
       };
-      const watch = createNodeWatch({ ...world.parts, backends });
+      const watch = createNodeChecker({ ...world.parts, backends });
       const startedMs = await look(watch);
       await vi.waitFor(async () => {
         const seen = await world.rows<{ seen_at: Date }>(

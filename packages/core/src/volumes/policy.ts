@@ -1,4 +1,4 @@
-import { defaultPolicy as metering } from '../metering/index.ts';
+import { defaultMeteringPolicy as metering } from '../metering/index.ts';
 
 /** How long things may take and last, in milliseconds. */
 
@@ -10,7 +10,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 export const RETENTION_MS = 72 * HOUR_MS;
 
 /** No more than this part of what a wallet has is set aside for keeping, and no more of what a limit allows. */
-export const RETENTION_PART = 4n;
+export const RETENTION_DIVISOR = 4n;
 
 /** What a hold at create reaches over: until the first posting, and what metering adds to that. */
 export const HOLD_WINDOW_MS = metering.postEveryMs + metering.marginMs;

@@ -1,17 +1,17 @@
 import type { Tx } from '@millrace/platform/db';
 import { toUuid } from '@millrace/platform/ids';
-import type { VolumeWish } from '@millrace/storage';
-import { detach } from './attach.service.ts';
-import { listClients, listEndedHolders } from './attachments.store.ts';
-import { capEndOf, dueOf, nextLookAt } from './due.ts';
-import { dropGrowth } from './growth.service.ts';
-import { leave, purge, thaw } from './life.service.ts';
-import { giveBack, metersOf } from './money.service.ts';
-import { wishAnew } from './move.ts';
+import type { VolumeSpec } from '@millrace/storage';
+import { detachRentals } from './attach.service.ts';
+import { listClients, listEndedAttachedRentals } from './attachments.store.ts';
+import { spendingLimitEnd, volumeDueAction, nextVolumeCheckAt } from './due.ts';
+import { cancelGrowth } from './growth.service.ts';
+import { startRetention, purgeVolume, unfreezeVolume } from './life.service.ts';
+import { releaseHold, volumeMetersOf } from './money.service.ts';
+import { bumpSpecVersion } from './move.ts';
 import type { StorageNode } from './nodes.ts';
-import { findNode } from './nodes.store.ts';
+import { findStorageNode } from './nodes.store.ts';
 import type { VolumePolicy } from './policy.ts';
-import { asksForRestore } from './snapshot-restore.ts';
+import { shouldRequestRestore } from './snapshot-restore.ts';
 import { listSnapshots, saveSnapshot } from './snapshots.store.ts';
 import { volumesActor, type Restore, type Snapshot, type Volume } from './volume.ts';
 import { lockVolume, saveVolume } from './volumes.store.ts';
@@ -23,7 +23,7 @@ export type VolumeTask =
       readonly what: 'serve';
       readonly volume: Volume;
       readonly node: StorageNode;
-      readonly wish: VolumeWish;
+      readonly wish: VolumeSpec;
       readonly make: readonly Snapshot[];
       readonly drop: readonly Snapshot[];
       /** What nobody has, and the backend may have made all the same. */
@@ -35,19 +35,21 @@ export type VolumeTask =
  * is, or where the backend is silent, which somebody else finds out about. Whom the backend may let in is written down
  * before it is told to.
  */
-export async function prepare(
+export async function planVolumeTask(
   tx: Tx,
   ref: Pick<Volume, 'orgId' | 'id'>,
   policy: VolumePolicy,
 ): Promise<VolumeTask | null> {
   const locked = await lockVolume(tx, ref.orgId, ref.id);
   if (locked === null || locked.phase === 'purged') return null;
-  const kept = await letGoOfEnded(tx, await keepTimes(tx, locked, policy));
-  const { volume, snapshots } = await giveUpSnapshots(tx, kept);
-  const node = await findNode(tx, volume.nodeId);
+  const kept = await detachEndedRentals(tx, await applyVolumeDueAction(tx, locked, policy));
+  const { volume, snapshots } = await failLateSnapshots(tx, kept);
+  const node = await findStorageNode(tx, volume.nodeId);
   const now = tx.clock.now();
-  if (node === null || node.status !== 'connected' || !needsBackend(volume, snapshots)) {
-    await saveVolume(tx, volume, { nextActionAt: await nextLookOf(tx, volume, snapshots, policy) });
+  if (node === null || node.status !== 'connected' || !needsBackendCall(volume, snapshots)) {
+    await saveVolume(tx, volume, {
+      nextActionAt: await readNextVolumeCheckAt(tx, volume, snapshots, policy),
+    });
     return null;
   }
   const nextActionAt = new Date(now.getTime() + policy.workingMs);
@@ -68,7 +70,9 @@ export async function prepare(
       sizeGb: told.growth?.toGb ?? told.sizeGb,
       vip: told.vip,
       clients,
-      ...(told.restore !== null && asksForRestore(told, now) ? { restore: orderOf(told.restore) } : {}),
+      ...(told.restore !== null && shouldRequestRestore(told, now)
+        ? { restore: toRestoreSpec(told.restore) }
+        : {}),
       // Each look at the row counts it up, so that an order which was long on its way is known for an old one.
       sequence: told.version,
     },
@@ -78,12 +82,12 @@ export async function prepare(
   };
 }
 
-function orderOf({ id, sourceId, snapshotId }: Restore): NonNullable<VolumeWish['restore']> {
+function toRestoreSpec({ id, sourceId, snapshotId }: Restore): NonNullable<VolumeSpec['restore']> {
   return { id, volumeId: toUuid(sourceId), snapshotId: toUuid(snapshotId) };
 }
 
 /** Whether its backend has still to confirm something. What it serves otherwise than confirmed, those who look find out. */
-function needsBackend(volume: Volume, snapshots: readonly Snapshot[]): boolean {
+function needsBackendCall(volume: Volume, snapshots: readonly Snapshot[]): boolean {
   return (
     volume.phase === 'provisioning' ||
     volume.phase === 'purging' ||
@@ -96,53 +100,53 @@ function needsBackend(volume: Volume, snapshots: readonly Snapshot[]): boolean {
 }
 
 /** When it must be looked at next, by its rows alone. */
-export async function nextLookOf(
+export async function readNextVolumeCheckAt(
   tx: Tx,
   volume: Volume,
   snapshots: readonly Snapshot[],
   policy: VolumePolicy,
 ): Promise<Date> {
-  const cap = volume.maxNanoUsd === null ? null : capEndOf(volume, await metersOf(tx, volume));
-  return nextLookAt(volume, cap, snapshots, tx.clock.now(), policy);
+  const cap = volume.maxNanoUsd === null ? null : spendingLimitEnd(volume, await volumeMetersOf(tx, volume));
+  return nextVolumeCheckAt(volume, cap, snapshots, tx.clock.now(), policy);
 }
 
-async function keepTimes(tx: Tx, volume: Volume, policy: VolumePolicy): Promise<Volume> {
-  const cap = volume.maxNanoUsd === null ? null : capEndOf(volume, await metersOf(tx, volume));
-  const due = dueOf(volume, cap, tx.clock.now(), policy);
+async function applyVolumeDueAction(tx: Tx, volume: Volume, policy: VolumePolicy): Promise<Volume> {
+  const cap = volume.maxNanoUsd === null ? null : spendingLimitEnd(volume, await volumeMetersOf(tx, volume));
+  const due = volumeDueAction(volume, cap, tx.clock.now(), policy);
   const end = (reason: string) => ({ reason, actor: volumesActor });
   switch (due?.what) {
     case undefined:
       return volume;
     case 'give up making it':
-      return purge(tx, volume, { ...end('It could not be provisioned in time.'), at: tx.clock.now() });
+      return purgeVolume(tx, volume, { ...end('It could not be provisioned in time.'), at: tx.clock.now() });
     case 'give up growing':
-      return dropGrowth(tx, volume, 'It could not grow in time.');
+      return cancelGrowth(tx, volume, 'It could not grow in time.');
     case 'leave':
-      return leave(tx, volume, {
+      return startRetention(tx, volume, {
         ...end('Its maxUsd is reached.'),
         purgeAt: due.purgeAt,
         lateMs: due.lateMs,
       });
     case 'pay again':
-      return (await thaw(tx, volume)) ?? volume;
+      return (await unfreezeVolume(tx, volume)) ?? volume;
     case 'pay again or purge':
       return (
-        (await thaw(tx, volume)) ??
-        purge(tx, volume, { ...end('What was set aside for keeping it has been used up.'), at: due.at })
+        (await unfreezeVolume(tx, volume)) ??
+        purgeVolume(tx, volume, { ...end('What was set aside for keeping it has been used up.'), at: due.at })
       );
     case 'purge':
-      return purge(tx, volume, { ...end('The end of its retention.'), at: due.at });
+      return purgeVolume(tx, volume, { ...end('The end of its retention.'), at: due.at });
   }
 }
 
 /** A rental that has ended has no volume any more, whoever should have seen to that. */
-async function letGoOfEnded(tx: Tx, volume: Volume): Promise<Volume> {
-  const ended = await listEndedHolders(tx, volume);
-  return ended.length === 0 ? volume : (await detach(tx, volume, ended, volumesActor)).volume;
+async function detachEndedRentals(tx: Tx, volume: Volume): Promise<Volume> {
+  const ended = await listEndedAttachedRentals(tx, volume);
+  return ended.length === 0 ? volume : (await detachRentals(tx, volume, ended, volumesActor)).volume;
 }
 
 /** Those that are late have failed. The backend may be making one still, so it is asked once more. */
-async function giveUpSnapshots(
+async function failLateSnapshots(
   tx: Tx,
   volume: Volume,
 ): Promise<{ readonly volume: Volume; readonly snapshots: readonly Snapshot[] }> {
@@ -152,7 +156,7 @@ async function giveUpSnapshots(
   if (late.length === 0) return { volume, snapshots };
   for (const snapshot of late) await failSnapshot(tx, volume, snapshot, 'It was not ready in time.');
   return {
-    volume: await saveVolume(tx, volume, wishAnew(volume, now)),
+    volume: await saveVolume(tx, volume, bumpSpecVersion(volume, now)),
     snapshots: await listSnapshots(tx, volume.orgId, volume.id),
   };
 }
@@ -160,6 +164,6 @@ async function giveUpSnapshots(
 /** It was not made, and costs nothing. */
 export async function failSnapshot(tx: Tx, volume: Volume, snapshot: Snapshot, why: string): Promise<void> {
   if (await saveSnapshot(tx, volume.orgId, snapshot, { status: 'failed', holdId: null, lastError: why })) {
-    await giveBack(tx, volume, snapshot.holdId);
+    await releaseHold(tx, volume, snapshot.holdId);
   }
 }

@@ -3,9 +3,9 @@ import type { Mode } from '@millrace/platform/envelope';
 import { Fault } from '@millrace/platform/fault';
 import type { OrgId, SnapshotId, VolumeId } from '@millrace/platform/ids';
 import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
-import { holdAtCreate, rateOf, volumePriceFor } from '../prices/index.ts';
+import { initialHold, rateOf, volumePriceFor } from '../prices/index.ts';
 import { isWireId } from './attach.service.ts';
-import { listHolders } from './attachments.store.ts';
+import { listAttachedRentals } from './attachments.store.ts';
 import { HOLD_WINDOW_MS } from './policy.ts';
 import { findWireId, listSnapshots } from './snapshots.store.ts';
 import type { Snapshot, Volume } from './volume.ts';
@@ -22,19 +22,19 @@ export interface VolumeDetail extends VolumeRecord {
   readonly sourceWireId: number | null;
 }
 
-export interface Asker {
+export interface TenantRef {
   readonly orgId: OrgId;
   readonly mode: Mode;
 }
 
 /** Those that are not gone, with as many statements as one of them takes. One more than the limit, where there are. */
-export async function listRecords(
+export async function listVolumeRecords(
   reader: Reader,
-  { orgId, mode }: Asker,
+  { orgId, mode }: TenantRef,
   page: { readonly after: VolumeId | null; readonly limit: number | null },
 ): Promise<readonly VolumeRecord[]> {
   const volumes = await listVolumes(reader, orgId, mode, page);
-  const holders = await listHolders(
+  const holders = await listAttachedRentals(
     reader,
     orgId,
     volumes.map(({ id }) => id),
@@ -42,8 +42,8 @@ export async function listRecords(
   return volumes.map((volume) => ({ volume, rentalIds: idsOf(holders.get(volume.id)) }));
 }
 
-export async function recordOf(reader: Reader, volume: Volume): Promise<VolumeDetail> {
-  const holders = await listHolders(reader, volume.orgId, [volume.id]);
+export async function volumeRecordOf(reader: Reader, volume: Volume): Promise<VolumeDetail> {
+  const holders = await listAttachedRentals(reader, volume.orgId, [volume.id]);
   const { restore } = volume;
   const sourceWireId = restore === null ? null : await findWireId(reader, volume.orgId, restore.sourceId);
   return { volume, rentalIds: idsOf(holders.get(volume.id)), sourceWireId };
@@ -54,14 +54,14 @@ function idsOf(holders: readonly { readonly wireId: number }[] = []): readonly n
 }
 
 /** A volume of the asker's own, also one that is deleted and whose data is still kept. */
-export async function getRecord(
+export async function getVolumeRecord(
   reader: Reader,
-  { orgId, mode }: Asker,
+  { orgId, mode }: TenantRef,
   wireId: number,
 ): Promise<VolumeDetail> {
   const volume = isWireId(wireId) ? await findVolume(reader, orgId, mode, wireId) : null;
   if (volume === null) throw new Fault('VOLUME_NOT_FOUND');
-  return recordOf(reader, volume);
+  return volumeRecordOf(reader, volume);
 }
 
 export interface VolumeQuote {
@@ -75,7 +75,7 @@ const HOURS_OF_30_DAYS = 720n;
 /** What a volume would cost, as it is sold now, and what its order would set aside. */
 export async function quoteVolume(
   reader: Reader,
-  { orgId, mode }: Asker,
+  { orgId, mode }: TenantRef,
   volume: { readonly region: string; readonly sizeGb: number; readonly now: Date },
 ): Promise<VolumeQuote> {
   const price = await volumePriceFor(reader, orgId, mode, volume);
@@ -83,14 +83,14 @@ export async function quoteVolume(
   return {
     perHour,
     per30Days: nanoUsd(perHour * HOURS_OF_30_DAYS),
-    hold: holdAtCreate(price, HOLD_WINDOW_MS),
+    hold: initialHold(price, HOLD_WINDOW_MS),
   };
 }
 
 /** The snapshots of a volume of the asker's own, newest first, one more than the limit where there are. */
-export async function listOwnSnapshots(
+export async function listSnapshotsOfTenant(
   reader: Reader,
-  { orgId, mode }: Asker,
+  { orgId, mode }: TenantRef,
   wireId: number,
   page: { readonly after: SnapshotId | null; readonly limit: number },
 ): Promise<readonly Snapshot[]> {

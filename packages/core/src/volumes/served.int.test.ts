@@ -6,32 +6,32 @@ import { eventually, startStorageNode, type StorageNode } from '@millrace/testin
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { attachVolume, detachVolume } from './attach.service.ts';
 import { createBackendPool } from './backends.ts';
-import { convergeDue, type ConvergeParts } from './converge.ts';
-import { detachRental, touchVolumesOf } from './for-rentals.service.ts';
+import { reconcileDueVolumes, type VolumeReconcileDeps } from './converge.ts';
+import { detachRental, bumpSpecVersionsOfRental } from './for-rentals.service.ts';
 import { deleteVolume } from './life.service.ts';
 import { applyStorageConfig } from './storage-config.ts';
 import { updateVolume } from './update.service.ts';
 import { volumesActor, type Volume } from './volume.ts';
-import { lookAtNodes } from './watch.service.ts';
+import { checkDueNodes } from './watch.service.ts';
 import {
-  createVolumeWorld,
+  createVolumeHarness,
   HOUR_MS,
   quiet,
   region,
-  type PlantedRental,
-  type VolumeWorld,
+  type InsertedRental,
+  type VolumeHarness,
 } from './world.fixture.ts';
 
 // From the rows to the storage server itself: a real agent, a real NFS server for each volume, and clients that come from the
 // private addresses of the rentals' machines.
 
-let world: VolumeWorld;
+let world: VolumeHarness;
 let node: StorageNode;
-let parts: ConvergeParts;
+let parts: VolumeReconcileDeps;
 const signal = new AbortController().signal;
 
 beforeAll(async () => {
-  [world, node] = await Promise.all([createVolumeWorld(), startStorageNode({ poolGb: 2_000 })]);
+  [world, node] = await Promise.all([createVolumeHarness(), startStorageNode({ poolGb: 2_000 })]);
   const [first = '', last = ''] = node.vips.split('-');
   const where = { name: 'eu-1', region, kind: 'nfs', endpoint: node.endpoint, credential: 'node' } as const;
   const setting = { ...where, vips: { first, last }, capacityGb: 1_900, settings: {} };
@@ -51,8 +51,8 @@ afterAll(async () => {
 });
 
 async function settle(): Promise<void> {
-  await lookAtNodes(parts, signal);
-  while ((await convergeDue(parts, 100, signal)) > 0);
+  await checkDueNodes(parts, signal);
+  while ((await reconcileDueVolumes(parts, 100, signal)) > 0);
 }
 
 async function read(volume: Volume): Promise<Volume> {
@@ -88,7 +88,7 @@ async function isLetIn(volume: Volume, from: string): Promise<boolean> {
   }
 }
 
-const link = (volume: Volume, ...rentals: readonly PlantedRental[]) => ({
+const link = (volume: Volume, ...rentals: readonly InsertedRental[]) => ({
   storageVolumeId: volume.wireId,
   rentalIds: rentals.map(({ wireId }) => wireId),
 });
@@ -123,7 +123,7 @@ test('what one rental writes another reads, and who is detached or has ended is 
 
   // The rental moved to another host, where it has another address.
   await world.onMachines(gang, `private_ip = case position when 1 then '${stranger}' end`);
-  await world.run((tx) => touchVolumesOf(tx, tenant.orgId, gang.id));
+  await world.run((tx) => bumpSpecVersionsOfRental(tx, tenant.orgId, gang.id));
   await settle();
   expect(await isLetIn(volume, stranger)).toBe(true);
   expect(await isLetIn(volume, first)).toBe(false);

@@ -2,21 +2,21 @@ import { isDriverError, type DriverErrorKind } from '@millrace/compute';
 import type { Tx } from '@millrace/platform/db';
 import type { Actor } from '@millrace/platform/envelope';
 import type { SnapshotId } from '@millrace/platform/ids';
-import { groupsOf, timesUsd } from '@millrace/platform/money';
+import { floorDivide, timesUsd } from '@millrace/platform/money';
 import type { VolumeView } from '@millrace/storage';
 import { amountOf, type FrozenPrice } from '../prices/index.ts';
-import { retryMs } from './due.ts';
-import { dropGrowth, grown } from './growth.service.ts';
-import { purge } from './life.service.ts';
+import { volumeRetryMs } from './due.ts';
+import { cancelGrowth, applyGrowth } from './growth.service.ts';
+import { purgeVolume } from './life.service.ts';
 import { billSize, billSnapshot } from './money.service.ts';
-import { moveVolume, tellOfVolume, wishAnew } from './move.ts';
+import { transitionVolume, emitVolumeEvent, bumpSpecVersion } from './move.ts';
 import { silentForMs, type StorageNode } from './nodes.ts';
-import { findNode } from './nodes.store.ts';
+import { findStorageNode } from './nodes.store.ts';
 import type { VolumePolicy } from './policy.ts';
-import { failSnapshot, nextLookOf, type VolumeTask } from './prepare.service.ts';
-import { stopAskingForRestore } from './snapshot-restore.ts';
+import { failSnapshot, readNextVolumeCheckAt, type VolumeTask } from './prepare.service.ts';
+import { expireRestore } from './snapshot-restore.ts';
 import { endRestore, emitRestoreEvent } from './snapshot-restore.service.ts';
-import { endSnapshots, listSnapshots, saveSnapshot } from './snapshots.store.ts';
+import { markSnapshotsDeleted, listSnapshots, saveSnapshot } from './snapshots.store.ts';
 import { volumesActor, type Snapshot, type Volume } from './volume.ts';
 import { insertTransition, lockVolume, saveVolume } from './volumes.store.ts';
 
@@ -37,7 +37,7 @@ export type TaskOutcome =
   | { readonly ok: false; readonly error: unknown };
 
 /** Answers the volume as it is then; null where it is not there any more. */
-export async function settleTask(
+export async function recordTaskOutcome(
   tx: Tx,
   task: VolumeTask,
   outcome: TaskOutcome,
@@ -45,35 +45,35 @@ export async function settleTask(
 ): Promise<Volume | null> {
   const volume = await lockVolume(tx, task.volume.orgId, task.volume.id);
   if (volume === null || volume.phase === 'purged') return null;
-  if (!outcome.ok) return noteFailure(tx, volume, task, outcome.error, policy);
-  if (task.what === 'remove') return volume.phase === 'purging' ? noteGone(tx, volume) : volume;
+  if (!outcome.ok) return recordTaskFailure(tx, volume, task, outcome.error, policy);
+  if (task.what === 'remove') return volume.phase === 'purging' ? markPurged(tx, volume) : volume;
   return outcome.view === null
     ? volume
-    : noteServed(tx, volume, task, { ...outcome, view: outcome.view }, policy);
+    : recordServed(tx, volume, task, { ...outcome, view: outcome.view }, policy);
 }
 
-type Serving = VolumeTask & { readonly what: 'serve' };
+type ServeTask = VolumeTask & { readonly what: 'serve' };
 
-async function noteServed(
+async function recordServed(
   tx: Tx,
   seen: Volume,
-  task: Serving,
+  task: ServeTask,
   outcome: Extract<TaskOutcome, { ok: true }> & { readonly view: VolumeView },
   policy: VolumePolicy,
 ): Promise<Volume> {
   let volume = seen;
   const now = tx.clock.now();
-  if (volume.phase === 'provisioning') volume = await begin(tx, volume);
-  else volume = await noteRestore(tx, volume, task, outcome.view);
+  if (volume.phase === 'provisioning') volume = await activateVolume(tx, volume);
+  else volume = await recordRestore(tx, volume, task, outcome.view);
   if (
     volume.growth !== null &&
     outcome.view.sizeGb >= volume.growth.toGb &&
     task.wish.sizeGb >= volume.growth.toGb
   ) {
-    volume = await grown(tx, volume);
+    volume = await applyGrowth(tx, volume);
   }
-  if (volume.status === 'unknown') volume = await showAgain(tx, volume);
-  await noteSnapshots(tx, volume, task, { ...outcome, volumeGb: outcome.view.sizeGb });
+  if (volume.status === 'unknown') volume = await markReachable(tx, volume);
+  await recordSnapshots(tx, volume, task, { ...outcome, volumeGb: outcome.view.sizeGb });
   // Somebody changed what it has to serve meanwhile: what was confirmed is not what is wished, and may let more in.
   const isWished = volume.wishSeq === task.volume.wishSeq;
   const snapshots = await listSnapshots(tx, volume.orgId, volume.id);
@@ -88,44 +88,44 @@ async function noteServed(
       ? {
           servedSeq: volume.wishSeq,
           servedClients: task.wish.clients,
-          nextActionAt: isBusy ? soon : await nextLookOf(tx, volume, snapshots, policy),
+          nextActionAt: isBusy ? soon : await readNextVolumeCheckAt(tx, volume, snapshots, policy),
         }
       : { nextActionAt: now }),
   });
 }
 
-const notRestored = 'The snapshot could not be restored. The volume holds what it held before.';
+const restoreFailedReason = 'The snapshot could not be restored. The volume holds what it held before.';
 
 /** The backend knows which restores it has done, also if the answer to our order was lost. */
-async function noteRestore(tx: Tx, volume: Volume, task: Serving, view: VolumeView): Promise<Volume> {
+async function recordRestore(tx: Tx, volume: Volume, task: ServeTask, view: VolumeView): Promise<Volume> {
   const { restore } = volume;
   if (restore === null) return volume;
   if (view.restored.includes(restore.id)) return endRestore(tx, volume, null);
   // The backend has followed a later order without the restore, so it refuses the older one from now on.
   const isGivenUp = task.wish.restore === undefined && task.volume.restore?.id === restore.id;
-  return isGivenUp ? endRestore(tx, volume, notRestored) : volume;
+  return isGivenUp ? endRestore(tx, volume, restoreFailedReason) : volume;
 }
 
 /** It is usable: from now on it costs. */
-async function begin(tx: Tx, volume: Volume): Promise<Volume> {
+async function activateVolume(tx: Tx, volume: Volume): Promise<Volume> {
   const now = tx.clock.now();
   await billSize(tx, volume, volume, now);
-  const active = await moveVolume(tx, volume, {
+  const active = await transitionVolume(tx, volume, {
     to: 'active',
     reason: null,
     actor: volumesActor,
     changes: { phase: 'live', startedAt: now, holdId: null, restore: null },
   });
   if (volume.restore !== null) await emitRestoreEvent(tx, active, volume.restore.snapshotId, null);
-  await tellOfVolume(tx, active, { type: 'volume.active', actor: volumesActor, data: {} });
+  await emitVolumeEvent(tx, active, { type: 'volume.active', actor: volumesActor, data: {} });
   return active;
 }
 
 /** Its backend is back: it is active, and what became of it meanwhile shows at the same instant. */
-async function showAgain(tx: Tx, volume: Volume): Promise<Volume> {
+async function markReachable(tx: Tx, volume: Volume): Promise<Volume> {
   const back = 'Its backend is back.';
   if (volume.phase === 'live') {
-    return moveVolume(tx, volume, { to: 'active', reason: back, actor: volumesActor });
+    return transitionVolume(tx, volume, { to: 'active', reason: back, actor: volumesActor });
   }
   const now = tx.clock.now();
   const actor = `${volumesActor.kind}:${volumesActor.id}`;
@@ -150,10 +150,10 @@ async function showAgain(tx: Tx, volume: Volume): Promise<Volume> {
   return saveVolume(tx, volume, { status: 'inactive', statusSince: now, transitions: seq + 2 });
 }
 
-async function noteSnapshots(
+async function recordSnapshots(
   tx: Tx,
   volume: Volume,
-  task: Serving,
+  task: ServeTask,
   { made, dropped, volumeGb }: Extract<TaskOutcome, { ok: true }> & { readonly volumeGb: number },
 ): Promise<void> {
   const { orgId } = volume;
@@ -161,21 +161,22 @@ async function noteSnapshots(
   for (const snapshot of task.make) {
     const outcome = made.get(snapshot.id);
     if (outcome === undefined || volume.phase !== 'live') continue;
-    if (outcome.made) await noteReady(tx, volume, snapshot, { sizeBytes: outcome.sizeBytes, volumeGb });
-    else await noteNotMade(tx, volume, snapshot, outcome.error);
+    if (outcome.made)
+      await recordSnapshotReady(tx, volume, snapshot, { sizeBytes: outcome.sizeBytes, volumeGb });
+    else await recordSnapshotFailure(tx, volume, snapshot, outcome.error);
   }
 }
 
 const GIBIBYTE = 1_073_741_824;
 
 /** Billed by what it takes, and by no more than was agreed at most. */
-async function noteReady(
+async function recordSnapshotReady(
   tx: Tx,
   volume: Volume,
   snapshot: Snapshot,
   { sizeBytes, volumeGb }: { readonly sizeBytes: number; readonly volumeGb: number },
 ): Promise<void> {
-  const sizeGb = Math.min(snapshot.sizeGb, Math.max(1, groupsOf(sizeBytes, GIBIBYTE)));
+  const sizeGb = Math.min(snapshot.sizeGb, Math.max(1, floorDivide(sizeBytes, GIBIBYTE)));
   const ready = { ...snapshot, sizeGb, price: priceOfSize(snapshot.price, sizeGb) };
   const changes = {
     status: 'ready',
@@ -197,17 +198,22 @@ function priceOfSize(price: FrozenPrice, quantity: number): FrozenPrice {
   return { ...price, quantity, rateNanoUsdPerHour: rate, originalNanoUsdPerHour: rate };
 }
 
-async function noteNotMade(tx: Tx, volume: Volume, snapshot: Snapshot, error: unknown): Promise<void> {
-  const why = messageOf(error);
+async function recordSnapshotFailure(
+  tx: Tx,
+  volume: Volume,
+  snapshot: Snapshot,
+  error: unknown,
+): Promise<void> {
+  const why = errorMessageOf(error);
   if (isDriverError(error) && error.isFinal) await failSnapshot(tx, volume, snapshot, why);
   else await saveSnapshot(tx, volume.orgId, snapshot, { tries: snapshot.tries + 1, lastError: why });
 }
 
 /** Its data is gone: the backend said so, or an operator declared it lost. */
-export async function noteGone(tx: Tx, seen: Volume, actor: Actor = volumesActor): Promise<Volume> {
-  const volume = seen.status === 'unknown' ? await showAgain(tx, seen) : seen;
-  await endSnapshots(tx, volume);
-  const gone = await moveVolume(tx, volume, {
+export async function markPurged(tx: Tx, seen: Volume, actor: Actor = volumesActor): Promise<Volume> {
+  const volume = seen.status === 'unknown' ? await markReachable(tx, seen) : seen;
+  await markSnapshotsDeleted(tx, volume);
+  const gone = await transitionVolume(tx, volume, {
     to: null,
     reason: volume.endReason,
     actor,
@@ -221,17 +227,17 @@ export async function noteGone(tx: Tx, seen: Volume, actor: Actor = volumesActor
     },
   });
   const data = gone.endReason === null ? {} : { reason: gone.endReason };
-  await tellOfVolume(tx, gone, { type: 'volume.deleted', actor, data });
+  await emitVolumeEvent(tx, gone, { type: 'volume.deleted', actor, data });
   return gone;
 }
 
 const ERROR_MAX = 2_000;
 
-export function messageOf(error: unknown): string {
+export function errorMessageOf(error: unknown): string {
   return (error instanceof Error ? error.message : String(error)).slice(0, ERROR_MAX);
 }
 
-async function noteFailure(
+async function recordTaskFailure(
   tx: Tx,
   seen: Volume,
   task: VolumeTask,
@@ -239,51 +245,60 @@ async function noteFailure(
   policy: VolumePolicy,
 ): Promise<Volume> {
   const now = tx.clock.now();
-  const why = messageOf(error);
-  const isFinal = isDriverError(error) && givesUp.has(error.kind);
+  const why = errorMessageOf(error);
+  const isFinal = isDriverError(error) && finalErrorKinds.has(error.kind);
   if (isFinal && seen.phase === 'provisioning') {
-    return purge(tx, seen, { reason: notProvisioned(error.kind), actor: volumesActor, at: now });
+    return purgeVolume(tx, seen, {
+      reason: provisioningFailedReason(error.kind),
+      actor: volumesActor,
+      at: now,
+    });
   }
   // What it has is served on; only what it was to become in addition is not to be had.
   const isGrowing = task.what === 'serve' && seen.growth !== null && task.wish.sizeGb >= seen.growth.toGb;
-  if (isFinal && isGrowing) return dropGrowth(tx, seen, 'The storage node has no room for it to grow.');
+  if (isFinal && isGrowing) return cancelGrowth(tx, seen, 'The storage node has no room for it to grow.');
   const isRestoring = task.what === 'serve' && task.wish.restore !== undefined;
   if (isFinal && isRestoring && seen.restore?.id === task.wish.restore?.id) {
     return saveVolume(tx, seen, {
-      ...stopAskingForRestore(seen, now),
+      ...expireRestore(seen, now),
       lastError: why,
-      ...wishAnew(seen, now),
+      ...bumpSpecVersion(seen, now),
     });
   }
   const volume = await saveVolume(tx, seen, {
     troubleSince: seen.troubleSince ?? now,
     tries: seen.tries + 1,
     lastError: why,
-    nextActionAt: new Date(now.getTime() + retryMs(seen.tries, policy)),
+    nextActionAt: new Date(now.getTime() + volumeRetryMs(seen.tries, policy)),
   });
-  const node = await findNode(tx, volume.nodeId);
-  return isLost(volume, node, now, policy)
-    ? hide(tx, volume, 'Its storage server does not answer for it.')
+  const node = await findStorageNode(tx, volume.nodeId);
+  return isUnansweredTooLong(volume, node, now, policy)
+    ? markVolumeUnknown(tx, volume, 'Its storage server does not answer for it.')
     : volume;
 }
 
-function notProvisioned(kind: DriverErrorKind): string {
+function provisioningFailedReason(kind: DriverErrorKind): string {
   return kind === 'no_capacity'
     ? 'It could not be provisioned: the storage node has no room for it.'
     : 'It could not be provisioned: the storage node refused it.';
 }
 
-const givesUp: ReadonlySet<string> = new Set(['conflict', 'no_capacity', 'refused', 'unsupported']);
+const finalErrorKinds: ReadonlySet<string> = new Set(['conflict', 'no_capacity', 'refused', 'unsupported']);
 
 /** Asked in vain for as long as silence may last, while somebody looked. */
-function isLost(volume: Volume, node: StorageNode | null, now: Date, { silentMs }: VolumePolicy): boolean {
+function isUnansweredTooLong(
+  volume: Volume,
+  node: StorageNode | null,
+  now: Date,
+  { silentMs }: VolumePolicy,
+): boolean {
   const { status, troubleSince } = volume;
   if (status !== 'active' || troubleSince === null || node === null) return false;
   return silentForMs({ seenAt: troubleSince, watchSince: node.watchSince }, now) >= silentMs;
 }
 
 /** Nobody can say whether it is usable. It costs on, and is asked about until somebody can. */
-export async function hide(tx: Tx, volume: Volume, reason: string): Promise<Volume> {
+export async function markVolumeUnknown(tx: Tx, volume: Volume, reason: string): Promise<Volume> {
   if (volume.status !== 'active') return volume;
-  return moveVolume(tx, volume, { to: 'unknown', reason, actor: volumesActor });
+  return transitionVolume(tx, volume, { to: 'unknown', reason, actor: volumesActor });
 }

@@ -7,7 +7,7 @@ import { findingsOf, runAudit } from '../auditor/index.ts';
 import { attachVolume, detachVolume } from './attach.service.ts';
 import { silence } from './backend.fixture.ts';
 import type { VolumeOrder } from './create.ts';
-import { deleteVolume, freeze } from './life.service.ts';
+import { deleteVolume, freezeVolume } from './life.service.ts';
 import { defaultVolumePolicy } from './policy.ts';
 import { restoreSnapshot } from './snapshot-restore.service.ts';
 import { createSnapshot, deleteSnapshot } from './snapshots.service.ts';
@@ -16,17 +16,17 @@ import { updateVolume } from './update.service.ts';
 import { causeOfVolume, type Volume } from './volume.ts';
 import { lockVolume } from './volumes.store.ts';
 import {
-  createVolumeWorld,
+  createVolumeHarness,
   GB_HOUR,
   HOUR_MS,
   MINUTE_MS,
   type Tenant,
-  type VolumeWorld,
+  type VolumeHarness,
 } from './world.fixture.ts';
 
-let world: VolumeWorld;
+let world: VolumeHarness;
 beforeAll(async () => {
-  world = await createVolumeWorld();
+  world = await createVolumeHarness();
 });
 afterEach(() => {
   world.backend.fault = null;
@@ -362,7 +362,7 @@ describe('restoring a snapshot into its own volume', () => {
     await inPlace(kept);
     await world.run(async (tx) => {
       const volume = await lockVolume(tx, kept.tenant.orgId, kept.volume.id);
-      if (volume !== null) await freeze(tx, volume, 'balance');
+      if (volume !== null) await freezeVolume(tx, volume, 'balance');
     });
     await world.settle();
     // The wallet has money, so it is thawed in the same round.

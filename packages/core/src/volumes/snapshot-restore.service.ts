@@ -1,17 +1,22 @@
 import type { Tx } from '@millrace/platform/db';
 import { Fault, invalidField } from '@millrace/platform/fault';
 import type { SnapshotId } from '@millrace/platform/ids';
-import { appendAudit, enterAs, type EnteredCaller, type KeyCall } from '../identity/index.ts';
-import { requireAction } from './attach.ts';
-import { isWireId, requireOwn, requireUnattached } from './attach.service.ts';
+import {
+  appendAuditEntry,
+  authorizeCaller,
+  type AuthorizedCaller,
+  type CallContext,
+} from '../identity/index.ts';
+import { requireVolumeAction } from './attach.ts';
+import { isWireId, lockOwnVolume, requireUnattached } from './attach.service.ts';
 import type { VolumeOrder } from './create.ts';
 import { acceptVolume } from './create.service.ts';
-import { moveVolume, tellOfVolume, wishAnew } from './move.ts';
-import { lockNodes } from './nodes.store.ts';
+import { transitionVolume, emitVolumeEvent, bumpSpecVersion } from './move.ts';
+import { lockStorageNodes } from './nodes.store.ts';
 import { defaultVolumePolicy } from './policy.ts';
-import { restoreFrom, restoringReason } from './snapshot-restore.ts';
+import { createRestore, restoringReason } from './snapshot-restore.ts';
 import { findSnapshot, listSnapshots } from './snapshots.store.ts';
-import { resourceOf, volumesActor, type Snapshot, type Volume } from './volume.ts';
+import { volumeResourceOf, volumesActor, type Snapshot, type Volume } from './volume.ts';
 import { findVolume, saveVolume } from './volumes.store.ts';
 
 export type RestoreRequest =
@@ -29,47 +34,47 @@ export type RestoreRequest =
  */
 export async function restoreSnapshot(
   tx: Tx,
-  call: KeyCall,
+  call: CallContext,
   of: { readonly wireId: number; readonly snapshotId: SnapshotId },
   request: RestoreRequest,
 ): Promise<Volume> {
-  const caller = await enterAs(tx, call, 'volumes:write');
+  const caller = await authorizeCaller(tx, call, 'volumes:write');
   const { orgId, cause } = call;
   const owner = { orgId, mode: caller.key.mode };
   const seen = isWireId(of.wireId) ? await findVolume(tx, orgId, owner.mode, of.wireId) : null;
   // A volume of another organisation has no snapshots either.
   if (seen === null) throw new Fault('SNAPSHOT_NOT_FOUND');
-  if (request.into === 'new-volume') await lockNodes(tx, { id: seen.nodeId });
-  const source = await requireOwn(tx, owner, of.wireId);
+  if (request.into === 'new-volume') await lockStorageNodes(tx, { id: seen.nodeId });
+  const source = await lockOwnVolume(tx, owner, of.wireId);
   const snapshot = await findSnapshot(tx, orgId, source.id, of.snapshotId);
   if (snapshot === null) throw new Fault('SNAPSHOT_NOT_FOUND');
   const restored =
     request.into === 'new-volume'
       ? await restoreIntoNew(tx, call, caller, { source, snapshot }, request)
       : await restoreInPlace(tx, call, source, snapshot);
-  await appendAudit(tx, orgId, cause, {
+  await appendAuditEntry(tx, orgId, cause, {
     action: 'snapshot.restored',
-    resource: resourceOf(source),
+    resource: volumeResourceOf(source),
     after: { snapshotId: snapshot.id, intoStorageVolumeId: restored.wireId },
   });
   return restored;
 }
 
-function requireReady({ status }: Snapshot): void {
+function requireSnapshotReady({ status }: Snapshot): void {
   if (status === 'ready') return;
   throw new Fault('SNAPSHOT_NOT_READY', { message: `The snapshot is not ready: it is ${status}.` });
 }
 
 async function restoreIntoNew(
   tx: Tx,
-  call: KeyCall,
-  caller: EnteredCaller,
+  call: CallContext,
+  caller: AuthorizedCaller,
   { source, snapshot }: { readonly source: Volume; readonly snapshot: Snapshot },
   request: RestoreRequest & { readonly into: 'new-volume' },
 ): Promise<Volume> {
-  requireAction(source, 'restore-from');
+  requireVolumeAction(source, 'restore-from');
   if (source.phase === 'purging') throw new Fault('VOLUME_NOT_ACTIVE');
-  requireReady(snapshot);
+  requireSnapshotReady(snapshot);
   const sizeGb = request.order.sizeGb ?? snapshot.volumeGb;
   if (sizeGb < snapshot.volumeGb) {
     throw invalidField(
@@ -84,12 +89,12 @@ async function restoreIntoNew(
 /** What the volume holds is replaced as one, by the storage node. Until that is confirmed nothing can be attached. */
 async function restoreInPlace(
   tx: Tx,
-  { orgId, cause }: KeyCall,
+  { orgId, cause }: CallContext,
   volume: Volume,
   snapshot: Snapshot,
 ): Promise<Volume> {
-  requireAction(volume, 'restore-into');
-  requireReady(snapshot);
+  requireVolumeAction(volume, 'restore-into');
+  requireSnapshotReady(snapshot);
   await requireUnattached(tx, volume);
   if (volume.growth !== null) {
     throw new Fault('ACTION_IN_PROGRESS', { message: `The volume is growing to ${volume.growth.toGb} GB.` });
@@ -99,16 +104,16 @@ async function restoreInPlace(
     throw new Fault('ACTION_IN_PROGRESS', { message: 'A snapshot of the volume is being taken.' });
   }
   const reason = restoringReason(snapshot.id);
-  const restoring = await moveVolume(tx, volume, {
+  const restoring = await transitionVolume(tx, volume, {
     to: 'inactive',
     reason,
     actor: cause.actor,
     changes: {
-      restore: restoreFrom(tx, snapshot, defaultVolumePolicy.changeMs),
-      ...wishAnew(volume, tx.clock.now()),
+      restore: createRestore(tx, snapshot, defaultVolumePolicy.changeMs),
+      ...bumpSpecVersion(volume, tx.clock.now()),
     },
   });
-  await tellOfVolume(tx, restoring, {
+  await emitVolumeEvent(tx, restoring, {
     type: 'volume.inactive',
     actor: cause.actor,
     data: { reason, purgeAt: null },
@@ -125,7 +130,7 @@ export async function endRestore(tx: Tx, volume: Volume, failure: string | null)
   if (restore === null) return volume;
   const isBack = volume.phase === 'live' && volume.status === 'inactive';
   const ended = isBack
-    ? await moveVolume(tx, volume, {
+    ? await transitionVolume(tx, volume, {
         to: 'active',
         reason: failure,
         actor: volumesActor,
@@ -133,7 +138,7 @@ export async function endRestore(tx: Tx, volume: Volume, failure: string | null)
       })
     : await saveVolume(tx, volume, { restore: null, updatedAt: tx.clock.now() });
   await emitRestoreEvent(tx, ended, restore.snapshotId, failure);
-  if (isBack) await tellOfVolume(tx, ended, { type: 'volume.active', actor: volumesActor, data: {} });
+  if (isBack) await emitVolumeEvent(tx, ended, { type: 'volume.active', actor: volumesActor, data: {} });
   return ended;
 }
 
@@ -145,9 +150,9 @@ export async function emitRestoreEvent(
 ): Promise<void> {
   const actor = volumesActor;
   if (failure === null) {
-    await tellOfVolume(tx, volume, { type: 'volume.restored', actor, data: { snapshotId } });
+    await emitVolumeEvent(tx, volume, { type: 'volume.restored', actor, data: { snapshotId } });
   } else {
     const data = { snapshotId, reason: failure };
-    await tellOfVolume(tx, volume, { type: 'volume.restore_failed', actor, data });
+    await emitVolumeEvent(tx, volume, { type: 'volume.restore_failed', actor, data });
   }
 }

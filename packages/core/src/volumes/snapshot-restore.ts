@@ -4,7 +4,11 @@ import type { VolumePhase, Restore, Snapshot, Volume } from './volume.ts';
 
 /** A restore as it is written into the row of the volume that is restored into. */
 
-export function restoreFrom(tx: Tx, snapshot: Pick<Snapshot, 'id' | 'volumeId'>, withinMs: number): Restore {
+export function createRestore(
+  tx: Tx,
+  snapshot: Pick<Snapshot, 'id' | 'volumeId'>,
+  withinMs: number,
+): Restore {
   return {
     id: tx.ids.nextUuid(),
     snapshotId: snapshot.id,
@@ -19,7 +23,7 @@ export const restoringReason = (id: SnapshotId): string => `It is being restored
  * Whether the backend is still to be asked for the restore. A new volume is made from its snapshot or not at all. In place the
  * backend is asked until the deadline; after it, an order without the restore makes the backend say whether it was done.
  */
-export function asksForRestore(
+export function shouldRequestRestore(
   { phase, restore }: { readonly phase: VolumePhase; readonly restore: Restore | null },
   now: Date,
 ): boolean {
@@ -28,9 +32,6 @@ export function asksForRestore(
 }
 
 /** Moves the deadline to now, so that the backend is no longer asked for the restore. Its next answer says what the volume holds. */
-export function stopAskingForRestore(
-  { restore }: Pick<Volume, 'restore'>,
-  now: Date,
-): Pick<Volume, 'restore'> {
+export function expireRestore({ restore }: Pick<Volume, 'restore'>, now: Date): Pick<Volume, 'restore'> {
   return { restore: restore === null || restore.by <= now ? restore : { ...restore, by: now } };
 }

@@ -1,13 +1,13 @@
 import type { Tx } from '@millrace/platform/db';
 import { Fault } from '@millrace/platform/fault';
 import type { SnapshotId } from '@millrace/platform/ids';
-import { appendAudit, enterAs, type KeyCall } from '../identity/index.ts';
+import { appendAuditEntry, authorizeCaller, type CallContext } from '../identity/index.ts';
 import { rateOf, volumePriceFor } from '../prices/index.ts';
-import { requireAction } from './attach.ts';
-import { isWireId, requireOwn } from './attach.service.ts';
-import { requireKeyRoomIn } from './create.service.ts';
-import { giveBack, stopSnapshotBilling, takeHold } from './money.service.ts';
-import { lockNodes } from './nodes.store.ts';
+import { requireVolumeAction } from './attach.ts';
+import { isWireId, lockOwnVolume } from './attach.service.ts';
+import { requireWithinKeySpendOfVolume } from './create.service.ts';
+import { releaseHold, stopSnapshotBilling, holdForVolume } from './money.service.ts';
+import { lockStorageNodes } from './nodes.store.ts';
 import { defaultVolumePolicy } from './policy.ts';
 import {
   findSnapshot,
@@ -16,8 +16,8 @@ import {
   listSnapshots,
   saveSnapshot,
 } from './snapshots.store.ts';
-import { requireRoomAt } from './update.service.ts';
-import { resourceOf, type Snapshot, type Volume } from './volume.ts';
+import { requireNodeCapacity } from './update.service.ts';
+import { volumeResourceOf, type Snapshot, type Volume } from './volume.ts';
 import { findVolume, saveVolume } from './volumes.store.ts';
 
 /** So many a volume may have at once. */
@@ -29,16 +29,16 @@ export const SNAPSHOTS_MAX = 100;
  */
 export async function createSnapshot(
   tx: Tx,
-  call: KeyCall,
+  call: CallContext,
   wireId: number,
   label: string | undefined,
 ): Promise<Snapshot> {
-  const { key } = await enterAs(tx, call, 'volumes:write');
+  const { key } = await authorizeCaller(tx, call, 'volumes:write');
   const { orgId, cause } = call;
   const seen = isWireId(wireId) ? await findVolume(tx, orgId, key.mode, wireId) : null;
-  if (seen !== null) await lockNodes(tx, { id: seen.nodeId });
-  const volume = await requireOwn(tx, { orgId, mode: key.mode }, wireId);
-  requireAction(volume, 'snapshot');
+  if (seen !== null) await lockStorageNodes(tx, { id: seen.nodeId });
+  const volume = await lockOwnVolume(tx, { orgId, mode: key.mode }, wireId);
+  requireVolumeAction(volume, 'snapshot');
   const others = await listSnapshots(tx, orgId, volume.id);
   if (others.length >= SNAPSHOTS_MAX) {
     throw new Fault('QUOTA_EXCEEDED', {
@@ -49,8 +49,8 @@ export async function createSnapshot(
   const now = tx.clock.now();
   const { mode, region, sizeGb } = volume;
   const price = await volumePriceFor(tx, orgId, mode, { region, sizeGb, now });
-  await requireKeyRoomIn(tx, key, volume, rateOf(price));
-  await requireRoomAt(tx, volume, sizeGb);
+  await requireWithinKeySpendOfVolume(tx, key, volume, rateOf(price));
+  await requireNodeCapacity(tx, volume, sizeGb);
   const id = tx.ids.next('snp');
   const snapshot: Snapshot = {
     id,
@@ -61,7 +61,7 @@ export async function createSnapshot(
     sizeGb,
     volumeGb: sizeGb,
     price,
-    holdId: await takeHold(tx, volume, { step: `snapshot:${id}`, price }),
+    holdId: await holdForVolume(tx, volume, { step: `snapshot:${id}`, price }),
     status: 'creating',
     createdAt: now,
     makeBy: new Date(now.getTime() + defaultVolumePolicy.changeMs),
@@ -69,16 +69,16 @@ export async function createSnapshot(
   };
   await insertSnapshot(tx, orgId, snapshot);
   await saveVolume(tx, volume, { nextActionAt: now });
-  await appendAudit(tx, orgId, cause, {
+  await appendAuditEntry(tx, orgId, cause, {
     action: 'snapshot.created',
-    resource: resourceOf(volume),
+    resource: volumeResourceOf(volume),
     after: { snapshotId: id, label: snapshot.label },
   });
   return snapshot;
 }
 
 /** A restore that is being done reads it. */
-async function requireNotRestored(tx: Tx, volume: Volume, id: SnapshotId): Promise<void> {
+async function requireSnapshotUnused(tx: Tx, volume: Volume, id: SnapshotId): Promise<void> {
   const into = (await listRestoresFrom(tx, volume)).find(({ snapshotId }) => snapshotId === id);
   if (into === undefined) return;
   throw new Fault('SNAPSHOT_IN_USE', {
@@ -87,26 +87,31 @@ async function requireNotRestored(tx: Tx, volume: Volume, id: SnapshotId): Promi
 }
 
 /** Billing stops at once; its data goes as soon as the backend can be asked. Deleting it again changes nothing. */
-export async function deleteSnapshot(tx: Tx, call: KeyCall, wireId: number, id: SnapshotId): Promise<void> {
-  const { key } = await enterAs(tx, call, 'volumes:write');
+export async function deleteSnapshot(
+  tx: Tx,
+  call: CallContext,
+  wireId: number,
+  id: SnapshotId,
+): Promise<void> {
+  const { key } = await authorizeCaller(tx, call, 'volumes:write');
   const { orgId, cause } = call;
   const seen = isWireId(wireId) ? await findVolume(tx, orgId, key.mode, wireId) : null;
   // Of a volume that is not the caller's there is no snapshot either.
   if (seen === null) throw new Fault('SNAPSHOT_NOT_FOUND');
-  const volume = await requireOwn(tx, { orgId, mode: key.mode }, wireId);
+  const volume = await lockOwnVolume(tx, { orgId, mode: key.mode }, wireId);
   const snapshot = await findSnapshot(tx, orgId, volume.id, id);
   if (snapshot === null) throw new Fault('SNAPSHOT_NOT_FOUND');
   if (snapshot.status === 'deleting') return;
-  requireAction(volume, 'snapshot');
-  await requireNotRestored(tx, volume, id);
+  requireVolumeAction(volume, 'snapshot');
+  await requireSnapshotUnused(tx, volume, id);
   const now = tx.clock.now();
-  await giveBack(tx, volume, snapshot.holdId);
+  await releaseHold(tx, volume, snapshot.holdId);
   await stopSnapshotBilling(tx, volume, snapshot, now);
   await saveSnapshot(tx, orgId, snapshot, { status: 'deleting', holdId: null });
   await saveVolume(tx, volume, { nextActionAt: now });
-  await appendAudit(tx, orgId, cause, {
+  await appendAuditEntry(tx, orgId, cause, {
     action: 'snapshot.deleted',
-    resource: resourceOf(volume),
+    resource: volumeResourceOf(volume),
     before: { snapshotId: id, label: snapshot.label },
   });
 }

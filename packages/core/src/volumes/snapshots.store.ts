@@ -148,7 +148,7 @@ export async function findWireId(reader: Reader, orgId: OrgId, id: VolumeId): Pr
 }
 
 /** The volume is gone, and all of them with it. */
-export async function endSnapshots(tx: Tx, volume: Pick<Volume, 'id' | 'orgId'>): Promise<void> {
+export async function markSnapshotsDeleted(tx: Tx, volume: Pick<Volume, 'id' | 'orgId'>): Promise<void> {
   await tx.kysely
     .updateTable('volume_snapshots')
     .set({ status: 'deleted', ended_at: tx.clock.now() })

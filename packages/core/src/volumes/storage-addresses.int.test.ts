@@ -3,19 +3,24 @@ import { isFault } from '@millrace/platform/fault';
 import { toUuid } from '@millrace/platform/ids';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { attachVolume } from './attach.service.ts';
-import { touchVolumesOf } from './for-rentals.service.ts';
+import { bumpSpecVersionsOfRental } from './for-rentals.service.ts';
 import type { Volume } from './volume.ts';
-import { createVolumeWorld, type PlantedRental, type Tenant, type VolumeWorld } from './world.fixture.ts';
+import {
+  createVolumeHarness,
+  type InsertedRental,
+  type Tenant,
+  type VolumeHarness,
+} from './world.fixture.ts';
 
-let world: VolumeWorld;
+let world: VolumeHarness;
 beforeAll(async () => {
-  world = await createVolumeWorld();
+  world = await createVolumeHarness();
 });
 afterAll(() => world.drop());
 
 const clientsOf = (volume: Volume): readonly string[] =>
   world.backend.volumes.get(toUuid(volume.id))?.clients ?? [];
-const attach = (tenant: Tenant, volume: Volume, rental: PlantedRental): Promise<string> =>
+const attach = (tenant: Tenant, volume: Volume, rental: InsertedRental): Promise<string> =>
   world
     .run((tx) =>
       attachVolume(tx, tenant.call(), { storageVolumeId: volume.wireId, rentalIds: [rental.wireId] }),
@@ -50,7 +55,7 @@ describe('two rentals of a region whose machines have one private address', () =
     for (const each of [one, other])
       expect(await attach(each.tenant, each.volume, each.rental)).toBe('attached');
     await world.onMachines(other.rental, `private_ip = '10.5.1.1'`);
-    await world.run((tx) => touchVolumesOf(tx, other.tenant.orgId, other.rental.id));
+    await world.run((tx) => bumpSpecVersionsOfRental(tx, other.tenant.orgId, other.rental.id));
     await world.settle();
     expect([clientsOf(one.volume), clientsOf(other.volume)]).toEqual([['10.5.1.1'], []]);
   });
@@ -94,7 +99,7 @@ describe('the migration of an installation whose machines share addresses', () =
     await client.end();
     expect(held).toEqual([{ rental_id: all.map(({ rental }) => toUuid(rental.id)).toSorted()[0] }]);
     for (const { tenant, rental } of all)
-      await world.run((tx) => touchVolumesOf(tx, tenant.orgId, rental.id));
+      await world.run((tx) => bumpSpecVersionsOfRental(tx, tenant.orgId, rental.id));
     await world.settle();
     expect(all.map(({ volume }) => clientsOf(volume))).toEqual([['10.5.3.1'], [], []]);
     expect(await attach(unattached.tenant, unattached.volume, unattached.rental)).not.toBe('attached');

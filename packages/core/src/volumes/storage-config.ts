@@ -2,11 +2,11 @@ import type { StorageNodeSetting } from '@millrace/platform/config';
 import type { Db } from '@millrace/platform/db';
 import type { StorageNode } from './nodes.ts';
 import {
-  insertNode,
-  listNodes,
+  insertStorageNode,
+  listStorageNodes,
   lockStorageConfiguration,
   unconfigureNodes,
-  updateNode,
+  updateStorageNode,
 } from './nodes.store.ts';
 
 /** A storage node of the configuration that was left as it is, and why. */
@@ -25,14 +25,14 @@ export async function applyStorageConfig(
 ): Promise<readonly RefusedNode[]> {
   return db.transaction({ name: 'apply storage configuration', isolation: 'read committed' }, async (tx) => {
     await lockStorageConfiguration(tx);
-    const known = new Map((await listNodes(tx)).map((node) => [node.name, node]));
+    const known = new Map((await listStorageNodes(tx)).map((node) => [node.name, node]));
     const refused: RefusedNode[] = [];
     for (const setting of settings) {
       const node = known.get(setting.name);
       const problem = node === undefined ? null : problemWith(node, setting);
       if (problem !== null) refused.push({ name: setting.name, problem });
-      else if (node === undefined) await insertNode(tx, setting);
-      else await updateNode(tx, node.id, setting);
+      else if (node === undefined) await insertStorageNode(tx, setting);
+      else await updateStorageNode(tx, node.id, setting);
     }
     const names = new Set(refused.map(({ name }) => name));
     await unconfigureNodes(

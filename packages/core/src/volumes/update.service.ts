@@ -1,17 +1,17 @@
 import type { Tx } from '@millrace/platform/db';
 import { Fault } from '@millrace/platform/fault';
 import { nanoUsd } from '@millrace/platform/money';
-import { appendAudit, enterAs, type ApiKey, type KeyCall } from '../identity/index.ts';
+import { appendAuditEntry, authorizeCaller, type ApiKey, type CallContext } from '../identity/index.ts';
 import { rateOf, volumePriceFor } from '../prices/index.ts';
-import { requireAction } from './attach.ts';
-import { isWireId, requireOwn } from './attach.service.ts';
-import { requireFreeLabel, requireKeyRoomIn } from './create.service.ts';
-import { takeHold } from './money.service.ts';
-import { wishAnew } from './move.ts';
-import { emptyLoad } from './nodes.ts';
-import { lockNodes, readLoads } from './nodes.store.ts';
+import { requireVolumeAction } from './attach.ts';
+import { isWireId, lockOwnVolume } from './attach.service.ts';
+import { requireFreeLabel, requireWithinKeySpendOfVolume } from './create.service.ts';
+import { holdForVolume } from './money.service.ts';
+import { bumpSpecVersion } from './move.ts';
+import { emptyUsage } from './nodes.ts';
+import { lockStorageNodes, readNodeUsage } from './nodes.store.ts';
 import { defaultVolumePolicy } from './policy.ts';
-import { resourceOf, type Growth, type Volume } from './volume.ts';
+import { volumeResourceOf, type Growth, type Volume } from './volume.ts';
 import { findVolume, saveVolume, type VolumeChanges } from './volumes.store.ts';
 
 export interface VolumeUpdate {
@@ -26,31 +26,31 @@ export interface VolumeUpdate {
  */
 export async function updateVolume(
   tx: Tx,
-  call: KeyCall,
+  call: CallContext,
   wireId: number,
   update: VolumeUpdate,
 ): Promise<Volume> {
-  const { key } = await enterAs(tx, call, 'volumes:write');
+  const { key } = await authorizeCaller(tx, call, 'volumes:write');
   const { orgId, cause } = call;
   const owner = { orgId, mode: key.mode };
   // What is promised on a node is counted under its lock, which comes before that of the volume.
   const seen = isWireId(wireId) ? await findVolume(tx, orgId, key.mode, wireId) : null;
-  if (seen !== null && update.sizeInGb !== undefined) await lockNodes(tx, { id: seen.nodeId });
-  const volume = await requireOwn(tx, owner, wireId);
-  requireAction(volume, 'update');
+  if (seen !== null && update.sizeInGb !== undefined) await lockStorageNodes(tx, { id: seen.nodeId });
+  const volume = await lockOwnVolume(tx, owner, wireId);
+  requireVolumeAction(volume, 'update');
   const { label, tags, sizeInGb } = update;
   if (label !== undefined && label !== volume.label) await requireFreeLabel(tx, owner, label);
-  const growth = sizeInGb === undefined ? null : await growthTo(tx, key, volume, sizeInGb);
+  const growth = sizeInGb === undefined ? null : await planGrowth(tx, key, volume, sizeInGb);
   const changes: VolumeChanges = {
     ...(label === undefined || label === volume.label ? {} : { label }),
     ...(tags === undefined ? {} : { tags }),
-    ...(growth === null ? {} : { growth, ...wishAnew(volume, tx.clock.now()) }),
+    ...(growth === null ? {} : { growth, ...bumpSpecVersion(volume, tx.clock.now()) }),
   };
   if (Object.keys(changes).length === 0) return volume;
   const changed = await saveVolume(tx, volume, { updatedAt: tx.clock.now(), ...changes });
-  await appendAudit(tx, orgId, cause, {
+  await appendAuditEntry(tx, orgId, cause, {
     action: 'volume.changed',
-    resource: resourceOf(volume),
+    resource: volumeResourceOf(volume),
     before: { label: volume.label, tags: volume.tags, sizeGb: volume.sizeGb },
     after: { label: changed.label, tags: changed.tags, sizeGb: growth?.toGb ?? changed.sizeGb },
   });
@@ -58,7 +58,7 @@ export async function updateVolume(
 }
 
 /** Null where it has that size, or is on its way there. */
-async function growthTo(tx: Tx, key: ApiKey, volume: Volume, toGb: number): Promise<Growth | null> {
+async function planGrowth(tx: Tx, key: ApiKey, volume: Volume, toGb: number): Promise<Growth | null> {
   if (volume.growth !== null) {
     if (volume.growth.toGb === toGb) return null;
     throw new Fault('ACTION_IN_PROGRESS', { message: `The volume is growing to ${volume.growth.toGb} GB.` });
@@ -68,21 +68,21 @@ async function growthTo(tx: Tx, key: ApiKey, volume: Volume, toGb: number): Prom
   const now = tx.clock.now();
   const { orgId, mode, region } = volume;
   const price = await volumePriceFor(tx, orgId, mode, { region, sizeGb: toGb, now });
-  await requireKeyRoomIn(tx, key, volume, nanoUsd(rateOf(price) - rateOf(volume.price)));
-  await requireRoomAt(tx, volume, toGb - volume.sizeGb);
+  await requireWithinKeySpendOfVolume(tx, key, volume, nanoUsd(rateOf(price) - rateOf(volume.price)));
+  await requireNodeCapacity(tx, volume, toGb - volume.sizeGb);
   const step = `grow:${volume.version}:${toGb}`;
   return {
     toGb,
     price,
-    holdId: await takeHold(tx, volume, { step, price }),
+    holdId: await holdForVolume(tx, volume, { step, price }),
     by: new Date(now.getTime() + defaultVolumePolicy.changeMs),
   };
 }
 
 /** Whether the volume's own node can be promised so much more. Its lock is held. */
-export async function requireRoomAt(tx: Tx, { nodeId }: Volume, moreGb: number): Promise<void> {
-  const [node] = await lockNodes(tx, { id: nodeId });
-  const { soldGb } = (await readLoads(tx, [nodeId])).get(nodeId) ?? emptyLoad;
+export async function requireNodeCapacity(tx: Tx, { nodeId }: Volume, moreGb: number): Promise<void> {
+  const [node] = await lockStorageNodes(tx, { id: nodeId });
+  const { soldGb } = (await readNodeUsage(tx, [nodeId])).get(nodeId) ?? emptyUsage;
   if (node === undefined || node.capacityGb - soldGb < moreGb) {
     throw new Fault('INSUFFICIENT_CAPACITY', {
       message: 'The storage node of this volume has no room for that right now.',

@@ -108,7 +108,7 @@ export interface Snapshot {
 }
 
 /** What volumes know of a rental: it is somebody else's, and read where it stands. */
-export interface RentalSeen {
+export interface AttachableRental {
   readonly id: RentalId;
   readonly wireId: number;
   readonly kind: string;
@@ -120,7 +120,7 @@ export interface RentalSeen {
 export const volumesActor: Actor = { kind: 'system', id: 'volumes' };
 
 /** What events and the audit trail are about. */
-export function resourceOf({ wireId }: Pick<Volume, 'wireId'>): {
+export function volumeResourceOf({ wireId }: Pick<Volume, 'wireId'>): {
   readonly kind: 'volume';
   readonly id: string;
 } {

@@ -13,12 +13,24 @@ import {
 } from '@millrace/platform/http';
 import { parseId, type OrgId, type VolumeId } from '@millrace/platform/ids';
 import { z } from 'zod';
-import { keyCallOf, operatorCauseOf, pageOf, positionIn, readCommitted } from '../identity/index.ts';
+import {
+  callContextOf,
+  operatorAuditContext,
+  pageById,
+  positionFromCursor,
+  readCommitted,
+} from '../identity/index.ts';
 import { attachVolume, detachVolume } from './attach.service.ts';
 import { requireMaxUsd, requireRestoreOrder } from './create.ts';
 import { createVolume } from './create.service.ts';
 import { deleteVolume } from './life.service.ts';
-import { getRecord, listOwnSnapshots, listRecords, quoteVolume, recordOf } from './reading.service.ts';
+import {
+  getVolumeRecord,
+  listSnapshotsOfTenant,
+  listVolumeRecords,
+  quoteVolume,
+  volumeRecordOf,
+} from './reading.service.ts';
 import { restoreSnapshot, type RestoreRequest } from './snapshot-restore.service.ts';
 import { createSnapshot, deleteSnapshot } from './snapshots.service.ts';
 import { updateVolume } from './update.service.ts';
@@ -45,12 +57,12 @@ export interface VolumeRoutes {
 }
 
 const resourceOf = (id: number) => ({ kind: 'volume', id: String(id) });
-const changing = { name: 'change volume', isolation: readCommitted } as const;
+const changeTransaction = { name: 'change volume', isolation: readCommitted } as const;
 
 /** Tenants: their volumes, who uses them, and their snapshots. Operators: volumes whose storage node never returns. */
 export function serveVolumes(routes: VolumeRoutes): void {
   serveCreateAndList(routes);
-  serveLinks(routes);
+  serveAttachments(routes);
   serveChanges(routes);
   serveSnapshots(routes);
   serveRestores(routes);
@@ -61,7 +73,7 @@ function serveWriteOff({ server, operations }: VolumeRoutes): void {
   server.serve(operations.adminWriteOffVolume, ({ params, body, context, transact }) =>
     transact({ name: 'write off volume', isolation: readCommitted }, async (tx) => {
       const request = { storageVolumeId: params.storageVolumeId, reason: body.reason };
-      const done = await writeOffVolume(tx, operatorCauseOf(context), request);
+      const done = await writeOffVolume(tx, operatorAuditContext(context), request);
       return { body: toWireWriteOff(done), resource: resourceOf(params.storageVolumeId) };
     }),
   );
@@ -71,10 +83,10 @@ function serveCreateAndList({ server, operations, db, ordering }: VolumeRoutes):
   server.serve(operations.createStorageVolume, ({ body, context, transact }) => {
     const { region, label, sizeInGb: sizeGb, rentalIds = [], name = null, tags = {} } = body;
     const order = { region, label, sizeGb, rentalIds, name, tags, maxUsd: requireMaxUsd(body.maxUsd) };
-    const call = keyCallOf(context);
+    const call = callContextOf(context);
     return ordering(requirePrincipal(context), (wireId, use) =>
       transact({ name: 'create volume', isolation: readCommitted }, async (tx) => {
-        const record = await recordOf(tx, await createVolume(tx, call, order, wireId));
+        const record = await volumeRecordOf(tx, await createVolume(tx, call, order, wireId));
         use();
         return { body: toWireCreated(record), resource: resourceOf(wireId) };
       }),
@@ -84,8 +96,8 @@ function serveCreateAndList({ server, operations, db, ordering }: VolumeRoutes):
   server.serve(operations.listStorageVolumes, async ({ query, context }) => {
     const asker = requirePrincipal(context);
     const { limit = null } = query;
-    const after = query.cursor === undefined ? null : decodeCursor(query.cursor, place).volume;
-    const rows = await listRecords(db, asker, { after, limit });
+    const after = query.cursor === undefined ? null : decodeCursor(query.cursor, volumeCursor).volume;
+    const rows = await listVolumeRecords(db, asker, { after, limit });
     const { items, nextCursor } = toPage({
       rows,
       limit: limit ?? rows.length,
@@ -102,23 +114,23 @@ function serveCreateAndList({ server, operations, db, ordering }: VolumeRoutes):
   });
 
   server.serve(operations.getStorageVolume, async ({ params, context }) =>
-    toWireDetail(await getRecord(db, requirePrincipal(context), params.storageVolumeId)),
+    toWireDetail(await getVolumeRecord(db, requirePrincipal(context), params.storageVolumeId)),
   );
 }
 
-const place = z.strictObject({
+const volumeCursor = z.strictObject({
   volume: z.custom<VolumeId>(
     (value) => typeof value === 'string' && parseId('vol', value) !== null,
     'is of another list',
   ),
 });
 
-function serveLinks({ server, operations }: VolumeRoutes): void {
+function serveAttachments({ server, operations }: VolumeRoutes): void {
   server.serve(operations.attachStorageVolume, ({ body, context, transact }) =>
     transact({ name: 'attach volume', isolation: readCommitted }, async (tx) => {
       const { storageVolumeId } = body;
-      const attachedRentalIds = await attachVolume(tx, keyCallOf(context), body);
-      const message = `Volume ${storageVolumeId} is attached to ${count(attachedRentalIds)}.`;
+      const attachedRentalIds = await attachVolume(tx, callContextOf(context), body);
+      const message = `Volume ${storageVolumeId} is attached to ${rentalsText(attachedRentalIds)}.`;
       return {
         body: { storageVolumeId, attachedRentalIds: [...attachedRentalIds], message },
         resource: resourceOf(storageVolumeId),
@@ -129,8 +141,8 @@ function serveLinks({ server, operations }: VolumeRoutes): void {
   server.serve(operations.detachStorageVolume, ({ body, context, transact }) =>
     transact({ name: 'detach volume', isolation: readCommitted }, async (tx) => {
       const { storageVolumeId } = body;
-      const detachedRentalIds = await detachVolume(tx, keyCallOf(context), body);
-      const message = `Volume ${storageVolumeId} is detached from ${count(detachedRentalIds)}.`;
+      const detachedRentalIds = await detachVolume(tx, callContextOf(context), body);
+      const message = `Volume ${storageVolumeId} is detached from ${rentalsText(detachedRentalIds)}.`;
       return {
         body: { storageVolumeId, detachedRentalIds: [...detachedRentalIds], message },
         resource: resourceOf(storageVolumeId),
@@ -139,21 +151,21 @@ function serveLinks({ server, operations }: VolumeRoutes): void {
   );
 }
 
-const count = (rentalIds: readonly number[]): string =>
+const rentalsText = (rentalIds: readonly number[]): string =>
   rentalIds.length === 1 ? `rental ${rentalIds[0]}` : `${rentalIds.length} rentals`;
 
 function serveChanges({ server, operations }: VolumeRoutes): void {
   server.serve(operations.updateStorageVolume, ({ params, body, context, transact }) =>
-    transact(changing, async (tx) => {
-      const volume = await updateVolume(tx, keyCallOf(context), params.storageVolumeId, body);
-      return { body: toWireDetail(await recordOf(tx, volume)) };
+    transact(changeTransaction, async (tx) => {
+      const volume = await updateVolume(tx, callContextOf(context), params.storageVolumeId, body);
+      return { body: toWireDetail(await volumeRecordOf(tx, volume)) };
     }),
   );
 
   server.serve(operations.deleteStorageVolume, ({ params, context, transact }) =>
     transact({ name: 'delete volume', isolation: readCommitted }, async (tx) => {
-      const volume = await deleteVolume(tx, keyCallOf(context), params.storageVolumeId);
-      return { body: toWireDetail(await recordOf(tx, volume)) };
+      const volume = await deleteVolume(tx, callContextOf(context), params.storageVolumeId);
+      return { body: toWireDetail(await volumeRecordOf(tx, volume)) };
     }),
   );
 }
@@ -163,12 +175,12 @@ function serveRestores({ server, operations, ordering }: VolumeRoutes): void {
     const snapshotId = parseId('snp', params.snapshotId);
     if (snapshotId === null) throw new Fault('SNAPSHOT_NOT_FOUND');
     const of = { wireId: params.storageVolumeId, snapshotId };
-    const call = keyCallOf(context);
+    const call = callContextOf(context);
     const accept = (request: RestoreRequest, use: () => void) =>
       transact({ name: 'restore snapshot', isolation: readCommitted }, async (tx) => {
         const volume = await restoreSnapshot(tx, call, of, request);
         use();
-        return { body: toWireDetail(await recordOf(tx, volume)), resource: resourceOf(volume.wireId) };
+        return { body: toWireDetail(await volumeRecordOf(tx, volume)), resource: resourceOf(volume.wireId) };
       });
     const order = requireRestoreOrder(body);
     if (order === null) return accept({ into: 'same-volume' }, () => undefined);
@@ -182,7 +194,7 @@ function serveSnapshots({ server, operations, db }: VolumeRoutes): void {
   server.serve(operations.createStorageVolumeSnapshot, ({ params, body, context, transact }) =>
     transact({ name: 'create snapshot', isolation: readCommitted }, async (tx) => {
       const { storageVolumeId } = params;
-      const snapshot = await createSnapshot(tx, keyCallOf(context), storageVolumeId, body.label);
+      const snapshot = await createSnapshot(tx, callContextOf(context), storageVolumeId, body.label);
       return {
         body: toWireSnapshot(snapshot, storageVolumeId),
         resource: { kind: 'snapshot', id: snapshot.id },
@@ -193,16 +205,16 @@ function serveSnapshots({ server, operations, db }: VolumeRoutes): void {
   server.serve(operations.listStorageVolumeSnapshots, async ({ params, query, context }) => {
     const { storageVolumeId } = params;
     const { limit } = query;
-    const page = { limit, after: positionIn('snp', query.cursor) };
-    const rows = await listOwnSnapshots(db, requirePrincipal(context), storageVolumeId, page);
-    return pageOf(rows, limit, (snapshot) => toWireSnapshot(snapshot, storageVolumeId));
+    const page = { limit, after: positionFromCursor('snp', query.cursor) };
+    const rows = await listSnapshotsOfTenant(db, requirePrincipal(context), storageVolumeId, page);
+    return pageById(rows, limit, (snapshot) => toWireSnapshot(snapshot, storageVolumeId));
   });
 
   server.serve(operations.deleteStorageVolumeSnapshot, ({ params, context, transact }) => {
     const id = parseId('snp', params.snapshotId);
     if (id === null) throw new Fault('SNAPSHOT_NOT_FOUND');
     return transact({ name: 'delete snapshot', isolation: readCommitted }, async (tx) => {
-      await deleteSnapshot(tx, keyCallOf(context), params.storageVolumeId, id);
+      await deleteSnapshot(tx, callContextOf(context), params.storageVolumeId, id);
       return { body: undefined };
     });
   });

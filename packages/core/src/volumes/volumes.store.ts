@@ -355,7 +355,7 @@ export async function listVolumes(
  * Takes up volumes of every organisation that are due, and keeps others from them until `until`. Those that somebody else
  * has locked are left to them.
  */
-export async function claimDue(
+export async function claimDueVolumes(
   tx: Tx,
   request: {
     readonly now: Date;

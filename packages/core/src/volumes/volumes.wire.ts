@@ -1,4 +1,4 @@
-import type { Answer, Contract } from '@millrace/contract';
+import type { ResponseBody, Contract } from '@millrace/contract';
 import { toUuid } from '@millrace/platform/ids';
 import { toNearestUsdNumber } from '@millrace/platform/money';
 import { rateOf } from '../prices/index.ts';
@@ -9,10 +9,10 @@ import type { VolumeWriteOff } from './write-off.service.ts';
 /** Volumes on the wire: the closed record of the interface, and what our own operations show beside it. */
 
 type Operations = Contract['operations'];
-export type WireVolume = Answer<Operations['listStorageVolumes']>[number];
-export type WireVolumeDetail = Answer<Operations['updateStorageVolume']>;
-export type WireCreated = Answer<Operations['createStorageVolume']>;
-export type WireSnapshot = Answer<Operations['createStorageVolumeSnapshot']>;
+export type WireVolume = ResponseBody<Operations['listStorageVolumes']>[number];
+export type WireVolumeDetail = ResponseBody<Operations['updateStorageVolume']>;
+export type WireCreated = ResponseBody<Operations['createStorageVolume']>;
+export type WireSnapshot = ResponseBody<Operations['createStorageVolumeSnapshot']>;
 
 const timeOf = (at: Date | null): string | null => at?.toISOString() ?? null;
 
@@ -98,7 +98,7 @@ export function toWireQuote({
   perHour,
   per30Days,
   hold,
-}: VolumeQuote): Answer<Operations['quoteStorageVolume']> {
+}: VolumeQuote): ResponseBody<Operations['quoteStorageVolume']> {
   return {
     costPerHour: toNearestUsdNumber(perHour),
     costPerHourNanoUsd: String(perHour),
@@ -107,7 +107,7 @@ export function toWireQuote({
   };
 }
 
-export function toWireWriteOff(done: VolumeWriteOff): Answer<Operations['adminWriteOffVolume']> {
+export function toWireWriteOff(done: VolumeWriteOff): ResponseBody<Operations['adminWriteOffVolume']> {
   const { volume, billingStoppedAt, finalCost, detachedRentalIds } = done;
   return {
     storageVolumeId: volume.wireId,

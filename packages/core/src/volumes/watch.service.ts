@@ -5,19 +5,19 @@ import { createItemRunner, type ItemRunner } from '@millrace/platform/loops';
 import { counter, gauge } from '@millrace/platform/telemetry';
 import type { VolumeBackend, VolumeView } from '@millrace/storage';
 import { listClientsOfNode } from './attachments.store.ts';
-import type { ConvergeParts } from './converge.ts';
-import { lookAtStorage, removeLeftovers } from './loops.ts';
-import { silentForMs, watchAt, type StorageNode } from './nodes.ts';
+import type { VolumeReconcileDeps } from './converge.ts';
+import { checkNodesLoop, removeLeftoversLoop } from './loops.ts';
+import { silentForMs, observedSinceAt, type StorageNode } from './nodes.ts';
 import {
-  claimLook,
-  findNode,
+  claimNodeCheck,
+  findStorageNode,
   findPurged,
   listVolumesOfNode,
-  makeDue,
-  saveNode,
-  wishAgain,
+  scheduleVolumesNow,
+  saveStorageNode,
+  bumpSpecVersions,
 } from './nodes.store.ts';
-import { hide, messageOf } from './settle.service.ts';
+import { markVolumeUnknown, errorMessageOf } from './settle.service.ts';
 import type { Volume } from './volume.ts';
 import { lockVolume, readOldestDueMs } from './volumes.store.ts';
 
@@ -26,15 +26,15 @@ import { lockVolume, readOldestDueMs } from './volumes.store.ts';
  * and brought right by whoever works on volumes. Silence counts only while somebody looked.
  */
 
-const strays = gauge(
+const orphanVolumesGauge = gauge(
   'millrace_volumes_strays',
   'Volumes that a storage node has and nobody knows, by node: a person must look',
 );
-const differing = counter(
+const differingCounter = counter(
   'millrace_volumes_differing_total',
   'Volumes that were found to be served otherwise than they should be',
 );
-const silent = gauge('millrace_volumes_silent_nodes', 'Whether a storage node is silent, by node');
+const silentNodesGauge = gauge('millrace_volumes_silent_nodes', 'Whether a storage node is silent, by node');
 const lateSeconds = gauge(
   'millrace_volumes_late_seconds',
   'How long the volume that waits longest has been due',
@@ -42,14 +42,14 @@ const lateSeconds = gauge(
 
 const isolation = 'read committed' as const;
 
-export interface NodeWatch {
+export interface NodeChecker {
   /** Checks every node whose check is due. Returns how many there were. */
   look(signal: AbortSignal): Promise<number>;
   /** Resolves when no check and no removal is under way. */
   ended(): Promise<void>;
 }
 
-interface WatchRunners {
+interface CheckRunners {
   readonly looks: ItemRunner;
   readonly leftovers: ItemRunner;
 }
@@ -58,17 +58,20 @@ interface WatchRunners {
  * Checks nodes concurrently, and waits for each at most its time limit: a node that hangs keeps its own slot, and the next
  * check of the others begins meanwhile. Leftovers are removed beside the checks, since a removal may take long.
  */
-export function createNodeWatch(parts: ConvergeParts, patienceMs: number = LOOK_PATIENCE_MS): NodeWatch {
+export function createNodeChecker(
+  parts: VolumeReconcileDeps,
+  patienceMs: number = CHECK_WAIT_MS,
+): NodeChecker {
   const { db, clock, log } = parts;
-  const runners: WatchRunners = {
-    looks: createItemRunner(lookAtStorage, { clock, log }),
-    leftovers: createItemRunner(removeLeftovers, { clock, log }),
+  const runners: CheckRunners = {
+    looks: createItemRunner(checkNodesLoop, { clock, log }),
+    leftovers: createItemRunner(removeLeftoversLoop, { clock, log }),
   };
   return {
     async look(signal) {
       const claimed: StorageNode[] = [];
       while (!signal.aborted && claimed.length < runners.looks.free) {
-        const node = await claim(
+        const node = await claimNode(
           parts,
           claimed.map(({ id }) => id),
         );
@@ -77,7 +80,7 @@ export function createNodeWatch(parts: ConvergeParts, patienceMs: number = LOOK_
       }
       await runners.looks.run(claimed, {
         key: ({ id }) => id,
-        work: (node, ends) => lookAt(parts, runners, node, ends),
+        work: (node, ends) => checkStorageNode(parts, runners, node, ends),
         signal,
         patienceMs,
       });
@@ -91,30 +94,33 @@ export function createNodeWatch(parts: ConvergeParts, patienceMs: number = LOOK_
 }
 
 /** Most nodes answer sooner; those that do not are waited for beside the next round. */
-const LOOK_PATIENCE_MS = 2_000;
+const CHECK_WAIT_MS = 2_000;
 
 /** One round over the nodes that are due, all of it waited for. Answers how many there were. */
-export async function lookAtNodes(parts: ConvergeParts, signal: AbortSignal): Promise<number> {
-  const watch = createNodeWatch(parts, lookAtStorage.timeoutMs);
+export async function checkDueNodes(parts: VolumeReconcileDeps, signal: AbortSignal): Promise<number> {
+  const watch = createNodeChecker(parts, checkNodesLoop.timeoutMs);
   const count = await watch.look(signal);
   await watch.ended();
   return count;
 }
 
-function claim({ db, policy }: ConvergeParts, but: readonly StorageNodeId[]): Promise<StorageNode | null> {
+function claimNode(
+  { db, policy }: VolumeReconcileDeps,
+  but: readonly StorageNodeId[],
+): Promise<StorageNode | null> {
   return db.transaction({ name: 'claim storage node', isolation }, async (tx) => {
     const now = tx.clock.now();
-    const node = await claimLook(tx, { now, until: new Date(now.getTime() + policy.lookMs), but });
+    const node = await claimNodeCheck(tx, { now, until: new Date(now.getTime() + policy.lookMs), but });
     if (node === null) return null;
-    const watchSince = watchAt(node, now, policy);
-    await saveNode(tx, node, { beatAt: now, watchSince });
+    const watchSince = observedSinceAt(node, now, policy);
+    await saveStorageNode(tx, node, { beatAt: now, watchSince });
     return { ...node, beatAt: now, watchSince };
   });
 }
 
-async function lookAt(
-  parts: ConvergeParts,
-  runners: WatchRunners,
+async function checkStorageNode(
+  parts: VolumeReconcileDeps,
+  runners: CheckRunners,
   node: StorageNode,
   signal: AbortSignal,
 ): Promise<void> {
@@ -125,82 +131,96 @@ async function lookAt(
       const connected = await backends.of(node);
       return [connected, await connected.list(AbortSignal.any([signal, late]))] as const;
     });
-    await noteAnswer(db, node);
-    if (node.kind !== 'mock') await compare(parts, runners, node, { backend, views, signal });
-    silent.record(0, { node: node.name });
+    await recordAnswer(db, node);
+    if (node.kind !== 'mock') await compareNode(parts, runners, node, { backend, views, signal });
+    silentNodesGauge.record(0, { node: node.name });
   } catch (error) {
     if (signal.aborted) return;
     log.warn({ err: error, storageNode: node.name }, 'a storage node did not answer');
     backends.renew(node.id);
-    await noteSilence(parts, node, messageOf(error));
+    await recordSilence(parts, node, errorMessageOf(error));
   }
 }
 
 /** It answered. Volumes that waited for that are looked at at once. */
-async function noteAnswer(db: Db, node: StorageNode): Promise<void> {
+async function recordAnswer(db: Db, node: StorageNode): Promise<void> {
   await db.transaction({ name: 'note storage node', isolation }, async (tx) => {
-    await saveNode(tx, node, { seenAt: tx.clock.now(), status: 'connected', statusReason: null });
+    await saveStorageNode(tx, node, { seenAt: tx.clock.now(), status: 'connected', statusReason: null });
     if (node.status === 'connected') return;
-    await makeDue(tx, await listVolumesOfNode(tx, node.id));
+    await scheduleVolumesNow(tx, await listVolumesOfNode(tx, node.id));
   });
 }
 
-async function noteSilence({ db, policy }: ConvergeParts, node: StorageNode, why: string): Promise<void> {
+async function recordSilence(
+  { db, policy }: VolumeReconcileDeps,
+  node: StorageNode,
+  why: string,
+): Promise<void> {
   const isSilent = await db.transaction({ name: 'note storage node', isolation }, async (tx) => {
-    const current = await findNode(tx, node.id);
+    const current = await findStorageNode(tx, node.id);
     if (current === null) return false;
     const isOver = silentForMs(current, tx.clock.now()) >= policy.silentMs;
     const status = isOver ? 'silent' : current.status;
-    await saveNode(tx, current, { status, statusReason: why.slice(0, REASON_MAX) || 'It does not answer.' });
+    await saveStorageNode(tx, current, {
+      status,
+      statusReason: why.slice(0, REASON_MAX) || 'It does not answer.',
+    });
     return isOver;
   });
   if (!isSilent) return;
-  silent.record(1, { node: node.name });
+  silentNodesGauge.record(1, { node: node.name });
   // Each for itself: whoever changes one of them meanwhile is waited for, and no two of them are held at once.
   for (const { orgId, id, status } of await listVolumesOfNode(db, node.id)) {
     if (status !== 'active') continue;
-    await db.transaction({ name: 'hide volume', isolation }, (tx) => hideOne(tx, orgId, id, node.id));
+    await db.transaction({ name: 'hide volume', isolation }, (tx) =>
+      markUnknownIfSilent(tx, orgId, id, node.id),
+    );
   }
 }
 
 const REASON_MAX = 1_000;
-const REMOVAL_PATIENCE_MS = 1_000;
+const REMOVAL_WAIT_MS = 1_000;
 
-async function hideOne(tx: Tx, orgId: OrgId, id: VolumeId, nodeId: StorageNodeId): Promise<void> {
+async function markUnknownIfSilent(tx: Tx, orgId: OrgId, id: VolumeId, nodeId: StorageNodeId): Promise<void> {
   const volume = await lockVolume(tx, orgId, id);
-  const node = await findNode(tx, nodeId);
+  const node = await findStorageNode(tx, nodeId);
   // It may have answered somebody else while we were waiting.
-  if (volume !== null && node?.status === 'silent') await hide(tx, volume, 'Its storage node is silent.');
+  if (volume !== null && node?.status === 'silent')
+    await markVolumeUnknown(tx, volume, 'Its storage node is silent.');
 }
 
 /** What the node serves against what it should, of volumes that nobody works on. */
-async function compare(
-  parts: ConvergeParts,
-  runners: WatchRunners,
+async function compareNode(
+  parts: VolumeReconcileDeps,
+  runners: CheckRunners,
   node: StorageNode,
-  look: NodeLook,
+  look: NodeListing,
 ): Promise<void> {
   const { db } = parts;
   const found = new Map(look.views.map((view) => [view.externalId, view]));
   const ours = await listVolumesOfNode(db, node.id);
   const clients = await listClientsOfNode(db, node.id);
   const wrong = ours.filter((volume) =>
-    differs(volume, found.get(toUuid(volume.id)), clients.get(volume.id) ?? []),
+    isServedDifferently(volume, found.get(toUuid(volume.id)), clients.get(volume.id) ?? []),
   );
   if (wrong.length > 0) {
-    differing.add(wrong.length);
-    await db.transaction({ name: 'wish volumes again', isolation }, (tx) => wishAgain(tx, wrong));
+    differingCounter.add(wrong.length);
+    await db.transaction({ name: 'wish volumes again', isolation }, (tx) => bumpSpecVersions(tx, wrong));
   }
-  await dropLeftovers(parts, runners, node, { ...look, ours });
+  await removeLeftoverVolumes(parts, runners, node, { ...look, ours });
 }
 
-interface NodeLook {
+interface NodeListing {
   readonly backend: VolumeBackend;
   readonly views: readonly VolumeView[];
   readonly signal: AbortSignal;
 }
 
-function differs(volume: Volume, view: VolumeView | undefined, attached: readonly string[]): boolean {
+function isServedDifferently(
+  volume: Volume,
+  view: VolumeView | undefined,
+  attached: readonly string[],
+): boolean {
   const { phase } = volume;
   // Whoever works on it is about to change it.
   if (phase === 'provisioning' || phase === 'purging' || volume.servedSeq !== volume.wishSeq) return false;
@@ -212,11 +232,11 @@ function differs(volume: Volume, view: VolumeView | undefined, attached: readonl
 }
 
 /** What a node has of volumes that are purged is removed again; what nobody knows is left for a person to look at. */
-async function dropLeftovers(
-  { db, log }: ConvergeParts,
-  { leftovers }: WatchRunners,
+async function removeLeftoverVolumes(
+  { db, log }: VolumeReconcileDeps,
+  { leftovers }: CheckRunners,
   node: StorageNode,
-  look: NodeLook & { readonly ours: readonly Volume[] },
+  look: NodeListing & { readonly ours: readonly Volume[] },
 ): Promise<void> {
   const known = new Set(look.ours.map(({ id }) => toUuid(id)));
   const unknown = look.views.map(({ externalId }) => externalId).filter((id) => !known.has(id));
@@ -226,10 +246,10 @@ async function dropLeftovers(
   await leftovers.run([...purged].slice(0, leftovers.free), {
     key: (id) => `${node.id} ${id}`,
     work: (id, signal) => look.backend.remove(id, signal),
-    patienceMs: REMOVAL_PATIENCE_MS,
+    patienceMs: REMOVAL_WAIT_MS,
   });
   const left = unknown.filter((id) => !purged.has(id));
-  strays.record(left.length, { node: node.name });
+  orphanVolumesGauge.record(left.length, { node: node.name });
   if (left.length > 0) {
     log.error(
       { storageNode: node.name, volumes: left.slice(0, 20) },

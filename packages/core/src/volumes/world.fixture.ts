@@ -9,11 +9,11 @@ import {
   createTestDatabase,
   hybridClock,
   longDbTimeouts,
-  plantFleet,
+  insertFleet,
   testClock,
   testIds,
   uniqueId,
-  type PlantedFleet,
+  type InsertedFleet,
   type TestDatabase,
 } from '@millrace/testing';
 import { sql } from 'kysely';
@@ -28,7 +28,7 @@ import {
 } from '../customers.fixture.ts';
 import { createFakeBackend, type FakeBackend } from './backend.fixture.ts';
 import { createBackendPool, type BackendPool } from './backends.ts';
-import { convergeDue, type ConvergeParts } from './converge.ts';
+import { reconcileDueVolumes, type VolumeReconcileDeps } from './converge.ts';
 import type { VolumeOrder } from './create.ts';
 import { createVolume } from './create.service.ts';
 import { freezeUnpaid } from './ladder.service.ts';
@@ -36,7 +36,7 @@ import { defaultVolumePolicy } from './policy.ts';
 import { applyStorageConfig } from './storage-config.ts';
 import type { Volume } from './volume.ts';
 import { findVolume } from './volumes.store.ts';
-import { lookAtNodes } from './watch.service.ts';
+import { checkDueNodes } from './watch.service.ts';
 
 /** Volumes with real tables and the real ledger under them, storage nodes that a test hurts, and a clock that it moves. */
 
@@ -55,18 +55,18 @@ export interface RentalOptions {
   readonly addresses?: readonly string[];
 }
 
-export interface PlantedRental {
+export interface InsertedRental {
   readonly id: RentalId;
   readonly wireId: number;
 }
 
-export interface VolumeWorld extends Pick<Customers, 'topUp' | 'sweepMeters' | 'balance' | 'paid'> {
+export interface VolumeHarness extends Pick<Customers, 'topUp' | 'sweepMeters' | 'balance' | 'paid'> {
   readonly database: TestDatabase;
   readonly db: Db;
   readonly clock: SimulatedClock;
   readonly backend: FakeBackend;
   readonly backends: BackendPool;
-  readonly parts: ConvergeParts;
+  readonly parts: VolumeReconcileDeps;
   run<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   tenant(balanceUsd?: number): Promise<Tenant>;
   limitedKey(tenant: Tenant, limits: Partial<ApiKeyLimits>, scopes?: readonly Scope[]): Promise<KeyId>;
@@ -79,9 +79,9 @@ export interface VolumeWorld extends Pick<Customers, 'topUp' | 'sweepMeters' | '
   /** The same, and has it made. */
   active(tenant: Tenant, wish?: Partial<VolumeOrder>): Promise<Volume>;
   read(volume: Pick<Volume, 'orgId' | 'mode' | 'wireId'>): Promise<Volume | null>;
-  rental(tenant: Tenant, options?: RentalOptions): Promise<PlantedRental>;
-  onRental(rental: PlantedRental, changes: string): Promise<void>;
-  onMachines(rental: PlantedRental, changes: string): Promise<void>;
+  rental(tenant: Tenant, options?: RentalOptions): Promise<InsertedRental>;
+  onRental(rental: InsertedRental, changes: string): Promise<void>;
+  onMachines(rental: InsertedRental, changes: string): Promise<void>;
   /** Looks at the nodes, and works on all volumes that are due, until none is. */
   settle(): Promise<void>;
   /** Moves the clock in steps in which somebody looks, so that no silence is ours. */
@@ -93,7 +93,7 @@ export interface VolumeWorld extends Pick<Customers, 'topUp' | 'sweepMeters' | '
   drop(): Promise<void>;
 }
 
-export async function createVolumeWorld(): Promise<VolumeWorld> {
+export async function createVolumeHarness(): Promise<VolumeHarness> {
   const database = await createTestDatabase();
   const clock = testClock();
   const ids = createIdSource({ clock, cell: 1 });
@@ -115,13 +115,13 @@ export async function createVolumeWorld(): Promise<VolumeWorld> {
   });
   // What a worker would only log is a mistake here.
   const mistakes: unknown[] = [];
-  const log: ConvergeParts['log'] = {
+  const log: VolumeReconcileDeps['log'] = {
     warn: () => undefined,
     error: (fields: unknown) => {
       if (typeof fields === 'object' && fields !== null && 'err' in fields) mistakes.push(fields.err);
     },
   };
-  const parts: ConvergeParts = { db, clock, log, backends, policy: defaultVolumePolicy };
+  const parts: VolumeReconcileDeps = { db, clock, log, backends, policy: defaultVolumePolicy };
   await applyStorageConfig(db, [
     nodeOf('eu-1', region),
     nodeOf('eu-2', otherRegion),
@@ -135,22 +135,22 @@ export async function createVolumeWorld(): Promise<VolumeWorld> {
   });
   const wireIds = createWireIdAllocator({ db, cell: 1, kind: 'volume', chunk: 50 });
   const fleets = {
-    [region]: await plantFleet(db, { nodes: 1, region, offer: 'bare-metal' }),
-    [otherRegion]: await plantFleet(db, { nodes: 1, region: otherRegion, offer: 'bare-metal' }),
+    [region]: await insertFleet(db, { nodes: 1, region, offer: 'bare-metal' }),
+    [otherRegion]: await insertFleet(db, { nodes: 1, region: otherRegion, offer: 'bare-metal' }),
   };
   const customers = customersOf(database, db, clock);
   const signal = new AbortController().signal;
   const settle = async (): Promise<void> => {
-    await lookAtNodes(parts, signal);
+    await checkDueNodes(parts, signal);
     for (let round = 0; round < 20; round += 1) {
-      const count = await convergeDue(parts, 100, signal);
+      const count = await reconcileDueVolumes(parts, 100, signal);
       if (mistakes.length > 0) throw mistakes.pop();
       if (count === 0) return;
     }
     throw new Error('There is always something left to do.');
   };
   await settle();
-  const create: VolumeWorld['create'] = async (tenant, wish = {}, { mode = 'live', keyId } = {}) => {
+  const create: VolumeHarness['create'] = async (tenant, wish = {}, { mode = 'live', keyId } = {}) => {
     const wireId = await wireIds.next();
     const order = {
       region: mode === 'live' ? region : 'mock-region',
@@ -164,7 +164,7 @@ export async function createVolumeWorld(): Promise<VolumeWorld> {
     };
     return run((tx) => createVolume(tx, tenant.call(mode, keyId), order, wireId));
   };
-  const read: VolumeWorld['read'] = ({ orgId, mode, wireId }) => findVolume(db, orgId, mode, wireId);
+  const read: VolumeHarness['read'] = ({ orgId, mode, wireId }) => findVolume(db, orgId, mode, wireId);
   const sweepAll = async (): Promise<void> => {
     await customers.sweepMeters();
     await freezeUnpaid(db, { log: quiet, limit: 100 });
@@ -198,7 +198,7 @@ export async function createVolumeWorld(): Promise<VolumeWorld> {
       const stepMs = defaultVolumePolicy.lookMs * 3;
       for (let done = 0; done < ms; done += stepMs) {
         await clock.advance(Math.min(stepMs, ms - done));
-        await lookAtNodes(parts, signal);
+        await checkDueNodes(parts, signal);
       }
     },
     events: (orgId) => eventsOf(db, orgId),
@@ -242,8 +242,8 @@ function nextAddress(): string {
 }
 
 /** Rentals as their rows would be, without an engine or a meter behind them. */
-function plantsOf(db: Db, clock: SimulatedClock, fleets: Readonly<Record<string, PlantedFleet>>) {
-  const rental: VolumeWorld['rental'] = async (tenant, options = {}) => {
+function plantsOf(db: Db, clock: SimulatedClock, fleets: Readonly<Record<string, InsertedFleet>>) {
+  const rental: VolumeHarness['rental'] = async (tenant, options = {}) => {
     const {
       kind = 'bare-metal',
       region: where = region,
@@ -280,10 +280,10 @@ function plantsOf(db: Db, clock: SimulatedClock, fleets: Readonly<Record<string,
   };
   return {
     rental,
-    onRental: async (of: PlantedRental, changes: string) => {
+    onRental: async (of: InsertedRental, changes: string) => {
       await sql`update rentals set ${sql.raw(changes)} where id = ${toUuid(of.id)}`.execute(db.kysely);
     },
-    onMachines: async (of: PlantedRental, changes: string) => {
+    onMachines: async (of: InsertedRental, changes: string) => {
       await sql`update rental_machines set ${sql.raw(changes)} where rental_id = ${toUuid(of.id)}`.execute(
         db.kysely,
       );

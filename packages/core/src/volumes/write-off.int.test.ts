@@ -2,23 +2,23 @@ import { isFault } from '@millrace/platform/fault';
 import { toUuid } from '@millrace/platform/ids';
 import { meteredTotal, nanoUsd } from '@millrace/platform/money';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { systemCause } from '../identity/index.ts';
+import { systemAuditContext } from '../identity/index.ts';
 import { silence } from './backend.fixture.ts';
-import { isStillServed } from './for-rentals.service.ts';
+import { isAddressStillServed } from './for-rentals.service.ts';
 import { createSnapshot } from './snapshots.service.ts';
 import { causeOfVolume, type Volume } from './volume.ts';
-import { createVolumeWorld, GB_HOUR, HOUR_MS, MINUTE_MS, type VolumeWorld } from './world.fixture.ts';
+import { createVolumeHarness, GB_HOUR, HOUR_MS, MINUTE_MS, type VolumeHarness } from './world.fixture.ts';
 import { writeOffVolume } from './write-off.service.ts';
 
 /** Storage nodes that never return, and how an operator writes off the volumes on them. */
 
-let world: VolumeWorld;
+let world: VolumeHarness;
 beforeAll(async () => {
-  world = await createVolumeWorld();
+  world = await createVolumeHarness();
 });
 afterAll(() => world.drop());
 
-const operator = systemCause('operator', 'live');
+const operator = systemAuditContext('operator', 'live');
 const reason = 'Its disks are gone.';
 
 const writeOff = ({ wireId }: Volume) =>
@@ -62,7 +62,7 @@ it('writing off a volume ends it, gives back what its silent node was paid, and 
   expect(paid).toBeLessThanOrEqual(atMost);
   expect((await world.balance(tenant.orgId)).held).toBe(0n);
   expect(await world.read(volume)).toBeNull();
-  expect(await isStillServed(world.db, tenant.orgId, rental.id)).toBe(false);
+  expect(await isAddressStillServed(world.db, tenant.orgId, rental.id)).toBe(false);
   const types = (await world.events(tenant.orgId)).map(({ type }) => type);
   expect(types.filter((type) => type === 'volume.deleted')).toHaveLength(1);
   expect(types).toContain('volume.detached');

@@ -1,15 +1,15 @@
 import type { Tx } from '@millrace/platform/db';
 import { Fault } from '@millrace/platform/fault';
 import { addUsd, zeroUsd, type NanoUsd } from '@millrace/platform/money';
-import { appendAudit, type Cause } from '../identity/index.ts';
+import { appendAuditEntry, type AuditContext } from '../identity/index.ts';
 import { costAt } from '../metering/index.ts';
-import { listHolders } from './attachments.store.ts';
-import { purge } from './life.service.ts';
-import { metersOf } from './money.service.ts';
+import { listAttachedRentals } from './attachments.store.ts';
+import { purgeVolume } from './life.service.ts';
+import { volumeMetersOf } from './money.service.ts';
 import type { StorageNode } from './nodes.ts';
-import { findNode } from './nodes.store.ts';
-import { noteGone } from './settle.service.ts';
-import { resourceOf, type Volume } from './volume.ts';
+import { findStorageNode } from './nodes.store.ts';
+import { markPurged } from './settle.service.ts';
+import { volumeResourceOf, type Volume } from './volume.ts';
 import { findAnyVolume, lockVolume } from './volumes.store.ts';
 
 /** Writing off a volume whose storage node never returns: no node can confirm that its data is deleted. */
@@ -21,7 +21,7 @@ export interface VolumeWriteOff {
   readonly detachedRentalIds: readonly number[];
 }
 
-const LOST = 'Its storage node is lost and does not return. Its data is gone.';
+const LOST_REASON = 'Its storage node is lost and does not return. Its data is gone.';
 
 /**
  * An operator declares the data of a volume lost. What was charged after its storage node last answered is given back. A
@@ -29,26 +29,30 @@ const LOST = 'Its storage node is lost and does not return. Its data is gone.';
  */
 export async function writeOffVolume(
   tx: Tx,
-  cause: Cause,
+  cause: AuditContext,
   request: { readonly storageVolumeId: number; readonly reason: string },
 ): Promise<VolumeWriteOff> {
   const found = await findAnyVolume(tx, request.storageVolumeId);
   const volume = found === null ? null : await lockVolume(tx, found.orgId, found.id);
   if (volume === null) throw new Fault('VOLUME_NOT_FOUND');
-  if (volume.phase === 'purged') return answerOf(tx, volume, []);
-  const node = await findNode(tx, volume.nodeId);
+  if (volume.phase === 'purged') return volumeWriteOffResult(tx, volume, []);
+  const node = await findStorageNode(tx, volume.nodeId);
   if (node !== null && node.status !== 'silent') throw new Fault('HOST_ANSWERS');
-  const holders = (await listHolders(tx, volume.orgId, [volume.id])).get(volume.id) ?? [];
+  const holders = (await listAttachedRentals(tx, volume.orgId, [volume.id])).get(volume.id) ?? [];
   const purging =
     volume.phase === 'purging'
       ? volume
-      : await purge(tx, volume, { reason: LOST, actor: cause.actor, at: lastGoodAt(tx, volume, node) });
-  const gone = await noteGone(tx, purging, cause.actor);
+      : await purgeVolume(tx, volume, {
+          reason: LOST_REASON,
+          actor: cause.actor,
+          at: lastAnsweredAtOf(tx, volume, node),
+        });
+  const gone = await markPurged(tx, purging, cause.actor);
   const detached = holders.map(({ wireId }) => wireId);
-  const result = await answerOf(tx, gone, detached);
-  await appendAudit(tx, volume.orgId, cause, {
+  const result = await volumeWriteOffResult(tx, gone, detached);
+  await appendAuditEntry(tx, volume.orgId, cause, {
     action: 'volume.written_off',
-    resource: resourceOf(volume),
+    resource: volumeResourceOf(volume),
     before: { status: volume.status, phase: volume.phase },
     after: { rentalIds: detached, finalCostNanoUsd: String(result.finalCost) },
     reason: request.reason,
@@ -57,7 +61,7 @@ export async function writeOffVolume(
 }
 
 /** The last time at which its storage node answered, and never before the volume was usable. */
-function lastGoodAt(tx: Tx, { startedAt, createdAt }: Volume, node: StorageNode | null): Date {
+function lastAnsweredAtOf(tx: Tx, { startedAt, createdAt }: Volume, node: StorageNode | null): Date {
   const now = tx.clock.now();
   const seenAt = node?.seenAt ?? now;
   const from = startedAt ?? createdAt;
@@ -65,12 +69,12 @@ function lastGoodAt(tx: Tx, { startedAt, createdAt }: Volume, node: StorageNode 
   return seenAt < now ? seenAt : now;
 }
 
-async function answerOf(
+async function volumeWriteOffResult(
   tx: Tx,
   volume: Volume,
   detachedRentalIds: readonly number[],
 ): Promise<VolumeWriteOff> {
-  const meters = await metersOf(tx, volume);
+  const meters = await volumeMetersOf(tx, volume);
   const stops = meters.flatMap(({ closedAt }) => (closedAt === null ? [] : [closedAt.getTime()]));
   const at = stops.length === 0 ? null : new Date(Math.max(...stops));
   const costs = meters.map((meter) => costAt(meter, at ?? tx.clock.now()));

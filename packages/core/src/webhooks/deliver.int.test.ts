@@ -4,19 +4,19 @@ import type { ItemPoison, Poison, ReceivedDelivery } from '@millrace/testing';
 import { sql } from 'kysely';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { resealWebhooks, tidyWebhooks } from './housekeeping.ts';
+import { resealWebhooks, cleanUpWebhooks } from './housekeeping.ts';
 import { retryWaitsMs } from './ladder.ts';
 import { sealSecret } from './secrets.ts';
 import { mintSecret } from './signing.ts';
 import { updateWebhook } from './webhooks.store.ts';
-import { OUTSIDE, openWebhookWorld, type WebhookWorld } from './world.fixture.ts';
+import { PUBLIC_ADDRESS, openWebhookHarness, type WebhookHarness } from './world.fixture.ts';
 
 /** What receivers see of events, while they answer as they should and while they do not. */
 
-let world: WebhookWorld;
+let world: WebhookHarness;
 let orgId: OrgId;
 beforeAll(async () => {
-  world = await openWebhookWorld();
+  world = await openWebhookHarness();
 });
 beforeEach(async () => {
   orgId = await world.newOrganisation();
@@ -33,9 +33,9 @@ function verifies(secret: string, { payload, headers }: ReceivedDelivery): boole
   }
 }
 
-async function newHook(options: Parameters<WebhookWorld['plant']>[2] = {}, at: OrgId = orgId) {
+async function newHook(options: Parameters<WebhookHarness['plant']>[2] = {}, at: OrgId = orgId) {
   const receiver = await world.newReceiver();
-  world.names.set('hooks.example.com', () => OUTSIDE);
+  world.names.set('hooks.example.com', () => PUBLIC_ADDRESS);
   const url = `https://hooks.example.com:${receiver.port}/in`;
   return { receiver, url, webhook: await world.plant(at, url, options) };
 }
@@ -159,7 +159,7 @@ describe('a receiver that answers 500', () => {
       return read?.status === 'disabled' && read.disabledReason?.includes('five days') === true;
     });
     await world.settled(webhook.id);
-    await tidyWebhooks(world.db, 500);
+    await cleanUpWebhooks(world.db, 500);
     const asked = receiver.received.length;
     expect((await world.deliveries(webhook.id)).map(({ status }) => status)).not.toContain('pending');
     await world.publish(orgId, ['d']);

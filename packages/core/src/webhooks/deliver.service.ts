@@ -5,24 +5,29 @@ import { msToSecondsRoundDown, msToSeconds } from '@millrace/platform/money';
 import type { Sealer } from '@millrace/platform/secrets';
 import { counter, histogram } from '@millrace/platform/telemetry';
 import { findEventsBySeq, toWireEvent } from '../events/index.ts';
-import { appendAudit, systemCause } from '../identity/index.ts';
-import { tellPeople } from '../notices/index.ts';
+import { appendAuditEntry, systemAuditContext } from '../identity/index.ts';
+import { notifyMembers } from '../notices/index.ts';
 import { nextAttemptAt, reasonToDisable } from './ladder.ts';
-import type { Post, PostResult } from './post.ts';
+import type { SendWebhook, WebhookResponse } from './post.ts';
 import {
-  isStillHeld,
-  noteFailing,
-  recordAcceptance,
-  recordFailure,
+  isStillClaimed,
+  setQueueFailing,
+  recordDeliverySuccess,
+  recordDeliveryFailure,
   type DueDelivery,
-  type HeldWebhook,
-  type SendingState,
+  type ClaimedWebhook,
+  type WebhookSendState,
 } from './queue.store.ts';
 import { openSecrets } from './secrets.ts';
 import { signedHeaders } from './signing.ts';
 import { originOf } from './url.ts';
 import type { Attempt } from './webhook.ts';
-import { disableFailing, isStillAt, noteFailure, noteSuccess } from './webhooks.store.ts';
+import {
+  disableFailing,
+  lockIfUrlUnchanged,
+  recordWebhookFailure,
+  recordWebhookSuccess,
+} from './webhooks.store.ts';
 
 const attemptsMade = counter(
   'millrace_webhook_attempts_total',
@@ -36,12 +41,12 @@ const disabled = counter(
   'Webhooks switched off because nothing was accepted',
 );
 
-export interface DeliverParts {
+export interface DeliveryDeps {
   readonly db: Db;
   readonly clock: Timer;
   readonly log: Logger;
   readonly sealer: Sealer;
-  readonly post: Post;
+  readonly post: SendWebhook;
   /** Spreads retries. */
   readonly random?: () => number;
 }
@@ -51,14 +56,14 @@ export interface DeliverParts {
  * it was accepted and written down, so that what follows it may go.
  */
 export async function attemptDelivery(
-  parts: DeliverParts,
-  held: HeldWebhook,
-  state: SendingState,
+  parts: DeliveryDeps,
+  held: ClaimedWebhook,
+  state: WebhookSendState,
   delivery: DueDelivery,
 ): Promise<boolean> {
   const at = parts.db.clock.now();
-  const result = await sendOnce(parts, held, state, delivery, at);
-  if (result === 'forgotten') return abandonForgotten(parts, held, delivery);
+  const result = await sendDelivery(parts, held, state, delivery, at);
+  if (result === 'forgotten') return abandonExpired(parts, held, delivery);
   const { httpStatus, error, durationMs } = result;
   attemptsMade.add(1, { outcome: error === null ? 'succeeded' : 'failed' });
   attemptSeconds.record(msToSeconds(durationMs));
@@ -68,13 +73,13 @@ export async function attemptDelivery(
   return false;
 }
 
-async function sendOnce(
-  { db, sealer, post }: DeliverParts,
-  held: HeldWebhook,
-  state: SendingState,
+async function sendDelivery(
+  { db, sealer, post }: DeliveryDeps,
+  held: ClaimedWebhook,
+  state: WebhookSendState,
   delivery: DueDelivery,
   at: Date,
-): Promise<PostResult | 'forgotten'> {
+): Promise<WebhookResponse | 'forgotten'> {
   const [event] = await findEventsBySeq(db, held.orgId, [delivery.seq]);
   if (event === undefined) return 'forgotten';
   const body = JSON.stringify(toWireEvent(event));
@@ -86,28 +91,28 @@ async function sendOnce(
 }
 
 /** Of what succeeds in one second, one that says so on the webhook is enough, and spares its row. */
-const SUCCESS_NOTED_EVERY_MS = 1_000;
+const SUCCESS_RECORDED_EVERY_MS = 1_000;
 
 async function writeSuccess(
-  { db }: DeliverParts,
-  held: HeldWebhook,
-  { failing, lastSucceededAt }: SendingState,
+  { db }: DeliveryDeps,
+  held: ClaimedWebhook,
+  { failing, lastSucceededAt }: WebhookSendState,
   { seq }: DueDelivery,
   attempt: Attempt,
 ): Promise<boolean> {
   const agoMs = db.clock.nowMs() - (lastSucceededAt?.getTime() ?? 0);
-  if (!failing && agoMs < SUCCESS_NOTED_EVERY_MS) return recordAcceptance(db, held, seq, attempt);
+  if (!failing && agoMs < SUCCESS_RECORDED_EVERY_MS) return recordDeliverySuccess(db, held, seq, attempt);
   return db.transaction({ name: 'webhook delivered', isolation: 'read committed' }, async (tx) => {
-    await noteSuccess(tx, held);
-    const isWritten = await recordAcceptance(tx, held, seq, attempt);
-    await noteFailing(tx, held, false);
+    await recordWebhookSuccess(tx, held);
+    const isWritten = await recordDeliverySuccess(tx, held, seq, attempt);
+    await setQueueFailing(tx, held, false);
     return isWritten;
   });
 }
 
 async function writeFailure(
-  { db, log, random = Math.random }: DeliverParts,
-  held: HeldWebhook,
+  { db, log, random = Math.random }: DeliveryDeps,
+  held: ClaimedWebhook,
   delivery: DueDelivery,
   attempt: Attempt,
   failure: Failure,
@@ -116,9 +121,9 @@ async function writeFailure(
   const reason = await db.transaction(
     { name: 'webhook delivery failed', isolation: 'read committed' },
     async (tx) => {
-      if (!(await isStillHeld(tx, held))) return null;
+      if (!(await isStillClaimed(tx, held))) return null;
       const now = tx.clock.now();
-      if (!(await isStillAt(tx, held, failure.url))) {
+      if (!(await lockIfUrlUnchanged(tx, held, failure.url))) {
         // The address was changed during the attempt: this failure says nothing of the new one, which is tried at once.
         const unchanged = {
           status: 'pending',
@@ -126,16 +131,16 @@ async function writeFailure(
           attempt,
           nextAttemptAt: now,
         } as const;
-        await recordFailure(tx, held, delivery.seq, unchanged);
+        await recordDeliveryFailure(tx, held, delivery.seq, unchanged);
         return null;
       }
-      const failingSince = await noteFailure(tx, held, failure.error);
+      const failingSince = await recordWebhookFailure(tx, held, failure.error);
       const next = nextAttemptAt(failures, now, random);
       const status = next === null ? 'failed' : 'pending';
       const outcome = { status, failures, attempt, nextAttemptAt: next } as const;
-      if (!(await recordFailure(tx, held, delivery.seq, outcome))) return null;
-      await noteFailing(tx, held, true);
-      return failingSince === null ? null : giveUpWebhook(tx, held, failure, failingSince);
+      if (!(await recordDeliveryFailure(tx, held, delivery.seq, outcome))) return null;
+      await setQueueFailing(tx, held, true);
+      return failingSince === null ? null : disableIfFailingTooLong(tx, held, failure, failingSince);
     },
   );
   if (reason === null) return;
@@ -150,33 +155,38 @@ interface Failure {
 }
 
 /** Switches off what fails for too long, and has people told. Answers why, or null. */
-async function giveUpWebhook(
+async function disableIfFailingTooLong(
   tx: Tx,
-  held: HeldWebhook,
+  held: ClaimedWebhook,
   failure: Failure,
   failingSince: Date,
 ): Promise<string | null> {
   const { id, orgId, mode } = held;
   const reason = reasonToDisable(failure, failingSince, tx.clock.now());
   if (reason === null || !(await disableFailing(tx, held, reason))) return null;
-  await appendAudit(tx, orgId, systemCause('webhooks', mode), {
+  await appendAuditEntry(tx, orgId, systemAuditContext('webhooks', mode), {
     action: 'webhook.disabled',
     resource: { kind: 'webhook', id },
     reason,
   });
   const url = originOf(failure.url);
   const data = { webhookId: id, url, reason, failingSince: failingSince.toISOString() };
-  await tellPeople(tx, orgId, { mode, type: 'webhook.disabled', data });
+  await notifyMembers(tx, orgId, { mode, type: 'webhook.disabled', data });
   return reason;
 }
 
 /** What the feed no longer keeps cannot be sent; what follows it can. */
-function abandonForgotten(
-  { db }: DeliverParts,
-  held: HeldWebhook,
+function abandonExpired(
+  { db }: DeliveryDeps,
+  held: ClaimedWebhook,
   { seq, failures }: DueDelivery,
 ): Promise<boolean> {
   return db.transaction({ name: 'webhook delivery forgotten', isolation: 'read committed' }, (tx) =>
-    recordFailure(tx, held, seq, { status: 'abandoned', failures, attempt: null, nextAttemptAt: null }),
+    recordDeliveryFailure(tx, held, seq, {
+      status: 'abandoned',
+      failures,
+      attempt: null,
+      nextAttemptAt: null,
+    }),
   );
 }

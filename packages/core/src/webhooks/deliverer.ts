@@ -3,19 +3,19 @@ import { startLoop as startUngated, type Loop, type StartLoop } from '@millrace/
 import { createItemRunner } from '@millrace/platform/loops';
 import { msToSeconds } from '@millrace/platform/money';
 import { gauge } from '@millrace/platform/telemetry';
-import { attemptDelivery, type DeliverParts } from './deliver.service.ts';
-import { sendWebhooks } from './loops.ts';
+import { attemptDelivery, type DeliveryDeps } from './deliver.service.ts';
+import { webhooksLoop } from './loops.ts';
 import {
   claimWebhooks,
-  findLanes,
-  giveBack,
+  findResourceQueues,
+  releaseNow,
   measureQueues,
-  readSendingState,
+  readSendState,
   releaseUntilDue,
-  renewLeases,
-  type HeldWebhook,
-  type Lane,
-  type SendingState,
+  renewWebhookLeases,
+  type ClaimedWebhook,
+  type ResourceQueue,
+  type WebhookSendState,
 } from './queue.store.ts';
 
 export interface DelivererTuning {
@@ -44,7 +44,7 @@ export const defaultDelivererTuning: DelivererTuning = {
   measureMs: 10_000,
 };
 
-export interface DelivererOptions extends DeliverParts {
+export interface DelivererOptions extends DeliveryDeps {
   /** Names this process among all workers; never used twice. */
   readonly holder: string;
   /** Starts the loops. In a worker they wait while deliveries may have been made that the database does not know. */
@@ -68,19 +68,19 @@ export function startDeliverer(options: DelivererOptions): Deliverer {
   const { db, clock, log, holder, startLoop = startUngated } = options;
   const tuning: DelivererTuning = { ...defaultDelivererTuning, ...options.tuning };
   // A webhook that was lost and taken again is in it twice, until its first sending has found out.
-  const running = new Map<Promise<void>, HeldWebhook>();
+  const running = new Map<Promise<void>, ClaimedWebhook>();
   const stopping = new AbortController();
   const atOnce = tuning.workingAtOnce + tuning.failingAtOnce;
-  const runner = createItemRunner({ ...sendWebhooks, atOnce }, { clock, log });
+  const runner = createItemRunner({ ...webhooksLoop, atOnce }, { clock, log });
 
   let turns = 0;
-  const run = (held: HeldWebhook): void => {
+  const run = (held: ClaimedWebhook): void => {
     // After a failure its lease runs out, and the worker that takes it up next goes on.
     const sending: Promise<void> = runner
       .run([held], {
         // A turn is never the same item as an earlier one: the lease says when the webhook is due again.
         key: ({ id }) => `${id} ${(turns += 1)}`,
-        work: () => sendFor(options, tuning, held, stopping.signal),
+        work: () => sendDueDeliveries(options, tuning, held, stopping.signal),
       })
       .then(() => void running.delete(sending));
     running.set(sending, held);
@@ -101,7 +101,7 @@ export function startDeliverer(options: DelivererOptions): Deliverer {
     loop('claim webhooks', tuning.pollMs, claim),
     // Three renewals fit into one time to live, so that one lost renewal costs nothing.
     loop('keep webhooks', Math.floor(tuning.leaseTtlMs * 0.3), async () => {
-      if (running.size > 0) await renewLeases(db, holder, [...running.values()], tuning.leaseTtlMs);
+      if (running.size > 0) await renewWebhookLeases(db, holder, [...running.values()], tuning.leaseTtlMs);
       return 'idle';
     }),
     loop('measure webhooks', tuning.measureMs, async () => {
@@ -125,10 +125,10 @@ export function startDeliverer(options: DelivererOptions): Deliverer {
  * Sends what is due of one webhook until nothing is, its turn is over or it is another worker's. What is about one thing
  * goes one after the other, in a lane; lanes go side by side, so that one slow answer holds up one thing.
  */
-async function sendFor(
+async function sendDueDeliveries(
   parts: DelivererOptions,
   tuning: DelivererTuning,
-  held: HeldWebhook,
+  held: ClaimedWebhook,
   stopping: AbortSignal,
 ): Promise<void> {
   const { db, clock } = parts;
@@ -136,20 +136,24 @@ async function sendFor(
   const turnEndsMs = clock.monotonicMs() + tuning.turnMs;
   const isOver = (): boolean => stopping.aborted || clock.monotonicMs() >= turnEndsMs;
   // Read again and again while lanes are under way; null once there is nothing more for us to send.
-  let state: SendingState | null = null;
+  let state: WebhookSendState | null = null;
   const failures: unknown[] = [];
 
-  const runLane = async (lane: Lane): Promise<void> => {
+  const runLane = async (lane: ResourceQueue): Promise<void> => {
     for (const delivery of lane.deliveries) {
       if (state === null || isOver()) return;
       if (delivery.nextAttemptAt === null || delivery.nextAttemptAt > db.clock.now()) return;
       if (!(await attemptDelivery(parts, held, state, delivery))) return;
     }
   };
-  const startLanes = async ({ failing }: SendingState): Promise<void> => {
+  const startLanes = async ({ failing }: WebhookSendState): Promise<void> => {
     const limit = (failing ? 1 : tuning.perWebhook) - lanes.size;
     if (limit <= 0) return;
-    const found = await findLanes(db, held, { now: db.clock.now(), limit, underWay: [...lanes.keys()] });
+    const found = await findResourceQueues(db, held, {
+      now: db.clock.now(),
+      limit,
+      underWay: [...lanes.keys()],
+    });
     for (const lane of found) {
       const sending = runLane(lane)
         .catch((error: unknown) => void failures.push(error))
@@ -159,11 +163,11 @@ async function sendFor(
   };
   /** False when there is nothing more to do for now. */
   const step = async (): Promise<boolean> => {
-    const read = await readSendingState(db, held);
+    const read = await readSendState(db, held);
     state = read?.enabled === true ? read : null;
     if (read === null || failures.length > 0) return false;
     if (state !== null) await startLanes(state);
-    if (lanes.size > 0) await firstOf(clock, lanes, tuning.pollMs);
+    if (lanes.size > 0) await raceWithTimeout(clock, lanes, tuning.pollMs);
     else if (await releaseUntilDue(db, held, read.wakes)) return false;
     return true;
   };
@@ -175,11 +179,11 @@ async function sendFor(
   }
   if (failures.length > 0)
     throw new AggregateError(failures, 'Some of what was sent could not be written down.');
-  if (isOver()) await giveBack(db, held, db.clock.now());
+  if (isOver()) await releaseNow(db, held, db.clock.now());
 }
 
 /** Until one of them is done, or it is time to look for what came meanwhile. */
-async function firstOf(
+async function raceWithTimeout(
   clock: Timer,
   lanes: ReadonlyMap<string, Promise<void>>,
   lookAgainMs: number,

@@ -15,7 +15,7 @@ export function deliveryFromRow(row: DeliveryRow): Delivery {
     eventType: row.event_type,
     seq: Number(row.seq),
     status: row.status,
-    // Written by `recordAcceptance` and `recordFailure`, and by nothing else.
+    // Written by `recordDeliverySuccess` and `recordDeliveryFailure`, and by nothing else.
     attempts: row.attempts as unknown as readonly Attempt[],
     nextAttemptAt: row.next_attempt_at,
     createdAt: row.created_at,
@@ -23,7 +23,7 @@ export function deliveryFromRow(row: DeliveryRow): Delivery {
 }
 
 /** How many deliveries one change of a webhook sends anew at most. */
-const REFRESHED_MOST = 1_000;
+const RESET_DELIVERIES_MAX = 1_000;
 
 /** Newest first. */
 export async function listDeliveries(
@@ -124,7 +124,7 @@ export async function wakeQueue(
         from (select seq from webhook_deliveries
                where webhook_id = ${toUuid(webhookId)} and org_id = ${toUuid(orgId)} and status = 'pending'
                  and next_attempt_at > ${now}
-               order by seq limit ${REFRESHED_MOST}) as tried
+               order by seq limit ${RESET_DELIVERIES_MAX}) as tried
        where delivery.webhook_id = ${toUuid(webhookId)} and delivery.seq = tried.seq and delivery.status = 'pending'
     `.execute(tx.kysely);
   }
@@ -157,7 +157,7 @@ export async function abandonDeliveries(
 }
 
 /** Forgets deliveries that are done with and older than this, by the clock of the database. */
-export async function forgetDeliveries(
+export async function deleteOldDeliveries(
   db: Db,
   sweep: { readonly olderThanMs: number; readonly limit: number },
 ): Promise<number> {
@@ -173,7 +173,7 @@ export async function forgetDeliveries(
 }
 
 /** Deleted webhooks go once nothing of theirs is left; by then nobody sends for them. */
-export async function forgetWebhooks(
+export async function purgeDeletedWebhooks(
   tx: Tx,
   sweep: { readonly deletedBefore: Date; readonly limit: number },
 ): Promise<number> {

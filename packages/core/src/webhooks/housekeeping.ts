@@ -3,31 +3,31 @@ import type { WebhookId } from '@millrace/platform/ids';
 import type { Logger } from '@millrace/platform/log';
 import { createItemRunner } from '@millrace/platform/loops';
 import type { Sealer } from '@millrace/platform/secrets';
-import { abandonDeliveries, forgetDeliveries, forgetWebhooks } from './deliveries.store.ts';
-import { resealSecrets } from './loops.ts';
-import { resealed } from './secrets.ts';
+import { abandonDeliveries, deleteOldDeliveries, purgeDeletedWebhooks } from './deliveries.store.ts';
+import { resealLoop } from './loops.ts';
+import { resealIfOutdated } from './secrets.ts';
 import type { SealedSecrets, Webhook } from './webhook.ts';
-import { listSecrets, replaceSealed } from './webhooks.store.ts';
+import { listWebhooksToReseal, replaceSealed } from './webhooks.store.ts';
 
 /** How long what became of a delivery can be read. */
-export const DELIVERIES_KEPT_MS: number = 30 * 24 * 3_600_000;
+export const DELIVERY_RETENTION_MS: number = 30 * 24 * 3_600_000;
 
 /** After this nobody sends for a deleted webhook any more, whatever it was doing. */
-const DELETED_KEPT_MS = 3_600_000;
+const DELETED_RETENTION_MS = 3_600_000;
 
 /** Gives up what waits for webhooks that are off, and forgets what is old. Answers the most that any of it came to. */
-export async function tidyWebhooks(db: Db, limit: number): Promise<number> {
+export async function cleanUpWebhooks(db: Db, limit: number): Promise<number> {
   const abandoned = await db.transaction({ name: 'abandon deliveries', isolation: 'read committed' }, (tx) =>
     abandonDeliveries(tx, { webhookId: null, limit }),
   );
-  const forgotten = await forgetDeliveries(db, { olderThanMs: DELIVERIES_KEPT_MS, limit });
+  const forgotten = await deleteOldDeliveries(db, { olderThanMs: DELIVERY_RETENTION_MS, limit });
   const gone = await db.transaction({ name: 'forget webhooks', isolation: 'read committed' }, (tx) =>
-    forgetWebhooks(tx, { deletedBefore: new Date(tx.clock.nowMs() - DELETED_KEPT_MS), limit }),
+    purgeDeletedWebhooks(tx, { deletedBefore: new Date(tx.clock.nowMs() - DELETED_RETENTION_MS), limit }),
   );
   return Math.max(abandoned, forgotten, gone);
 }
 
-const RESEALED_AT_ONCE = 200;
+const RESEAL_PAGE_SIZE = 200;
 
 /** Seals secrets anew that were sealed with a key that is no longer the active one. Answers how many. */
 export async function resealWebhooks(
@@ -35,11 +35,11 @@ export async function resealWebhooks(
   sealer: Sealer,
   log: Pick<Logger, 'warn' | 'error'>,
 ): Promise<number> {
-  const runner = createItemRunner(resealSecrets, { log });
+  const runner = createItemRunner(resealLoop, { log });
   let count = 0;
   let after: WebhookId | null = null;
   for (;;) {
-    const page: readonly Webhook[] = await listSecrets(db, { after, limit: RESEALED_AT_ONCE });
+    const page: readonly Webhook[] = await listWebhooksToReseal(db, { after, limit: RESEAL_PAGE_SIZE });
     await runner.run(page, {
       key: ({ id }) => id,
       work: async (webhook) => {
@@ -52,7 +52,7 @@ export async function resealWebhooks(
       },
     });
     after = page.at(-1)?.id ?? null;
-    if (page.length < RESEALED_AT_ONCE) return count;
+    if (page.length < RESEAL_PAGE_SIZE) return count;
   }
 }
 
@@ -63,7 +63,7 @@ function tryReseal(
   log: Pick<Logger, 'error'>,
 ): SealedSecrets | null {
   try {
-    return resealed(sealer, id, secrets);
+    return resealIfOutdated(sealer, id, secrets);
   } catch (error) {
     log.error(
       { err: error, webhookId: id },

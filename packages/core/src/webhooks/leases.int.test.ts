@@ -3,18 +3,18 @@ import { eventually } from '@millrace/testing';
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { wakeQueue } from './deliveries.store.ts';
-import { OUTSIDE, openWebhookWorld, type WebhookWorld } from './world.fixture.ts';
+import { PUBLIC_ADDRESS, openWebhookHarness, type WebhookHarness } from './world.fixture.ts';
 
 /** What becomes of webhooks whose worker stumbles. */
 
-let world: WebhookWorld;
+let world: WebhookHarness;
 let orgId: OrgId;
 beforeAll(async () => {
-  world = await openWebhookWorld();
+  world = await openWebhookHarness();
 });
 beforeEach(async () => {
   orgId = await world.newOrganisation();
-  world.names.set('hooks.example.com', () => OUTSIDE);
+  world.names.set('hooks.example.com', () => PUBLIC_ADDRESS);
 });
 afterEach(() => world.tidy());
 afterAll(() => world.close());

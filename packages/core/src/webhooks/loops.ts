@@ -1,7 +1,7 @@
 import { defineLoop } from '@millrace/platform/loops';
 
 /** One turn of one webhook. Its deliveries have time-outs and growing waits of their own. */
-export const sendWebhooks = defineLoop({
+export const webhooksLoop = defineLoop({
   name: 'claim webhooks',
   over: 'organisations',
   timeoutMs: 10 * 60_000,
@@ -9,7 +9,7 @@ export const sendWebhooks = defineLoop({
   firstRetryMs: 1,
   maxRetryMs: 1,
 });
-export const resealSecrets = defineLoop({
+export const resealLoop = defineLoop({
   name: 'reseal webhooks',
   over: 'organisations',
   firstRetryMs: 1,

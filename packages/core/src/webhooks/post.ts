@@ -1,17 +1,17 @@
 import { Agent, request } from 'node:https';
 import { DeadlineError, type Timer } from '@millrace/platform/clock';
 import { msToSeconds } from '@millrace/platform/money';
-import { guardedLookup, refuseForbidden, type NetGuard } from '@millrace/platform/net';
-import { createResolve } from './resolve.ts';
+import { guardedLookup, assertAddressAllowed, type NetGuard } from '@millrace/platform/net';
+import { createDnsResolver } from './resolve.ts';
 
 /** One POST to a URL that a tenant named. */
-export interface Posted {
+export interface WebhookRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
-export interface PostResult {
+export interface WebhookResponse {
   /** Null when there was no answer. */
   readonly httpStatus: number | null;
   /** Null when it was accepted. For the tenant to read, so it says nothing about our inside. */
@@ -20,9 +20,9 @@ export interface PostResult {
 }
 
 /** Never rejects: whatever goes wrong is an outcome. */
-export type Post = (posted: Posted) => Promise<PostResult>;
+export type SendWebhook = (posted: WebhookRequest) => Promise<WebhookResponse>;
 
-export interface PostOptions {
+export interface WebhookSenderOptions {
   readonly clock: Timer;
   readonly guard: NetGuard;
   /** From the look-up of the name to the end of the answer. */
@@ -34,25 +34,25 @@ export interface PostOptions {
 }
 
 /** Of an answer, nothing but its status means anything to us. More than this is not even waited for. */
-const ANSWER_BYTES_MAX = 16_384;
+const RESPONSE_BYTES_MAX = 16_384;
 
 /**
  * Sends deliveries. Each has a connection of its own, which is made to an address that the guard has seen and let
  * through; redirects are answers like any other, and not followed; the answer's body is thrown away.
  */
-export function createPost(options: PostOptions): Post {
-  const { clock, timeoutMs, resolve = createResolve() } = options;
+export function createWebhookSender(options: WebhookSenderOptions): SendWebhook {
+  const { clock, timeoutMs, resolve = createDnsResolver() } = options;
   // It keeps no connections, only what makes the next handshake with the same receiver short.
   const agent = new Agent({ keepAlive: false });
   return async (posted) => {
     const startedMs = clock.monotonicMs();
-    const answer = (httpStatus: number | null, error: string | null): PostResult => ({
+    const answer = (httpStatus: number | null, error: string | null): WebhookResponse => ({
       httpStatus,
       error,
       durationMs: Math.max(0, Math.round(clock.monotonicMs() - startedMs)),
     });
     try {
-      const status = await statusOf({ ...options, resolve }, agent, posted);
+      const status = await requestStatus({ ...options, resolve }, agent, posted);
       return answer(status, problemWithStatus(status));
     } catch (error) {
       return answer(null, describeFailure(error, timeoutMs));
@@ -60,10 +60,14 @@ export function createPost(options: PostOptions): Post {
   };
 }
 
-async function statusOf(options: PostOptions, agent: Agent, posted: Posted): Promise<number> {
+async function requestStatus(
+  options: WebhookSenderOptions,
+  agent: Agent,
+  posted: WebhookRequest,
+): Promise<number> {
   const { clock, guard, timeoutMs, ca } = options;
   const url = new URL(posted.url);
-  refuseForbidden(guard, url.hostname);
+  assertAddressAllowed(guard, url.hostname);
   return new Promise((resolve, reject) => {
     let status: number | null = null;
     let failure: Error = new Error('closed without an answer');
@@ -84,7 +88,7 @@ async function statusOf(options: PostOptions, agent: Agent, posted: Posted): Pro
       response.on('error', () => undefined);
       response.on('data', (part: Buffer) => {
         bytes += part.length;
-        if (bytes > ANSWER_BYTES_MAX) sending.destroy();
+        if (bytes > RESPONSE_BYTES_MAX) sending.destroy();
       });
     });
     sending.on('error', (error) => (failure = error));
@@ -106,7 +110,7 @@ function problemWithStatus(status: number): string | null {
 }
 
 const unknownName = 'The name of the receiver stands for no address on the public internet.';
-const sentences: Readonly<Record<string, string>> = {
+const errorMessages: Readonly<Record<string, string>> = {
   // Which of the two it is would tell tenants what names there are inside.
   ERR_ADDRESS_FORBIDDEN: unknownName,
   ENOTFOUND: unknownName,
@@ -125,7 +129,7 @@ function describeFailure(error: unknown, timeoutMs: number): string {
     return `The receiver did not answer within ${msToSeconds(timeoutMs)} seconds.`;
   }
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  const known = sentences[code];
+  const known = errorMessages[code];
   if (known !== undefined) return known;
   if (/CERT|ERR_TLS|ERR_SSL|SELF_SIGNED|UNABLE_TO_/.test(code)) {
     return `No secure connection could be made: ${code}.`;

@@ -4,7 +4,7 @@ import { fromUuid, toUuid, type OrgId, type WebhookId } from '@millrace/platform
 import { sql, type RawBuilder } from 'kysely';
 import { deliveryFromRow, type DeliveryRow } from './deliveries.store.ts';
 import {
-  ATTEMPTS_KEPT,
+  ATTEMPTS_STORED_MAX,
   type Attempt,
   type Delivery,
   type DeliveryStatus,
@@ -17,7 +17,7 @@ import {
  */
 
 /** A webhook that this worker sends for. */
-export interface HeldWebhook {
+export interface ClaimedWebhook {
   readonly id: WebhookId;
   readonly orgId: OrgId;
   readonly mode: Mode;
@@ -27,7 +27,7 @@ export interface HeldWebhook {
   readonly wasFailing: boolean;
 }
 
-interface HeldRow {
+interface ClaimedWebhookRow {
   webhook_id: string;
   org_id: string;
   mode: Mode;
@@ -35,7 +35,7 @@ interface HeldRow {
   failing: boolean;
 }
 
-export interface ClaimWish {
+export interface ClaimRequest {
   readonly holder: string;
   readonly now: Date;
   readonly ttlMs: number;
@@ -45,7 +45,7 @@ export interface ClaimWish {
 }
 
 /** Takes webhooks that have something due and that nobody holds, the longest due first. */
-export async function claimWebhooks(db: Db, wish: ClaimWish): Promise<readonly HeldWebhook[]> {
+export async function claimWebhooks(db: Db, wish: ClaimRequest): Promise<readonly ClaimedWebhook[]> {
   const { holder, now } = wish;
   const free = (failing: boolean, limit: number) => sql`
     select webhook_id from webhook_queues
@@ -53,7 +53,7 @@ export async function claimWebhooks(db: Db, wish: ClaimWish): Promise<readonly H
        and (lease_until is null or lease_until <= clock_timestamp())
      order by next_due_at limit ${limit}
      for update skip locked`;
-  const { rows } = await sql<HeldRow>`
+  const { rows } = await sql<ClaimedWebhookRow>`
     with working as (${free(false, wish.working)}),
     failing as (${free(true, wish.failing)})
     update webhook_queues queue
@@ -78,10 +78,10 @@ export async function claimWebhooks(db: Db, wish: ClaimWish): Promise<readonly H
  * run out. A row that is being written to just now is left for the next time: three renewals fit into one time to live,
  * and waiting for several rows could end in a circle.
  */
-export async function renewLeases(
+export async function renewWebhookLeases(
   db: Db,
   holder: string,
-  running: readonly HeldWebhook[],
+  running: readonly ClaimedWebhook[],
   ttlMs: number,
 ): Promise<void> {
   const ids = running.map(({ id }) => toUuid(id));
@@ -100,7 +100,7 @@ export async function renewLeases(
 }
 
 /** What a worker that holds a webhook must know to send for it. */
-export interface SendingState {
+export interface WebhookSendState {
   readonly enabled: boolean;
   readonly url: string;
   readonly secrets: SealedSecrets;
@@ -111,7 +111,7 @@ export interface SendingState {
 }
 
 /** Null once the webhook is another worker's, or gone. */
-export async function readSendingState(db: Db, held: HeldWebhook): Promise<SendingState | null> {
+export async function readSendState(db: Db, held: ClaimedWebhook): Promise<WebhookSendState | null> {
   const row = await db.kysely
     .selectFrom('webhook_queues as queue')
     .innerJoin('webhooks as webhook', 'webhook.id', 'queue.webhook_id')
@@ -152,13 +152,13 @@ export interface DueDelivery extends Delivery {
 }
 
 /** What waits about one thing, in order: the first is due, the others follow it. */
-export interface Lane {
+export interface ResourceQueue {
   /** Names the thing among those of the webhook. */
   readonly thing: string;
   readonly deliveries: readonly DueDelivery[];
 }
 
-export interface LaneLook {
+export interface ResourceQueueQuery {
   readonly now: Date;
   /** How many lanes at most. */
   readonly limit: number;
@@ -167,24 +167,24 @@ export interface LaneLook {
 }
 
 /** How many due deliveries are looked through first. Those behind an earlier one about the same thing are passed over. */
-const FIRST_LOOK = 200;
+const FIRST_SCAN_LIMIT = 200;
 /** How far a lane reaches: what comes after waits for the next look. */
-const LANE_LENGTH = 50;
+const RESOURCE_QUEUE_MAX = 50;
 
-const thingOf = (row: RawBuilder<unknown>): RawBuilder<unknown> =>
+const resourceKeyOf = (row: RawBuilder<unknown>): RawBuilder<unknown> =>
   sql`${row}.resource_kind || ' ' || ${row}.resource_id`;
 
 /**
  * Of the deliveries that wait, the first few by their time: those that nothing about the same thing is ahead of. One look
  * at an index for each, whatever the planner believes.
  */
-function headsAmongFirst(held: HeldWebhook, dueBy: Date | null): RawBuilder<unknown> {
+function headsAmongFirst(held: ClaimedWebhook, dueBy: Date | null): RawBuilder<unknown> {
   return sql`
     with looked as (
       select * from webhook_deliveries
        where webhook_id = ${toUuid(held.id)} and org_id = ${toUuid(held.orgId)} and status = 'pending'
          and next_attempt_at <= coalesce(${dueBy}::timestamptz, 'infinity')
-       order by next_attempt_at, seq limit ${FIRST_LOOK}
+       order by next_attempt_at, seq limit ${FIRST_SCAN_LIMIT}
     ),
     heads as (
       select * from looked
@@ -196,7 +196,7 @@ function headsAmongFirst(held: HeldWebhook, dueBy: Date | null): RawBuilder<unkn
 }
 
 /** The first of each lane, from one lane to the next: what it costs goes by how many lanes there are, not by their length. */
-function headsOfLanes(held: HeldWebhook): RawBuilder<unknown> {
+function headsOfResourceQueues(held: ClaimedWebhook): RawBuilder<unknown> {
   const next = (from: RawBuilder<unknown>): RawBuilder<unknown> => sql`
     select webhook_id, resource_kind, resource_id, seq, next_attempt_at from webhook_deliveries
      where webhook_id = ${toUuid(held.id)} and status = 'pending' ${from}
@@ -211,31 +211,35 @@ function headsOfLanes(held: HeldWebhook): RawBuilder<unknown> {
 }
 
 /** What may be sent now, the longest due first. */
-export async function findLanes(db: Db, held: HeldWebhook, look: LaneLook): Promise<readonly Lane[]> {
-  const first = await findLanesFrom(db, headsAmongFirst(held, look.now), look);
+export async function findResourceQueues(
+  db: Db,
+  held: ClaimedWebhook,
+  look: ResourceQueueQuery,
+): Promise<readonly ResourceQueue[]> {
+  const first = await findResourceQueuesFrom(db, headsAmongFirst(held, look.now), look);
   // Only if there are more, and all of those wait for others, are all lanes worth looking at.
   if (first.length > 0 || !(await areMoreDue(db, held, look.now))) return first;
-  return findLanesFrom(db, headsOfLanes(held), look);
+  return findResourceQueuesFrom(db, headsOfResourceQueues(held), look);
 }
 
-async function findLanesFrom(
+async function findResourceQueuesFrom(
   db: Db,
   withHeads: RawBuilder<unknown>,
-  look: LaneLook,
-): Promise<readonly Lane[]> {
+  look: ResourceQueueQuery,
+): Promise<readonly ResourceQueue[]> {
   const { rows } = await sql<DeliveryRow & { thing: string }>`
     ${withHeads},
     due as (
       select * from heads
-       where next_attempt_at <= ${look.now} and ${thingOf(sql`heads`)} <> all(${look.underWay}::text[])
+       where next_attempt_at <= ${look.now} and ${resourceKeyOf(sql`heads`)} <> all(${look.underWay}::text[])
        order by next_attempt_at, seq limit ${look.limit}
     )
-    select following.*, ${thingOf(sql`following`)} as thing
+    select following.*, ${resourceKeyOf(sql`following`)} as thing
       from due cross join lateral (
         select * from webhook_deliveries
          where webhook_id = due.webhook_id and status = 'pending'
            and resource_kind = due.resource_kind and resource_id = due.resource_id
-         order by seq limit ${LANE_LENGTH}) as following
+         order by seq limit ${RESOURCE_QUEUE_MAX}) as following
      order by due.next_attempt_at, due.seq, following.seq
   `.execute(db.kysely);
   const lanes = Map.groupBy(rows, ({ thing }) => thing);
@@ -245,12 +249,12 @@ async function findLanesFrom(
   }));
 }
 
-async function areMoreDue(db: Db, held: HeldWebhook, now: Date): Promise<boolean> {
+async function areMoreDue(db: Db, held: ClaimedWebhook, now: Date): Promise<boolean> {
   const { rows } = await sql`
     select from webhook_deliveries
      where webhook_id = ${toUuid(held.id)} and org_id = ${toUuid(held.orgId)} and status = 'pending'
        and next_attempt_at <= ${now}
-    offset ${FIRST_LOOK} limit 1
+    offset ${FIRST_SCAN_LIMIT} limit 1
   `.execute(db.kysely);
   return rows.length > 0;
 }
@@ -259,14 +263,18 @@ async function areMoreDue(db: Db, held: HeldWebhook, now: Date): Promise<boolean
  * Lets a webhook go until something of it is due again. False when something was added since `wakes` was read, which may
  * be due already, or when the webhook is another worker's.
  */
-export async function releaseUntilDue(db: Db, held: HeldWebhook, wakes: bigint): Promise<boolean> {
+export async function releaseUntilDue(db: Db, held: ClaimedWebhook, wakes: bigint): Promise<boolean> {
   const next =
     (await findNextDue(db, held, headsAmongFirst(held, null))) ??
-    (await findNextDue(db, held, headsOfLanes(held)));
-  return release(db, held, { wakes, next });
+    (await findNextDue(db, held, headsOfResourceQueues(held)));
+  return releaseClaim(db, held, { wakes, next });
 }
 
-async function findNextDue(db: Db, held: HeldWebhook, withHeads: RawBuilder<unknown>): Promise<Date | null> {
+async function findNextDue(
+  db: Db,
+  held: ClaimedWebhook,
+  withHeads: RawBuilder<unknown>,
+): Promise<Date | null> {
   const { rows } = await sql<{ next: Date | null }>`
     ${withHeads}
     select min(heads.next_attempt_at) as next
@@ -277,13 +285,13 @@ async function findNextDue(db: Db, held: HeldWebhook, withHeads: RawBuilder<unkn
 }
 
 /** Lets a webhook go for others to take up at once. */
-export async function giveBack(db: Db, held: HeldWebhook, now: Date): Promise<void> {
-  await release(db, held, { wakes: null, next: now });
+export async function releaseNow(db: Db, held: ClaimedWebhook, now: Date): Promise<void> {
+  await releaseClaim(db, held, { wakes: null, next: now });
 }
 
-async function release(
+async function releaseClaim(
   db: Db,
-  held: HeldWebhook,
+  held: ClaimedWebhook,
   to: { readonly wakes: bigint | null; readonly next: Date | null },
 ): Promise<boolean> {
   let query = db.kysely
@@ -300,7 +308,7 @@ async function release(
 /** The newest attempts stay, this one the last of them. */
 function withAttempt(attempt: Attempt): RawBuilder<unknown> {
   return sql`
-    case when jsonb_array_length(delivery.attempts) >= ${ATTEMPTS_KEPT} then delivery.attempts - 0 else delivery.attempts end
+    case when jsonb_array_length(delivery.attempts) >= ${ATTEMPTS_STORED_MAX} then delivery.attempts - 0 else delivery.attempts end
       || ${JSON.stringify([attempt])}::jsonb`;
 }
 
@@ -308,9 +316,9 @@ function withAttempt(attempt: Attempt): RawBuilder<unknown> {
  * That an event was accepted is so whoever holds the webhook by now, so it takes no lease to write it down: a worker that
  * was slow would otherwise have sent in vain, and so might the next.
  */
-export async function recordAcceptance(
+export async function recordDeliverySuccess(
   reader: Reader,
-  held: HeldWebhook,
+  held: ClaimedWebhook,
   seq: number,
   attempt: Attempt,
 ): Promise<boolean> {
@@ -325,7 +333,7 @@ export async function recordAcceptance(
 }
 
 /** Whether what this worker saw is its to write down: the webhook may be another's by now. */
-export async function isStillHeld(tx: Tx, held: HeldWebhook): Promise<boolean> {
+export async function isStillClaimed(tx: Tx, held: ClaimedWebhook): Promise<boolean> {
   const row = await tx.kysely
     .selectFrom('webhook_queues')
     .select('fence')
@@ -341,9 +349,9 @@ export async function isStillHeld(tx: Tx, held: HeldWebhook): Promise<boolean> {
  * That an attempt failed, or that none can be made any more. False when the webhook is another worker's by now, which will
  * find out for itself.
  */
-export async function recordFailure(
+export async function recordDeliveryFailure(
   tx: Tx,
-  held: HeldWebhook,
+  held: ClaimedWebhook,
   seq: number,
   failure: {
     readonly status: Exclude<DeliveryStatus, 'succeeded'>;
@@ -367,7 +375,7 @@ export async function recordFailure(
 }
 
 /** So that claims tell webhooks that work from those that do not. */
-export async function noteFailing(tx: Tx, held: HeldWebhook, failing: boolean): Promise<void> {
+export async function setQueueFailing(tx: Tx, held: ClaimedWebhook, failing: boolean): Promise<void> {
   await tx.kysely
     .updateTable('webhook_queues')
     .set({ failing })

@@ -2,7 +2,7 @@ import { createSocket } from 'node:dgram';
 import type { LookupAddress } from 'node:dns';
 import { once } from 'node:events';
 import { expect, test } from 'vitest';
-import { createResolve } from './resolve.ts';
+import { createDnsResolver } from './resolve.ts';
 
 const A = 1;
 const AAAA = 28;
@@ -37,7 +37,7 @@ async function startNameServer(records: Readonly<Record<number, Buffer>>) {
 }
 
 function ask(server: string): Promise<LookupAddress[]> {
-  const resolve = createResolve({ servers: [server] });
+  const resolve = createDnsResolver({ servers: [server] });
   return new Promise((done, fail) => {
     resolve('hooks.example.com', { all: true }, (error, found) =>
       error === null ? done(found) : fail(error),

@@ -11,7 +11,7 @@ const QUERY_TRIES = 2;
  * names which tenants make slow to answer would hold up everybody; and it knows names of our own, by files and search
  * domains, that are none of a tenant's business.
  */
-export function createResolve({ servers }: { readonly servers?: readonly string[] } = {}): Resolve {
+export function createDnsResolver({ servers }: { readonly servers?: readonly string[] } = {}): Resolve {
   const resolver = new Resolver({ timeout: QUERY_TIMEOUT_MS, tries: QUERY_TRIES });
   if (servers !== undefined) resolver.setServers(servers);
   return (hostname, _options, callback) => {

@@ -6,7 +6,7 @@ import type { SealedSecrets } from './webhook.ts';
 
 const columns = { current: 'secret_sealed', previous: 'previous_secret_sealed' } as const;
 
-function placeOf(id: WebhookId, which: keyof typeof columns): SealContext {
+function sealContextOf(id: WebhookId, which: keyof typeof columns): SealContext {
   return { table: 'webhooks', column: columns[which], rowId: id };
 }
 
@@ -16,7 +16,7 @@ export function sealSecret(
   which: keyof typeof columns,
   secret: string,
 ): string {
-  return sealer.seal(secret, placeOf(id, which));
+  return sealer.seal(secret, sealContextOf(id, which));
 }
 
 /**
@@ -25,7 +25,7 @@ export function sealSecret(
  */
 export function sealAsPrevious(sealer: Sealer, id: WebhookId, { current }: SealedSecrets): string | null {
   try {
-    return sealSecret(sealer, id, 'previous', sealer.open(current, placeOf(id, 'current')));
+    return sealSecret(sealer, id, 'previous', sealer.open(current, sealContextOf(id, 'current')));
   } catch (error) {
     if (error instanceof SealedSecretError) return null;
     throw error;
@@ -39,21 +39,25 @@ export function openSecrets(
   { current, previous }: SealedSecrets,
   now: Date,
 ): readonly string[] {
-  const newest = sealer.open(current, placeOf(id, 'current'));
+  const newest = sealer.open(current, sealContextOf(id, 'current'));
   if (previous === null || previous.until <= now) return [newest];
-  return [newest, sealer.open(previous.sealed, placeOf(id, 'previous'))];
+  return [newest, sealer.open(previous.sealed, sealContextOf(id, 'previous'))];
 }
 
 /** Under the key that is active now; null when they are. */
-export function resealed(sealer: Sealer, id: WebhookId, secrets: SealedSecrets): SealedSecrets | null {
+export function resealIfOutdated(
+  sealer: Sealer,
+  id: WebhookId,
+  secrets: SealedSecrets,
+): SealedSecrets | null {
   const { current, previous } = secrets;
   const sealed = previous === null ? [current] : [current, previous.sealed];
   if (!sealed.some((text) => sealer.needsRotation(text))) return null;
   return {
-    current: sealer.reseal(current, placeOf(id, 'current')),
+    current: sealer.reseal(current, sealContextOf(id, 'current')),
     previous:
       previous === null
         ? null
-        : { sealed: sealer.reseal(previous.sealed, placeOf(id, 'previous')), until: previous.until },
+        : { sealed: sealer.reseal(previous.sealed, sealContextOf(id, 'previous')), until: previous.until },
   };
 }

@@ -1,6 +1,6 @@
 import { createNetGuard } from '@millrace/platform/net';
 import { expect, test } from 'vitest';
-import { originOf, requireReachable } from './url.ts';
+import { originOf, requireDeliverableUrl } from './url.ts';
 
 const guard = createNetGuard({ allowedNetworks: [] });
 
@@ -18,7 +18,7 @@ test.each([
   'https://user:password@hooks.example.com/',
   'https://token@hooks.example.com/',
 ])('%s is refused when it is named', (url) => {
-  expect(() => requireReachable(guard, url)).toThrow(
+  expect(() => requireDeliverableUrl(guard, url)).toThrow(
     expect.objectContaining({ reason: 'WEBHOOK_URL_REFUSED' }),
   );
 });
@@ -26,13 +26,13 @@ test.each([
 test.each(['https://hooks.example.com/', 'https://8.8.8.8:8443/x?y=z', 'https://localhost.example.com/'])(
   '%s waits to be judged when it is connected to',
   (url) => {
-    expect(() => requireReachable(guard, url)).not.toThrow();
+    expect(() => requireDeliverableUrl(guard, url)).not.toThrow();
   },
 );
 
 test('where the operator allows loopback, a receiver may be there', () => {
   const lenient = createNetGuard({ allowedNetworks: ['127.0.0.0/8'] });
-  expect(() => requireReachable(lenient, 'https://localhost:8443/')).not.toThrow();
+  expect(() => requireDeliverableUrl(lenient, 'https://localhost:8443/')).not.toThrow();
 });
 
 test('an audit log is told where events go, and nothing that may be a token', () => {

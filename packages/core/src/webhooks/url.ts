@@ -1,12 +1,12 @@
 import { Fault } from '@millrace/platform/fault';
-import { ForbiddenAddressError, refuseForbidden, type NetGuard } from '@millrace/platform/net';
+import { ForbiddenAddressError, assertAddressAllowed, type NetGuard } from '@millrace/platform/net';
 
 /**
  * Refuses at once what could never be delivered to. It is a courtesy, not the guard: what a name stands for is judged
  * in the moment of connecting, each time.
  */
-export function requireReachable(guard: NetGuard, text: string): void {
-  const problem = problemWith(guard, text);
+export function requireDeliverableUrl(guard: NetGuard, text: string): void {
+  const problem = urlProblem(guard, text);
   if (problem === null) return;
   throw new Fault('WEBHOOK_URL_REFUSED', {
     message: `The webhook URL is refused: ${problem}.`,
@@ -16,7 +16,7 @@ export function requireReachable(guard: NetGuard, text: string): void {
 
 const LOOPBACK = '127.0.0.1';
 
-function problemWith(guard: NetGuard, text: string): string | null {
+function urlProblem(guard: NetGuard, text: string): string | null {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null) return 'it is no URL';
   if (url.protocol !== 'https:') return 'deliveries go over https only';
@@ -25,7 +25,7 @@ function problemWith(guard: NetGuard, text: string): string | null {
   }
   const isLocalName = /(^|\.)localhost\.?$/.test(url.hostname);
   try {
-    refuseForbidden(guard, isLocalName ? LOOPBACK : url.hostname);
+    assertAddressAllowed(guard, isLocalName ? LOOPBACK : url.hostname);
   } catch (error) {
     if (error instanceof ForbiddenAddressError) return 'its address is not on the public internet';
     throw error;

@@ -66,4 +66,4 @@ export const WEBHOOKS_MAX = 20;
 export const REPLAY_MAX = 10_000;
 
 /** How many attempts of a delivery are kept for people to read: the ladder's, and those of a few replays. */
-export const ATTEMPTS_KEPT = 30;
+export const ATTEMPTS_STORED_MAX = 30;

@@ -4,7 +4,7 @@ import { decodeCursor, requirePrincipal, toPage, type HttpServer } from '@millra
 import { parseId } from '@millrace/platform/ids';
 import { secondsToMs } from '@millrace/platform/money';
 import { z } from 'zod';
-import { keyCallOf, pageOf, positionIn, readCommitted } from '../identity/index.ts';
+import { callContextOf, pageById, positionFromCursor, readCommitted } from '../identity/index.ts';
 import { REPLAY_MAX } from './webhook.ts';
 import {
   changeWebhook,
@@ -13,14 +13,14 @@ import {
   readDeliveries,
   readWebhook,
   rotateSecret,
-  sendAgain,
-  sendRangeAgain,
-  type WebhookParts,
+  requestReplay,
+  requestRangeReplay,
+  type WebhookDeps,
 } from './webhooks.service.ts';
 import { listWebhooks } from './webhooks.store.ts';
 import { toWireDelivery, toWireWebhook } from './webhooks.wire.ts';
 
-export interface WebhookRoutes extends WebhookParts {
+export interface WebhookRoutes extends WebhookDeps {
   readonly server: HttpServer;
   readonly operations: Contract['operations'];
   readonly db: Db;
@@ -31,16 +31,16 @@ const webhookIdOf = (params: { readonly webhookId: string }) => parseId('whk', p
 
 /** Tenants: where their events go, and what became of each. */
 export function serveWebhooks(routes: WebhookRoutes): void {
-  serveOwn(routes);
+  serveWebhookResources(routes);
   serveSecrets(routes);
   serveDeliveries(routes);
 }
 
-function serveOwn(routes: WebhookRoutes): void {
+function serveWebhookResources(routes: WebhookRoutes): void {
   const { server, operations, db } = routes;
   server.serve(operations.createWebhook, ({ body, context, transact }) =>
     transact({ name: 'create webhook', isolation: readCommitted }, async (tx) => {
-      const { webhook, secret } = await createWebhook(tx, routes, keyCallOf(context), body);
+      const { webhook, secret } = await createWebhook(tx, routes, callContextOf(context), body);
       return { body: { ...toWireWebhook(webhook), secret }, resource: resourceOf(webhook.id) };
     }),
   );
@@ -48,8 +48,8 @@ function serveOwn(routes: WebhookRoutes): void {
   server.serve(operations.listWebhooks, async ({ query, context }) => {
     const { orgId, mode } = requirePrincipal(context);
     const { limit } = query;
-    const after = positionIn('whk', query.cursor);
-    return pageOf(await listWebhooks(db, orgId, mode, { limit, after }), limit, toWireWebhook);
+    const after = positionFromCursor('whk', query.cursor);
+    return pageById(await listWebhooks(db, orgId, mode, { limit, after }), limit, toWireWebhook);
   });
 
   server.serve(operations.getWebhook, async ({ params, context }) => {
@@ -59,14 +59,14 @@ function serveOwn(routes: WebhookRoutes): void {
 
   server.serve(operations.updateWebhook, ({ params, body, context, transact }) =>
     transact({ name: 'change webhook', isolation: readCommitted }, async (tx) => {
-      const changed = await changeWebhook(tx, routes, keyCallOf(context), webhookIdOf(params), body);
+      const changed = await changeWebhook(tx, routes, callContextOf(context), webhookIdOf(params), body);
       return { body: toWireWebhook(changed) };
     }),
   );
 
   server.serve(operations.deleteWebhook, ({ params, context, transact }) =>
     transact({ name: 'delete webhook', isolation: readCommitted }, async (tx) => {
-      await deleteWebhook(tx, keyCallOf(context), webhookIdOf(params));
+      await deleteWebhook(tx, callContextOf(context), webhookIdOf(params));
       return { body: undefined };
     }),
   );
@@ -77,20 +77,20 @@ function serveSecrets(routes: WebhookRoutes): void {
   server.serve(operations.rotateWebhookSecret, ({ params, body, context, transact }) =>
     transact({ name: 'rotate webhook secret', isolation: readCommitted }, async (tx) => {
       const overlapMs = secondsToMs(body.overlapSeconds);
-      const call = keyCallOf(context);
+      const call = callContextOf(context);
       const { webhook, secret } = await rotateSecret(tx, routes, call, webhookIdOf(params), overlapMs);
       return { body: { ...toWireWebhook(webhook), secret }, resource: resourceOf(webhook.id) };
     }),
   );
 }
 
-const place = z.strictObject({ seq: z.int().positive() });
+const deliveryCursorSchema = z.strictObject({ seq: z.int().positive() });
 
 function serveDeliveries({ server, operations, db }: WebhookRoutes): void {
   server.serve(operations.listWebhookDeliveries, async ({ params, query, context }) => {
     const { orgId, mode } = requirePrincipal(context);
     const { limit, status = null } = query;
-    const before = query.cursor === undefined ? null : decodeCursor(query.cursor, place).seq;
+    const before = query.cursor === undefined ? null : decodeCursor(query.cursor, deliveryCursorSchema).seq;
     const rows = await readDeliveries(db, orgId, mode, webhookIdOf(params), { limit, before, status });
     return toPage({ rows, limit, toItem: toWireDelivery, positionOf: ({ seq }) => ({ seq }) });
   });
@@ -98,7 +98,7 @@ function serveDeliveries({ server, operations, db }: WebhookRoutes): void {
   server.serve(operations.replayWebhookDelivery, ({ params, context, transact }) =>
     transact({ name: 'replay delivery', isolation: readCommitted }, async (tx) => {
       const deliveryId = parseId('dlv', params.deliveryId);
-      const delivery = await sendAgain(tx, keyCallOf(context), {
+      const delivery = await requestReplay(tx, callContextOf(context), {
         webhookId: webhookIdOf(params),
         deliveryId,
       });
@@ -109,8 +109,8 @@ function serveDeliveries({ server, operations, db }: WebhookRoutes): void {
   server.serve(operations.replayWebhook, ({ params, body, context, transact }) =>
     transact({ name: 'replay events', isolation: readCommitted }, async (tx) => {
       const { after, until = null } = body;
-      const call = keyCallOf(context);
-      const { webhook, replayed } = await sendRangeAgain(tx, call, webhookIdOf(params), { after, until });
+      const call = callContextOf(context);
+      const { webhook, replayed } = await requestRangeReplay(tx, call, webhookIdOf(params), { after, until });
       const { count: eventCount, lastSeq } = replayed;
       const nextAfter = eventCount < REPLAY_MAX ? null : lastSeq;
       return {

@@ -4,7 +4,7 @@ import { Fault } from '@millrace/platform/fault';
 import type { DeliveryId, OrgId, WebhookId } from '@millrace/platform/ids';
 import type { NetGuard } from '@millrace/platform/net';
 import type { Sealer } from '@millrace/platform/secrets';
-import { appendAudit, enterAs, type KeyCall } from '../identity/index.ts';
+import { appendAuditEntry, authorizeCaller, type CallContext } from '../identity/index.ts';
 import {
   abandonDeliveries,
   listDeliveries,
@@ -15,35 +15,35 @@ import {
 } from './deliveries.store.ts';
 import { sealAsPrevious, sealSecret } from './secrets.ts';
 import { mintSecret } from './signing.ts';
-import { originOf, requireReachable } from './url.ts';
+import { originOf, requireDeliverableUrl } from './url.ts';
 import { REPLAY_MAX, WEBHOOKS_MAX, type Delivery, type DeliveryStatus, type Webhook } from './webhook.ts';
 import { countWebhooks, findWebhook, insertWebhook, updateWebhook } from './webhooks.store.ts';
 
 /** The use-cases of webhooks. Keys of the other mode do not see them. */
 
-export interface WebhookParts {
+export interface WebhookDeps {
   readonly sealer: Sealer;
   readonly guard: NetGuard;
 }
 
 /** With the secret in clear: the one time that it is told. */
-export interface WithSecret {
+export interface WebhookWithSecret {
   readonly webhook: Webhook;
   readonly secret: string;
 }
 
 /** What waits is given up at once as far as one statement goes; a sweep does the rest. */
-const ABANDONED_AT_ONCE = 500;
+const ABANDON_BATCH = 500;
 
 export async function createWebhook(
   tx: Tx,
-  parts: WebhookParts,
-  call: KeyCall,
+  parts: WebhookDeps,
+  call: CallContext,
   fields: { readonly url: string; readonly description: string; readonly eventTypes: readonly string[] },
-): Promise<WithSecret> {
+): Promise<WebhookWithSecret> {
   const { orgId, cause } = call;
-  requireReachable(parts.guard, fields.url);
-  const { key } = await enterAs(tx, call, 'webhooks:write');
+  requireDeliverableUrl(parts.guard, fields.url);
+  const { key } = await authorizeCaller(tx, call, 'webhooks:write');
   if ((await countWebhooks(tx, orgId, cause.mode)) >= WEBHOOKS_MAX) throw new Fault('WEBHOOK_LIMIT_REACHED');
   const id = tx.ids.next('whk');
   const secret = mintSecret();
@@ -56,10 +56,10 @@ export async function createWebhook(
     secretSealed: sealSecret(parts.sealer, id, 'current', secret),
     createdBy: key.userId,
   });
-  await appendAudit(tx, orgId, cause, {
+  await appendAuditEntry(tx, orgId, cause, {
     action: 'webhook.created',
     resource: resourceOf(id),
-    after: auditedOf(webhook),
+    after: auditedFields(webhook),
   });
   return { webhook, secret };
 }
@@ -72,8 +72,8 @@ export async function readWebhook(db: Db, orgId: OrgId, mode: Mode, id: WebhookI
 
 export async function changeWebhook(
   tx: Tx,
-  parts: WebhookParts,
-  call: KeyCall,
+  parts: WebhookDeps,
+  call: CallContext,
   id: WebhookId | null,
   wish: {
     readonly url?: string | undefined;
@@ -82,8 +82,8 @@ export async function changeWebhook(
     readonly status?: 'enabled' | 'disabled' | undefined;
   },
 ): Promise<Webhook> {
-  if (wish.url !== undefined) requireReachable(parts.guard, wish.url);
-  const before = await enter(tx, call, id);
+  if (wish.url !== undefined) requireDeliverableUrl(parts.guard, wish.url);
+  const before = await requireWritableWebhook(tx, call, id);
   // Saying again what is so already keeps the reason why it is off.
   const status = wish.status === before.status ? undefined : wish.status;
   const changed = await updateWebhook(tx, before, {
@@ -93,52 +93,52 @@ export async function changeWebhook(
     status: status === 'disabled' ? { disabledReason: 'Switched off by its owner.' } : status,
   });
   if (changed === null) throw new Fault('WEBHOOK_NOT_FOUND');
-  await settleQueue(tx, before, changed);
-  await appendAudit(tx, call.orgId, call.cause, {
+  await updateQueueAfterChange(tx, before, changed);
+  await appendAuditEntry(tx, call.orgId, call.cause, {
     action: 'webhook.updated',
     resource: resourceOf(changed.id),
-    before: auditedOf(before),
-    after: auditedOf(changed),
+    before: auditedFields(before),
+    after: auditedFields(changed),
   });
   return changed;
 }
 
 /** What waits is sent anew where it may be, and given up where it may not. */
-async function settleQueue(tx: Tx, before: Webhook, now: Webhook): Promise<void> {
+async function updateQueueAfterChange(tx: Tx, before: Webhook, now: Webhook): Promise<void> {
   const { orgId, id } = now;
   if (now.status === 'disabled') {
-    await abandonDeliveries(tx, { webhookId: id, limit: ABANDONED_AT_ONCE });
+    await abandonDeliveries(tx, { webhookId: id, limit: ABANDON_BATCH });
   } else if (before.status === 'disabled' || before.url !== now.url) {
     await wakeQueue(tx, orgId, id, { fresh: true });
   }
 }
 
 /** Nothing is sent to it any more. What was sent to it is forgotten in time, as of any other. */
-export async function deleteWebhook(tx: Tx, call: KeyCall, id: WebhookId | null): Promise<void> {
-  const before = await enter(tx, call, id);
+export async function deleteWebhook(tx: Tx, call: CallContext, id: WebhookId | null): Promise<void> {
+  const before = await requireWritableWebhook(tx, call, id);
   const gone = await updateWebhook(tx, before, {
     status: { disabledReason: 'Deleted by its owner.' },
     deleted: true,
   });
   if (gone === null) throw new Fault('WEBHOOK_NOT_FOUND');
-  await abandonDeliveries(tx, { webhookId: before.id, limit: ABANDONED_AT_ONCE });
-  await appendAudit(tx, call.orgId, call.cause, {
+  await abandonDeliveries(tx, { webhookId: before.id, limit: ABANDON_BATCH });
+  await appendAuditEntry(tx, call.orgId, call.cause, {
     action: 'webhook.deleted',
     resource: resourceOf(before.id),
-    before: auditedOf(before),
+    before: auditedFields(before),
   });
 }
 
 /** The secret before this one signs as well for a while; one before that does not. */
 export async function rotateSecret(
   tx: Tx,
-  parts: WebhookParts,
-  call: KeyCall,
+  parts: WebhookDeps,
+  call: CallContext,
   id: WebhookId | null,
   overlapMs: number,
-): Promise<WithSecret> {
+): Promise<WebhookWithSecret> {
   const { sealer } = parts;
-  const before = await enter(tx, call, id);
+  const before = await requireWritableWebhook(tx, call, id);
   const secret = mintSecret();
   const until = new Date(tx.clock.nowMs() + overlapMs);
   const old = overlapMs === 0 ? null : sealAsPrevious(sealer, before.id, before.secrets);
@@ -146,7 +146,7 @@ export async function rotateSecret(
   const sealed = sealSecret(sealer, before.id, 'current', secret);
   const webhook = await updateWebhook(tx, before, { secret: { sealed, previous } });
   if (webhook === null) throw new Fault('WEBHOOK_NOT_FOUND');
-  await appendAudit(tx, call.orgId, call.cause, {
+  await appendAuditEntry(tx, call.orgId, call.cause, {
     action: 'webhook.secret_rotated',
     resource: resourceOf(webhook.id),
     after: { previousUntil: previous === null ? null : until.toISOString() },
@@ -165,17 +165,17 @@ export async function readDeliveries(
   return listDeliveries(db, orgId, webhook.id, page);
 }
 
-export async function sendAgain(
+export async function requestReplay(
   tx: Tx,
-  call: KeyCall,
+  call: CallContext,
   which: { readonly webhookId: WebhookId | null; readonly deliveryId: DeliveryId | null },
 ): Promise<Delivery> {
-  const webhook = await enter(tx, call, which.webhookId, 'WEBHOOK_DELIVERY_NOT_FOUND');
+  const webhook = await requireWritableWebhook(tx, call, which.webhookId, 'WEBHOOK_DELIVERY_NOT_FOUND');
   requireEnabled(webhook);
   const { deliveryId } = which;
   const replayed = deliveryId === null ? null : await replayDelivery(tx, call.orgId, webhook.id, deliveryId);
   if (replayed === null) throw new Fault('WEBHOOK_DELIVERY_NOT_FOUND');
-  await appendAudit(tx, call.orgId, call.cause, {
+  await appendAuditEntry(tx, call.orgId, call.cause, {
     action: 'webhook.replayed',
     resource: resourceOf(webhook.id),
     after: { deliveryId: replayed.id, seq: replayed.seq },
@@ -183,16 +183,16 @@ export async function sendAgain(
   return replayed;
 }
 
-export async function sendRangeAgain(
+export async function requestRangeReplay(
   tx: Tx,
-  call: KeyCall,
+  call: CallContext,
   id: WebhookId | null,
   range: { readonly after: number; readonly until: number | null },
 ): Promise<{ readonly webhook: Webhook; readonly replayed: ReplayedRange }> {
-  const webhook = await enter(tx, call, id);
+  const webhook = await requireWritableWebhook(tx, call, id);
   requireEnabled(webhook);
   const replayed = await replayRange(tx, webhook, { ...range, limit: REPLAY_MAX });
-  await appendAudit(tx, call.orgId, call.cause, {
+  await appendAuditEntry(tx, call.orgId, call.cause, {
     action: 'webhook.replayed',
     resource: resourceOf(webhook.id),
     after: { after: range.after, until: range.until, eventCount: replayed.count },
@@ -200,13 +200,13 @@ export async function sendRangeAgain(
   return { webhook, replayed };
 }
 
-async function enter(
+async function requireWritableWebhook(
   tx: Tx,
-  call: KeyCall,
+  call: CallContext,
   id: WebhookId | null,
   absent: 'WEBHOOK_NOT_FOUND' | 'WEBHOOK_DELIVERY_NOT_FOUND' = 'WEBHOOK_NOT_FOUND',
 ): Promise<Webhook> {
-  await enterAs(tx, call, 'webhooks:write');
+  await authorizeCaller(tx, call, 'webhooks:write');
   const found = id === null ? null : await findWebhook(tx, call.orgId, call.cause.mode, id);
   if (found === null) throw new Fault(absent);
   return found;
@@ -220,6 +220,6 @@ function resourceOf(id: WebhookId) {
   return { kind: 'webhook', id };
 }
 
-function auditedOf({ url, description, eventTypes, status }: Webhook) {
+function auditedFields({ url, description, eventTypes, status }: Webhook) {
   return { url: originOf(url), description, eventTypes, status };
 }

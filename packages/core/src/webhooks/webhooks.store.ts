@@ -176,7 +176,10 @@ function statusColumns(
     : { status: 'disabled', disabled_by: by, disabled_reason: status.disabledReason, disabled_at: now };
 }
 
-export async function noteSuccess(tx: Tx, { orgId, id }: Pick<Webhook, 'orgId' | 'id'>): Promise<void> {
+export async function recordWebhookSuccess(
+  tx: Tx,
+  { orgId, id }: Pick<Webhook, 'orgId' | 'id'>,
+): Promise<void> {
   await tx.kysely
     .updateTable('webhooks')
     .set({ last_succeeded_at: tx.clock.now(), failing_since: null, last_error: null })
@@ -186,7 +189,7 @@ export async function noteSuccess(tx: Tx, { orgId, id }: Pick<Webhook, 'orgId' |
 }
 
 /** Whether the webhook still leads to this address. A change of it waits until the transaction ends. */
-export async function isStillAt(
+export async function lockIfUrlUnchanged(
   tx: Tx,
   { orgId, id }: Pick<Webhook, 'orgId' | 'id'>,
   url: string,
@@ -202,7 +205,7 @@ export async function isStillAt(
 }
 
 /** Answers since when it fails; null when it is no longer there to fail. */
-export async function noteFailure(
+export async function recordWebhookFailure(
   tx: Tx,
   { orgId, id }: Pick<Webhook, 'orgId' | 'id'>,
   error: string,
@@ -241,7 +244,7 @@ export async function disableFailing(
 }
 
 /** Some of all webhooks, by their ids, to look through all of them; deleted ones need no secret any more. */
-export async function listSecrets(
+export async function listWebhooksToReseal(
   reader: Reader,
   page: { readonly after: WebhookId | null; readonly limit: number },
 ): Promise<readonly Webhook[]> {

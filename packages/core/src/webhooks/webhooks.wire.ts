@@ -1,9 +1,9 @@
-import type { Answer, contract, EventType } from '@millrace/contract';
+import type { ResponseBody, contract, EventType } from '@millrace/contract';
 import type { Delivery, Webhook } from './webhook.ts';
 
 type Operations = (typeof contract)['operations'];
-type WireWebhook = Answer<Operations['getWebhook']>;
-type WireDelivery = Answer<Operations['replayWebhookDelivery']>;
+type WireWebhook = ResponseBody<Operations['getWebhook']>;
+type WireDelivery = ResponseBody<Operations['replayWebhookDelivery']>;
 
 export function toWireWebhook(webhook: Webhook): WireWebhook {
   return {

@@ -22,7 +22,7 @@ import {
 } from '@millrace/testing';
 import { sql } from 'kysely';
 import { startDeliverer, type Deliverer, type DelivererTuning } from './deliverer.ts';
-import { createPost, type Post } from './post.ts';
+import { createWebhookSender, type SendWebhook } from './post.ts';
 import { sealSecret } from './secrets.ts';
 import { mintSecret } from './signing.ts';
 import type { Attempt, DeliveryStatus } from './webhook.ts';
@@ -31,24 +31,24 @@ import { findWebhook, insertWebhook } from './webhooks.store.ts';
 /** Webhooks on a database of the test's own, with receivers on addresses that stand for the internet and for our inside. */
 
 /** The one address that the guard lets through here. */
-export const OUTSIDE = '127.0.0.2';
+export const PUBLIC_ADDRESS = '127.0.0.2';
 /** Where nothing of a tenant's may ever reach. */
-export const INSIDE = '127.0.0.1';
+export const PRIVATE_ADDRESS = '127.0.0.1';
 const DNS_NAMES = ['hooks.example.com', 'other.example.com', 'turncoat.example.com', 'inside.example.com'];
 
-export interface KeptDelivery {
+export interface StoredDelivery {
   readonly seq: number;
   readonly status: DeliveryStatus;
   readonly attempts: readonly Attempt[];
   readonly nextAttemptAt: Date | null;
 }
 
-export interface PlantedWebhook {
+export interface SeededWebhook {
   readonly id: WebhookId;
   readonly secret: string;
 }
 
-export interface WebhookWorld {
+export interface WebhookHarness {
   readonly database: TestDatabase;
   readonly db: Db;
   readonly clock: SimulatedClock;
@@ -63,20 +63,20 @@ export interface WebhookWorld {
     orgId: OrgId,
     url: string,
     options?: { readonly mode?: Mode; readonly eventTypes?: readonly string[] },
-  ): Promise<PlantedWebhook>;
+  ): Promise<SeededWebhook>;
   /** Numbers and stores an event of each resource named, as the relay does. */
   publish(
     orgId: OrgId,
     resources: readonly string[],
     options?: { readonly type?: string; readonly mode?: Mode },
   ): Promise<void>;
-  deliveries(id: WebhookId): Promise<readonly KeptDelivery[]>;
+  deliveries(id: WebhookId): Promise<readonly StoredDelivery[]>;
   /** Until nothing of the webhook is due. */
-  settled(id: WebhookId): Promise<readonly KeptDelivery[]>;
+  settled(id: WebhookId): Promise<readonly StoredDelivery[]>;
   /** With a clock of its own where a test decides when the time limit of an attempt is over. */
-  post(options?: { readonly timeoutMs?: number; readonly clock?: Timer }): Post;
+  post(options?: { readonly timeoutMs?: number; readonly clock?: Timer }): SendWebhook;
   deliverer(options?: {
-    readonly post?: Post;
+    readonly post?: SendWebhook;
     readonly sealer?: Sealer;
     readonly tuning?: Partial<DelivererTuning>;
   }): Deliverer;
@@ -86,7 +86,7 @@ export interface WebhookWorld {
   close(): Promise<void>;
 }
 
-export async function openWebhookWorld(): Promise<WebhookWorld> {
+export async function openWebhookHarness(): Promise<WebhookHarness> {
   const database = await createTestDatabase();
   const clock = testClock();
   const hybrid = hybridClock(clock);
@@ -103,14 +103,20 @@ export async function openWebhookWorld(): Promise<WebhookWorld> {
   const keys = [1, 2].map((nth) => ({ id: `k${nth}`, key: new Uint8Array(32).fill(nth) }));
   const sealer = createSealer({ keys, activeId: 'k1' });
   const nextSealer = createSealer({ keys, activeId: 'k2' });
-  const guard = createNetGuard({ allowedNetworks: [`${OUTSIDE}/32`] });
+  const guard = createNetGuard({ allowedNetworks: [`${PUBLIC_ADDRESS}/32`] });
   const names = new Map<string, () => string>();
   const receivers: WebhookReceiver[] = [];
   const deliverers: Deliverer[] = [];
-  const post: WebhookWorld['post'] = ({ timeoutMs = 5_000, clock: timer = hybrid } = {}) =>
-    createPost({ clock: timer, guard, timeoutMs, ca: certificate.certificate, resolve: resolveBy(names) });
+  const post: WebhookHarness['post'] = ({ timeoutMs = 5_000, clock: timer = hybrid } = {}) =>
+    createWebhookSender({
+      clock: timer,
+      guard,
+      timeoutMs,
+      ca: certificate.certificate,
+      resolve: resolveBy(names),
+    });
 
-  const deliveries: WebhookWorld['deliveries'] = async (id) => {
+  const deliveries: WebhookHarness['deliveries'] = async (id) => {
     const rows = await db.kysely
       .selectFrom('webhook_deliveries')
       .select(['seq', 'status', 'attempts', 'next_attempt_at'])
@@ -134,7 +140,7 @@ export async function openWebhookWorld(): Promise<WebhookWorld> {
     names,
     post,
     deliveries,
-    newReceiver: async (host = OUTSIDE) => {
+    newReceiver: async (host = PUBLIC_ADDRESS) => {
       const receiver = await startWebhookReceiver({ host, certificate });
       receivers.push(receiver);
       return receiver;
@@ -199,7 +205,7 @@ export async function openWebhookWorld(): Promise<WebhookWorld> {
   };
 }
 
-type Resolve = NonNullable<Parameters<typeof createPost>[0]['resolve']>;
+type Resolve = NonNullable<Parameters<typeof createWebhookSender>[0]['resolve']>;
 
 function resolveBy(names: ReadonlyMap<string, () => string>): Resolve {
   return (hostname, _options, callback: Parameters<LookupFunction>[2] | Parameters<Resolve>[2]) => {

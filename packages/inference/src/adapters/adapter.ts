@@ -3,7 +3,7 @@ import type { DeploymentEntry } from '@millrace/core/inference';
 /** What every engine is spoken to through. An adapter knows its engine's names and quirks and nothing of money or routing. */
 
 /** What was counted so far. Only ever grows within one request. */
-export interface Counts {
+export interface TokenCounts {
   /** All of the prompt, cached tokens included. */
   readonly prompt: number;
   readonly cached: number;
@@ -11,7 +11,7 @@ export interface Counts {
 }
 
 /** What the adapter may put into the request besides what the client asked for. */
-export interface UpstreamFacts {
+export interface UpstreamContext {
   readonly deployment: DeploymentEntry;
   /** What the gateway allows, already within context, model and money: for each choice. */
   readonly maxTokens: number;
@@ -30,21 +30,21 @@ export interface UpstreamRequest {
 }
 
 /** What the answer must say in our name. */
-export interface AnswerFacts {
+export interface AnswerContext {
   readonly requestId: string;
   /** As the client wrote it. */
   readonly model: string;
   readonly createdSeconds: number;
   /** The price of what was counted, in whole nano-USD; for `usage.cost_nano_usd`. */
-  readonly costOf: (counts: Counts) => number;
+  readonly costOf: (counts: TokenCounts) => number;
   /** A lower bound of the prompt's tokens, for an engine that does not count them. */
   readonly leastPrompt: () => number;
 }
 
-export interface WholeAnswer {
+export interface FullAnswer {
   /** As it goes to the client. */
   readonly body: string;
-  readonly counts: Counts;
+  readonly counts: TokenCounts;
   readonly finishReason: string | null;
 }
 
@@ -63,13 +63,13 @@ export interface EngineFailure {
 }
 
 /** One stream of events from an engine to a client. Bytes in, bytes out; fed in order, by one caller. */
-export interface ChatStream {
-  /** Answers what goes to the client now; empty when nothing does. Throws `BrokenStream` on what is no answer. */
+export interface TextStream {
+  /** Answers what goes to the client now; empty when nothing does. Throws `TextEngineError` on what is no answer. */
   push(chunk: Buffer): string | Buffer;
   /** The engine has ended its stream: what is left for the client, `[DONE]` included; throws if it ended too early. */
   end(): string;
   /** What was counted so far by the engine's own word, or a lower bound where it has none. */
-  counts(): Counts;
+  counts(): TokenCounts;
   finishReason(): string | null;
   /** Something that a client can use has gone out. */
   hasBegun(): boolean;
@@ -78,7 +78,7 @@ export interface ChatStream {
 }
 
 /** The engine's stream is not what it should be, or carried an error. */
-export class BrokenStream extends Error {
+export class TextEngineError extends Error {
   readonly failure: EngineFailure;
   constructor(failure: EngineFailure) {
     super(failure.message);
@@ -94,15 +94,15 @@ export class BrokenStream extends Error {
 export type PromptCache = 'salted' | 'slots' | 'shared';
 
 /** `Request` is the validated body of the operation. */
-export interface ChatAdapter<Request> {
+export interface TextAdapter<Request> {
   readonly cache: PromptCache;
   /** Whether the engine says while it runs how much it has done. Without, a client that leaves pays a stated lower bound. */
   readonly countsWhileRunning: boolean;
-  /** Throws `BrokenStream` when the engine would ignore what was asked of it. */
-  toUpstream(request: Request, facts: UpstreamFacts): UpstreamRequest;
-  /** Throws `BrokenStream` on what is no answer. */
-  readAnswer(text: string, request: Request, facts: AnswerFacts): WholeAnswer;
-  openStream(request: Request, facts: AnswerFacts): ChatStream;
+  /** Throws `TextEngineError` when the engine would ignore what was asked of it. */
+  toUpstream(request: Request, facts: UpstreamContext): UpstreamRequest;
+  /** Throws `TextEngineError` on what is no answer. */
+  readAnswer(text: string, request: Request, facts: AnswerContext): FullAnswer;
+  openStream(request: Request, facts: AnswerContext): TextStream;
   /** Reads an answer that is no success. */
   readFailure(status: number, text: string): EngineFailure;
 }

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { contract } from '@millrace/contract';
 import type { DeploymentEntry } from '@millrace/core/inference';
 import { createChatReader } from '../wire/chat.ts';
-import { chatAdapterOf, type ChatEngine } from './chat-adapter.ts';
-import { answerAsMock } from './chat-mock.ts';
+import { chatAdapterOf, type TextEngine } from './chat-adapter.ts';
+import { mockResponseTo } from './chat-mock.ts';
 
 const read = createChatReader(contract.schemas.chatRequest);
 const deployment: DeploymentEntry = {
@@ -25,7 +25,7 @@ const facts = {
     (prompt - cached) * 10 + cached + completion * 100,
 };
 
-function ask(engine: ChatEngine, body: object) {
+function ask(engine: TextEngine, body: object) {
   const { request } = read({ model: 'acme/chät', messages: [{ role: 'user', content: 'Hi' }], ...body });
   const adapter = chatAdapterOf(engine);
   const upstream = adapter.toUpstream(request, { deployment, maxTokens: 16, cacheSalt: 'salt' });
@@ -36,14 +36,14 @@ describe('the mock engine', () => {
   it('answers a stream that says the same as its whole answer and costs the same', () => {
     const whole = ask('mock', { seed: 1 });
     const answer = whole.adapter.readAnswer(
-      Buffer.concat(answerAsMock(whole.upstream).chunks).toString(),
+      Buffer.concat(mockResponseTo(whole.upstream).chunks).toString(),
       whole.request,
       facts,
     );
     const stream = ask('mock', { seed: 1, stream: true });
     const reading = stream.adapter.openStream(stream.request, facts);
     let text = '';
-    for (const chunk of answerAsMock(stream.upstream).chunks) text += reading.push(chunk).toString();
+    for (const chunk of mockResponseTo(stream.upstream).chunks) text += reading.push(chunk).toString();
     expect(reading.end()).toBe('');
     expect(text.endsWith('data: [DONE]\n\n')).toBe(true);
     const events = text

@@ -1,12 +1,12 @@
 import type { EngineKind } from '@millrace/core/inference';
 import { chatChoices, type ChatRequest } from '../wire/chat.ts';
-import type { ChatAdapter } from './adapter.ts';
-import { readWhole } from './chat-answer.ts';
+import type { TextAdapter } from './adapter.ts';
+import { readFullAnswer } from './chat-answer.ts';
 import { upstreamRequest } from './chat-body.ts';
-import type { Dialect } from './chat-dialect.ts';
-import { failureOf } from './chat-failures.ts';
-import { chatForm } from './chat-form.ts';
-import { EventStream, type StreamWish } from './chat-stream.ts';
+import type { TextDialect } from './chat-dialect.ts';
+import { toTextFailure } from './chat-failures.ts';
+import { chatAnswerFormat } from './chat-form.ts';
+import { EventStream, type StreamSettings } from './chat-stream.ts';
 import { llamaDialect } from './llama-dialect.ts';
 import { mockDialect } from './mock-dialect.ts';
 import { openaiDialect } from './openai-dialect.ts';
@@ -14,9 +14,9 @@ import { sglangDialect } from './sglang-dialect.ts';
 import { vllmDialect } from './vllm-dialect.ts';
 
 /** The engines that chat. */
-export type ChatEngine = Extract<EngineKind, 'llama.cpp' | 'openai' | 'vllm' | 'sglang' | 'mock'>;
+export type TextEngine = Extract<EngineKind, 'llama.cpp' | 'openai' | 'vllm' | 'sglang' | 'mock'>;
 
-export const dialects: Readonly<Record<ChatEngine, Dialect>> = {
+export const textDialects: Readonly<Record<TextEngine, TextDialect>> = {
   'llama.cpp': llamaDialect,
   openai: openaiDialect,
   vllm: vllmDialect,
@@ -25,33 +25,38 @@ export const dialects: Readonly<Record<ChatEngine, Dialect>> = {
 };
 
 const adapters = Object.fromEntries(
-  Object.entries(dialects).map(([engine, dialect]) => [engine, createChatAdapter(dialect)]),
-) as Readonly<Record<ChatEngine, ChatAdapter<ChatRequest>>>;
+  Object.entries(textDialects).map(([engine, dialect]) => [engine, createChatAdapter(dialect)]),
+) as Readonly<Record<TextEngine, TextAdapter<ChatRequest>>>;
 
-export function chatAdapterOf(engine: ChatEngine): ChatAdapter<ChatRequest> {
+export function chatAdapterOf(engine: TextEngine): TextAdapter<ChatRequest> {
   return adapters[engine];
 }
 
 /** Engines for images and speech do not chat. */
-export function isChatEngine(engine: EngineKind): engine is ChatEngine {
-  return Object.hasOwn(dialects, engine);
+export function isTextEngine(engine: EngineKind): engine is TextEngine {
+  return Object.hasOwn(textDialects, engine);
 }
 
-function createChatAdapter(dialect: Dialect): ChatAdapter<ChatRequest> {
+function createChatAdapter(dialect: TextDialect): TextAdapter<ChatRequest> {
   return {
     cache: dialect.cache,
     countsWhileRunning: dialect.countsWhileRunning,
     toUpstream: (request, facts) =>
       upstreamRequest('/v1/chat/completions', dialect.chatBody(request, facts), facts),
     readAnswer: (text, request, facts) =>
-      readWhole(text, { form: chatForm(request), dialect, wish: wishOf(request), facts }),
+      readFullAnswer(text, {
+        form: chatAnswerFormat(request),
+        dialect,
+        wish: streamSettingsOf(request),
+        facts,
+      }),
     openStream: (request, facts) =>
-      new EventStream({ form: chatForm(request), dialect, wish: wishOf(request), facts }),
-    readFailure: failureOf,
+      new EventStream({ form: chatAnswerFormat(request), dialect, wish: streamSettingsOf(request), facts }),
+    readFailure: toTextFailure,
   };
 }
 
-function wishOf(request: ChatRequest): StreamWish {
+function streamSettingsOf(request: ChatRequest): StreamSettings {
   const choices = chatChoices(request);
   return {
     choices,

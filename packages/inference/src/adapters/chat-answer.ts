@@ -1,41 +1,41 @@
-import { BrokenStream, type AnswerFacts, type Counts, type WholeAnswer } from './adapter.ts';
+import { TextEngineError, type AnswerContext, type TokenCounts, type FullAnswer } from './adapter.ts';
 import { collectStream } from './chat-collect.ts';
 import { countsOf, reportableCounts, usageJson, usageOf } from './chat-counts.ts';
-import type { Dialect } from './chat-dialect.ts';
+import type { TextDialect } from './chat-dialect.ts';
 import { failureInEvent, upstreamError } from './chat-failures.ts';
-import type { AnswerForm } from './chat-form.ts';
+import type { AnswerFormat } from './chat-form.ts';
 import { asCount, asList, asObject, asText, parseJson, type JsonObject } from './chat-json.ts';
-import type { StreamWish } from './chat-stream.ts';
-import { leastTokens } from './least-tokens.ts';
+import type { StreamSettings } from './chat-stream.ts';
+import { minTokens } from './least-tokens.ts';
 
-export interface AnswerParts {
-  readonly form: AnswerForm;
-  readonly dialect: Dialect;
-  readonly wish: StreamWish;
-  readonly facts: AnswerFacts;
+export interface ReadAnswerOptions {
+  readonly form: AnswerFormat;
+  readonly dialect: TextDialect;
+  readonly wish: StreamSettings;
+  readonly facts: AnswerContext;
 }
 
 /** The choices of an answer, whichever way it came, and what they took. */
-export interface Collected {
+export interface CollectedAnswer {
   readonly choices: readonly JsonObject[];
   /** Null: the engine did not say. */
-  readonly counts: Counts | null;
+  readonly counts: TokenCounts | null;
 }
 
-/** An engine's whole answer, told in our name. Throws `BrokenStream` on what is no answer to the request. */
-export function readWhole(text: string, { form, dialect, wish, facts }: AnswerParts): WholeAnswer {
+/** An engine's whole answer, told in our name. Throws `TextEngineError` on what is no answer to the request. */
+export function readFullAnswer(text: string, { form, dialect, wish, facts }: ReadAnswerOptions): FullAnswer {
   const { choices, counts: counted } = text.startsWith('data:')
     ? collectStream(text, dialect, wish)
     : fromJson(text);
   const byIndex = choices.toSorted((a, b) => indexOf(a) - indexOf(b));
   if (byIndex.length !== wish.choices || byIndex.some((choice, index) => indexOf(choice) !== index)) {
-    throw new BrokenStream(
+    throw new TextEngineError(
       upstreamError(null, 'The engine answered with other choices than were asked for.'),
     );
   }
   const counts =
     counted === null
-      ? countsOf(facts.leastPrompt(), 0, leastProduced(byIndex))
+      ? countsOf(facts.leastPrompt(), 0, minProducedTokens(byIndex))
       : reportableCounts(counted, dialect.cache);
   return {
     body:
@@ -48,7 +48,7 @@ export function readWhole(text: string, { form, dialect, wish, facts }: AnswerPa
 }
 
 /** A lower bound for engines that send no usage: one token for each choice, or that of its text. */
-function leastProduced(choices: readonly JsonObject[]): number {
+function minProducedTokens(choices: readonly JsonObject[]): number {
   return choices.reduce((tokens, choice) => {
     const message = asObject(choice['message']) ?? {};
     const texts = [choice['text'], message['content'], message['reasoning_content'] ?? message['reasoning']];
@@ -56,15 +56,15 @@ function leastProduced(choices: readonly JsonObject[]): number {
       asText(asObject(asObject(call)?.['function'])?.['arguments']),
     );
     const all = [...texts.map(asText), ...calls].join(' ');
-    return tokens + Math.max(1, leastTokens(all));
+    return tokens + Math.max(1, minTokens(all));
   }, 0);
 }
 
-function fromJson(text: string): Collected {
+function fromJson(text: string): CollectedAnswer {
   const answer = asObject(parseJson(text));
-  if (answer === null) throw new BrokenStream(upstreamError(null, 'The engine answered no JSON object.'));
+  if (answer === null) throw new TextEngineError(upstreamError(null, 'The engine answered no JSON object.'));
   const failure = failureInEvent(answer);
-  if (failure !== null) throw new BrokenStream(failure);
+  if (failure !== null) throw new TextEngineError(failure);
   return {
     choices: asList(answer['choices']).map((choice) => asObject(choice) ?? {}),
     counts: usageOf(answer),

@@ -1,6 +1,6 @@
 import type { ChatRequest } from '../wire/chat.ts';
 import type { CompletionRequest } from '../wire/completion.ts';
-import type { UpstreamFacts, UpstreamRequest } from './adapter.ts';
+import type { UpstreamContext, UpstreamRequest } from './adapter.ts';
 import type { JsonObject } from './chat-json.ts';
 
 /** The parts of a request to an engine that all of them name alike. `undefined` leaves a field out. */
@@ -38,13 +38,13 @@ export function messagesForTemplates(request: ChatRequest): ChatRequest['message
   );
 }
 
-export interface LogprobsAsked {
+export interface RequestedLogprobs {
   /** How many alternatives for each token the client wants to see. */
   readonly alternatives: number;
 }
 
 /** `logprobs` is a boolean with `top_logprobs` beside it, or itself the number of alternatives. Null: none are wanted. */
-export function logprobsAsked(request: ChatRequest): LogprobsAsked | null {
+export function requestedLogprobs(request: ChatRequest): RequestedLogprobs | null {
   const { logprobs, top_logprobs: top } = request;
   if (logprobs === undefined || logprobs === false || logprobs === 0) return null;
   return { alternatives: top ?? (typeof logprobs === 'number' ? logprobs : 0) };
@@ -55,7 +55,7 @@ export function repetitionPenalty(request: ChatRequest | CompletionRequest): num
   return request.repetition_penalty === 1 ? undefined : request.repetition_penalty;
 }
 
-export function upstreamRequest(path: string, body: JsonObject, facts: UpstreamFacts): UpstreamRequest {
+export function upstreamRequest(path: string, body: JsonObject, facts: UpstreamContext): UpstreamRequest {
   const { apiKey } = facts.deployment;
   return {
     path,

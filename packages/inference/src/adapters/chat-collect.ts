@@ -1,13 +1,13 @@
-import { BrokenStream, type Counts } from './adapter.ts';
-import type { Collected } from './chat-answer.ts';
-import { sumOfChoices, usageOf } from './chat-counts.ts';
-import type { Dialect } from './chat-dialect.ts';
-import { brokenStream, failureInEvent } from './chat-failures.ts';
+import { TextEngineError, type TokenCounts } from './adapter.ts';
+import type { CollectedAnswer } from './chat-answer.ts';
+import { sumChoices, usageOf } from './chat-counts.ts';
+import type { TextDialect } from './chat-dialect.ts';
+import { textEngineError, failureInEvent } from './chat-failures.ts';
 import { asCount, asList, asObject, asText, parseJson, type JsonObject } from './chat-json.ts';
-import type { StreamWish } from './chat-stream.ts';
+import type { StreamSettings } from './chat-stream.ts';
 
 /** A choice that is put together from its events, in the shape that a whole answer has. */
-interface Growing {
+interface PartialChoice {
   readonly index: number;
   text: string;
   reasoning: string;
@@ -21,16 +21,16 @@ interface Growing {
  * The answer that a stream adds up to. Asked for where an engine reports usage by the choice, but only in a stream: the
  * client that wanted a whole answer gets one.
  */
-export function collectStream(text: string, dialect: Dialect, wish: StreamWish): Collected {
-  const choices = new Map<number, Growing>();
-  const counts = new Map<number, Counts>();
+export function collectStream(text: string, dialect: TextDialect, wish: StreamSettings): CollectedAnswer {
+  const choices = new Map<number, PartialChoice>();
+  const counts = new Map<number, TokenCounts>();
   let ended: number | null = null;
   for (const event of eventsOf(text)) {
     const failure = failureInEvent(event);
-    if (failure !== null) throw new BrokenStream(failure);
+    if (failure !== null) throw new TextEngineError(failure);
     for (const value of asList(event['choices'])) {
       const choice = asObject(value) ?? {};
-      const grown = grow(choices, choice);
+      const grown = appendToChoice(choices, choice);
       if (grown.finishReason !== null) ended = grown.index;
       const running = dialect.runningCounts(event);
       if (running !== null) counts.set(grown.index, running);
@@ -40,11 +40,11 @@ export function collectStream(text: string, dialect: Dialect, wish: StreamWish):
   }
   const all = [...choices.values()];
   if (all.some(({ finishReason }) => finishReason === null)) {
-    throw brokenStream('The engine ended its stream before its answer.');
+    throw textEngineError('The engine ended its stream before its answer.');
   }
   return {
-    choices: all.map(asWhole),
-    counts: counts.size === 0 ? null : sumOfChoices(counts, wish.choicesPerPrompt),
+    choices: all.map(toFullChoice),
+    counts: counts.size === 0 ? null : sumChoices(counts, wish.choicesPerPrompt),
   };
 }
 
@@ -58,15 +58,15 @@ function eventsOf(text: string): JsonObject[] {
       .filter((data) => data !== '[DONE]' && data !== 'null')
       .map((data) => {
         const event = asObject(parseJson(data));
-        if (event === null) throw brokenStream('The engine sent an event that is no JSON object.');
+        if (event === null) throw textEngineError('The engine sent an event that is no JSON object.');
         return event;
       })
   );
 }
 
-function grow(choices: Map<number, Growing>, choice: JsonObject): Growing {
+function appendToChoice(choices: Map<number, PartialChoice>, choice: JsonObject): PartialChoice {
   const index = asCount(choice['index']) ?? 0;
-  const grown = choices.get(index) ?? start(index);
+  const grown = choices.get(index) ?? emptyChoice(index);
   choices.set(index, grown);
   const delta = asObject(choice['delta']) ?? {};
   grown.text += asText(delta['content']) ?? asText(choice['text']) ?? '';
@@ -81,7 +81,7 @@ function grow(choices: Map<number, Growing>, choice: JsonObject): Growing {
   return grown;
 }
 
-function start(index: number): Growing {
+function emptyChoice(index: number): PartialChoice {
   return {
     index,
     text: '',
@@ -93,7 +93,7 @@ function start(index: number): Growing {
   };
 }
 
-function addCall(grown: Growing, value: unknown, position: number): void {
+function addCall(grown: PartialChoice, value: unknown, position: number): void {
   const delta = asObject(value) ?? {};
   const at = asCount(delta['index']) ?? position;
   const call = grown.calls.get(at) ?? { id: '', name: '', arguments: '' };
@@ -104,7 +104,7 @@ function addCall(grown: Growing, value: unknown, position: number): void {
   call.arguments += asText(made['arguments']) ?? '';
 }
 
-function asWhole({
+function toFullChoice({
   index,
   text,
   reasoning,
@@ -112,7 +112,7 @@ function asWhole({
   logprobs,
   hasLogprobs,
   finishReason,
-}: Growing): JsonObject {
+}: PartialChoice): JsonObject {
   const made = [...calls.values()].map((call) => ({
     id: call.id,
     type: 'function',

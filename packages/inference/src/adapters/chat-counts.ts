@@ -1,15 +1,15 @@
-import type { Counts, PromptCache } from './adapter.ts';
+import type { TokenCounts, PromptCache } from './adapter.ts';
 import { asCount, asObject, type JsonObject } from './chat-json.ts';
 
-export const nothingCounted: Counts = { prompt: 0, cached: 0, completion: 0 };
+export const zeroCounts: TokenCounts = { prompt: 0, cached: 0, completion: 0 };
 
 /** Cached tokens are some of the prompt's, whatever an engine says. */
-export function countsOf(prompt: number, cached: number, completion: number): Counts {
+export function countsOf(prompt: number, cached: number, completion: number): TokenCounts {
   return { prompt, cached: Math.min(cached, prompt), completion };
 }
 
 /** The widely used `usage` object; null when the event has none. */
-export function usageOf(event: JsonObject): Counts | null {
+export function usageOf(event: JsonObject): TokenCounts | null {
   const usage = asObject(event['usage']);
   if (usage === null) return null;
   const prompt = asCount(usage['prompt_tokens']);
@@ -20,7 +20,7 @@ export function usageOf(event: JsonObject): Counts | null {
 }
 
 /** The counts that a client sees and pays for. Cached tokens of a shared cache would reveal prompts of other organisations. */
-export function reportableCounts(counts: Counts, cache: PromptCache): Counts {
+export function reportableCounts(counts: TokenCounts, cache: PromptCache): TokenCounts {
   return cache === 'shared' && counts.cached > 0 ? { ...counts, cached: 0 } : counts;
 }
 
@@ -28,8 +28,8 @@ export function reportableCounts(counts: Counts, cache: PromptCache): Counts {
  * What was counted choice by choice, as one. Choices of the same prompt share it, so its tokens count once; `perPrompt`
  * choices in a row belong to one prompt.
  */
-export function sumOfChoices(choices: ReadonlyMap<number, Counts>, perPrompt: number): Counts {
-  const prompts = new Map<number, Counts>();
+export function sumChoices(choices: ReadonlyMap<number, TokenCounts>, perPrompt: number): TokenCounts {
+  const prompts = new Map<number, TokenCounts>();
   let completion = 0;
   for (const [index, counts] of choices) {
     completion += counts.completion;
@@ -48,7 +48,7 @@ export function sumOfChoices(choices: ReadonlyMap<number, Counts>, perPrompt: nu
 }
 
 /** `usage` as our answers carry it, as JSON text. */
-export function usageJson(counts: Counts, costNanoUsd: number): string {
+export function usageJson(counts: TokenCounts, costNanoUsd: number): string {
   const { prompt, cached, completion } = counts;
   return (
     `{"prompt_tokens":${prompt},"total_tokens":${prompt + completion},"completion_tokens":${completion},` +

@@ -1,17 +1,17 @@
 import type { ChatRequest } from '../wire/chat.ts';
 import type { CompletionRequest } from '../wire/completion.ts';
-import type { Counts, PromptCache, UpstreamFacts } from './adapter.ts';
+import type { TokenCounts, PromptCache, UpstreamContext } from './adapter.ts';
 import type { JsonObject } from './chat-json.ts';
 
 /** What differs from engine to engine in the protocol that they share. */
-export interface Dialect {
+export interface TextDialect {
   readonly cache: PromptCache;
   /** Whether the engine says while it runs how much it has done. */
   readonly countsWhileRunning: boolean;
   /** Whether the last `usage` counts the whole request, or each choice sends one of its own. */
   readonly usageCounts: 'request' | 'choice';
-  chatBody(request: ChatRequest, facts: UpstreamFacts): JsonObject;
-  completionBody(request: CompletionRequest, facts: UpstreamFacts): JsonObject;
+  chatBody(request: ChatRequest, facts: UpstreamContext): JsonObject;
+  completionBody(request: CompletionRequest, facts: UpstreamContext): JsonObject;
   /** What an event of a running stream tells of its own choice; null when it tells nothing. */
-  runningCounts(event: JsonObject): Counts | null;
+  runningCounts(event: JsonObject): TokenCounts | null;
 }

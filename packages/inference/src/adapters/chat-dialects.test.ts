@@ -1,25 +1,25 @@
 import { describe, expect, it } from 'vitest';
-import { BrokenStream } from './adapter.ts';
-import { chatAdapterOf, type ChatEngine } from './chat-adapter.ts';
-import { chatRequest, completionRequest, sentBy, upstreamFacts } from './chat.fixture.ts';
+import { TextEngineError } from './adapter.ts';
+import { chatAdapterOf, type TextEngine } from './chat-adapter.ts';
+import { chatRequest, completionRequest, upstreamBodyOf, upstreamContext } from './chat.fixture.ts';
 import { completionAdapterOf } from './completion-adapter.ts';
 
-const engines: readonly ChatEngine[] = ['llama.cpp', 'vllm', 'sglang', 'openai', 'mock'];
+const engines: readonly TextEngine[] = ['llama.cpp', 'vllm', 'sglang', 'openai', 'mock'];
 
-function sent(engine: ChatEngine, body: object = {}) {
-  return sentBy(chatAdapterOf(engine), chatRequest(body));
+function sent(engine: TextEngine, body: object = {}) {
+  return upstreamBodyOf(chatAdapterOf(engine), chatRequest(body));
 }
 
 describe.each(engines)('a request to %s', (engine) => {
   it('carries the name of the model there, the limit that money allows, and the key', () => {
-    const upstream = chatAdapterOf(engine).toUpstream(chatRequest({ max_tokens: 500 }), upstreamFacts);
+    const upstream = chatAdapterOf(engine).toUpstream(chatRequest({ max_tokens: 500 }), upstreamContext);
     expect(upstream.path).toBe('/v1/chat/completions');
     expect(upstream.headers).toEqual({
       'content-type': 'application/json',
       authorization: 'Bearer secret',
     });
     expect(JSON.parse(upstream.body)).toMatchObject({ model: 'up/model', max_tokens: 16 });
-    const open = { ...upstreamFacts, deployment: { ...upstreamFacts.deployment, apiKey: null } };
+    const open = { ...upstreamContext, deployment: { ...upstreamContext.deployment, apiKey: null } };
     expect(chatAdapterOf(engine).toUpstream(chatRequest(), open).headers).not.toHaveProperty('authorization');
   });
 
@@ -63,7 +63,7 @@ describe.each(['vllm', 'sglang'] as const)('%s', (engine) => {
       stream_options: running,
       cache_salt: 'salt-of-org',
     });
-    expect(sentBy(completionAdapterOf(engine), completionRequest({ stream: true }))).toMatchObject({
+    expect(upstreamBodyOf(completionAdapterOf(engine), completionRequest({ stream: true }))).toMatchObject({
       stream_options: running,
       cache_salt: 'salt-of-org',
     });
@@ -99,7 +99,8 @@ describe('llama.cpp', () => {
     expect(sent('llama.cpp', { n: 2 })).not.toHaveProperty('timings_per_token');
     expect(sent('llama.cpp', { stream: true })).toMatchObject({ ...stream, timings_per_token: true });
     expect(sent('llama.cpp', { n: 1 })).not.toHaveProperty('stream');
-    const complete = (body: object) => sentBy(completionAdapterOf('llama.cpp'), completionRequest(body));
+    const complete = (body: object) =>
+      upstreamBodyOf(completionAdapterOf('llama.cpp'), completionRequest(body));
     expect(complete({ prompt: ['a', 'b'] })).toMatchObject(stream);
     expect(complete({ prompt: 'a' })).not.toHaveProperty('stream');
   });
@@ -115,8 +116,8 @@ describe('llama.cpp', () => {
   });
 
   it.each([{ echo: true }, { suffix: '.' }])('is not asked for what it would ignore: %j', (asked) => {
-    const ask = () => sentBy(completionAdapterOf('llama.cpp'), completionRequest(asked));
-    expect(ask).toThrow(BrokenStream);
+    const ask = () => upstreamBodyOf(completionAdapterOf('llama.cpp'), completionRequest(asked));
+    expect(ask).toThrow(TextEngineError);
     expect(ask).toThrow(Object.keys(asked)[0]);
   });
 });

@@ -1,16 +1,16 @@
 import { contract } from '@millrace/contract';
 import { startChatDouble, type ChatDouble, type ChatDoubleOptions } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { BrokenStream, type ChatAdapter } from './adapter.ts';
+import { TextEngineError, type TextAdapter } from './adapter.ts';
 import { chatAdapterOf } from './chat-adapter.ts';
 import {
-  answerFacts,
+  answerContext,
   chatRequest,
   completionRequest,
   eventsIn,
-  hear,
-  saidIn,
-  upstreamFacts,
+  readStream,
+  textsIn,
+  upstreamContext,
 } from './chat.fixture.ts';
 import { completionAdapterOf } from './completion-adapter.ts';
 
@@ -32,8 +32,8 @@ describe.each(engines)('%s (a double)', (engine) => {
   });
   afterAll(() => double.close());
 
-  async function send<Request>(adapter: ChatAdapter<Request>, request: Request, maxTokens = 16) {
-    const upstream = adapter.toUpstream(request, { ...upstreamFacts, maxTokens });
+  async function send<Request>(adapter: TextAdapter<Request>, request: Request, maxTokens = 16) {
+    const upstream = adapter.toUpstream(request, { ...upstreamContext, maxTokens });
     const answer = await fetch(`${double.address}${upstream.path}`, {
       method: 'POST',
       headers: upstream.headers,
@@ -45,13 +45,13 @@ describe.each(engines)('%s (a double)', (engine) => {
   async function whole(body: object, maxTokens?: number) {
     const request = chatRequest(body);
     const { bytes } = await send(chatAdapterOf(engine), request, maxTokens);
-    return chatAdapterOf(engine).readAnswer(bytes.toString(), request, answerFacts);
+    return chatAdapterOf(engine).readAnswer(bytes.toString(), request, answerContext);
   }
 
   async function streamed(body: object, maxTokens?: number) {
     const request = chatRequest({ ...body, stream: true });
     const { bytes } = await send(chatAdapterOf(engine), request, maxTokens);
-    return hear(chatAdapterOf(engine).openStream(request, answerFacts), [bytes]);
+    return readStream(chatAdapterOf(engine).openStream(request, answerContext), [bytes]);
   }
 
   it('says and costs the same streamed as whole, in the shapes of the contract, by our names', async () => {
@@ -70,7 +70,7 @@ describe.each(engines)('%s (a double)', (engine) => {
     });
 
     const other = await streamed({});
-    expect(saidIn(other.text)).toEqual([sentence]);
+    expect(textsIn(other.text)).toEqual([sentence]);
     const events = eventsIn(other.text);
     for (const event of events) {
       expect(chunkSchema.parse(event)).toMatchObject({ id: 'req_1', model: 'acme/chät' });
@@ -101,7 +101,7 @@ describe.each(engines)('%s (a double)', (engine) => {
   it('cuts at max_tokens and says so, whole and streamed, without losing the last words', async () => {
     const one = await whole({}, 3);
     const other = await streamed({}, 3);
-    expect(saidIn(other.text)).toEqual([tokens.slice(0, 3).join('')]);
+    expect(textsIn(other.text)).toEqual([tokens.slice(0, 3).join('')]);
     expect([one.finishReason, other.finishReason]).toEqual(['length', 'length']);
     expect(eventsIn(other.text).at(-1)?.choices).toEqual([{ index: 0, delta: {}, finish_reason: 'length' }]);
     expect(one.counts).toEqual({ prompt: 11, cached, completion: 3 });
@@ -113,7 +113,7 @@ describe.each(engines)('%s (a double)', (engine) => {
     expect((await whole({ n: 3 })).counts).toEqual(counts);
     const { text, counts: streamedCounts } = await streamed({ n: 3 });
     expect(streamedCounts).toEqual(counts);
-    expect(saidIn(text)).toEqual([sentence, sentence, sentence]);
+    expect(textsIn(text)).toEqual([sentence, sentence, sentence]);
     const ends = eventsIn(text).filter(({ choices }) =>
       choices.some((choice) => choice.finish_reason !== null),
     );
@@ -158,7 +158,7 @@ describe.each(engines)('%s (a double)', (engine) => {
   it('counts while it runs, at every byte: what was counted only grows and is never more than was produced', async () => {
     const request = chatRequest({ stream: true, n: 2 });
     const { bytes } = await send(chatAdapterOf(engine), request);
-    const stream = chatAdapterOf(engine).openStream(request, answerFacts);
+    const stream = chatAdapterOf(engine).openStream(request, answerContext);
     let produced = 0;
     let before = stream.counts();
     for (let at = 0; at < bytes.length; at += 1) {
@@ -180,7 +180,7 @@ describe.each(engines)('%s (a double)', (engine) => {
   it('bills a client that leaves what was last counted, or the stated lower bound', async () => {
     const request = chatRequest({ stream: true });
     const { bytes } = await send(chatAdapterOf(engine), request);
-    const stream = chatAdapterOf(engine).openStream(request, answerFacts);
+    const stream = chatAdapterOf(engine).openStream(request, answerContext);
     stream.push(bytes.subarray(0, bytes.indexOf('Mehl')));
     stream.push(bytes.subarray(bytes.indexOf('Mehl'), bytes.indexOf('🍞')));
     const { countsWhileRunning } = chatAdapterOf(engine);
@@ -203,8 +203,8 @@ describe.each(engines)('%s (a double)', (engine) => {
             'data: {"choices":[{"index":0,"delta":{"content":"Brot aus"},"finish_reason":null}]}\n\n',
           ),
       );
-      const { text, broken } = hear(chatAdapterOf(engine).openStream(request, answerFacts), [bytes]);
-      expect(saidIn(text)).toEqual(['Brot aus']);
+      const { text, broken } = readStream(chatAdapterOf(engine).openStream(request, answerContext), [bytes]);
+      expect(textsIn(text)).toEqual(['Brot aus']);
       expect(text).not.toContain('[DONE]');
       expect(broken?.failure).toMatchObject({ reason: 'UPSTREAM_ERROR', retryable: true });
     },
@@ -214,7 +214,7 @@ describe.each(engines)('%s (a double)', (engine) => {
     const adapter = completionAdapterOf(engine);
     const asked = { prompt: ['Once', 'Twice'], n: 2 };
     const request = completionRequest(asked);
-    const one = adapter.readAnswer((await send(adapter, request)).bytes.toString(), request, answerFacts);
+    const one = adapter.readAnswer((await send(adapter, request)).bytes.toString(), request, answerContext);
     const answer = completionSchema.parse(JSON.parse(one.body));
     expect(answer.choices.map(({ index, text }) => [index, text])).toEqual(
       [0, 1, 2, 3].map((index) => [index, sentence]),
@@ -223,8 +223,8 @@ describe.each(engines)('%s (a double)', (engine) => {
 
     const streaming = completionRequest({ ...asked, stream: true });
     const { bytes } = await send(adapter, streaming);
-    const heard = hear(adapter.openStream(streaming, answerFacts), [bytes]);
-    expect(saidIn(heard.text)).toEqual([sentence, sentence, sentence, sentence]);
+    const heard = readStream(adapter.openStream(streaming, answerContext), [bytes]);
+    expect(textsIn(heard.text)).toEqual([sentence, sentence, sentence, sentence]);
     expect(heard.counts).toEqual(one.counts);
     for (const event of eventsIn(heard.text)) completionSchema.parse(event);
     expect(eventsIn(heard.text).at(-1)?.usage).toEqual(answer.usage);
@@ -279,7 +279,7 @@ describe('a plain OpenAI server', () => {
   it('refuses what it does not know, and the client learns which parameter that is', async () => {
     await using double = await startChatDouble({ engine: 'openai' });
     const adapter = chatAdapterOf('openai');
-    const upstream = adapter.toUpstream(chatRequest({ top_k: 5 }), upstreamFacts);
+    const upstream = adapter.toUpstream(chatRequest({ top_k: 5 }), upstreamContext);
     const answer = await fetch(`${double.address}${upstream.path}`, { method: 'POST', body: upstream.body });
     expect(adapter.readFailure(answer.status, await answer.text())).toEqual({
       status: 400,
@@ -300,7 +300,7 @@ describe('a plain OpenAI server', () => {
       tools: [],
       tool_choice: 'none',
     });
-    const upstream = adapter.toUpstream(request, upstreamFacts);
+    const upstream = adapter.toUpstream(request, upstreamContext);
     await fetch(`${double.address}${upstream.path}`, { method: 'POST', body: upstream.body });
     expect(double.received[0]?.body).toEqual({
       model: 'up/model',
@@ -318,7 +318,9 @@ describe('a whole answer', () => {
     ['too many choices', '{"choices":[{"index":0},{"index":1}]}'],
     ['a choice twice', '{"choices":[{"index":1}]}'],
   ])('that is none is the failure of its engine: %s', (_name, text) => {
-    expect(() => chatAdapterOf('vllm').readAnswer(text, chatRequest(), answerFacts)).toThrow(BrokenStream);
+    expect(() => chatAdapterOf('vllm').readAnswer(text, chatRequest(), answerContext)).toThrow(
+      TextEngineError,
+    );
   });
 
   it('keeps what the model thought apart from what it said', () => {
@@ -326,7 +328,7 @@ describe('a whole answer', () => {
       const message = { role: 'assistant', content: '42', [name]: 'Let me think.' };
       const text = JSON.stringify({ choices: [{ index: 0, message, finish_reason: 'stop' }] });
       const answer = answerSchema.parse(
-        JSON.parse(chatAdapterOf('vllm').readAnswer(text, chatRequest(), answerFacts).body),
+        JSON.parse(chatAdapterOf('vllm').readAnswer(text, chatRequest(), answerContext).body),
       );
       expect(answer.choices[0]?.message).toEqual({
         role: 'assistant',
@@ -338,17 +340,17 @@ describe('a whole answer', () => {
 
   it('without usage costs the stated lower bound', () => {
     const text = '{"choices":[{"index":0,"message":{"content":"Hi"},"finish_reason":"stop"}]}';
-    const { counts } = chatAdapterOf('openai').readAnswer(text, chatRequest(), answerFacts);
+    const { counts } = chatAdapterOf('openai').readAnswer(text, chatRequest(), answerContext);
     expect(counts).toEqual({ prompt: 2, cached: 0, completion: 1 });
     const long = text.replace('Hi', 'The mill turns by night.');
-    const { counts: more } = chatAdapterOf('openai').readAnswer(long, chatRequest(), answerFacts);
+    const { counts: more } = chatAdapterOf('openai').readAnswer(long, chatRequest(), answerContext);
     expect(more).toEqual({ prompt: 2, cached: 0, completion: 5 });
   });
 
   it('never has more cached tokens than its prompt, whatever the engine says', () => {
     const usage = { prompt_tokens: 3, completion_tokens: 1, prompt_tokens_details: { cached_tokens: 9 } };
     const text = JSON.stringify({ choices: [{ index: 0, message: { content: null } }], usage });
-    const answer = chatAdapterOf('vllm').readAnswer(text, chatRequest(), answerFacts);
+    const answer = chatAdapterOf('vllm').readAnswer(text, chatRequest(), answerContext);
     expect(answer.counts).toEqual({ prompt: 3, cached: 3, completion: 1 });
     expect(JSON.parse(answer.body).choices[0].message).toEqual({ role: 'assistant', content: '' });
   });

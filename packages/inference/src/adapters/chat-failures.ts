@@ -1,4 +1,4 @@
-import { BrokenStream, type EngineFailure } from './adapter.ts';
+import { TextEngineError, type EngineFailure } from './adapter.ts';
 import { asObject, asText, parseJson, type JsonObject } from './chat-json.ts';
 
 /**
@@ -6,14 +6,14 @@ import { asObject, asText, parseJson, type JsonObject } from './chat-json.ts';
  * log, not to a record, not even to the client; only the name of a parameter that we know.
  */
 
-interface Complaint {
+interface EngineErrorBody {
   readonly message: string;
   readonly type: string;
   readonly param: string | null;
 }
 
 /** The three shapes in use: nested `error`, flat with `object: "error"`, and `detail`. */
-function complaintOf(body: JsonObject): Complaint {
+function parseErrorBody(body: JsonObject): EngineErrorBody {
   const error = asObject(body['error']) ?? body;
   const message = asText(error['message']) ?? asText(body['error']) ?? detailOf(body['detail']);
   const type = `${asText(error['type']) ?? ''} ${asText(error['code']) ?? ''}`;
@@ -39,11 +39,14 @@ const refusedAsFailure = /jinja|chat template|raise_exception|conversation roles
 const knownParameter =
   /\b(messages|frequency_penalty|logit_bias|logprobs|top_logprobs|max_tokens|max_completion_tokens|n|presence_penalty|seed|stop|stream_options|temperature|top_p|top_k|min_p|repetition_penalty|tools|tool_choice|response_format|prompt|echo|suffix|user)\b/;
 
-export function failureOf(status: number, text: string): EngineFailure {
-  return judge(status, complaintOf(asObject(parseJson(text)) ?? { message: text.slice(0, 2_000) }));
+export function toTextFailure(status: number, text: string): EngineFailure {
+  return classifyFailure(
+    status,
+    parseErrorBody(asObject(parseJson(text)) ?? { message: text.slice(0, 2_000) }),
+  );
 }
 
-function judge(status: number, complaint: Complaint): EngineFailure {
+function classifyFailure(status: number, complaint: EngineErrorBody): EngineFailure {
   const words = `${complaint.type} ${complaint.message}`;
   if (
     status === 400 ||
@@ -51,7 +54,7 @@ function judge(status: number, complaint: Complaint): EngineFailure {
     status === 422 ||
     (status === 500 && refusedAsFailure.test(words))
   ) {
-    return refusal(status, words, complaint);
+    return requestFailure(status, words, complaint);
   }
   if (status === 429) {
     return {
@@ -68,7 +71,7 @@ function judge(status: number, complaint: Complaint): EngineFailure {
 }
 
 /** The request itself is at fault, so no other deployment would do better. */
-function refusal(status: number, words: string, complaint: Complaint): EngineFailure {
+function requestFailure(status: number, words: string, complaint: EngineErrorBody): EngineFailure {
   if (tooLong.test(words)) {
     return {
       status,
@@ -90,7 +93,7 @@ function refusal(status: number, words: string, complaint: Complaint): EngineFai
 }
 
 /** The engine has no such thing, so it is not even asked. */
-export function notSupported(parameter: string): EngineFailure {
+export function unsupportedParameter(parameter: string): EngineFailure {
   return {
     status: null,
     reason: 'PARAMETER_NOT_SUPPORTED',
@@ -110,9 +113,9 @@ export function failureInEvent(event: JsonObject): EngineFailure | null {
   if (!isError) return null;
   const { code } = asObject(error) ?? event;
   const status = typeof code === 'number' && code >= 400 && code <= 599 ? code : 500;
-  return judge(status, complaintOf(event));
+  return classifyFailure(status, parseErrorBody(event));
 }
 
-export function brokenStream(message: string): BrokenStream {
-  return new BrokenStream(upstreamError(null, message));
+export function textEngineError(message: string): TextEngineError {
+  return new TextEngineError(upstreamError(null, message));
 }

@@ -1,12 +1,12 @@
 import type { ChatRequest } from '../wire/chat.ts';
-import { logprobsAsked } from './chat-body.ts';
+import { requestedLogprobs } from './chat-body.ts';
 import { asCount, asList, asObject, asText, type JsonObject } from './chat-json.ts';
 
 /**
  * How an operation's answers look: which parts of an engine's choice go to the client, and in which order. Nothing else
  * passes, so nothing that an engine adds can surprise a client.
  */
-export interface AnswerForm {
+export interface AnswerFormat {
   readonly whole: string;
   readonly chunk: string;
   /** What a choice of a stream brings besides its end; null when it brings nothing. */
@@ -29,8 +29,8 @@ export interface OnlyText {
   readonly text: string;
 }
 
-export function chatForm(request: ChatRequest): AnswerForm {
-  const asked = logprobsAsked(request);
+export function chatAnswerFormat(request: ChatRequest): AnswerFormat {
+  const asked = requestedLogprobs(request);
   const logprobsOf = (choice: JsonObject): object | null =>
     asked === null ? null : chatLogprobs(choice['logprobs'], asked.alternatives);
   return {
@@ -114,16 +114,16 @@ function toolCallDelta(value: unknown, position: number): JsonObject {
   const made = asObject(call['function']) ?? {};
   return {
     index: asCount(call['index']) ?? position,
-    ...present('id', asText(call['id'])),
+    ...optionalField('id', asText(call['id'])),
     ...(call['type'] === 'function' ? { type: 'function' } : {}),
     function: {
-      ...present('name', asText(made['name'])),
-      ...present('arguments', asText(made['arguments'])),
+      ...optionalField('name', asText(made['name'])),
+      ...optionalField('arguments', asText(made['arguments'])),
     },
   };
 }
 
-function present(name: string, value: string | null): JsonObject {
+function optionalField(name: string, value: string | null): JsonObject {
   return value === null ? {} : { [name]: value };
 }
 

@@ -6,10 +6,10 @@ export function asObject(value: unknown): JsonObject | null {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : null;
 }
 
-const nothing: readonly unknown[] = [];
+const emptyList: readonly unknown[] = [];
 
 export function asList(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? (value as readonly unknown[]) : nothing;
+  return Array.isArray(value) ? (value as readonly unknown[]) : emptyList;
 }
 
 export function asText(value: unknown): string | null {
@@ -17,11 +17,11 @@ export function asText(value: unknown): string | null {
 }
 
 /** Nothing that an engine counts for one request comes near it. */
-const mostCounted = 2 ** 31;
+const maxCount = 2 ** 31;
 
 /** A whole number of 0 or more. What is beyond all measure counts as absent: nobody is charged by it. */
 export function asCount(value: unknown): number | null {
-  return Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) < mostCounted
+  return Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) < maxCount
     ? (value as number)
     : null;
 }

@@ -1,16 +1,16 @@
 import { contract } from '@millrace/contract';
 import { startLlama, type TestLlama } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ChatAdapter } from './adapter.ts';
+import type { TextAdapter } from './adapter.ts';
 import { chatAdapterOf } from './chat-adapter.ts';
 import {
-  answerFacts,
+  answerContext,
   chatRequest,
   completionRequest,
   deployment,
   eventsIn,
-  hear,
-  saidIn,
+  readStream,
+  textsIn,
 } from './chat.fixture.ts';
 import { completionAdapterOf } from './completion-adapter.ts';
 
@@ -29,7 +29,7 @@ describe('llama-server', () => {
   });
   afterAll(() => llama[Symbol.asyncDispose]());
 
-  async function send<Request>(adapter: ChatAdapter<Request>, request: Request, maxTokens = 400) {
+  async function send<Request>(adapter: TextAdapter<Request>, request: Request, maxTokens = 400) {
     const slot = { id: 0, reuse: true };
     const place = { ...deployment, upstreamModel: llama.model, apiKey: llama.apiKey };
     const upstream = adapter.toUpstream(request, { deployment: place, maxTokens, cacheSalt: 'salt', slot });
@@ -45,14 +45,14 @@ describe('llama-server', () => {
     const request = chatRequest(body);
     const { status, bytes } = await send(chat, request, maxTokens);
     expect([status, status === 200 ? '' : bytes.toString()]).toEqual([200, '']);
-    const read = chat.readAnswer(bytes.toString(), request, answerFacts);
+    const read = chat.readAnswer(bytes.toString(), request, answerContext);
     return { ...read, answer: answerSchema.parse(JSON.parse(read.body)) };
   }
 
   async function streamed(body: object, maxTokens?: number) {
     const request = chatRequest({ ...body, stream: true });
     const { bytes } = await send(chat, request, maxTokens);
-    const heard = hear(chat.openStream(request, answerFacts), [bytes]);
+    const heard = readStream(chat.openStream(request, answerContext), [bytes]);
     for (const event of eventsIn(heard.text)) chunkSchema.parse(event);
     return { ...heard, bytes };
   }
@@ -65,7 +65,7 @@ describe('llama-server', () => {
     const other = await streamed(asked);
     const hundred = Array.from({ length: 100 }, (_, at) => at + 1).join(', ');
     expect(one.answer.choices[0]?.message.content).toBe(`${hundred}.`);
-    expect(saidIn(other.text)).toEqual([`${hundred}.`]);
+    expect(textsIn(other.text)).toEqual([`${hundred}.`]);
     expect(other.counts).toEqual(one.counts);
     expect(one.counts).toMatchObject({ prompt: 14, completion: 392 });
     expect(one.counts.cached).toBeGreaterThan(0);
@@ -75,11 +75,11 @@ describe('llama-server', () => {
 
   it('counts while it runs: at every event what was produced, at the end what is billed', async () => {
     const { bytes, counts } = await streamed({ ...user('Count from 1 to 100.'), ...calm }, 60);
-    const stream = chat.openStream(chatRequest({ stream: true }), answerFacts);
+    const stream = chat.openStream(chatRequest({ stream: true }), answerContext);
     let said = 0;
     for (const event of bytes.toString().split(/(?<=\n\n)/)) {
       const before = stream.counts();
-      if (saidIn(stream.push(Buffer.from(event)).toString()).join('') !== '') said += 1;
+      if (textsIn(stream.push(Buffer.from(event)).toString()).join('') !== '') said += 1;
       const now = stream.counts();
       expect(now.completion).toBeGreaterThanOrEqual(before.completion);
       expect(now.completion).toBe(said);
@@ -94,7 +94,7 @@ describe('llama-server', () => {
     const one = await whole(asked, 8);
     const other = await streamed(asked, 8);
     expect(one.answer.choices.map(({ index }) => index)).toEqual([0, 1, 2]);
-    expect(saidIn(other.text)).toHaveLength(3);
+    expect(textsIn(other.text)).toHaveLength(3);
     expect(one.counts.prompt).toBe(6);
     expect(one.counts.completion).toBeGreaterThan(8);
     expect(other.counts.prompt).toBe(6);
@@ -194,23 +194,23 @@ describe('llama-server', () => {
     const asked = { prompt: ['Hello', 'The cat is big'], n: 2, temperature: 1, seed: 3 };
     const request = completionRequest(asked);
     const { bytes } = await send(completion, request, 6);
-    const one = completion.readAnswer(bytes.toString(), request, answerFacts);
+    const one = completion.readAnswer(bytes.toString(), request, answerContext);
     expect((JSON.parse(one.body) as { choices: object[] }).choices).toHaveLength(4);
     expect(one.counts.prompt).toBe(2 + 5);
     expect(one.counts.completion).toBeGreaterThan(4);
 
     const streaming = completionRequest({ ...asked, stream: true });
-    const heard = hear(completion.openStream(streaming, answerFacts), [
+    const heard = readStream(completion.openStream(streaming, answerContext), [
       (await send(completion, streaming, 6)).bytes,
     ]);
     expect(heard.broken).toBeNull();
-    expect(saidIn(heard.text)).toHaveLength(4);
+    expect(textsIn(heard.text)).toHaveLength(4);
     expect(heard.counts.prompt).toBe(2 + 5);
     const single = completionRequest({ prompt: 'Hello', ...calm, logprobs: 2 });
     const answer = completion.readAnswer(
       (await send(completion, single, 3)).bytes.toString(),
       single,
-      answerFacts,
+      answerContext,
     );
     expect(answer.counts.prompt).toBe(2);
     expect(answer.body).toContain('top_logprobs');

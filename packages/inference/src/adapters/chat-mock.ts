@@ -1,12 +1,12 @@
 import type { UpstreamRequest } from './adapter.ts';
 import { asList, asObject, asText, parseJson, type JsonObject } from './chat-json.ts';
-import { SchemaNotSupported, valueFor } from './mock-json.ts';
+import { UnsupportedSchemaError, valueForSchema } from './mock-json.ts';
 
 /**
  * The engine behind test keys. It runs in our own process, costs nothing, and answers the same words to the same request,
  * so that a client's code can be tested without a model. It speaks vLLM's protocol: `chatAdapterOf('mock')` reads it.
  */
-export interface MockAnswer {
+export interface MockResponse {
   readonly status: 200 | 400;
   readonly contentType: 'application/json' | 'text/event-stream';
   /** In the order in which they would arrive; one event each in a stream. */
@@ -17,10 +17,10 @@ const vocabulary =
   'the mill turns while water runs over its wheel and grain becomes flour for bread by the quiet river in morning light'.split(
     ' ',
   );
-const shortest = 12;
-const spread = 20;
+const minWords = 12;
+const wordRange = 20;
 
-export function answerAsMock({ path, body }: UpstreamRequest): MockAnswer {
+export function mockResponseTo({ path, body }: UpstreamRequest): MockResponse {
   const request = asObject(parseJson(body)) ?? {};
   const isChat = path.endsWith('/chat/completions');
   const prompts = isChat ? [JSON.stringify(request['messages'])] : promptsOf(request['prompt']);
@@ -34,20 +34,20 @@ export function answerAsMock({ path, body }: UpstreamRequest): MockAnswer {
     const answers = prompts.flatMap((prompt, at) => {
       const room = context - (counts[at] ?? 0);
       return Array.from({ length: perPrompt }, (_, n) =>
-        compose(request, { prompt, index: at * perPrompt + n, room, isChat }),
+        mockChoice(request, { prompt, index: at * perPrompt + n, room, isChat }),
       );
     });
     const promptTokens = counts.reduce((sum, count) => sum + count, 0);
     const shape = { isChat, model: asText(request['model']) ?? 'mock', promptTokens };
     return request['stream'] === true ? asStream(answers, shape) : asJson(answers, shape);
   } catch (error) {
-    if (error instanceof SchemaNotSupported) return refuse(error.message, 'response_format');
+    if (error instanceof UnsupportedSchemaError) return refuse(error.message, 'response_format');
     throw error;
   }
 }
 
 /** As vLLM refuses. */
-function refuse(message: string, param: string): MockAnswer {
+function refuse(message: string, param: string): MockResponse {
   const body = { error: { message, type: 'BadRequestError', param, code: 400 } };
   return { status: 400, contentType: 'application/json', chunks: [Buffer.from(JSON.stringify(body))] };
 }
@@ -68,7 +68,7 @@ function chatTokens(messages: unknown): number {
   return tokens;
 }
 
-interface Composed {
+interface MockChoice {
   readonly index: number;
   readonly tokens: readonly string[];
   readonly toolName: string | null;
@@ -76,13 +76,13 @@ interface Composed {
   readonly finishReason: 'stop' | 'length' | 'tool_calls';
 }
 
-interface Shape {
+interface MockResponseOptions {
   readonly isChat: boolean;
   readonly model: string;
   readonly promptTokens: number;
 }
 
-interface Task {
+interface MockPrompt {
   readonly prompt: string;
   readonly index: number;
   /** Tokens that the context has left. */
@@ -90,8 +90,8 @@ interface Task {
   readonly isChat: boolean;
 }
 
-function compose(request: JsonObject, { prompt, index, room, isChat }: Task): Composed {
-  const asked = typeof request['max_tokens'] === 'number' ? request['max_tokens'] : shortest;
+function mockChoice(request: JsonObject, { prompt, index, room, isChat }: MockPrompt): MockChoice {
+  const asked = typeof request['max_tokens'] === 'number' ? request['max_tokens'] : minWords;
   const limit = Math.min(asked, room);
   const wantsLogprobs = isChat && request['logprobs'] === true;
   const tool = isChat ? calledTool(request) : null;
@@ -106,21 +106,21 @@ function compose(request: JsonObject, { prompt, index, room, isChat }: Task): Co
   return { index, tokens: tokens.slice(0, limit), toolName: null, wantsLogprobs, finishReason };
 }
 
-interface MadeJson {
+interface MockJson {
   readonly text: string;
   readonly pieces: readonly string[];
 }
 
 /** All choices of a request have the same JSON: it is made once for each schema of a parsed request. */
-const madeBefore = new WeakMap<object, MadeJson>();
+const jsonCache = new WeakMap<object, MockJson>();
 
-function jsonFor(schema: unknown): MadeJson {
+function jsonFor(schema: unknown): MockJson {
   const object = asObject(schema);
-  const before = object === null ? undefined : madeBefore.get(object);
+  const before = object === null ? undefined : jsonCache.get(object);
   if (before !== undefined) return before;
-  const text = JSON.stringify(valueFor(schema));
+  const text = JSON.stringify(valueForSchema(schema));
   const made = { text, pieces: piecesOf(text) };
-  if (object !== null) madeBefore.set(object, made);
+  if (object !== null) jsonCache.set(object, made);
   return made;
 }
 
@@ -151,7 +151,7 @@ function wordsFor(text: string, request: JsonObject): readonly string[] {
     return schema === undefined ? piecesOf('{"mock":true}') : jsonFor(schema).pieces;
   }
   let state = hashOf(text);
-  const count = shortest + (state % spread);
+  const count = minWords + (state % wordRange);
   return Array.from({ length: count }, (_, at) => {
     state = nextOf(state);
     const word = vocabulary[state % vocabulary.length] ?? 'mill';
@@ -195,7 +195,7 @@ function untilStop(tokens: readonly string[], stops: readonly string[]): readonl
   return kept;
 }
 
-function usage({ promptTokens }: Shape, completion: number) {
+function usage({ promptTokens }: MockResponseOptions, completion: number) {
   return {
     prompt_tokens: promptTokens,
     total_tokens: promptTokens + completion,
@@ -219,7 +219,7 @@ const callOf = (name: string, index: number, written: string) => ({
   function: { name, arguments: written },
 });
 
-function asJson(answers: readonly Composed[], shape: Shape): MockAnswer {
+function asJson(answers: readonly MockChoice[], shape: MockResponseOptions): MockResponse {
   const choices = answers.map(({ index, tokens, toolName, wantsLogprobs, finishReason }) => {
     const text = tokens.join('');
     const message =
@@ -238,7 +238,7 @@ function asJson(answers: readonly Composed[], shape: Shape): MockAnswer {
   return { status: 200, contentType: 'application/json', chunks: [Buffer.from(JSON.stringify(answer))] };
 }
 
-function asStream(answers: readonly Composed[], shape: Shape): MockAnswer {
+function asStream(answers: readonly MockChoice[], shape: MockResponseOptions): MockResponse {
   const events: string[] = [];
   const send = (choices: readonly object[], completion: number): void => {
     const event = { id: 'mock', model: shape.model, choices, usage: usage(shape, completion) };

@@ -2,7 +2,7 @@
  * Most events of a stream differ from the one before in their text alone. Once one has been read in full, those like it are
  * recognised by the bytes around the text, and the text is passed on as it is: not decoded, not parsed, not written anew.
  */
-export interface Shortcut {
+export interface StreamFastPath {
   readonly index: number;
   /** From the beginning of the choices to the quote that opens the text. What stands before goes to no client. */
   readonly anchor: Uint8Array;
@@ -20,12 +20,12 @@ const backslash = 92;
 const dataPrefixLength = 'data: '.length;
 
 /** `data` is the event's JSON, which was read and found to bring one choice with nothing but text. Null: no way to tell. */
-export function learnShortcut(
+export function learnFastPath(
   data: string,
   field: string,
   index: number,
   around: { readonly before: string; readonly after: string },
-): Shortcut | null {
+): StreamFastPath | null {
   const bytes = Buffer.from(data, 'utf8');
   const key = `"${field}":"`;
   const keyAt = bytes.indexOf(key);
@@ -47,19 +47,24 @@ export function learnShortcut(
 }
 
 /** Where the text of the event at `at` begins; -1 when it is of another kind. */
-export function startOfText({ anchor, anchorAt }: Shortcut, bytes: Buffer, at: number): number {
+export function startOfText({ anchor, anchorAt }: StreamFastPath, bytes: Buffer, at: number): number {
   const from = at + anchorAt;
-  return standsAt(anchor, bytes, from) ? from + anchor.length : -1;
+  return matchesAt(anchor, bytes, from) ? from + anchor.length : -1;
 }
 
 /** Where the text that begins at `from` ends; -1 when something else than more of the same follows it. */
-export function endOfText({ tail }: Shortcut, bytes: Buffer, from: number): number {
+export function endOfText({ tail }: StreamFastPath, bytes: Buffer, from: number): number {
   const to = endOfPlainText(bytes, from);
-  return to >= 0 && standsAt(tail, bytes, to) ? to : -1;
+  return to >= 0 && matchesAt(tail, bytes, to) ? to : -1;
 }
 
 /** The event as the client gets it. */
-export function between({ before, after }: Shortcut, bytes: Buffer, from: number, to: number): Buffer {
+export function spliceText(
+  { before, after }: StreamFastPath,
+  bytes: Buffer,
+  from: number,
+  to: number,
+): Buffer {
   const textAt = before.length;
   const afterAt = textAt + to - from;
   const event = Buffer.allocUnsafe(afterAt + after.length);
@@ -70,7 +75,7 @@ export function between({ before, after }: Shortcut, bytes: Buffer, from: number
   return event;
 }
 
-function standsAt(part: Uint8Array, bytes: Uint8Array, at: number): boolean {
+function matchesAt(part: Uint8Array, bytes: Uint8Array, at: number): boolean {
   if (at + part.length > bytes.length) return false;
   for (let offset = 0; offset < part.length; offset += 1) {
     if (bytes[at + offset] !== part[offset]) return false;

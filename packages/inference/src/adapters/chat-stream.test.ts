@@ -1,10 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { dialects, type ChatEngine } from './chat-adapter.ts';
-import { chatForm, type AnswerForm } from './chat-form.ts';
+import { textDialects, type TextEngine } from './chat-adapter.ts';
+import { chatAnswerFormat, type AnswerFormat } from './chat-form.ts';
 import { EventStream } from './chat-stream.ts';
-import { answerFacts, chatRequest, completionRequest, eventsIn, hear, saidIn } from './chat.fixture.ts';
-import { completionForm } from './completion-form.ts';
+import {
+  answerContext,
+  chatRequest,
+  completionRequest,
+  eventsIn,
+  readStream,
+  textsIn,
+} from './chat.fixture.ts';
+import { completionAnswerFormat } from './completion-form.ts';
 
 interface Said {
   readonly index: number;
@@ -36,7 +43,7 @@ const chatChoice = (said: Said, name?: string) => ({
 });
 
 /** How an event of each engine looks around its choices. */
-const styles: readonly { engine: ChatEngine; frame: Frame; choice: (said: Said) => object }[] = [
+const styles: readonly { engine: TextEngine; frame: Frame; choice: (said: Said) => object }[] = [
   {
     engine: 'llama.cpp',
     frame: (choices, said, event) => ({
@@ -147,12 +154,14 @@ function piecesOf(bytes: Buffer, cuts: readonly number[]): Buffer[] {
 }
 
 function open({ style, isChat, includeUsage }: Scenario, shortcuts: boolean): EventStream {
-  const form: AnswerForm = isChat ? chatForm(chatRequest()) : completionForm(completionRequest());
+  const form: AnswerFormat = isChat
+    ? chatAnswerFormat(chatRequest())
+    : completionAnswerFormat(completionRequest());
   return new EventStream({
     form,
-    dialect: dialects[style.engine],
+    dialect: textDialects[style.engine],
     wish: { choices, choicesPerPrompt: choices, includeUsage },
-    facts: answerFacts,
+    facts: answerContext,
     shortcuts,
   });
 }
@@ -178,12 +187,12 @@ describe('a stream', () => {
   it('says to the client what the engine said, whichever way it was written', () => {
     fc.assert(
       fc.property(scenario, (given) => {
-        const heard = hear(open(given, true), piecesOf(bytesOf(given), given.cuts));
+        const heard = readStream(open(given, true), piecesOf(bytesOf(given), given.cuts));
         const expected = ['', '', ''];
         for (const { index, text: part, isThought } of given.said) {
           if (!isThought || !given.isChat) expected[index] += part;
         }
-        expect(saidIn(heard.text)).toEqual(expected);
+        expect(textsIn(heard.text)).toEqual(expected);
         expect(heard.broken).toBeNull();
         expect(heard.text.endsWith('data: [DONE]\n\n')).toBe(true);
         expect(eventsIn(heard.text).filter(({ usage }) => usage !== undefined)).toHaveLength(1);
@@ -196,7 +205,7 @@ describe('a stream', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), (noise) => {
         const stream = open({ ...calm, isChat: true }, true);
-        expect(hear(stream, [Buffer.from(noise)]).broken).not.toBeNull();
+        expect(readStream(stream, [Buffer.from(noise)]).broken).not.toBeNull();
       }),
     );
   });
@@ -214,8 +223,8 @@ describe('a stream', () => {
         JSON.stringify(style.frame([style.choice({ index: 0, text: said })], 1, 0)).slice(0, -1);
       // Nobody would notice the rubbish at the end but a reader of all of it, which is what is not needed.
       const bytes = `data: ${event('one')}}\n\ndata: ${event('two')},rubbish}\n\n`;
-      expect(saidIn(open(given, true).push(Buffer.from(bytes)).toString())).toEqual(['onetwo']);
-      expect(saidIn(hear(open(given, false), [bytes]).text)).toEqual(['one']);
+      expect(textsIn(open(given, true).push(Buffer.from(bytes)).toString())).toEqual(['onetwo']);
+      expect(textsIn(readStream(open(given, false), [bytes]).text)).toEqual(['one']);
     },
   );
 
@@ -243,15 +252,17 @@ describe('a stream', () => {
     const good = { choices: [{ index: 0, delta: { content: 'Hi' }, finish_reason: null }] };
     const stream = open(calm, true);
     const bytes = `data: ${JSON.stringify(good)}\n\ndata: {"error":{"message":"x","code":500}}\n\ndata: [DONE]\n\n`;
-    const { text: heard, broken } = hear(stream, [bytes]);
-    expect(saidIn(heard)).toEqual(['Hi']);
+    const { text: heard, broken } = readStream(stream, [bytes]);
+    expect(textsIn(heard)).toEqual(['Hi']);
     expect(broken?.failure.reason).toBe('UPSTREAM_ERROR');
     expect(stream.hasBegun()).toBe(true);
   });
 
   it('fails before its first byte if the engine did, so that another may be tried', () => {
     const stream = open(calm, true);
-    expect(hear(stream, ['data: {"error":{"message":"x","code":429}}\n\n']).broken?.failure).toMatchObject({
+    expect(
+      readStream(stream, ['data: {"error":{"message":"x","code":429}}\n\n']).broken?.failure,
+    ).toMatchObject({
       reason: 'MODEL_OVERLOADED',
       retryable: true,
     });
@@ -259,29 +270,29 @@ describe('a stream', () => {
   });
 
   it('knows the older way of naming an error', () => {
-    expect(hear(open(calm, true), ['error: {"code":500,"message":"x"}\n\n']).broken).not.toBeNull();
+    expect(readStream(open(calm, true), ['error: {"code":500,"message":"x"}\n\n']).broken).not.toBeNull();
   });
 
   it('needs no [DONE] when every choice has ended, and is broken when one has not', () => {
     const end = (index: number) =>
       `data: {"choices":[{"index":${index},"delta":{},"finish_reason":"stop"}]}\n\n`;
-    const whole = hear(open(calm, true), [end(0) + end(1) + end(2)]);
+    const whole = readStream(open(calm, true), [end(0) + end(1) + end(2)]);
     expect(whole.broken).toBeNull();
     expect(whole.text.endsWith('data: [DONE]\n\n')).toBe(true);
-    expect(hear(open(calm, true), [end(0) + end(1)]).broken).not.toBeNull();
-    expect(hear(open(calm, true), [`${end(0) + end(1)}data: [DONE]\n\n`]).broken).not.toBeNull();
+    expect(readStream(open(calm, true), [end(0) + end(1)]).broken).not.toBeNull();
+    expect(readStream(open(calm, true), [`${end(0) + end(1)}data: [DONE]\n\n`]).broken).not.toBeNull();
   });
 
   it('refuses a choice that nobody asked for', () => {
     const stray = 'data: {"choices":[{"index":3,"delta":{"content":"x"},"finish_reason":null}]}\n\n';
-    expect(hear(open(calm, true), [stray]).broken).not.toBeNull();
+    expect(readStream(open(calm, true), [stray]).broken).not.toBeNull();
   });
 
   it('takes comments, fields without use, data in several lines, and what follows its end', () => {
     const end = (index: number) =>
       `data: {"choices":[{"index":${index},"delta":{},\ndata: "finish_reason":"stop"}]}\n\n`;
     const bytes = `: ping\n\nevent: x\nid: 7\n${end(0)}\n\n${end(1)}data:{"choices":[]}\n\n${end(2)}data: [DONE]\n\ndata: rubbish\n\n`;
-    const { text: heard, broken } = hear(open(calm, true), [bytes, 'data: more rubbish\n\n']);
+    const { text: heard, broken } = readStream(open(calm, true), [bytes, 'data: more rubbish\n\n']);
     expect(broken).toBeNull();
     expect(heard.match(/\[DONE\]/g)).toHaveLength(1);
   });

@@ -1,20 +1,13 @@
-import { BrokenStream, type AnswerFacts, type ChatStream, type Counts } from './adapter.ts';
-import {
-  countsOf,
-  nothingCounted,
-  sumOfChoices,
-  reportableCounts,
-  usageJson,
-  usageOf,
-} from './chat-counts.ts';
-import type { Dialect } from './chat-dialect.ts';
-import { brokenStream, failureInEvent } from './chat-failures.ts';
-import type { AnswerForm } from './chat-form.ts';
+import { TextEngineError, type AnswerContext, type TextStream, type TokenCounts } from './adapter.ts';
+import { countsOf, zeroCounts, sumChoices, reportableCounts, usageJson, usageOf } from './chat-counts.ts';
+import type { TextDialect } from './chat-dialect.ts';
+import { textEngineError, failureInEvent } from './chat-failures.ts';
+import type { AnswerFormat } from './chat-form.ts';
 import { asCount, asList, asObject, asText, parseJson, type JsonObject } from './chat-json.ts';
-import { between, endOfText, learnShortcut, startOfText, type Shortcut } from './chat-shortcut.ts';
+import { spliceText, endOfText, learnFastPath, startOfText, type StreamFastPath } from './chat-shortcut.ts';
 
 /** What the request decides about its stream. */
-export interface StreamWish {
+export interface StreamSettings {
   /** All choices, of all prompts. */
   readonly choices: number;
   /** How many of them in a row belong to one prompt. */
@@ -23,11 +16,11 @@ export interface StreamWish {
   readonly includeUsage: boolean;
 }
 
-export interface StreamParts {
-  readonly form: AnswerForm;
-  readonly dialect: Dialect;
-  readonly wish: StreamWish;
-  readonly facts: AnswerFacts;
+export interface EventStreamOptions {
+  readonly form: AnswerFormat;
+  readonly dialect: TextDialect;
+  readonly wish: StreamSettings;
+  readonly facts: AnswerContext;
   /** Off: every event goes through JSON. Only a test that compares the two ways turns them off. */
   readonly shortcuts?: boolean;
 }
@@ -36,27 +29,27 @@ export interface StreamParts {
 const maxEventBytes = 8 * 1_024 * 1_024;
 const lineFeed = 10;
 const carriageReturn = 13;
-const nothing = Buffer.alloc(0);
+const emptyBuffer = Buffer.alloc(0);
 
 /** A stream of server-sent events from an engine, told again in our name. */
-export class EventStream implements ChatStream {
-  readonly #form: AnswerForm;
-  readonly #dialect: Dialect;
-  readonly #wish: StreamWish;
-  readonly #facts: AnswerFacts;
+export class EventStream implements TextStream {
+  readonly #form: AnswerFormat;
+  readonly #dialect: TextDialect;
+  readonly #wish: StreamSettings;
+  readonly #facts: AnswerContext;
   readonly #takesShortcuts: boolean;
   /** Everything of a chunk before its choices. */
   readonly #opening: string;
   /** The beginning of a line that has not come whole. */
-  #rest: Buffer = nothing;
+  #rest: Buffer = emptyBuffer;
   /** The data of an event whose last line has not come. */
   #data: string | null = null;
   #out: Buffer[] = [];
-  #shortcuts: readonly Shortcut[] = [];
+  #shortcuts: readonly StreamFastPath[] = [];
   /** The last event of each choice that took a shortcut: read only if somebody asks for the counts. */
   readonly #unread = new Map<number, Buffer>();
-  readonly #running = new Map<number, Counts>();
-  #usage: Counts | null = null;
+  readonly #running = new Map<number, TokenCounts>();
+  #usage: TokenCounts | null = null;
   /** Events that brought something the engine had to produce: each is one token at least. */
   #deltas = 0;
   readonly #ended = new Set<number>();
@@ -65,9 +58,9 @@ export class EventStream implements ChatStream {
   #heldEnd: string | null = null;
   #isDone = false;
   #hasBegun = false;
-  #failure: BrokenStream | null = null;
+  #failure: TextEngineError | null = null;
 
-  constructor({ form, dialect, wish, facts, shortcuts = true }: StreamParts) {
+  constructor({ form, dialect, wish, facts, shortcuts = true }: EventStreamOptions) {
     this.#form = form;
     this.#dialect = dialect;
     this.#wish = wish;
@@ -85,7 +78,7 @@ export class EventStream implements ChatStream {
       this.#read(this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]));
     } catch (error) {
       // What came before the failure is the client's: it goes out first, and the failure with the next call.
-      if (!(error instanceof BrokenStream) || this.#out.length === 0) throw error;
+      if (!(error instanceof TextEngineError) || this.#out.length === 0) throw error;
       this.#failure = error;
     }
     return this.#takeOut();
@@ -99,7 +92,7 @@ export class EventStream implements ChatStream {
     return this.#takeOut().toString();
   }
 
-  counts(): Counts {
+  counts(): TokenCounts {
     if (this.#usage !== null) return this.#usage;
     for (const [index, event] of this.#unread) {
       const data = event.toString('utf8', dataPrefix.length);
@@ -107,9 +100,9 @@ export class EventStream implements ChatStream {
       if (counts !== null) this.#running.set(index, counts);
     }
     this.#unread.clear();
-    if (this.#running.size > 0) return sumOfChoices(this.#running, this.#wish.choicesPerPrompt);
+    if (this.#running.size > 0) return sumChoices(this.#running, this.#wish.choicesPerPrompt);
     // A lower bound for engines without running counts: the deltas that were delivered.
-    return this.#deltas === 0 ? nothingCounted : countsOf(this.#facts.leastPrompt(), 0, this.#deltas);
+    return this.#deltas === 0 ? zeroCounts : countsOf(this.#facts.leastPrompt(), 0, this.#deltas);
   }
 
   finishReason(): string | null {
@@ -152,8 +145,8 @@ export class EventStream implements ChatStream {
       this.#readLine(bytes.toString('utf8', at, isCrLf ? lineEnd - 1 : lineEnd));
       at = lineEnd + 1;
     }
-    this.#rest = at === bytes.length ? nothing : bytes.subarray(at);
-    if (this.#rest.length > maxEventBytes) throw brokenStream('The engine sent an event without an end.');
+    this.#rest = at === bytes.length ? emptyBuffer : bytes.subarray(at);
+    if (this.#rest.length > maxEventBytes) throw textEngineError('The engine sent an event without an end.');
   }
 
   /** Answers where the event ends, or 0 when it has to be read in full. */
@@ -165,7 +158,7 @@ export class EventStream implements ChatStream {
       if (to < 0) return 0;
       const end = bytes.indexOf(lineFeed, to);
       if (end < 0 || bytes[end + 1] !== lineFeed) return 0;
-      this.#out.push(between(shortcut, bytes, from, to));
+      this.#out.push(spliceText(shortcut, bytes, from, to));
       if (this.#dialect.countsWhileRunning) this.#unread.set(shortcut.index, bytes.subarray(at, end));
       if (to > from) this.#deltas += 1;
       return end + 2;
@@ -195,9 +188,9 @@ export class EventStream implements ChatStream {
     // llama-server sends one for choices that share a prompt, with nothing in it.
     if (data === 'null') return;
     const event = asObject(parseJson(data));
-    if (event === null) throw brokenStream('The engine sent an event that is no JSON object.');
+    if (event === null) throw textEngineError('The engine sent an event that is no JSON object.');
     const failure = failureInEvent(event);
-    if (failure !== null) throw new BrokenStream(failure);
+    if (failure !== null) throw new TextEngineError(failure);
     const choices = asList(event['choices']);
     for (const value of choices) this.#readChoice(asObject(value) ?? {}, data, choices.length === 1);
     this.#readCounts(event, choices);
@@ -205,7 +198,7 @@ export class EventStream implements ChatStream {
 
   #readChoice(choice: JsonObject, data: string, isAlone: boolean): void {
     const index = asCount(choice['index']) ?? 0;
-    if (index >= this.#wish.choices) throw brokenStream('The engine sent a choice that nobody asked for.');
+    if (index >= this.#wish.choices) throw textEngineError('The engine sent a choice that nobody asked for.');
     const reason = asText(choice['finish_reason']);
     const piece = this.#form.piece(choice, index);
     if (piece !== null && (reason === null || this.#form.onlyText(choice)?.text !== '')) {
@@ -249,7 +242,7 @@ export class EventStream implements ChatStream {
   /** The engine is through. All choices must have ended, or something was lost on the way. */
   #complete(): void {
     if (this.#ended.size < this.#wish.choices) {
-      throw brokenStream('The engine ended its stream before its answer.');
+      throw textEngineError('The engine ended its stream before its answer.');
     }
     const counts = this.counts();
     this.#usage = counts;
@@ -263,18 +256,18 @@ export class EventStream implements ChatStream {
     const only = this.#form.onlyText(choice);
     if (only === null) return;
     const [before, after] = this.#form.textPiece(index, only.field);
-    const shortcut = learnShortcut(data, only.field, index, {
+    const shortcut = learnFastPath(data, only.field, index, {
       before: `${this.#opening}${before}`,
       after: `${after}]}\n\n`,
     });
     if (shortcut === null) return;
     // A choice that has begun to answer thinks no more: what was learnt of its thoughts may go.
     const others = this.#shortcuts.filter((known) => known.index !== index);
-    this.#shortcuts = [shortcut, ...others.slice(0, maxShortcuts - 1)];
+    this.#shortcuts = [shortcut, ...others.slice(0, maxFastPaths - 1)];
   }
 }
 
 const dataPrefix = 'data: ';
 const twoLineFeeds = Buffer.from('\n\n');
 /** More choices at once are rare, and looking through a long list costs what a shortcut saves. */
-const maxShortcuts = 8;
+const maxFastPaths = 8;

@@ -2,7 +2,13 @@ import { contract } from '@millrace/contract';
 import type { DeploymentEntry } from '@millrace/core/inference';
 import { createChatReader, type ChatRequest } from '../wire/chat.ts';
 import { readCompletion, type CompletionRequest } from '../wire/completion.ts';
-import { BrokenStream, type AnswerFacts, type ChatAdapter, type ChatStream, type Counts } from './adapter.ts';
+import {
+  TextEngineError,
+  type AnswerContext,
+  type TextAdapter,
+  type TextStream,
+  type TokenCounts,
+} from './adapter.ts';
 
 /** Requests, facts and readers that the tests of the adapters share. */
 
@@ -27,10 +33,10 @@ export const deployment: DeploymentEntry = {
   maxConcurrency: null,
 };
 
-export const upstreamFacts = { deployment, maxTokens: 16, cacheSalt: 'salt-of-org' };
+export const upstreamContext = { deployment, maxTokens: 16, cacheSalt: 'salt-of-org' };
 
 /** Every kind of token has a price that shows in the sum. */
-export const answerFacts: AnswerFacts = {
+export const answerContext: AnswerContext = {
   requestId: 'req_1',
   model: 'acme/chät',
   createdSeconds: 1_760_000_001,
@@ -39,36 +45,36 @@ export const answerFacts: AnswerFacts = {
 };
 
 /** What an adapter sends to its engine, as the engine reads it. */
-export function sentBy<Request>(
-  adapter: ChatAdapter<Request>,
+export function upstreamBodyOf<Request>(
+  adapter: TextAdapter<Request>,
   request: Request,
 ): Readonly<Record<string, unknown>> {
-  return JSON.parse(adapter.toUpstream(request, upstreamFacts).body) as Readonly<Record<string, unknown>>;
+  return JSON.parse(adapter.toUpstream(request, upstreamContext).body) as Readonly<Record<string, unknown>>;
 }
 
-export interface Heard {
+export interface ReadStreamResult {
   readonly text: string;
-  readonly counts: Counts;
+  readonly counts: TokenCounts;
   readonly finishReason: string | null;
-  readonly broken: BrokenStream | null;
+  readonly broken: TextEngineError | null;
 }
 
 /** All that a client would get of a stream that comes in these pieces. */
-export function hear(stream: ChatStream, pieces: Iterable<Buffer | string>): Heard {
+export function readStream(stream: TextStream, pieces: Iterable<Buffer | string>): ReadStreamResult {
   let text = '';
-  let broken: BrokenStream | null = null;
+  let broken: TextEngineError | null = null;
   try {
     for (const piece of pieces) text += stream.push(Buffer.from(piece)).toString();
     text += stream.end();
   } catch (error) {
-    if (!(error instanceof BrokenStream)) throw error;
+    if (!(error instanceof TextEngineError)) throw error;
     broken = error;
   }
   return { text, counts: stream.counts(), finishReason: stream.finishReason(), broken };
 }
 
 /** A chunk as a client reads it, of a chat or of a completion. */
-export interface HeardEvent {
+export interface StreamEvent {
   readonly id: string;
   readonly object: string;
   readonly created: number;
@@ -88,15 +94,15 @@ export interface HeardEvent {
 }
 
 /** The events of a stream, `[DONE]` left out. */
-export function eventsIn(text: string): HeardEvent[] {
+export function eventsIn(text: string): StreamEvent[] {
   return text
     .split('\n\n')
     .filter((block) => block.startsWith('data: {'))
-    .map((block) => JSON.parse(block.slice(6)) as HeardEvent);
+    .map((block) => JSON.parse(block.slice(6)) as StreamEvent);
 }
 
 /** The text of each choice. */
-export function saidIn(text: string): string[] {
+export function textsIn(text: string): string[] {
   const said: string[] = [];
   for (const { choices } of eventsIn(text)) {
     for (const { index, delta, text: part } of choices) {

@@ -1,37 +1,47 @@
 import { completionChoices, type CompletionRequest } from '../wire/completion.ts';
-import type { ChatAdapter } from './adapter.ts';
-import { dialects, type ChatEngine } from './chat-adapter.ts';
-import { readWhole } from './chat-answer.ts';
+import type { TextAdapter } from './adapter.ts';
+import { textDialects, type TextEngine } from './chat-adapter.ts';
+import { readFullAnswer } from './chat-answer.ts';
 import { upstreamRequest } from './chat-body.ts';
-import type { Dialect } from './chat-dialect.ts';
-import { failureOf } from './chat-failures.ts';
-import { EventStream, type StreamWish } from './chat-stream.ts';
-import { completionForm } from './completion-form.ts';
+import type { TextDialect } from './chat-dialect.ts';
+import { toTextFailure } from './chat-failures.ts';
+import { EventStream, type StreamSettings } from './chat-stream.ts';
+import { completionAnswerFormat } from './completion-form.ts';
 
 const adapters = Object.fromEntries(
-  Object.entries(dialects).map(([engine, dialect]) => [engine, createCompletionAdapter(dialect)]),
-) as Readonly<Record<ChatEngine, ChatAdapter<CompletionRequest>>>;
+  Object.entries(textDialects).map(([engine, dialect]) => [engine, createCompletionAdapter(dialect)]),
+) as Readonly<Record<TextEngine, TextAdapter<CompletionRequest>>>;
 
 /** Engines that chat also complete plain text. */
-export function completionAdapterOf(engine: ChatEngine): ChatAdapter<CompletionRequest> {
+export function completionAdapterOf(engine: TextEngine): TextAdapter<CompletionRequest> {
   return adapters[engine];
 }
 
-function createCompletionAdapter(dialect: Dialect): ChatAdapter<CompletionRequest> {
+function createCompletionAdapter(dialect: TextDialect): TextAdapter<CompletionRequest> {
   return {
     cache: dialect.cache,
     countsWhileRunning: dialect.countsWhileRunning,
     toUpstream: (request, facts) =>
       upstreamRequest('/v1/completions', dialect.completionBody(request, facts), facts),
     readAnswer: (text, request, facts) =>
-      readWhole(text, { form: completionForm(request), dialect, wish: wishOf(request), facts }),
+      readFullAnswer(text, {
+        form: completionAnswerFormat(request),
+        dialect,
+        wish: streamSettingsOf(request),
+        facts,
+      }),
     openStream: (request, facts) =>
-      new EventStream({ form: completionForm(request), dialect, wish: wishOf(request), facts }),
-    readFailure: failureOf,
+      new EventStream({
+        form: completionAnswerFormat(request),
+        dialect,
+        wish: streamSettingsOf(request),
+        facts,
+      }),
+    readFailure: toTextFailure,
   };
 }
 
-function wishOf(request: CompletionRequest): StreamWish {
+function streamSettingsOf(request: CompletionRequest): StreamSettings {
   return {
     choices: completionChoices(request),
     choicesPerPrompt: request.n ?? 1,

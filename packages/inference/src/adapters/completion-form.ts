@@ -1,9 +1,9 @@
 import type { CompletionRequest } from '../wire/completion.ts';
-import type { AnswerForm } from './chat-form.ts';
+import type { AnswerFormat } from './chat-form.ts';
 import { asObject, asText, type JsonObject } from './chat-json.ts';
 
 /** Answers of `/v1/completions`: plain text, and logprobs in whichever of its two shapes the engine has. */
-export function completionForm(request: CompletionRequest): AnswerForm {
+export function completionAnswerFormat(request: CompletionRequest): AnswerFormat {
   const wantsLogprobs = request.logprobs !== undefined && request.logprobs !== null;
   const logprobsOf = (choice: JsonObject): JsonObject | null =>
     wantsLogprobs ? asObject(choice['logprobs']) : null;

@@ -1,10 +1,10 @@
 import type { EngineKind } from '@millrace/core/inference';
 import type { Clock } from '@millrace/platform/clock';
 import type { ImageAdapter } from './image.ts';
-import { createAutomatic1111Images } from './image-automatic1111.ts';
-import { createComfyImages } from './image-comfyui.ts';
-import { createMockImages } from './image-mock.ts';
-import { createOpenAiImages } from './image-openai.ts';
+import { createAutomatic1111Adapter } from './image-automatic1111.ts';
+import { createComfyUiAdapter } from './image-comfyui.ts';
+import { createMockImageAdapter } from './image-mock.ts';
+import { createOpenAiImageAdapter } from './image-openai.ts';
 
 export interface ImageAdapterOptions {
   readonly clock: Clock;
@@ -17,13 +17,13 @@ export function imageAdapterOf(engine: EngineKind, { clock }: ImageAdapterOption
     case 'openai-images':
     case 'vllm':
     case 'sglang':
-      return createOpenAiImages(engine);
+      return createOpenAiImageAdapter(engine);
     case 'automatic1111':
-      return createAutomatic1111Images();
+      return createAutomatic1111Adapter();
     case 'comfyui':
-      return createComfyImages(clock);
+      return createComfyUiAdapter(clock);
     case 'mock':
-      return createMockImages();
+      return createMockImageAdapter();
     case 'llama.cpp':
     case 'speech':
       return null;

@@ -1,17 +1,22 @@
 import { startAutomatic1111Double } from '@millrace/testing';
 import { expect, test } from 'vitest';
-import { createAutomatic1111Images } from './image-automatic1111.ts';
-import type { ImageWish } from './image.ts';
+import { createAutomatic1111Adapter } from './image-automatic1111.ts';
+import type { ImageRequest } from './image.ts';
 import { mockPng } from './image-mock.ts';
-import { callTo, deploymentOf, never, plainWish } from './media.fixture.ts';
+import { httpSender, deploymentOf, never, plainImageRequest } from './media.fixture.ts';
 
 // Against a double of AUTOMATIC1111: the protocol is by its sources, the program is not there.
 
-const adapter = createAutomatic1111Images();
+const adapter = createAutomatic1111Adapter();
 const deployment = deploymentOf('automatic1111');
 
-const run = (url: string, changes: Partial<ImageWish> = {}, facts = deployment) =>
-  adapter.run({ ...plainWish, ...changes }, { deployment: facts, requestId: 'r' }, callTo(url), never);
+const run = (url: string, changes: Partial<ImageRequest> = {}, facts = deployment) =>
+  adapter.run(
+    { ...plainImageRequest, ...changes },
+    { deployment: facts, requestId: 'r' },
+    httpSender(url),
+    never,
+  );
 
 test('a picture is drawn with all that was asked for, and nothing of it is kept there', async () => {
   await using double = await startAutomatic1111Double();
@@ -88,7 +93,7 @@ test('nobody else’s picture is interrupted when a client leaves', async () => 
   await using double = await startAutomatic1111Double();
   const leaving = AbortSignal.abort(new Error('the client has left'));
   await expect(
-    adapter.run(plainWish, { deployment, requestId: 'r' }, callTo(double.url), leaving),
+    adapter.run(plainImageRequest, { deployment, requestId: 'r' }, httpSender(double.url), leaving),
   ).rejects.toThrow('the client has left');
   expect(double.interrupts()).toBe(0);
 });

@@ -1,7 +1,7 @@
 import type { DeploymentEntry } from '@millrace/core/inference';
-import { imagesFrom, lacking, type ImageAdapter, type ImageWish } from './image.ts';
-import { brokenAnswer, EngineFailed } from './media.ts';
-import { bearer, isRecord, jsonOf, parse, sendsJson } from './media-failure.ts';
+import { toImageAnswer, findUnsupportedFields, type ImageAdapter, type ImageRequest } from './image.ts';
+import { invalidMediaAnswer, MediaEngineError } from './media.ts';
+import { bearerHeaders, isRecord, requireJson, parseJsonBody, jsonHeaders } from './media-failure.ts';
 
 /**
  * `/sdapi/v1/txt2img` and `/sdapi/v1/img2img` of AUTOMATIC1111's web UI, which Forge, SD.Next and stable-diffusion.cpp
@@ -9,7 +9,7 @@ import { bearer, isRecord, jsonOf, parse, sendsJson } from './media-failure.ts';
  * whatever is being drawn, which may be somebody else's, so it is never called.
  */
 
-const can = new Set([
+const supportedFields = new Set([
   'negative_prompt',
   'steps',
   'cfg_scale',
@@ -24,43 +24,43 @@ const can = new Set([
 /** How the interface's default reads in terms of how much of the first picture is drawn over. */
 const defaultStrength = 0.75;
 
-export function createAutomatic1111Images(): ImageAdapter {
+export function createAutomatic1111Adapter(): ImageAdapter {
   return {
-    lacks: (wish, deployment) => lacking(wish, deployment, can),
+    lacks: (wish, deployment) => findUnsupportedFields(wish, deployment, supportedFields),
     async run(wish, { deployment }, call, signal) {
       const response = await call(
         {
           method: 'POST',
           path: wish.initImage === null ? '/sdapi/v1/txt2img' : '/sdapi/v1/img2img',
-          headers: { ...sendsJson, ...authorization(deployment) },
+          headers: { ...jsonHeaders, ...authorization(deployment) },
           body: JSON.stringify(bodyFor(wish, deployment.upstreamModel)),
         },
         signal,
       );
       if (response.status === 404 && /sampler not found/i.test(response.body.toString())) {
-        throw new EngineFailed({
+        throw new MediaEngineError({
           status: 404,
           reason: 'VALIDATION_FAILED',
           message: 'The engine does not know this sampler.',
           retryable: false,
         });
       }
-      const answer = jsonOf(response);
+      const answer = requireJson(response);
       const { first, seeds } = readInfo(answer['info']);
       // Maps of a control net follow the pictures, a sheet of all of them may precede them.
       const pictures = stringsIn(answer['images']).slice(first);
-      return imagesFrom(wish, pictures, (index) => seeds[index] ?? wish.seed + index);
+      return toImageAnswer(wish, pictures, (index) => seeds[index] ?? wish.seed + index);
     },
   };
 }
 
 /** Its own users have a name and a password; a proxy before it may want a token. */
 function authorization({ apiKey }: DeploymentEntry): Record<string, string> {
-  if (apiKey === null || !apiKey.includes(':')) return bearer(apiKey);
+  if (apiKey === null || !apiKey.includes(':')) return bearerHeaders(apiKey);
   return { authorization: `Basic ${Buffer.from(apiKey, 'utf8').toString('base64')}` };
 }
 
-function bodyFor(wish: ImageWish, checkpoint: string): Readonly<Record<string, unknown>> {
+function bodyFor(wish: ImageRequest, checkpoint: string): Readonly<Record<string, unknown>> {
   const { controlnet, initImage } = wish;
   return {
     prompt: withLora(wish),
@@ -89,19 +89,19 @@ function bodyFor(wish: ImageWish, checkpoint: string): Readonly<Record<string, u
 function controlUnit({
   name,
   image,
-}: NonNullable<ImageWish['controlnet']>): Readonly<Record<string, unknown>> {
+}: NonNullable<ImageRequest['controlnet']>): Readonly<Record<string, unknown>> {
   return { enabled: true, model: name, image };
 }
 
 /** It reads them out of the prompt. That no name can end its tag was checked with the request. */
-function withLora({ prompt, lora }: ImageWish): string {
+function withLora({ prompt, lora }: ImageRequest): string {
   const tags = Object.entries(lora).map(([name, weight]) => ` <lora:${name}:${weight}>`);
   return `${prompt}${tags.join('')}`;
 }
 
 /** JSON inside a string: which seed each picture has, and how many sheets come before the first. */
 function readInfo(info: unknown): { readonly first: number; readonly seeds: readonly number[] } {
-  const value = typeof info === 'string' ? parse(info) : info;
+  const value = typeof info === 'string' ? parseJsonBody(info) : info;
   if (!isRecord(value)) return { first: 0, seeds: [] };
   const { index_of_first_image: first, all_seeds: seeds } = value;
   return {
@@ -111,7 +111,7 @@ function readInfo(info: unknown): { readonly first: number; readonly seeds: read
 }
 
 function stringsIn(images: unknown): readonly string[] {
-  if (!Array.isArray(images)) throw brokenAnswer('The engine answered without pictures.');
+  if (!Array.isArray(images)) throw invalidMediaAnswer('The engine answered without pictures.');
   const texts = images.filter((item): item is string => typeof item === 'string');
   // Some of its kin put the head of a data URL before each.
   return texts.map((text) => text.replace(/^data:image\/\w+;base64,/, ''));

@@ -1,7 +1,7 @@
 import { plainPng } from '@millrace/services';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { readImage } from './image-bytes.ts';
+import { readImageHeader } from './image-bytes.ts';
 import { mockPng } from './image-mock.ts';
 
 const side = fc.integer({ min: 1, max: 300 });
@@ -10,8 +10,8 @@ test('a PNG tells its size, whoever made it', () => {
   fc.assert(
     fc.property(side, side, fc.nat(), (width, height, seed) => {
       const facts = { format: 'png', width, height };
-      expect(readImage(mockPng(width, height, seed).toString('base64'))).toEqual(facts);
-      expect(readImage(plainPng(width, height, [1, 2, 3]).toString('base64'))).toEqual(facts);
+      expect(readImageHeader(mockPng(width, height, seed).toString('base64'))).toEqual(facts);
+      expect(readImageHeader(plainPng(width, height, [1, 2, 3]).toString('base64'))).toEqual(facts);
     }),
     { numRuns: 50 },
   );
@@ -32,7 +32,7 @@ test('a JPEG tells its size behind whatever stands before it', () => {
     segment(0xc2, frame),
     Buffer.alloc(20),
   ]);
-  expect(readImage(bytes.toString('base64'))).toEqual({ format: 'jpeg', width: 768, height: 512 });
+  expect(readImageHeader(bytes.toString('base64'))).toEqual({ format: 'jpeg', width: 768, height: 512 });
 });
 
 test('a WebP tells its size in each of its three forms', () => {
@@ -54,19 +54,19 @@ test('a WebP tells its size in each of its three forms', () => {
     bytes.writeUIntLE(479, 27, 3);
   });
   for (const text of [lossy, lossless, extended]) {
-    expect(readImage(text)).toEqual({ format: 'webp', width: 640, height: 480 });
+    expect(readImageHeader(text)).toEqual({ format: 'webp', width: 640, height: 480 });
   }
 });
 
 test('anything else is no picture, and nothing makes the reader throw', () => {
-  expect(readImage('')).toBeNull();
-  expect(readImage('http://169.254.169.254/latest')).toBeNull();
+  expect(readImageHeader('')).toBeNull();
+  expect(readImageHeader('http://169.254.169.254/latest')).toBeNull();
   fc.assert(
     fc.property(
       fc.uint8Array({ maxLength: 200 }),
       fc.constantFrom([], [0xff, 0xd8], [0x89, 0x50, 0x4e, 0x47]),
       (bytes, head) => {
-        const facts = readImage(Buffer.from([...head, ...bytes]).toString('base64'));
+        const facts = readImageHeader(Buffer.from([...head, ...bytes]).toString('base64'));
         expect(facts === null || (facts.width > 0 && facts.height > 0)).toBe(true);
       },
     ),

@@ -1,6 +1,6 @@
 /** What a picture's first bytes say of it. Engines are not believed about what they answer, nor clients about what they send. */
 
-export interface ImageFacts {
+export interface ImageHeader {
   readonly format: 'png' | 'jpeg' | 'webp';
   readonly width: number;
   readonly height: number;
@@ -9,19 +9,19 @@ export interface ImageFacts {
 /** Enough for PNG and WebP. A JPEG tells its size only after whatever else was put before it. */
 const headLength = 64;
 
-export function readImage(base64: string): ImageFacts | null {
+export function readImageHeader(base64: string): ImageHeader | null {
   const head = Buffer.from(base64.slice(0, headLength), 'base64');
   return readPng(head) ?? readWebp(head) ?? readJpeg(head, base64);
 }
 
-function readPng(bytes: Buffer): ImageFacts | null {
+function readPng(bytes: Buffer): ImageHeader | null {
   if (bytes.length < 24 || bytes.readUInt32BE(0) !== 0x89504e47 || bytes.readUInt32BE(4) !== 0x0d0a1a0a) {
     return null;
   }
   return sized('png', bytes.readUInt32BE(16), bytes.readUInt32BE(20));
 }
 
-function readWebp(bytes: Buffer): ImageFacts | null {
+function readWebp(bytes: Buffer): ImageHeader | null {
   if (bytes.length < 30 || !isText(bytes, 0, 'RIFF') || !isText(bytes, 8, 'WEBP')) return null;
   switch (bytes.toString('latin1', 12, 16)) {
     case 'VP8 ':
@@ -37,7 +37,7 @@ function readWebp(bytes: Buffer): ImageFacts | null {
   }
 }
 
-function readJpeg(head: Buffer, base64: string): ImageFacts | null {
+function readJpeg(head: Buffer, base64: string): ImageHeader | null {
   if (head.length < 4 || head.readUInt16BE(0) !== 0xffd8) return null;
   const bytes = Buffer.from(base64, 'base64');
   for (let at = 2; at + 9 < bytes.length;) {
@@ -58,6 +58,6 @@ function isText(bytes: Buffer, at: number, text: string): boolean {
   return bytes.toString('latin1', at, at + text.length) === text;
 }
 
-function sized(format: ImageFacts['format'], width: number, height: number): ImageFacts | null {
+function sized(format: ImageHeader['format'], width: number, height: number): ImageHeader | null {
   return width > 0 && height > 0 ? { format, width, height } : null;
 }

@@ -1,4 +1,4 @@
-import { imageDefaults, type ImageWish } from './image.ts';
+import { imageDefaults, type ImageRequest } from './image.ts';
 
 /** The graph that ComfyUI is given: a checkpoint, its LoRAs, two prompts, a sampler, and pictures. */
 
@@ -10,9 +10,9 @@ interface GraphNode {
 }
 
 /** The node whose output is the pictures. A preview lies among its temporary files, a saved picture would stay for ever. */
-export const PICTURE_NODE = 'pictures';
+export const IMAGE_NODE = 'pictures';
 
-export function graphFor(wish: ImageWish, checkpoint: string): Readonly<Record<string, GraphNode>> {
+export function comfyGraph(wish: ImageRequest, checkpoint: string): Readonly<Record<string, GraphNode>> {
   const loras = Object.entries(wish.lora);
   const [model, clip] = loras.length === 0 ? sourcesOf('checkpoint') : sourcesOf(`lora-${loras.length - 1}`);
   return {
@@ -42,7 +42,7 @@ export function graphFor(wish: ImageWish, checkpoint: string): Readonly<Record<s
       },
     },
     decoded: { class_type: 'VAEDecode', inputs: { samples: ['sampler', 0], vae: ['checkpoint', 2] } },
-    [PICTURE_NODE]: { class_type: 'PreviewImage', inputs: { images: ['decoded', 0] } },
+    [IMAGE_NODE]: { class_type: 'PreviewImage', inputs: { images: ['decoded', 0] } },
   };
 }
 

@@ -1,9 +1,9 @@
 import { systemClock, type Clock } from '@millrace/platform/clock';
 import { eventually, startComfyDouble, type ComfyDouble } from '@millrace/testing';
 import { expect, test } from 'vitest';
-import { createComfyImages } from './image-comfyui.ts';
-import type { ImageAnswer, ImageWish } from './image.ts';
-import { callTo, deploymentOf, never, plainWish } from './media.fixture.ts';
+import { createComfyUiAdapter } from './image-comfyui.ts';
+import type { ImageAnswer, ImageRequest } from './image.ts';
+import { httpSender, deploymentOf, never, plainImageRequest } from './media.fixture.ts';
 
 // Against a double of ComfyUI: the protocol is by its sources, the program is not there.
 
@@ -12,16 +12,16 @@ const clock: Clock = {
   ...systemClock,
   sleep: (_ms, signal) => systemClock.sleep(1, signal),
 };
-const adapter = createComfyImages(clock);
+const adapter = createComfyUiAdapter(clock);
 const deployment = deploymentOf('comfyui');
 
 function run(
   double: ComfyDouble,
-  changes: Partial<ImageWish> = {},
+  changes: Partial<ImageRequest> = {},
   { signal = never, upstreamModel = 'toy.safetensors' } = {},
 ): Promise<ImageAnswer> {
   const facts = { deployment: { ...deployment, upstreamModel }, requestId: 'r' };
-  return adapter.run({ ...plainWish, ...changes }, facts, callTo(double.url), signal);
+  return adapter.run({ ...plainImageRequest, ...changes }, facts, httpSender(double.url), signal);
 }
 
 test('a graph is queued, asked after, fetched and forgotten', async () => {

@@ -1,40 +1,47 @@
 import type { DeploymentEntry } from '@millrace/core/inference';
 import type { Clock } from '@millrace/platform/clock';
-import { graphFor, PICTURE_NODE } from './image-comfyui-graph.ts';
-import { imagesFrom, lacking, type ImageAdapter } from './image.ts';
+import { comfyGraph, IMAGE_NODE } from './image-comfyui-graph.ts';
+import { toImageAnswer, findUnsupportedFields, type ImageAdapter } from './image.ts';
 import type { EngineFailure } from './adapter.ts';
 import {
-  brokenAnswer,
-  EngineFailed,
+  invalidMediaAnswer,
+  MediaEngineError,
   type MediaRequest,
   type MediaResponse,
-  type UpstreamCall,
+  type SendUpstream,
 } from './media.ts';
-import { bearer, isRecord, jsonOf, parse, requireSuccess, sendsJson } from './media-failure.ts';
+import {
+  bearerHeaders,
+  isRecord,
+  requireJson,
+  parseJsonBody,
+  requireSuccess,
+  jsonHeaders,
+} from './media-failure.ts';
 
 /**
  * ComfyUI: a graph is queued (`POST /prompt`), asked after (`GET /history/{id}`) and its pictures fetched (`GET /view`).
  * Afterwards its history is told to forget the graph, since that holds the prompt.
  */
 
-const can = new Set(['negative_prompt', 'steps', 'cfg_scale', 'seed', 'sampler', 'lora']);
+const supportedFields = new Set(['negative_prompt', 'steps', 'cfg_scale', 'seed', 'sampler', 'lora']);
 
 const firstWaitMs = 50;
-const longestWaitMs = 1_000;
+const maxWaitMs = 1_000;
 /** A client has left, or a picture was fetched: tidying up must not hold anything for long. */
-const tidyMs = 2_000;
+const cleanUpTimeoutMs = 2_000;
 
-interface Picture {
+interface ComfyImageRef {
   readonly filename: string;
   readonly subfolder: string;
   readonly type: string;
 }
 
-export function createComfyImages(clock: Clock): ImageAdapter {
+export function createComfyUiAdapter(clock: Clock): ImageAdapter {
   /** Not ended by the client's leaving, which is what it is for. Whatever becomes of it, nobody waits for more. */
-  async function tidy(call: UpstreamCall, requests: readonly MediaRequest[]): Promise<void> {
+  async function cleanUp(call: SendUpstream, requests: readonly MediaRequest[]): Promise<void> {
     const late = new AbortController();
-    const stop = clock.after(tidyMs, () => late.abort());
+    const stop = clock.after(cleanUpTimeoutMs, () => late.abort());
     try {
       await Promise.allSettled(requests.map(async (request) => call(request, late.signal)));
     } finally {
@@ -44,26 +51,26 @@ export function createComfyImages(clock: Clock): ImageAdapter {
 
   async function waitFor(
     id: string,
-    ask: (request: MediaRequest) => ReturnType<UpstreamCall>,
+    ask: (request: MediaRequest) => ReturnType<SendUpstream>,
     requests: Requests,
     signal: AbortSignal,
-  ): Promise<readonly Picture[]> {
-    for (let waitMs = firstWaitMs; ; waitMs = Math.min(waitMs * 1.5, longestWaitMs)) {
+  ): Promise<readonly ComfyImageRef[]> {
+    for (let waitMs = firstWaitMs; ; waitMs = Math.min(waitMs * 1.5, maxWaitMs)) {
       await clock.sleep(waitMs, signal);
-      const entry = jsonOf(await ask(requests.history(id)))[id];
-      if (isRecord(entry) && isOver(entry)) return picturesIn(entry);
+      const entry = requireJson(await ask(requests.history(id)))[id];
+      if (isRecord(entry) && isOver(entry)) return imageRefsIn(entry);
     }
   }
 
   return {
-    lacks: (wish, deployment) => lacking(wish, deployment, can),
+    lacks: (wish, deployment) => findUnsupportedFields(wish, deployment, supportedFields),
     async run(wish, { deployment }, call, signal) {
       const requests = requestsTo(deployment);
-      const ask = (request: MediaRequest): ReturnType<UpstreamCall> => call(request, signal);
-      const queued = await ask(requests.queue(graphFor(wish, deployment.upstreamModel)));
-      if (queued.status === 400) throw new EngineFailed(refusedGraph(queued));
-      const { prompt_id: id } = jsonOf(queued);
-      if (typeof id !== 'string') throw brokenAnswer('The engine queued the graph without an id.');
+      const ask = (request: MediaRequest): ReturnType<SendUpstream> => call(request, signal);
+      const queued = await ask(requests.queue(comfyGraph(wish, deployment.upstreamModel)));
+      if (queued.status === 400) throw new MediaEngineError(graphFailure(queued));
+      const { prompt_id: id } = requireJson(queued);
+      if (typeof id !== 'string') throw invalidMediaAnswer('The engine queued the graph without an id.');
       try {
         const pictures = await waitFor(id, ask, requests, signal);
         const bodies = await Promise.all(
@@ -72,16 +79,16 @@ export function createComfyImages(clock: Clock): ImageAdapter {
             .map(async (picture) => requireSuccess(await ask(requests.view(picture)))),
         );
         // All of a batch are drawn from one seed.
-        return imagesFrom(
+        return toImageAnswer(
           wish,
           bodies.map(({ body }) => body.toString('base64')),
           () => wish.seed,
         );
       } catch (error) {
-        if (signal.aborted) await tidy(call, [requests.unqueue(id), requests.cancel(id)]);
+        if (signal.aborted) await cleanUp(call, [requests.unqueue(id), requests.cancel(id)]);
         throw error;
       } finally {
-        void tidy(call, [requests.forget(id)]);
+        void cleanUp(call, [requests.forget(id)]);
       }
     },
   };
@@ -90,8 +97,13 @@ export function createComfyImages(clock: Clock): ImageAdapter {
 type Requests = ReturnType<typeof requestsTo>;
 
 function requestsTo({ apiKey }: DeploymentEntry) {
-  const headers = { ...sendsJson, ...bearer(apiKey) };
-  const get = (path: string): MediaRequest => ({ method: 'GET', path, headers: bearer(apiKey), body: null });
+  const headers = { ...jsonHeaders, ...bearerHeaders(apiKey) };
+  const get = (path: string): MediaRequest => ({
+    method: 'GET',
+    path,
+    headers: bearerHeaders(apiKey),
+    body: null,
+  });
   const post = (path: string, body: unknown): MediaRequest => ({
     method: 'POST',
     path,
@@ -102,7 +114,7 @@ function requestsTo({ apiKey }: DeploymentEntry) {
   return {
     queue: (graph: unknown) => post('/prompt', { prompt: graph }),
     history: (id: string) => get(`/history/${named(id)}`),
-    view: ({ filename, subfolder, type }: Picture) =>
+    view: ({ filename, subfolder, type }: ComfyImageRef) =>
       get(`/view?${new URLSearchParams({ filename, subfolder, type }).toString()}`),
     forget: (id: string) => post('/history', { delete: [id] }),
     unqueue: (id: string) => post('/queue', { delete: [id] }),
@@ -116,8 +128,8 @@ function requestsTo({ apiKey }: DeploymentEntry) {
 const fromClient = /^(sampler|lora-\d+)$/;
 
 /** Node by node what is wrong. Its details name everything that would be right, files of the machine among it. */
-function refusedGraph({ status, body }: MediaResponse): EngineFailure {
-  const value = parse(body);
+function graphFailure({ status, body }: MediaResponse): EngineFailure {
+  const value = parseJsonBody(body);
   const nodes = isRecord(value) && isRecord(value['node_errors']) ? Object.entries(value['node_errors']) : [];
   const problems = nodes.flatMap(([node, found]) => (fromClient.test(node) ? problemsIn(found) : []));
   if (problems.length === 0 || !nodes.every(([node]) => fromClient.test(node))) {
@@ -138,7 +150,7 @@ function problemsIn(found: unknown): readonly string[] {
 /** Before it is over, an entry is not there at all. Failures have a status of their own. */
 function isOver({ status, outputs }: Readonly<Record<string, unknown>>): boolean {
   if (isRecord(status) && status['status_str'] === 'error') {
-    throw new EngineFailed({
+    throw new MediaEngineError({
       status: null,
       reason: 'UPSTREAM_ERROR',
       message: 'The engine failed while it was drawing.',
@@ -148,13 +160,13 @@ function isOver({ status, outputs }: Readonly<Record<string, unknown>>): boolean
   return isRecord(status) ? status['completed'] === true : isRecord(outputs);
 }
 
-function picturesIn({ outputs }: Readonly<Record<string, unknown>>): readonly Picture[] {
-  const output = isRecord(outputs) ? outputs[PICTURE_NODE] : undefined;
+function imageRefsIn({ outputs }: Readonly<Record<string, unknown>>): readonly ComfyImageRef[] {
+  const output = isRecord(outputs) ? outputs[IMAGE_NODE] : undefined;
   const images: unknown = isRecord(output) ? output['images'] : undefined;
-  if (!Array.isArray(images)) throw brokenAnswer('The engine finished the graph without a picture.');
+  if (!Array.isArray(images)) throw invalidMediaAnswer('The engine finished the graph without a picture.');
   return images.map((item: unknown) => {
     const { filename, subfolder, type } = isRecord(item) ? item : {};
-    if (typeof filename !== 'string') throw brokenAnswer('The engine named no file for a picture.');
+    if (typeof filename !== 'string') throw invalidMediaAnswer('The engine named no file for a picture.');
     return {
       filename,
       subfolder: typeof subfolder === 'string' ? subfolder : '',

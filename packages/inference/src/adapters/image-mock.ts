@@ -1,17 +1,17 @@
 import { crc32, deflateSync } from 'node:zlib';
-import { imagesFrom, lacking, type ImageAdapter } from './image.ts';
+import { toImageAnswer, findUnsupportedFields, type ImageAdapter } from './image.ts';
 
 /** Pictures for test keys: two colours that follow from the seed, in the size that was asked for. No engine is asked. */
 
-const can = new Set(['negative_prompt', 'steps', 'cfg_scale', 'seed', 'sampler', 'style_preset']);
+const supportedFields = new Set(['negative_prompt', 'steps', 'cfg_scale', 'seed', 'sampler', 'style_preset']);
 
-export function createMockImages(): ImageAdapter {
+export function createMockImageAdapter(): ImageAdapter {
   return {
-    lacks: (wish, deployment) => lacking(wish, deployment, can),
+    lacks: (wish, deployment) => findUnsupportedFields(wish, deployment, supportedFields),
     run: async (wish) => {
       const seeds = Array.from({ length: wish.count }, (_, index) => wish.seed + index);
       const pictures = seeds.map((seed) => mockPng(wish.width, wish.height, seed).toString('base64'));
-      return imagesFrom(wish, pictures, (index) => seeds[index] ?? null);
+      return toImageAnswer(wish, pictures, (index) => seeds[index] ?? null);
     },
   };
 }

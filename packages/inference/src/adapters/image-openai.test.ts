@@ -3,23 +3,23 @@ import { plainPng } from '@millrace/services';
 import { startOpenAiImagesDouble } from '@millrace/testing';
 import { describe, expect, test } from 'vitest';
 import { imageAdapterOf } from './image-adapters.ts';
-import type { ImageWish } from './image.ts';
-import { createOpenAiImages, type OpenAiImagesEngine } from './image-openai.ts';
-import { callAnswering, callTo, deploymentOf, never, plainWish } from './media.fixture.ts';
-import { EngineFailed } from './media.ts';
+import type { ImageRequest } from './image.ts';
+import { createOpenAiImageAdapter, type OpenAiImageEngine } from './image-openai.ts';
+import { fixedSender, httpSender, deploymentOf, never, plainImageRequest } from './media.fixture.ts';
+import { MediaEngineError } from './media.ts';
 
 const png = plainPng(192, 128, [1, 2, 3]).toString('base64');
 const drawn = { created: 1, data: [{ b64_json: png, url: null, revised_prompt: 'not for the client' }] };
 
 async function bodySent(
-  engine: OpenAiImagesEngine,
-  changes: Partial<ImageWish> = {},
+  engine: OpenAiImageEngine,
+  changes: Partial<ImageRequest> = {},
   upstreamModel = 'toy',
 ): Promise<unknown> {
-  const { call, asked } = callAnswering(200, drawn);
+  const { call, asked } = fixedSender(200, drawn);
   const deployment = deploymentOf(engine, { upstreamModel, apiKey: 'k' });
-  await createOpenAiImages(engine).run(
-    { ...plainWish, ...changes },
+  await createOpenAiImageAdapter(engine).run(
+    { ...plainImageRequest, ...changes },
     { deployment, requestId: 'r' },
     call,
     never,
@@ -81,8 +81,13 @@ test.each(['vllm', 'sglang', 'openai'] as const)(
     for (const upstreamModel of ['toy', 'dall-e-3']) {
       const deployment = deploymentOf(engine, { upstreamModel });
       const facts = { deployment, requestId: 'r' };
-      const wish = { ...plainWish, count: 2 };
-      const { images } = await createOpenAiImages(engine).run(wish, facts, callTo(double.url), never);
+      const wish = { ...plainImageRequest, count: 2 };
+      const { images } = await createOpenAiImageAdapter(engine).run(
+        wish,
+        facts,
+        httpSender(double.url),
+        never,
+      );
       const seeds = engine === 'openai' ? [null, null] : [42, 43];
       expect(images.map(({ width, height, seed }) => [width, height, seed])).toEqual(
         seeds.map((seed) => [192, 128, seed]),
@@ -92,7 +97,7 @@ test.each(['vllm', 'sglang', 'openai'] as const)(
 );
 
 describe('what an engine cannot do is known before it is asked', () => {
-  const all: Partial<ImageWish> = {
+  const all: Partial<ImageRequest> = {
     negativePrompt: 'x',
     prompt2: 'x',
     negativePrompt2: 'x',
@@ -122,16 +127,18 @@ describe('what an engine cannot do is known before it is asked', () => {
   ] as const)('%s', (engine, lacks) => {
     const adapter = imageAdapterOf(engine, { clock: systemClock });
     const deployment = deploymentOf(engine);
-    expect(new Set(adapter?.lacks({ ...plainWish, ...all }, deployment))).toEqual(new Set(lacks));
-    expect(adapter?.lacks(plainWish, deployment)).toEqual([]);
-    expect(adapter?.lacks({ ...plainWish, backend: 'tpu' }, deployment)).toEqual(['backend']);
-    expect(adapter?.lacks({ ...plainWish, backend: engine }, deployment)).toEqual([]);
+    expect(new Set(adapter?.lacks({ ...plainImageRequest, ...all }, deployment))).toEqual(new Set(lacks));
+    expect(adapter?.lacks(plainImageRequest, deployment)).toEqual([]);
+    expect(adapter?.lacks({ ...plainImageRequest, backend: 'tpu' }, deployment)).toEqual(['backend']);
+    expect(adapter?.lacks({ ...plainImageRequest, backend: engine }, deployment)).toEqual([]);
   });
 
   test('vLLM has bounds of its own', () => {
-    const adapter = createOpenAiImages('vllm');
-    expect(adapter.lacks({ ...plainWish, steps: 200, cfgScale: 20 }, deploymentOf('vllm'))).toEqual([]);
-    expect(adapter.lacks({ ...plainWish, steps: 201, cfgScale: 21 }, deploymentOf('vllm'))).toEqual([
+    const adapter = createOpenAiImageAdapter('vllm');
+    expect(adapter.lacks({ ...plainImageRequest, steps: 200, cfgScale: 20 }, deploymentOf('vllm'))).toEqual(
+      [],
+    );
+    expect(adapter.lacks({ ...plainImageRequest, steps: 201, cfgScale: 21 }, deploymentOf('vllm'))).toEqual([
       'steps',
       'cfg_scale',
     ]);
@@ -139,13 +146,13 @@ describe('what an engine cannot do is known before it is asked', () => {
 });
 
 async function failureFrom(status: number, body: unknown): Promise<unknown> {
-  const { call } = callAnswering(status, body);
+  const { call } = fixedSender(status, body);
   const facts = { deployment: deploymentOf('openai-images'), requestId: 'r' };
-  return createOpenAiImages('openai-images')
-    .run(plainWish, facts, call, never)
+  return createOpenAiImageAdapter('openai-images')
+    .run(plainImageRequest, facts, call, never)
     .then(
       () => null,
-      (error: unknown) => (error instanceof EngineFailed ? error.failure : error),
+      (error: unknown) => (error instanceof MediaEngineError ? error.failure : error),
     );
 }
 
@@ -160,9 +167,14 @@ describe('an answer that is none', () => {
   });
 
   test('more pictures than were asked for are not passed on', async () => {
-    const { call } = callAnswering(200, { data: [{ b64_json: png }, { b64_json: png }] });
+    const { call } = fixedSender(200, { data: [{ b64_json: png }, { b64_json: png }] });
     const facts = { deployment: deploymentOf('openai-images'), requestId: 'r' };
-    const { images } = await createOpenAiImages('openai-images').run(plainWish, facts, call, never);
+    const { images } = await createOpenAiImageAdapter('openai-images').run(
+      plainImageRequest,
+      facts,
+      call,
+      never,
+    );
     expect(images).toEqual([{ base64: png, width: 192, height: 128, seed: 42 }]);
   });
 });

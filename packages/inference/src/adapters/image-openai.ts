@@ -1,26 +1,26 @@
-import { imagesFrom, lacking, type ImageAdapter, type ImageWish } from './image.ts';
-import { brokenAnswer } from './media.ts';
-import { bearer, isRecord, jsonOf, sendsJson } from './media-failure.ts';
+import { toImageAnswer, findUnsupportedFields, type ImageAdapter, type ImageRequest } from './image.ts';
+import { invalidMediaAnswer } from './media.ts';
+import { bearerHeaders, isRecord, requireJson, jsonHeaders } from './media-failure.ts';
 
 /**
  * `POST /v1/images/generations`, as OpenAI has it and as engines of diffusion models have widened it. They agree on
  * `num_inference_steps`, `guidance_scale`, `negative_prompt` and `seed`; OpenAI itself refuses fields that it does not know.
  */
 
-export type OpenAiImagesEngine = 'openai' | 'openai-images' | 'vllm' | 'sglang';
+export type OpenAiImageEngine = 'openai' | 'openai-images' | 'vllm' | 'sglang';
 
-interface Dialect {
+interface OpenAiImageDialect {
   /** By their names in our interface. */
   readonly can: ReadonlySet<string>;
   readonly mostSteps?: number;
   readonly mostCfgScale?: number;
   /** What is added to model, prompt, number and size. */
-  readonly extras: (wish: ImageWish, upstreamModel: string) => Readonly<Record<string, unknown>>;
+  readonly extras: (wish: ImageRequest, upstreamModel: string) => Readonly<Record<string, unknown>>;
 }
 
 const diffusion = new Set(['negative_prompt', 'steps', 'cfg_scale', 'seed']);
 
-const diffusionFields = (wish: ImageWish): Readonly<Record<string, unknown>> => ({
+const diffusionFields = (wish: ImageRequest): Readonly<Record<string, unknown>> => ({
   response_format: 'b64_json',
   num_inference_steps: wish.steps,
   seed: wish.seed,
@@ -29,10 +29,10 @@ const diffusionFields = (wish: ImageWish): Readonly<Record<string, unknown>> => 
 });
 
 /** Models that were distilled for guidance take a negative prompt into account only with this beside it. */
-const trueGuidance = (wish: ImageWish): Readonly<Record<string, unknown>> =>
+const trueGuidance = (wish: ImageRequest): Readonly<Record<string, unknown>> =>
   wish.negativePrompt === null || wish.cfgScale === null ? {} : { true_cfg_scale: wish.cfgScale };
 
-const dialects: Readonly<Record<OpenAiImagesEngine, Dialect>> = {
+const dialects: Readonly<Record<OpenAiImageEngine, OpenAiImageDialect>> = {
   openai: {
     can: new Set(),
     // Newer models always answer base64, and refuse to be asked for it.
@@ -57,7 +57,7 @@ const dialects: Readonly<Record<OpenAiImagesEngine, Dialect>> = {
   },
 };
 
-export function createOpenAiImages(engine: OpenAiImagesEngine): ImageAdapter {
+export function createOpenAiImageAdapter(engine: OpenAiImageEngine): ImageAdapter {
   const { can, mostSteps = Infinity, mostCfgScale = Infinity, extras } = dialects[engine];
   return {
     lacks(wish, deployment) {
@@ -65,7 +65,7 @@ export function createOpenAiImages(engine: OpenAiImagesEngine): ImageAdapter {
         ...(wish.steps > mostSteps ? ['steps'] : []),
         ...((wish.cfgScale ?? 0) > mostCfgScale ? ['cfg_scale'] : []),
       ];
-      return [...lacking(wish, deployment, can), ...beyond];
+      return [...findUnsupportedFields(wish, deployment, can), ...beyond];
     },
     async run(wish, { deployment }, call, signal) {
       const body = {
@@ -79,22 +79,25 @@ export function createOpenAiImages(engine: OpenAiImagesEngine): ImageAdapter {
         {
           method: 'POST',
           path: '/v1/images/generations',
-          headers: { ...sendsJson, ...bearer(deployment.apiKey) },
+          headers: { ...jsonHeaders, ...bearerHeaders(deployment.apiKey) },
           body: JSON.stringify(body),
         },
         signal,
       );
       const isSeeded = can.has('seed');
-      return imagesFrom(wish, base64In(jsonOf(response)), (index) => (isSeeded ? wish.seed + index : null));
+      return toImageAnswer(wish, base64In(requireJson(response)), (index) =>
+        isSeeded ? wish.seed + index : null,
+      );
     },
   };
 }
 
 function base64In({ data }: Readonly<Record<string, unknown>>): readonly string[] {
-  if (!Array.isArray(data)) throw brokenAnswer('The engine answered without pictures.');
+  if (!Array.isArray(data)) throw invalidMediaAnswer('The engine answered without pictures.');
   return data.map((item: unknown) => {
     const text = isRecord(item) ? item['b64_json'] : undefined;
-    if (typeof text !== 'string') throw brokenAnswer('The engine answered an address instead of a picture.');
+    if (typeof text !== 'string')
+      throw invalidMediaAnswer('The engine answered an address instead of a picture.');
     return text;
   });
 }

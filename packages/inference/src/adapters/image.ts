@@ -1,9 +1,9 @@
 import type { DeploymentEntry } from '@millrace/core/inference';
-import { readImage } from './image-bytes.ts';
-import { brokenAnswer, type MediaAdapter } from './media.ts';
+import { readImageHeader } from './image-bytes.ts';
+import { invalidMediaAnswer, type MediaAdapter } from './media.ts';
 
 /** A validated wish for pictures, in whichever shape it came. */
-export interface ImageWish {
+export interface ImageRequest {
   /** As the client wrote it. */
   readonly model: string;
   /** `auto`, or the kind of engine that the client insists on. */
@@ -31,7 +31,7 @@ export interface ImageWish {
   readonly lora: Readonly<Record<string, number>>;
 }
 
-export interface MadeImage {
+export interface GeneratedImage {
   readonly base64: string;
   readonly width: number;
   readonly height: number;
@@ -41,16 +41,16 @@ export interface MadeImage {
 
 /** One picture at least, and never more than were asked for. */
 export interface ImageAnswer {
-  readonly images: readonly MadeImage[];
+  readonly images: readonly GeneratedImage[];
 }
 
-export type ImageAdapter = MediaAdapter<ImageWish, ImageAnswer>;
+export type ImageAdapter = MediaAdapter<ImageRequest, ImageAnswer>;
 
 /** Where the interface has a default, a value equal to it counts as not asked for. */
 export const imageDefaults = { steps: 30, cfgScale: 5 } as const;
 
 /** Names on the wire of what is asked for beyond a prompt and a size. */
-export function fieldsAskedFor(wish: ImageWish): readonly string[] {
+export function requestedFields(wish: ImageRequest): readonly string[] {
   const asked: readonly (readonly [string, boolean])[] = [
     ['negative_prompt', wish.negativePrompt !== null],
     ['prompt_2', wish.prompt2 !== null],
@@ -69,25 +69,25 @@ export function fieldsAskedFor(wish: ImageWish): readonly string[] {
 }
 
 /** What was asked for and is not among `can`. A client may also insist on another kind of engine. */
-export function lacking(
-  wish: ImageWish,
+export function findUnsupportedFields(
+  wish: ImageRequest,
   { engine }: DeploymentEntry,
   can: ReadonlySet<string>,
 ): readonly string[] {
-  const missing = fieldsAskedFor(wish).filter((name) => !can.has(name));
+  const missing = requestedFields(wish).filter((name) => !can.has(name));
   return wish.backend === 'auto' || wish.backend === engine ? missing : ['backend', ...missing];
 }
 
 /** Looks at what an engine sent. More pictures than were asked for are not passed on. */
-export function imagesFrom(
-  wish: ImageWish,
+export function toImageAnswer(
+  wish: ImageRequest,
   base64: readonly string[],
   seedOf: (index: number) => number | null,
 ): ImageAnswer {
-  if (base64.length === 0) throw brokenAnswer('The engine answered without a picture.');
+  if (base64.length === 0) throw invalidMediaAnswer('The engine answered without a picture.');
   const images = base64.slice(0, wish.count).map((text, index) => {
-    const facts = readImage(text);
-    if (facts === null) throw brokenAnswer('The engine answered with something that is no picture.');
+    const facts = readImageHeader(text);
+    if (facts === null) throw invalidMediaAnswer('The engine answered with something that is no picture.');
     return { base64: text, width: facts.width, height: facts.height, seed: seedOf(index) };
   });
   return { images };

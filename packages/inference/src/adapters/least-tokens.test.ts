@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { chatRequest, completionRequest } from './chat.fixture.ts';
-import { leastChatTokens, leastCompletionTokens, leastTokens } from './least-tokens.ts';
+import { minChatTokens, minCompletionTokens, minTokens } from './least-tokens.ts';
 
 describe('leastTokens', () => {
   it.each([
@@ -13,7 +13,7 @@ describe('leastTokens', () => {
     ['x'.repeat(320), 10],
     ['磨坊在夜里转动。', 1],
   ])('counts %j as %i', (text, tokens) => {
-    expect(leastTokens(text)).toBe(tokens);
+    expect(minTokens(text)).toBe(tokens);
   });
 
   it('counts one for each message and image, and the words of text parts', () => {
@@ -27,10 +27,10 @@ describe('leastTokens', () => {
         ],
       },
     ];
-    expect(leastChatTokens(chatRequest({ messages }))).toBe(2 + 2 + 3 + 1);
+    expect(minChatTokens(chatRequest({ messages }))).toBe(2 + 2 + 3 + 1);
   });
 
   it('counts at least one for each prompt of a completion', () => {
-    expect(leastCompletionTokens(completionRequest({ prompt: ['', 'Once upon a time'] }))).toBe(5);
+    expect(minCompletionTokens(completionRequest({ prompt: ['', 'Once upon a time'] }))).toBe(5);
   });
 });

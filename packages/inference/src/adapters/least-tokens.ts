@@ -7,16 +7,16 @@ import { promptsOf, type CompletionRequest } from '../wire/completion.ts';
  * The gateway knows no model's tokeniser, so bills that rest on this are below the engine's own count.
  */
 
-const longestToken = 32;
+const maxTokenLength = 32;
 
-export function leastTokens(text: string): number {
+export function minTokens(text: string): number {
   let tokens = 0;
   let word = 0;
   for (let at = 0; at < text.length; at += 1) {
     // Space and control characters end a word.
     if (text.charCodeAt(at) <= 32) word = 0;
     else {
-      if (word % longestToken === 0) tokens += 1;
+      if (word % maxTokenLength === 0) tokens += 1;
       word += 1;
     }
   }
@@ -24,16 +24,16 @@ export function leastTokens(text: string): number {
 }
 
 /** Images count as one token each, and every message as one for its role. */
-export function leastChatTokens(request: ChatRequest): number {
+export function minChatTokens(request: ChatRequest): number {
   let tokens = 0;
   for (const { content } of request.messages) {
     tokens += 1;
-    if (typeof content === 'string') tokens += leastTokens(content);
-    else for (const part of content ?? []) tokens += part.type === 'text' ? leastTokens(part.text) : 1;
+    if (typeof content === 'string') tokens += minTokens(content);
+    else for (const part of content ?? []) tokens += part.type === 'text' ? minTokens(part.text) : 1;
   }
   return tokens;
 }
 
-export function leastCompletionTokens(request: CompletionRequest): number {
-  return promptsOf(request).reduce((tokens, prompt) => tokens + Math.max(1, leastTokens(prompt)), 0);
+export function minCompletionTokens(request: CompletionRequest): number {
+  return promptsOf(request).reduce((tokens, prompt) => tokens + Math.max(1, minTokens(prompt)), 0);
 }

@@ -1,28 +1,28 @@
 import type { ChatRequest } from '../wire/chat.ts';
 import type { CompletionRequest } from '../wire/completion.ts';
-import { BrokenStream, type Counts, type UpstreamFacts } from './adapter.ts';
+import { TextEngineError, type TokenCounts, type UpstreamContext } from './adapter.ts';
 import {
   conversationFields,
-  logprobsAsked,
+  requestedLogprobs,
   messagesForTemplates,
   repetitionPenalty,
   samplingFields,
 } from './chat-body.ts';
 import { countsOf, usageOf } from './chat-counts.ts';
-import type { Dialect } from './chat-dialect.ts';
-import { notSupported } from './chat-failures.ts';
+import type { TextDialect } from './chat-dialect.ts';
+import { unsupportedParameter } from './chat-failures.ts';
 import { asCount, asObject, type JsonObject } from './chat-json.ts';
 
 /**
  * llama.cpp's llama-server. Its `usage` counts one choice only, so several choices are always asked for as a stream, which
  * reports each of them; while it runs, its timings tell the counts.
  */
-export const llamaDialect: Dialect = {
+export const llamaDialect: TextDialect = {
   cache: 'slots',
   countsWhileRunning: true,
   usageCounts: 'choice',
   chatBody(request, { deployment, maxTokens, slot }) {
-    const logprobs = logprobsAsked(request);
+    const logprobs = requestedLogprobs(request);
     return {
       model: deployment.upstreamModel,
       messages: messagesForTemplates(request),
@@ -39,7 +39,7 @@ export const llamaDialect: Dialect = {
     };
   },
   completionBody(request, { deployment, maxTokens, slot }) {
-    refuseIgnored(request);
+    rejectIgnoredFields(request);
     const several = (request.n ?? 1) > 1 || Array.isArray(request.prompt);
     return {
       model: deployment.upstreamModel,
@@ -57,16 +57,16 @@ export const llamaDialect: Dialect = {
 };
 
 /** Its cache has no salt: a prompt is reused only in a slot that holds a prompt of the same organisation. */
-function cacheFields(slot: UpstreamFacts['slot']) {
+function cacheFields(slot: UpstreamContext['slot']) {
   return slot === undefined || slot === null
     ? { cache_prompt: false }
     : { id_slot: slot.id, cache_prompt: slot.reuse };
 }
 
 /** It would answer as if these had not been asked for. */
-function refuseIgnored(request: CompletionRequest): void {
+function rejectIgnoredFields(request: CompletionRequest): void {
   const ignored = request.echo === true ? 'echo' : request.suffix === undefined ? null : 'suffix';
-  if (ignored !== null) throw new BrokenStream(notSupported(ignored));
+  if (ignored !== null) throw new TextEngineError(unsupportedParameter(ignored));
 }
 
 function furtherSampling(request: ChatRequest | CompletionRequest) {
@@ -76,21 +76,21 @@ function furtherSampling(request: ChatRequest | CompletionRequest) {
     min_p: request.min_p,
     seed: foldedSeed(request.seed ?? undefined),
     // It ignores `repetition_penalty` without a word, and looks back over 64 tokens where others look over all.
-    ...(penalty === undefined ? {} : { repeat_penalty: penalty, repeat_last_n: looksBack }),
+    ...(penalty === undefined ? {} : { repeat_penalty: penalty, repeat_last_n: penaltyWindowTokens }),
   };
 }
 
 /** It sets aside memory for each of them. */
-const looksBack = 16_384;
+const penaltyWindowTokens = 16_384;
 
 const seedRange = 2 ** 32;
-const meansRandom = seedRange - 1;
+const randomSeedValue = seedRange - 1;
 
 /** Seeds are 32 bits there, and the last of them means a random one: every seed of ours stays one that can be repeated. */
 function foldedSeed(seed: number | undefined): number | undefined {
   if (seed === undefined) return undefined;
   const folded = ((seed % seedRange) + seedRange) % seedRange;
-  return folded === meansRandom ? 0 : folded;
+  return folded === randomSeedValue ? 0 : folded;
 }
 
 /** An answer that is only put together here needs no counts while it runs: they would be most of its bytes. */
@@ -100,7 +100,7 @@ function streamFields(isStream: boolean, hasSeveral: boolean) {
   return { stream: true, stream_options: { include_usage: true }, ...counts };
 }
 
-function timingsOf(event: JsonObject): Counts | null {
+function timingsOf(event: JsonObject): TokenCounts | null {
   const timings = asObject(event['timings']);
   const computed = asCount(timings?.['prompt_n']);
   const completion = asCount(timings?.['predicted_n']);

@@ -1,11 +1,11 @@
 import type { EngineFailure } from './adapter.ts';
-import { brokenAnswer, EngineFailed, type MediaResponse } from './media.ts';
+import { invalidMediaAnswer, MediaEngineError, type MediaResponse } from './media.ts';
 
 /** How engines say no. Their words reach a client only where they are about the request; they may quote it, so no log has them. */
 
-const longestMessage = 300;
+const maxMessageLength = 300;
 
-export function failureOf({ status, body }: Pick<MediaResponse, 'status' | 'body'>): EngineFailure {
+export function toMediaFailure({ status, body }: Pick<MediaResponse, 'status' | 'body'>): EngineFailure {
   switch (status) {
     case 400:
     case 413:
@@ -30,17 +30,17 @@ export function failureOf({ status, body }: Pick<MediaResponse, 'status' | 'body
 /** A success, or the failure thrown. */
 export function requireSuccess(response: MediaResponse): MediaResponse {
   if (response.status >= 200 && response.status < 300) return response;
-  throw new EngineFailed(failureOf(response));
+  throw new MediaEngineError(toMediaFailure(response));
 }
 
 /** The JSON of a success. */
-export function jsonOf(response: MediaResponse): Readonly<Record<string, unknown>> {
-  const value = parse(requireSuccess(response).body);
-  if (!isRecord(value)) throw brokenAnswer('The engine answered no JSON object.');
+export function requireJson(response: MediaResponse): Readonly<Record<string, unknown>> {
+  const value = parseJsonBody(requireSuccess(response).body);
+  if (!isRecord(value)) throw invalidMediaAnswer('The engine answered no JSON object.');
   return value;
 }
 
-export function parse(body: Buffer | string): unknown {
+export function parseJsonBody(body: Buffer | string): unknown {
   try {
     return JSON.parse(body.toString());
   } catch {
@@ -54,13 +54,13 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
 
 /** `{error: {message}}`, `{error}`, `{detail}` and `{detail: [{loc, msg}]}`: the shapes that engines use. */
 function messageIn(body: Buffer): string | null {
-  const value = parse(body);
+  const value = parseJsonBody(body);
   if (!isRecord(value)) return null;
   const { error, detail, message } = value;
   const found = [isRecord(error) ? error['message'] : error, fromDetail(detail), message].find(
     (text) => typeof text === 'string' && text !== '',
   );
-  return typeof found === 'string' ? plain(found) : null;
+  return typeof found === 'string' ? toPlainText(found) : null;
 }
 
 function fromDetail(detail: unknown): unknown {
@@ -71,12 +71,12 @@ function fromDetail(detail: unknown): unknown {
   return where === '' ? first['msg'] : `${where}: ${first['msg']}`;
 }
 
-function plain(text: string): string {
-  return text.replaceAll(/[\u0000-\u001f\u007f]+/g, ' ').slice(0, longestMessage);
+function toPlainText(text: string): string {
+  return text.replaceAll(/[\u0000-\u001f\u007f]+/g, ' ').slice(0, maxMessageLength);
 }
 
-export function bearer(apiKey: string | null): Record<string, string> {
+export function bearerHeaders(apiKey: string | null): Record<string, string> {
   return apiKey === null ? {} : { authorization: `Bearer ${apiKey}` };
 }
 
-export const sendsJson = { 'content-type': 'application/json', accept: 'application/json' } as const;
+export const jsonHeaders = { 'content-type': 'application/json', accept: 'application/json' } as const;

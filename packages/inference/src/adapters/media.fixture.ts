@@ -1,9 +1,9 @@
 import type { DeploymentEntry, EngineKind } from '@millrace/core/inference';
-import type { ImageWish } from './image.ts';
-import type { MediaRequest, MediaResponse, UpstreamCall } from './media.ts';
+import type { ImageRequest } from './image.ts';
+import type { MediaRequest, MediaResponse, SendUpstream } from './media.ts';
 
 /** A call over a real connection, as the gateway gives it. */
-export function callTo(url: string): UpstreamCall {
+export function httpSender(url: string): SendUpstream {
   return async ({ method, path, headers, body }, signal) => {
     const answer = await fetch(`${url}${path}`, { method, headers, body, signal });
     return {
@@ -15,10 +15,10 @@ export function callTo(url: string): UpstreamCall {
 }
 
 /** A call that answers what it is told to, and keeps what was asked. */
-export function callAnswering(
+export function fixedSender(
   status: number,
   body: unknown,
-): { readonly call: UpstreamCall; readonly asked: MediaRequest[] } {
+): { readonly call: SendUpstream; readonly asked: MediaRequest[] } {
   const asked: MediaRequest[] = [];
   const call = async (request: MediaRequest): Promise<MediaResponse> => {
     asked.push(request);
@@ -41,7 +41,7 @@ export function deploymentOf(engine: EngineKind, changes: Partial<DeploymentEntr
   };
 }
 
-export const plainWish: ImageWish = {
+export const plainImageRequest: ImageRequest = {
   model: 'pictures',
   backend: 'auto',
   prompt: 'a mill',

@@ -1,16 +1,16 @@
 import { systemClock } from '@millrace/platform/clock';
-import { listen, startMedia, type TestMedia } from '@millrace/testing';
+import { transcribe, startMedia, type TestMedia } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { inflateSync } from 'node:zlib';
 import { createMediaOperations } from '../wire/media-operations.ts';
-import type { MediaAnswerFacts, MediaOperation } from '../wire/media.ts';
-import { callTo, deploymentOf, never } from './media.fixture.ts';
+import type { MediaAnswerContext, MediaOperation } from '../wire/media.ts';
+import { httpSender, deploymentOf, never } from './media.fixture.ts';
 
 // Real engines: our toy diffusion model over the OpenAI images protocol, and flite with LAME over audio/speech. What
 // comes back is looked at and listened to.
 
 const operations = createMediaOperations({ clock: systemClock, randomSeed: () => 5 });
-const facts: MediaAnswerFacts = { createdSeconds: 1, elapsedMs: 1 };
+const facts: MediaAnswerContext = { createdSeconds: 1, elapsedMs: 1 };
 let images: TestMedia;
 let speech: TestMedia;
 
@@ -33,7 +33,7 @@ async function serve<Wish, Answer>(
   const { request } = operation.read(body);
   const adapter = operation.adapterOf(engine);
   if (adapter === null) throw new Error(`${engine} does not serve ${operation.id}.`);
-  const answer = await adapter.run(request, { deployment, requestId: 'r' }, callTo(url), signal);
+  const answer = await adapter.run(request, { deployment, requestId: 'r' }, httpSender(url), signal);
   return operation.render(request, answer, facts).body;
 }
 
@@ -115,7 +115,7 @@ describe('speech', () => {
     const text = await serve(operations.generateAudio, 'speech', body);
     const answer = JSON.parse(String(text)) as { audio: string; sample_rate: number; usage: number };
     expect(answer).toMatchObject({ sample_rate: 16_000, usage: 40 });
-    const heard = await listen(Buffer.from(answer.audio, 'base64'), vocabulary);
+    const heard = await transcribe(Buffer.from(answer.audio, 'base64'), vocabulary);
     expect(heard.words).toEqual(said);
   });
 
@@ -124,9 +124,9 @@ describe('speech', () => {
     const [slow, fast] = await Promise.all(
       [0.8, 1.6].map((speed) => serve(operations.createSpeech, 'speech', { ...body, speed })),
     );
-    const heard = await listen(Buffer.from(slow ?? ''), vocabulary);
+    const heard = await transcribe(Buffer.from(slow ?? ''), vocabulary);
     expect(heard.words).toEqual(['river', 'garden', 'seven', 'yellow']);
-    const { durationMs } = await listen(Buffer.from(fast ?? ''), vocabulary);
+    const { durationMs } = await transcribe(Buffer.from(fast ?? ''), vocabulary);
     expect(durationMs).toBeLessThan(heard.durationMs * 0.7);
   });
 
@@ -136,7 +136,7 @@ describe('speech', () => {
       voice: 'slt',
       input: '-voice file:///etc/passwd',
     });
-    expect((await listen(Buffer.from(audio), vocabulary)).durationMs).toBeGreaterThan(500);
+    expect((await transcribe(Buffer.from(audio), vocabulary)).durationMs).toBeGreaterThan(500);
   });
 
   test('an unknown voice is told in its words', async () => {

@@ -18,9 +18,9 @@ export interface MediaResponse {
 }
 
 /** One request to the deployment, its answer whole. Bounded in time and size by whoever gives it. */
-export type UpstreamCall = (request: MediaRequest, signal: AbortSignal) => Promise<MediaResponse>;
+export type SendUpstream = (request: MediaRequest, signal: AbortSignal) => Promise<MediaResponse>;
 
-export interface MediaFacts {
+export interface MediaContext {
   readonly deployment: DeploymentEntry;
   readonly requestId: string;
 }
@@ -31,12 +31,12 @@ export interface MediaAdapter<Request, Answer> {
    * it. Known without asking the engine, so that a request is routed to where it can be done.
    */
   lacks(request: Request, deployment: DeploymentEntry): readonly string[];
-  /** Throws `EngineFailed`, or whatever `call` throws. What it answers was looked at: it is what was asked for. */
-  run(request: Request, facts: MediaFacts, call: UpstreamCall, signal: AbortSignal): Promise<Answer>;
+  /** Throws `MediaEngineError`, or whatever `call` throws. What it answers was looked at: it is what was asked for. */
+  run(request: Request, facts: MediaContext, call: SendUpstream, signal: AbortSignal): Promise<Answer>;
 }
 
 /** An engine refused or failed, or answered something that is no answer. */
-export class EngineFailed extends Error {
+export class MediaEngineError extends Error {
   readonly failure: EngineFailure;
   constructor(failure: EngineFailure) {
     super(failure.message);
@@ -46,6 +46,6 @@ export class EngineFailed extends Error {
 }
 
 /** The engine's word was not what its protocol says. Nothing is charged for it, and another may do better. */
-export function brokenAnswer(what: string): EngineFailed {
-  return new EngineFailed({ status: 200, reason: 'UPSTREAM_ERROR', message: what, retryable: true });
+export function invalidMediaAnswer(what: string): MediaEngineError {
+  return new MediaEngineError({ status: 200, reason: 'UPSTREAM_ERROR', message: what, retryable: true });
 }

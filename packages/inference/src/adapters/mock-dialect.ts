@@ -1,8 +1,8 @@
-import type { Dialect } from './chat-dialect.ts';
+import type { TextDialect } from './chat-dialect.ts';
 import { vllmDialect } from './vllm-dialect.ts';
 
 /** The engine in our own process speaks as vLLM does, and is told the context of the model, which a real engine knows. */
-export const mockDialect: Dialect = {
+export const mockDialect: TextDialect = {
   ...vllmDialect,
   chatBody: (request, facts) => ({
     ...vllmDialect.chatBody(request, facts),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { SchemaNotSupported, valueFor } from './mock-json.ts';
+import { UnsupportedSchemaError, valueForSchema } from './mock-json.ts';
 
 const object = (properties: object, required = Object.keys(properties)) => ({
   type: 'object',
@@ -39,14 +39,14 @@ describe('valueFor', () => {
     [{ $ref: '#/$defs/x', $defs: { x: { type: 'boolean' } } }, true],
     [{}, 'mock'],
   ])('%j gives %j', (schema, value) => {
-    expect(valueFor(schema)).toEqual(value);
+    expect(valueForSchema(schema)).toEqual(value);
   });
 
   it('ends recursive schemas where they may end', () => {
     const tree = {
       ...object({ value: { type: 'integer' }, next: { anyOf: [{ $ref: '#' }, { type: 'null' }] } }),
     };
-    const text = JSON.stringify(valueFor(tree));
+    const text = JSON.stringify(valueForSchema(tree));
     expect(text.startsWith('{"value":1,"next":{"value":1')).toBe(true);
     expect(text).toContain('"next":null');
   });
@@ -55,7 +55,7 @@ describe('valueFor', () => {
     const schema = JSON.parse(
       '{"type":"object","properties":{"__proto__":{"type":"integer"}},"required":["__proto__"]}',
     ) as object;
-    expect(JSON.stringify(valueFor(schema))).toBe('{"__proto__":1}');
+    expect(JSON.stringify(valueForSchema(schema))).toBe('{"__proto__":1}');
   });
 
   it.each([
@@ -90,7 +90,7 @@ describe('valueFor', () => {
       { type: 'array', minItems: 1_000, items: { properties: { a: { $ref: `#/${long}` } } } },
     ],
   ])('refuses %s', (_, schema) => {
-    expect(() => valueFor(schema)).toThrow(SchemaNotSupported);
+    expect(() => valueForSchema(schema)).toThrow(UnsupportedSchemaError);
   });
 
   it('refuses references that grow without bound, in bounded time', () => {
@@ -101,6 +101,6 @@ describe('valueFor', () => {
         object({ a: { $ref: `#/$defs/d${nth + 1}` }, b: { $ref: `#/$defs/d${nth + 1}` } }),
       ]),
     );
-    expect(() => valueFor({ $ref: '#/$defs/d0', $defs })).toThrow(SchemaNotSupported);
+    expect(() => valueForSchema({ $ref: '#/$defs/d0', $defs })).toThrow(UnsupportedSchemaError);
   });
 });

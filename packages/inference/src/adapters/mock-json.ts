@@ -3,7 +3,7 @@ import { asList, asObject, asText, type JsonObject } from './chat-json.ts';
 /** Makes a JSON value that a JSON schema allows, for the mock engine. Pure: the same schema gives the same value. */
 
 /** The schema asks for something that the mock cannot make. Says which keyword, and no word of the tenant's. */
-export class SchemaNotSupported extends Error {
+export class UnsupportedSchemaError extends Error {
   constructor(keyword: string) {
     super(`The mock does not support ${keyword} in a JSON schema.`);
     this.name = 'SchemaNotSupported';
@@ -11,13 +11,13 @@ export class SchemaNotSupported extends Error {
 }
 
 /** A few references to each other could ask for more values than memory holds. */
-const mostValues = 2_000;
-const tooMany = 'so many values';
-const mostText = 10_000;
-const deepest = 24;
+const maxValues = 2_000;
+const tooManyValues = 'so many values';
+const maxTextLength = 10_000;
+const maxDepth = 24;
 
 /** Keywords whose values the mock could only guess. */
-const refused = [
+const unsupportedKeywords = [
   'pattern',
   'not',
   'if',
@@ -27,14 +27,14 @@ const refused = [
   'patternProperties',
 ];
 
-export function valueFor(schema: unknown): unknown {
-  const maker = new ValueMaker(asObject(schema) ?? {});
+export function valueForSchema(schema: unknown): unknown {
+  const maker = new SchemaValueBuilder(asObject(schema) ?? {});
   return maker.make(schema, 0);
 }
 
-class ValueMaker {
+class SchemaValueBuilder {
   readonly #root: JsonObject;
-  #left = mostValues;
+  #left = maxValues;
 
   constructor(root: JsonObject) {
     this.#root = root;
@@ -42,13 +42,14 @@ class ValueMaker {
 
   make(schema: unknown, depth: number): unknown {
     this.#left -= 1;
-    if (this.#left < 0) throw new SchemaNotSupported(tooMany);
-    if (depth > deepest) throw new SchemaNotSupported('such deep nesting');
+    if (this.#left < 0) throw new UnsupportedSchemaError(tooManyValues);
+    if (depth > maxDepth) throw new UnsupportedSchemaError('such deep nesting');
     const found = asObject(schema);
     // `true` allows everything.
     if (found === null) return 'mock';
     const whole = this.#resolve(found);
-    for (const keyword of refused) if (keyword in whole) throw new SchemaNotSupported(keyword);
+    for (const keyword of unsupportedKeywords)
+      if (keyword in whole) throw new UnsupportedSchemaError(keyword);
     if ('const' in whole) return this.#copy(whole['const']);
     const choices = asList(whole['enum']);
     if (choices.length > 0) return this.#copy(choices[0]);
@@ -61,7 +62,7 @@ class ValueMaker {
   /** Counts what is copied from the schema: 64 names or characters count as one value. */
   #count(copied: number): void {
     this.#left -= copied >>> 6;
-    if (this.#left < 0) throw new SchemaNotSupported(tooMany);
+    if (this.#left < 0) throw new UnsupportedSchemaError(tooManyValues);
   }
 
   #copy(value: unknown): unknown {
@@ -78,7 +79,7 @@ class ValueMaker {
       try {
         return this.make({ ...rest, ...asObject(branch) }, depth + 1);
       } catch (error) {
-        if (!(error instanceof SchemaNotSupported) || this.#left < 0) throw error;
+        if (!(error instanceof UnsupportedSchemaError) || this.#left < 0) throw error;
         refusal = error;
       }
     }
@@ -88,7 +89,7 @@ class ValueMaker {
   /** Follows `$ref` and merges `allOf`. */
   #resolve(schema: JsonObject): JsonObject {
     let found = schema;
-    for (let nth = 0; nth <= deepest; nth += 1) {
+    for (let nth = 0; nth <= maxDepth; nth += 1) {
       const ref = asText(found['$ref']);
       const parts = asList(found['allOf']);
       if (ref === null && parts.length === 0) return found;
@@ -99,13 +100,13 @@ class ValueMaker {
       this.#left -= 1 + parts.length;
       if (this.#left < 0) break;
     }
-    throw new SchemaNotSupported('such a chain of $ref');
+    throw new UnsupportedSchemaError('such a chain of $ref');
   }
 
   #find(ref: string): JsonObject {
     if (ref === '#') return this.#root;
     this.#count(ref.length);
-    if (!ref.startsWith('#/')) throw new SchemaNotSupported('$ref to another document');
+    if (!ref.startsWith('#/')) throw new UnsupportedSchemaError('$ref to another document');
     let at: unknown = this.#root;
     for (const part of ref.slice(2).split('/')) {
       const name = part.replaceAll('~1', '/').replaceAll('~0', '~');
@@ -113,7 +114,7 @@ class ValueMaker {
       at = object !== null && Object.hasOwn(object, name) ? object[name] : undefined;
     }
     const found = asObject(at);
-    if (found === null) throw new SchemaNotSupported('a $ref without its target');
+    if (found === null) throw new UnsupportedSchemaError('a $ref without its target');
     return found;
   }
 
@@ -140,8 +141,8 @@ class ValueMaker {
     const least = countOf(schema['minItems']) ?? (first.length > 0 ? first.length : 1);
     const most = countOf(schema['maxItems']) ?? Number.MAX_SAFE_INTEGER;
     const count = Math.min(least, most);
-    if (count > mostValues) throw new SchemaNotSupported(tooMany);
-    if (schema['uniqueItems'] === true && count > 1) throw new SchemaNotSupported('uniqueItems');
+    if (count > maxValues) throw new UnsupportedSchemaError(tooManyValues);
+    if (schema['uniqueItems'] === true && count > 1) throw new UnsupportedSchemaError('uniqueItems');
     return Array.from({ length: count }, (_, at) => this.make(first[at] ?? schema['items'], depth + 1));
   }
 
@@ -156,7 +157,7 @@ class ValueMaker {
         made[name] = this.make(property, depth + 1);
       } catch (error) {
         // An optional part may be left out; recursive schemas end this way.
-        if (required.has(name) || !(error instanceof SchemaNotSupported) || this.#left < 0) throw error;
+        if (required.has(name) || !(error instanceof UnsupportedSchemaError) || this.#left < 0) throw error;
       }
     }
     for (const name of required) {
@@ -197,18 +198,18 @@ function typeOf(schema: JsonObject): string {
 const countOf = (value: unknown): number | null =>
   typeof value === 'number' && Number.isInteger(value) && value >= 0 ? value : null;
 
-const bound = (value: unknown): number | null => (typeof value === 'number' ? value : null);
+const numericBound = (value: unknown): number | null => (typeof value === 'number' ? value : null);
 
 function numberFor(schema: JsonObject): number {
   const isWhole = typeOf(schema) === 'integer';
-  const step = bound(schema['multipleOf']) ?? (isWhole ? 1 : null);
+  const step = numericBound(schema['multipleOf']) ?? (isWhole ? 1 : null);
   if (step !== null && (step <= 0 || (isWhole && !Number.isInteger(step)))) {
-    throw new SchemaNotSupported('multipleOf');
+    throw new UnsupportedSchemaError('multipleOf');
   }
-  const above = bound(schema['exclusiveMinimum']);
-  const least = Math.max(bound(schema['minimum']) ?? -Infinity, above ?? -Infinity);
-  const below = bound(schema['exclusiveMaximum']);
-  const most = Math.min(bound(schema['maximum']) ?? Infinity, below ?? Infinity);
+  const above = numericBound(schema['exclusiveMinimum']);
+  const least = Math.max(numericBound(schema['minimum']) ?? -Infinity, above ?? -Infinity);
+  const below = numericBound(schema['exclusiveMaximum']);
+  const most = Math.min(numericBound(schema['maximum']) ?? Infinity, below ?? Infinity);
   const fits = (value: number): boolean =>
     Number.isFinite(value) &&
     (step === null || value % step === 0) &&
@@ -221,7 +222,7 @@ function numberFor(schema: JsonObject): number {
       ? [least, most, (least + most) * 0.5, least + 1, most - 1]
       : [step, ...multiplesAround(least, step), ...multiplesAround(most, step)];
   const found = [1, 0, ...further].find(fits);
-  if (found === undefined) throw new SchemaNotSupported('such bounds of a number');
+  if (found === undefined) throw new UnsupportedSchemaError('such bounds of a number');
   return found;
 }
 
@@ -251,10 +252,11 @@ function textFor(schema: JsonObject): string {
   const made = known ?? 'mock';
   const least = countOf(schema['minLength']) ?? 0;
   const most = countOf(schema['maxLength']) ?? Infinity;
-  if (least > mostText || least > most) throw new SchemaNotSupported('such a minLength');
+  if (least > maxTextLength || least > most) throw new UnsupportedSchemaError('such a minLength');
   if (known !== undefined) {
-    if (made.length < least || made.length > most) throw new SchemaNotSupported('a length beside a format');
+    if (made.length < least || made.length > most)
+      throw new UnsupportedSchemaError('a length beside a format');
     return made;
   }
-  return made.padEnd(least, ' mock').slice(0, Math.min(most, mostText));
+  return made.padEnd(least, ' mock').slice(0, Math.min(most, maxTextLength));
 }

@@ -1,16 +1,16 @@
-import { conversationFields, logprobsAsked, repetitionPenalty, samplingFields } from './chat-body.ts';
-import type { Dialect } from './chat-dialect.ts';
+import { conversationFields, requestedLogprobs, repetitionPenalty, samplingFields } from './chat-body.ts';
+import type { TextDialect } from './chat-dialect.ts';
 
 /**
  * Any server of the widely used protocol. What is not part of it (`top_k`, `min_p`, `repetition_penalty`) is sent on only
  * if it changes anything; a server that does not know it refuses, which is better than an answer that ignores it.
  */
-export const openaiDialect: Dialect = {
+export const openaiDialect: TextDialect = {
   cache: 'shared',
   countsWhileRunning: false,
   usageCounts: 'request',
   chatBody(request, { deployment, maxTokens }) {
-    const logprobs = logprobsAsked(request);
+    const logprobs = requestedLogprobs(request);
     // Newer models know only the new name, many servers only the old one: the client, who knows its model, chooses.
     const limit =
       request.max_completion_tokens === undefined
@@ -22,7 +22,7 @@ export const openaiDialect: Dialect = {
       ...limit,
       ...samplingFields(request),
       ...conversationFields(request),
-      ...beyondTheProtocol(request),
+      ...nonStandardFields(request),
       logit_bias: request.logit_bias,
       logprobs: logprobs === null ? undefined : true,
       top_logprobs: logprobs === null ? undefined : logprobs.alternatives,
@@ -35,7 +35,7 @@ export const openaiDialect: Dialect = {
       prompt: request.prompt,
       max_tokens: maxTokens,
       ...samplingFields(request),
-      ...beyondTheProtocol(request),
+      ...nonStandardFields(request),
       logit_bias: request.logit_bias ?? undefined,
       logprobs: request.logprobs ?? undefined,
       echo: request.echo === true ? true : undefined,
@@ -46,7 +46,7 @@ export const openaiDialect: Dialect = {
   runningCounts: () => null,
 };
 
-function beyondTheProtocol(request: Parameters<typeof repetitionPenalty>[0]) {
+function nonStandardFields(request: Parameters<typeof repetitionPenalty>[0]) {
   return {
     top_k: request.top_k === undefined || request.top_k <= 0 ? undefined : request.top_k,
     min_p: request.min_p === 0 ? undefined : request.min_p,

@@ -1,6 +1,6 @@
 /** MP3 as far as a gateway must know it: that something is one, and at which rate. */
 
-export interface Mp3Facts {
+export interface Mp3Header {
   readonly sampleRate: number;
 }
 
@@ -13,8 +13,8 @@ const sampleRates: readonly (readonly number[] | null)[] = [
 ];
 
 /** What the first frame says, behind a title if there is one; null when there is no frame. */
-export function readMp3(bytes: Buffer): Mp3Facts | null {
-  const start = titleLength(bytes);
+export function readMp3Header(bytes: Buffer): Mp3Header | null {
+  const start = id3TagLength(bytes);
   if (bytes.length < start + 4) return null;
   const header = bytes.readUInt32BE(start);
   const isLayer3 = header >>> 21 === 0x7ff && ((header >>> 17) & 3) === 1;
@@ -25,7 +25,7 @@ export function readMp3(bytes: Buffer): Mp3Facts | null {
 }
 
 /** An ID3v2 tag tells its length in four bytes of seven bits. */
-function titleLength(bytes: Buffer): number {
+function id3TagLength(bytes: Buffer): number {
   if (bytes.length < 10 || bytes.toString('latin1', 0, 3) !== 'ID3') return 0;
   const [a = 0, b = 0, c = 0, d = 0] = bytes.subarray(6, 10);
   return 10 + ((a & 127) << 21) + ((b & 127) << 14) + ((c & 127) << 7) + (d & 127);

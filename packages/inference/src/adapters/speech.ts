@@ -1,10 +1,10 @@
 import type { EngineKind } from '@millrace/core/inference';
-import { brokenAnswer, type MediaAdapter } from './media.ts';
-import { bearer, requireSuccess, sendsJson } from './media-failure.ts';
-import { readMp3, silentMp3 } from './speech-mp3.ts';
+import { invalidMediaAnswer, type MediaAdapter } from './media.ts';
+import { bearerHeaders, requireSuccess, jsonHeaders } from './media-failure.ts';
+import { readMp3Header, silentMp3 } from './speech-mp3.ts';
 
 /** A validated wish for speech, in whichever shape it came. */
-export interface SpeechWish {
+export interface SpeechRequest {
   /** As the client wrote it; null where its shape lets it leave the choice to us. */
   readonly model: string | null;
   readonly text: string;
@@ -22,20 +22,20 @@ export interface SpeechAnswer {
   readonly sampleRate: number;
 }
 
-export type SpeechAdapter = MediaAdapter<SpeechWish, SpeechAnswer>;
+export type SpeechAdapter = MediaAdapter<SpeechRequest, SpeechAnswer>;
 
 /** Null: this kind of engine does not speak. */
 export function speechAdapterOf(engine: EngineKind): SpeechAdapter | null {
   switch (engine) {
     case 'speech':
-      return speaker({ defaultVoice: 'alloy', isWide: true });
+      return createSpeechAdapter({ defaultVoice: 'alloy', isWide: true });
     case 'vllm':
       // Each of its models has voices of its own, and one of them for who names none.
-      return speaker({ defaultVoice: null, isWide: true });
+      return createSpeechAdapter({ defaultVoice: null, isWide: true });
     case 'openai':
-      return speaker({ defaultVoice: 'alloy', isWide: false });
+      return createSpeechAdapter({ defaultVoice: 'alloy', isWide: false });
     case 'mock':
-      return mock;
+      return mockSpeechAdapter;
     case 'sglang':
     case 'llama.cpp':
     case 'openai-images':
@@ -45,7 +45,7 @@ export function speechAdapterOf(engine: EngineKind): SpeechAdapter | null {
   }
 }
 
-interface Dialect {
+interface SpeechDialect {
   /** What the protocol wants where a client names none; null where the engine chooses. */
   readonly defaultVoice: string | null;
   /** Whether it takes fields beyond those of OpenAI, which refuses what it does not know. */
@@ -53,7 +53,7 @@ interface Dialect {
 }
 
 /** `POST /v1/audio/speech`. Fields that only some engines know are sent only when they say something. */
-function speaker({ defaultVoice, isWide }: Dialect): SpeechAdapter {
+function createSpeechAdapter({ defaultVoice, isWide }: SpeechDialect): SpeechAdapter {
   return {
     lacks({ language, tuning }) {
       return isWide ? [] : [...(language === null ? [] : ['language']), ...Object.keys(tuning)];
@@ -73,24 +73,24 @@ function speaker({ defaultVoice, isWide }: Dialect): SpeechAdapter {
         {
           method: 'POST',
           path: '/v1/audio/speech',
-          headers: { ...sendsJson, accept: 'audio/mpeg', ...bearer(deployment.apiKey) },
+          headers: { ...jsonHeaders, accept: 'audio/mpeg', ...bearerHeaders(deployment.apiKey) },
           body: JSON.stringify(body),
         },
         signal,
       );
-      return spoken(requireSuccess(response).body);
+      return toSpeechAnswer(requireSuccess(response).body);
     },
   };
 }
 
 /** For test keys: silence, about as long as the text would take. No engine is asked. */
-const mock: SpeechAdapter = {
+const mockSpeechAdapter: SpeechAdapter = {
   lacks: () => [],
-  run: async ({ text }) => spoken(silentMp3(2 * text.length + 1)),
+  run: async ({ text }) => toSpeechAnswer(silentMp3(2 * text.length + 1)),
 };
 
-function spoken(audio: Buffer): SpeechAnswer {
-  const facts = readMp3(audio);
-  if (facts === null) throw brokenAnswer('The engine answered with something that is no MP3.');
+function toSpeechAnswer(audio: Buffer): SpeechAnswer {
+  const facts = readMp3Header(audio);
+  if (facts === null) throw invalidMediaAnswer('The engine answered with something that is no MP3.');
   return { audio, sampleRate: facts.sampleRate };
 }

@@ -1,21 +1,21 @@
-import type { UpstreamFacts } from './adapter.ts';
+import type { UpstreamContext } from './adapter.ts';
 import {
   conversationFields,
-  logprobsAsked,
+  requestedLogprobs,
   messagesForTemplates,
   repetitionPenalty,
   samplingFields,
 } from './chat-body.ts';
 import { usageOf } from './chat-counts.ts';
-import type { Dialect } from './chat-dialect.ts';
+import type { TextDialect } from './chat-dialect.ts';
 
 /** vLLM, and by the same names SGLang: running counts in every event, a salt for the prefix cache. */
-export const vllmDialect: Dialect = {
+export const vllmDialect: TextDialect = {
   cache: 'salted',
   countsWhileRunning: true,
   usageCounts: 'request',
   chatBody(request, facts) {
-    const logprobs = logprobsAsked(request);
+    const logprobs = requestedLogprobs(request);
     return {
       model: facts.deployment.upstreamModel,
       messages: messagesForTemplates(request),
@@ -26,7 +26,7 @@ export const vllmDialect: Dialect = {
       logit_bias: request.logit_bias,
       logprobs: logprobs === null ? undefined : true,
       top_logprobs: logprobs === null ? undefined : logprobs.alternatives,
-      ...ownFields(request.stream === true, facts),
+      ...vllmFields(request.stream === true, facts),
     };
   },
   completionBody(request, facts) {
@@ -40,7 +40,7 @@ export const vllmDialect: Dialect = {
       logprobs: request.logprobs ?? undefined,
       echo: request.echo === true ? true : undefined,
       suffix: request.suffix ?? undefined,
-      ...ownFields(request.stream === true, facts),
+      ...vllmFields(request.stream === true, facts),
     };
   },
   /** While a stream runs, `usage` counts the choice of the event that carries it. */
@@ -56,7 +56,7 @@ function furtherSampling(request: Parameters<typeof repetitionPenalty>[0]) {
   };
 }
 
-function ownFields(isStream: boolean, { cacheSalt }: UpstreamFacts) {
+function vllmFields(isStream: boolean, { cacheSalt }: UpstreamContext) {
   const running = { include_usage: true, continuous_usage_stats: true };
   return { cache_salt: cacheSalt, ...(isStream ? { stream: true, stream_options: running } : {}) };
 }

@@ -1,13 +1,13 @@
 import {
-  BOOK_FILLED,
-  bookBucket,
+  KEY_FEED_FILL_STATE,
+  keyFeedBucket,
   contractPartEntry,
   keyEntry,
   modelEntry,
   organisationEntry,
-  bookKeys,
-  parseFilled,
-  type BookFilled,
+  keyFeedKeys,
+  parseFillState,
+  type KeyFeedFillState,
   type ContractPartEntry,
   type KeyEntry,
   type ModelEntry,
@@ -17,17 +17,17 @@ import type { Clock } from '@millrace/platform/clock';
 import type { Logger } from '@millrace/platform/log';
 import type { BucketEntry, NatsClient } from '@millrace/platform/nats';
 import type { z } from 'zod';
-import { createCatalog } from './catalog.ts';
-import { Lookups } from './lookups.ts';
+import { createModelCatalog } from './catalog.ts';
+import { EntryCache } from './lookups.ts';
 
 /** A gateway that knows no more than this may be wrong about a revoked key, so it admits nothing. */
 const defaultStaleAfterMs = 5_000;
-const defaultOpenWithinMs = 5_000;
-const lookUpWithinMs = 2_000;
+const defaultOpenTimeoutMs = 5_000;
+const lookUpTimeoutMs = 2_000;
 
 type Mode = KeyEntry['mode'];
 
-export interface BookOptions {
+export interface KeyFeedOptions {
   readonly nats: Pick<NatsClient, 'bucket'>;
   readonly clock: Clock;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
@@ -41,7 +41,7 @@ export interface BookOptions {
 }
 
 /** What a gateway knows of keys, organisations and models. Answers without a promise whatever is in memory. */
-export interface Book {
+export interface KeyFeed {
   /** Null: there is no such key. Rejects with `SERVICE_UNAVAILABLE` when it cannot be looked up. */
   findKey(publicId: string): KeyEntry | null | Promise<KeyEntry | null>;
   /** Whether `findKey` answers without a read of NATS of its own. */
@@ -58,26 +58,26 @@ export interface Book {
   close(): Promise<void>;
 }
 
-export async function openBook(options: BookOptions): Promise<Book> {
+export async function openKeyFeed(options: KeyFeedOptions): Promise<KeyFeed> {
   const { clock, log, staleAfterMs = defaultStaleAfterMs, maxEntries = 50_000 } = options;
-  const bucket = options.nats.bucket(bookBucket(options.prefix ?? ''));
-  const catalog = createCatalog();
+  const bucket = options.nats.bucket(keyFeedBucket(options.prefix ?? ''));
+  const catalog = createModelCatalog();
   const listeners = new Set<() => void>();
-  let filled: BookFilled | null = null;
+  let filled: KeyFeedFillState | null = null;
 
-  const lookUp = { clock, bucket, withinMs: lookUpWithinMs, maxEntries, isWhole: () => filled === 'all' };
-  const keys = new Lookups<KeyEntry>({ ...lookUp, keyOf: bookKeys.key, parse: reader(keyEntry) });
-  const organisations = new Lookups<OrganisationEntry>({
+  const lookUp = { clock, bucket, withinMs: lookUpTimeoutMs, maxEntries, isWhole: () => filled === 'all' };
+  const keys = new EntryCache<KeyEntry>({ ...lookUp, keyOf: keyFeedKeys.key, parse: jsonParser(keyEntry) });
+  const organisations = new EntryCache<OrganisationEntry>({
     ...lookUp,
-    keyOf: bookKeys.organisation,
-    parse: reader(organisationEntry),
+    keyOf: keyFeedKeys.organisation,
+    parse: jsonParser(organisationEntry),
   });
 
   /** What cannot be read is as if it were not there: a gateway does not sell what it does not understand. */
-  function takeModel(entry: BucketEntry): void {
+  function applyModel(entry: BucketEntry): void {
     let model: ModelEntry | null = null;
     try {
-      model = entry.value === null ? null : reader(modelEntry)(entry.value);
+      model = entry.value === null ? null : jsonParser(modelEntry)(entry.value);
     } catch (error) {
       log.error({ err: error, key: entry.key }, 'a model of the gateway book cannot be read');
     }
@@ -85,44 +85,44 @@ export async function openBook(options: BookOptions): Promise<Book> {
   }
 
   /** A part that cannot be read is missing: the model is then refused, not sold at the list price. */
-  function takePart(entry: BucketEntry): void {
+  function applyContractPart(entry: BucketEntry): void {
     let part: ContractPartEntry | null = null;
     try {
-      part = entry.value === null ? null : reader(contractPartEntry)(entry.value);
+      part = entry.value === null ? null : jsonParser(contractPartEntry)(entry.value);
     } catch (error) {
       log.error({ err: error, key: entry.key }, 'contract prices of the gateway book cannot be read');
     }
     catalog.putPart(entry.key, part);
   }
 
-  function take(entry: BucketEntry): void {
+  function applyEntry(entry: BucketEntry): void {
     const kind = entry.key.slice(0, entry.key.indexOf('.'));
     if (kind === 'key') keys.take(entry);
     else if (kind === 'org') organisations.take(entry);
-    else if (kind === 'model') takeModel(entry);
-    else if (kind === 'contracts') takePart(entry);
-    else if (entry.key === BOOK_FILLED) filled = parseFilled(entry.value);
+    else if (kind === 'model') applyModel(entry);
+    else if (kind === 'contracts') applyContractPart(entry);
+    else if (entry.key === KEY_FEED_FILL_STATE) filled = parseFillState(entry.value);
   }
 
-  function tellChange(): void {
+  function notifyListeners(): void {
     for (const listener of listeners) listener();
   }
 
   const follower = bucket.follow({
     // Parts after the models that name them: a part that was written meanwhile is newer, never older, than its model.
-    present: [bookKeys.allModels, bookKeys.allContractParts, BOOK_FILLED],
+    present: [keyFeedKeys.allModels, keyFeedKeys.allContractParts, KEY_FEED_FILL_STATE],
     onBegin: (present) => {
       filled = null;
       keys.clear();
       organisations.clear();
       catalog.clear();
-      present.forEach(take);
+      present.forEach(applyEntry);
       log.info({ models: catalog.size() }, 'the gateway book was read');
-      tellChange();
+      notifyListeners();
     },
     onChange: (entry) => {
-      take(entry);
-      if (/^(model|contracts)\./.test(entry.key)) tellChange();
+      applyEntry(entry);
+      if (/^(model|contracts)\./.test(entry.key)) notifyListeners();
     },
   });
 
@@ -132,7 +132,7 @@ export async function openBook(options: BookOptions): Promise<Book> {
   };
 
   const waiting = new AbortController();
-  const patience = clock.sleep(options.openWithinMs ?? defaultOpenWithinMs, waiting.signal);
+  const patience = clock.sleep(options.openWithinMs ?? defaultOpenTimeoutMs, waiting.signal);
   await Promise.race([follower.begun(), patience.catch(() => undefined)]);
   waiting.abort();
   return {
@@ -150,6 +150,6 @@ export async function openBook(options: BookOptions): Promise<Book> {
   };
 }
 
-function reader<Schema extends z.ZodType>(schema: Schema): (text: string) => z.infer<Schema> {
+function jsonParser<Schema extends z.ZodType>(schema: Schema): (text: string) => z.infer<Schema> {
   return (text) => schema.parse(JSON.parse(text));
 }

@@ -1,13 +1,13 @@
-import { bookKeys, type ModelEntry } from '@millrace/core/inference';
+import { keyFeedKeys, type ModelEntry } from '@millrace/core/inference';
 import { Fault } from '@millrace/platform/fault';
 import { describe, expect, it } from 'vitest';
-import { createCatalog, mayUseModel, priceOf } from './catalog.ts';
+import { createModelCatalog, mayUseModel, priceOf } from './catalog.ts';
 import { frozenPrice, modelOf } from './book.fixture.ts';
 
 const keyOf = (model: ModelEntry): string => `model.${model.name}`;
 
 function catalogOf(...models: readonly ModelEntry[]) {
-  const catalog = createCatalog();
+  const catalog = createModelCatalog();
   for (const model of models) catalog.put(keyOf(model), model);
   return catalog;
 }
@@ -95,12 +95,16 @@ describe('a price', () => {
 describe('contract prices in parts', () => {
   const contract = frozenPrice({ promptNanoUsdPerMillion: '7' });
   const model = modelOf({ contractParts: 2 });
-  const [first = '', second = ''] = [0, 1].map((part) => bookKeys.contractPart(model.name, 2, part));
+  const [first = '', second = ''] = [0, 1].map((part) => keyFeedKeys.contractPart(model.name, 2, part));
   const partOf = (orgId: string) => ({
     version: 1 as const,
     contractPrices: { [orgId]: [{ fromMs: null, untilMs: null, price: contract }] },
   });
-  const priced = (catalog: ReturnType<typeof createCatalog>, orgId: string, mode: 'live' | 'test' = 'live') =>
+  const priced = (
+    catalog: ReturnType<typeof createModelCatalog>,
+    orgId: string,
+    mode: 'live' | 'test' = 'live',
+  ) =>
     priceOf(catalog.find(model.name, orgId, mode) ?? expect.fail('not found'), orgId, 0)
       ?.promptNanoUsdPerMillion;
 
@@ -108,8 +112,8 @@ describe('contract prices in parts', () => {
     ['before the model', true],
     ['after the model', false],
   ])('count once all parts have arrived, %s', (_, isBefore) => {
-    const catalog = createCatalog();
-    const putModel = () => catalog.put(bookKeys.model(model.name), model);
+    const catalog = createModelCatalog();
+    const putModel = () => catalog.put(keyFeedKeys.model(model.name), model);
     if (isBefore) catalog.putPart(first, partOf('org_a'));
     putModel();
     if (!isBefore) catalog.putPart(first, partOf('org_a'));
@@ -120,20 +124,20 @@ describe('contract prices in parts', () => {
   });
 
   it('refuse again when a part is removed, but not for test keys, which pay nothing', () => {
-    const catalog = createCatalog();
+    const catalog = createModelCatalog();
     catalog.putPart(first, partOf('org_a'));
     catalog.putPart(second, partOf('org_b'));
-    catalog.put(bookKeys.model(model.name), model);
+    catalog.put(keyFeedKeys.model(model.name), model);
     catalog.putPart(second, null);
     expect(() => priced(catalog, 'org_a')).toThrow(Fault);
     expect(priced(catalog, 'org_a', 'test')).toBe('0');
   });
 
   it('of another division of the model are not used', () => {
-    const catalog = createCatalog();
+    const catalog = createModelCatalog();
     for (let part = 0; part < 4; part += 1)
-      catalog.putPart(bookKeys.contractPart(model.name, 4, part), partOf('org_a'));
-    catalog.put(bookKeys.model(model.name), model);
+      catalog.putPart(keyFeedKeys.contractPart(model.name, 4, part), partOf('org_a'));
+    catalog.put(keyFeedKeys.model(model.name), model);
     expect(() => priced(catalog, 'org_a')).toThrow(Fault);
   });
 });

@@ -1,5 +1,5 @@
 import {
-  bookKeys,
+  keyFeedKeys,
   type ContractPartEntry,
   type DeploymentEntry,
   type KeyEntry,
@@ -12,7 +12,7 @@ import { Fault } from '@millrace/platform/fault';
 
 type Mode = KeyEntry['mode'];
 
-interface Held {
+interface CatalogModel {
   /** As it stands in the bucket. */
   readonly stored: ModelEntry;
   /** With its contract prices, if all parts of them are known. */
@@ -22,7 +22,7 @@ interface Held {
   readonly twin: ModelEntry;
 }
 
-export interface Catalog {
+export interface ModelCatalog {
   /** Null takes it out. */
   put(key: string, model: ModelEntry | null): void;
   /** The same for a part of a model's contract prices. */
@@ -33,10 +33,10 @@ export interface Catalog {
   list(orgId: string, mode: Mode): readonly ModelEntry[];
 }
 
-export function createCatalog(): Catalog {
-  const held = new Map<string, Held>();
+export function createModelCatalog(): ModelCatalog {
+  const held = new Map<string, CatalogModel>();
   const parts = new Map<string, ContractPartEntry>();
-  let byName = new Map<string, Held>();
+  let byName = new Map<string, CatalogModel>();
 
   /** A name is never shadowed by another model's alias, whatever order they came in. */
   function index(): void {
@@ -48,16 +48,16 @@ export function createCatalog(): Catalog {
   return {
     put(key, model) {
       if (model === null) held.delete(key);
-      else held.set(key, hold(model, parts));
+      else held.set(key, toCatalogModel(model, parts));
       index();
     },
     putPart(key, part) {
       if (part === null) parts.delete(key);
       else parts.set(key, part);
-      const modelKey = bookKeys.model(bookKeys.nameOfModel(key));
+      const modelKey = keyFeedKeys.model(keyFeedKeys.nameOfModel(key));
       const model = held.get(modelKey)?.stored;
       if (model?.contractParts === undefined) return;
-      held.set(modelKey, hold(model, parts));
+      held.set(modelKey, toCatalogModel(model, parts));
       index();
     },
     clear() {
@@ -66,42 +66,42 @@ export function createCatalog(): Catalog {
       byName.clear();
     },
     size: () => held.size,
-    find: (name, orgId, mode) => seen(byName.get(name), orgId, mode),
+    find: (name, orgId, mode) => visibleModel(byName.get(name), orgId, mode),
     list: (orgId, mode) =>
       [...held.values()]
-        .flatMap((model) => seen(model, orgId, mode) ?? [])
+        .flatMap((model) => visibleModel(model, orgId, mode) ?? [])
         .toSorted((left, right) => (left.name < right.name ? -1 : 1)),
   };
 }
 
-function hold(stored: ModelEntry, parts: ReadonlyMap<string, ContractPartEntry>): Held {
+function toCatalogModel(stored: ModelEntry, parts: ReadonlyMap<string, ContractPartEntry>): CatalogModel {
   return {
     stored,
-    entry: assemble(stored, parts),
+    entry: withContractPrices(stored, parts),
     visibleTo: stored.visibleTo === null ? null : new Set(stored.visibleTo),
-    twin: testTwin(stored),
+    twin: toTestModel(stored),
   };
 }
 
 /** While a part is missing, the entry keeps `contractParts`, and `priceOf` refuses. */
-function assemble(stored: ModelEntry, parts: ReadonlyMap<string, ContractPartEntry>): ModelEntry {
+function withContractPrices(stored: ModelEntry, parts: ReadonlyMap<string, ContractPartEntry>): ModelEntry {
   const { contractParts: count, ...rest } = stored;
   if (count === undefined) return stored;
   const found = Array.from({ length: count }, (_, part) =>
-    parts.get(bookKeys.contractPart(stored.name, count, part)),
+    parts.get(keyFeedKeys.contractPart(stored.name, count, part)),
   ).filter((part) => part !== undefined);
   if (found.length < count) return stored;
   const contracts = found.flatMap(({ contractPrices }) => Object.entries(contractPrices));
   return { ...rest, contractPrices: Object.fromEntries(contracts) };
 }
 
-function seen(model: Held | undefined, orgId: string, mode: Mode): ModelEntry | null {
+function visibleModel(model: CatalogModel | undefined, orgId: string, mode: Mode): ModelEntry | null {
   if (model === undefined || (model.visibleTo !== null && !model.visibleTo.has(orgId))) return null;
   if (mode === 'test') return model.twin;
   return model.entry.mode === 'live' ? model.entry : null;
 }
 
-const mock: DeploymentEntry = {
+const mockDeployment: DeploymentEntry = {
   id: 'mock',
   engine: 'mock',
   address: '',
@@ -113,7 +113,7 @@ const mock: DeploymentEntry = {
 };
 
 /** What a test key gets under the model's name: free, deterministic, and never an engine that costs anyone anything. */
-function testTwin(entry: ModelEntry): ModelEntry {
+function toTestModel(entry: ModelEntry): ModelEntry {
   const free: FrozenModelPrice = {
     version: 1,
     model: entry.name,
@@ -131,7 +131,7 @@ function testTwin(entry: ModelEntry): ModelEntry {
     fallbacks: [],
     prices: [{ fromMs: null, untilMs: null, price: free }],
     contractPrices: {},
-    deployments: [mock],
+    deployments: [mockDeployment],
   };
 }
 
@@ -164,6 +164,6 @@ export function mayUseModel(key: Pick<KeyEntry, 'models'>, model: Pick<ModelEntr
 }
 
 /** Whether a deployment that takes requests was added to the model, whether or not its engine is up now. */
-export function runsSomewhere({ deployments }: Pick<ModelEntry, 'deployments'>): boolean {
+export function hasActiveDeployment({ deployments }: Pick<ModelEntry, 'deployments'>): boolean {
   return deployments.some(({ weight }) => weight > 0);
 }

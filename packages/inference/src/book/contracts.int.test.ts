@@ -1,9 +1,9 @@
 import {
-  bookBucket,
-  bookKeys,
-  createBookSync,
-  keepBook,
-  type BookKeeperOptions,
+  keyFeedBucket,
+  keyFeedKeys,
+  createKeyFeedSync,
+  maintainKeyFeed,
+  type KeyFeedMaintenanceOptions,
 } from '@millrace/core/inference';
 import { systemClock } from '@millrace/platform/clock';
 import { Fault } from '@millrace/platform/fault';
@@ -21,7 +21,7 @@ import {
   type TestDatabase,
 } from '@millrace/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { openBook, type Book } from './book.ts';
+import { openKeyFeed, type KeyFeed } from './book.ts';
 import { priceOf } from './catalog.ts';
 
 /** A model with more contracts than one message of the broker holds, from the price list to the gateway. */
@@ -91,7 +91,7 @@ afterAll(async () => {
 
 beforeEach(async () => {
   prefix = testNames().natsPrefix;
-  const name = bookBucket(prefix);
+  const name = keyFeedBucket(prefix);
   await nats.ensureBucket({ name, replicas: 1, maxBytes });
   onTestFinished(() => dropBucket(name));
   bucket = nats.bucket(name);
@@ -106,7 +106,7 @@ beforeEach(async () => {
   await keepOneNote();
 });
 
-function options(): BookKeeperOptions {
+function options(): KeyFeedMaintenanceOptions {
   const rates = { organisationRpm: 60, fundedRpm: 600 };
   const { db } = database;
   return {
@@ -115,14 +115,14 @@ function options(): BookKeeperOptions {
   };
 }
 
-async function open(): Promise<Book> {
-  const book = await openBook({ nats, clock: systemClock, log, prefix });
+async function open(): Promise<KeyFeed> {
+  const book = await openKeyFeed({ nats, clock: systemClock, log, prefix });
   onTestFinished(() => book.close());
   return book;
 }
 
 /** The price that the gateway would charge, or the reason of its refusal. */
-function charged(book: Book, orgId: string): string | null {
+function charged(book: KeyFeed, orgId: string): string | null {
   const entry = book.model(model, orgId, 'live');
   if (entry === null) return 'MODEL_NOT_FOUND';
   try {
@@ -135,16 +135,17 @@ function charged(book: Book, orgId: string): string | null {
 
 async function parts(): Promise<readonly BucketEntry[]> {
   const found: BucketEntry[] = [];
-  for await (const entry of bucket.list(bookKeys.contractPartsOf(model))) found.push(entry);
+  for await (const entry of bucket.list(keyFeedKeys.contractPartsOf(model))) found.push(entry);
   return found.filter(({ value }) => value !== null);
 }
 
-const modelText = async () => (await bucket.read(bookKeys.model(model)))?.value ?? expect.fail('not written');
+const modelText = async () =>
+  (await bucket.read(keyFeedKeys.model(model)))?.value ?? expect.fail('not written');
 
 describe('a model with 5 000 contracts', () => {
   it('is written to the gateway book, and a gateway prices each organisation by its contract', async () => {
     const follows = await open();
-    await createBookSync(options()).flush();
+    await createKeyFeedSync(options()).flush();
     expect(JSON.parse(await modelText())).toMatchObject({ contractPrices: {} });
     const startsLater = await open();
     await eventually({ what: 'the model' }, () => charged(follows, 'org_other') === listPrice);
@@ -156,7 +157,7 @@ describe('a model with 5 000 contracts', () => {
 
   it('follows a removed contract, and returns to one entry without parts when few contracts are left', async () => {
     const [removed = expect.fail(), kept = expect.fail(), ...others] = contractors;
-    const sync = createBookSync(options());
+    const sync = createKeyFeedSync(options());
     await sync.flush();
     const book = await open();
     expect((await parts()).length).toBeGreaterThan(1);
@@ -174,13 +175,13 @@ describe('a model with 5 000 contracts', () => {
   });
 
   it('is refused while a part is missing; the comparison restores the part and removes leftovers', async () => {
-    await createBookSync(options()).flush();
+    await createKeyFeedSync(options()).flush();
     const book = await open();
     const before = await parts();
     const missing = before[0] ?? expect.fail('no parts');
     const [leftover, ofNoModel] = [
-      bookKeys.contractPart(model, 1_024, 7),
-      bookKeys.contractPart('gone', 2, 0),
+      keyFeedKeys.contractPart(model, 1_024, 7),
+      keyFeedKeys.contractPart('gone', 2, 0),
     ];
     for (const key of [leftover, ofNoModel]) await bucket.write(key, missing.value, 0);
     await bucket.write(missing.key, null, missing.revision);
@@ -189,7 +190,7 @@ describe('a model with 5 000 contracts', () => {
       new Set(['SERVICE_UNAVAILABLE']),
     );
     expect(charged(await open(), 'org_other')).toBe('SERVICE_UNAVAILABLE');
-    const keeper = keepBook(options());
+    const keeper = maintainKeyFeed(options());
     onTestFinished(() => keeper.stop());
     await eventually({ what: 'the end of the refusal' }, () => charged(book, 'org_other') === listPrice);
     expect(new Set(contractors.map((orgId) => charged(book, orgId)))).toEqual(new Set([contractPrice]));
@@ -202,7 +203,7 @@ describe('a model with 5 000 contracts', () => {
   });
 
   it('has all its parts after several writers have switched it off and on at the same time', async () => {
-    const writers = Array.from({ length: 3 }, () => createBookSync(options()));
+    const writers = Array.from({ length: 3 }, () => createKeyFeedSync(options()));
     const flushes: Promise<void>[] = [];
     for (const enabled of [true, false, true, false, true]) {
       await statement('update inference_models set enabled = $2 where name = $1', [model, enabled]);

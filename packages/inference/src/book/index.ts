@@ -1,3 +1,3 @@
-export { openBook, type Book, type BookOptions } from './book.ts';
-export { mayUseModel, priceOf, runsSomewhere } from './catalog.ts';
+export { openKeyFeed, type KeyFeed, type KeyFeedOptions } from './book.ts';
+export { mayUseModel, priceOf, hasActiveDeployment } from './catalog.ts';
 export { toWireModelList, toWireModelPrice } from './wire.ts';

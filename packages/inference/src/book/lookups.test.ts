@@ -1,10 +1,10 @@
-import { bookKeys, keyEntry, type KeyEntry } from '@millrace/core/inference';
+import { keyFeedKeys, keyEntry, type KeyEntry } from '@millrace/core/inference';
 import { SimulatedClock } from '@millrace/platform/clock';
 import { isFault } from '@millrace/platform/fault';
 import type { BucketEntry } from '@millrace/platform/nats';
 import { describe, expect, it } from 'vitest';
 import { keyOf } from './book.fixture.ts';
-import { Lookups } from './lookups.ts';
+import { EntryCache } from './lookups.ts';
 
 /** A bucket whose answers come when the test says so. */
 function slowBucket() {
@@ -17,7 +17,7 @@ function slowBucket() {
 }
 
 const entry = (name: string, revision: number, fields: Partial<KeyEntry> | null = {}): BucketEntry => ({
-  key: bookKeys.key(name),
+  key: keyFeedKeys.key(name),
   revision,
   value: fields === null ? null : JSON.stringify(keyOf(fields)),
 });
@@ -25,13 +25,13 @@ const entry = (name: string, revision: number, fields: Partial<KeyEntry> | null 
 function setUp(options: { readonly maxEntries?: number; readonly isWhole?: () => boolean } = {}) {
   const bucket = slowBucket();
   const clock = new SimulatedClock();
-  const keys = new Lookups<KeyEntry>({
+  const keys = new EntryCache<KeyEntry>({
     clock,
     bucket,
     withinMs: 2_000,
     maxEntries: options.maxEntries ?? 100,
     isWhole: options.isWhole ?? (() => true),
-    keyOf: bookKeys.key,
+    keyOf: keyFeedKeys.key,
     parse: (text) => keyEntry.parse(JSON.parse(text)),
   });
   return { keys, clock, asked: bucket.asked };
@@ -109,7 +109,7 @@ describe('a look-up', () => {
 
   it('of what this version cannot read is unavailable, not absent', () => {
     const { keys } = setUp();
-    keys.take({ key: bookKeys.key('A'), revision: 1, value: '{"version":2}' });
+    keys.take({ key: keyFeedKeys.key('A'), revision: 1, value: '{"version":2}' });
     expect(() => keys.find('A')).toThrow(expect.objectContaining({ reason: 'SERVICE_UNAVAILABLE' }));
   });
 

@@ -2,7 +2,7 @@ import { withDeadline, type Clock } from '@millrace/platform/clock';
 import { Fault } from '@millrace/platform/fault';
 import type { Bucket, BucketEntry } from '@millrace/platform/nats';
 
-export interface LookupOptions<Value> {
+export interface EntryCacheOptions<Value> {
   readonly clock: Clock;
   readonly bucket: Pick<Bucket, 'read'>;
   readonly withinMs: number;
@@ -14,7 +14,7 @@ export interface LookupOptions<Value> {
   readonly parse: (text: string) => Value;
 }
 
-interface Known<Value> {
+interface CachedEntry<Value> {
   readonly revision: number;
   /** Null: taken out. `unreadable`: written by someone who knows more than we do. */
   readonly value: Value | null | 'unreadable';
@@ -25,20 +25,20 @@ interface Known<Value> {
  * bucket tells, so memory goes with what is in use. A change of something nobody asked for is kept too: a look-up that
  * was answered before the change and arrives after it must not win.
  */
-export class Lookups<Value extends object> {
-  readonly #options: LookupOptions<Value>;
-  readonly #known = new Map<string, Known<Value>>();
+export class EntryCache<Value extends object> {
+  readonly #options: EntryCacheOptions<Value>;
+  readonly #known = new Map<string, CachedEntry<Value>>();
   readonly #absent = new Set<string>();
   readonly #pending = new Map<string, Promise<Value | null>>();
 
-  constructor(options: LookupOptions<Value>) {
+  constructor(options: EntryCacheOptions<Value>) {
     this.#options = options;
   }
 
   find(name: string): Value | null | Promise<Value | null> {
     const key = this.#options.keyOf(name);
     const known = this.#known.get(key);
-    if (known !== undefined) return readable(known.value);
+    if (known !== undefined) return requireReadable(known.value);
     if (this.#absent.has(key)) return null;
     return this.#pending.get(key) ?? this.#load(key);
   }
@@ -93,27 +93,28 @@ export class Lookups<Value extends object> {
     try {
       entry = await withDeadline(clock, `Looking up ${key}`, withinMs, () => bucket.read(key));
     } catch (error) {
-      throw unknown('the gateway book could not be asked', error);
+      throw unavailableFault('the gateway book could not be asked', error);
     }
     // Cleared meanwhile: the bucket is another one, and this is an answer of the one before.
-    if (!this.#pending.has(key)) throw unknown('the gateway book was replaced during a look-up');
+    if (!this.#pending.has(key)) throw unavailableFault('the gateway book was replaced during a look-up');
     if (entry !== null) this.take(entry);
     const known = this.#known.get(key);
-    if (known !== undefined) return readable(known.value);
-    if (!isWhole()) throw unknown('the gateway book is not filled yet');
+    if (known !== undefined) return requireReadable(known.value);
+    if (!isWhole()) throw unavailableFault('the gateway book is not filled yet');
     this.#absent.add(key);
     trim(this.#absent, maxEntries);
     return null;
   }
 }
 
-function readable<Value>(value: Value | null | 'unreadable'): Value | null {
-  if (value === 'unreadable') throw unknown('an entry of the gateway book cannot be read by this version');
+function requireReadable<Value>(value: Value | null | 'unreadable'): Value | null {
+  if (value === 'unreadable')
+    throw unavailableFault('an entry of the gateway book cannot be read by this version');
   return value;
 }
 
 /** Not knowing is no reason to refuse for good: the caller may try again. */
-function unknown(internal: string, cause?: unknown): Fault {
+function unavailableFault(internal: string, cause?: unknown): Fault {
   return new Fault('SERVICE_UNAVAILABLE', {
     internal,
     retryAfterSeconds: 1,

@@ -1,4 +1,4 @@
-import type { Answer, Contract } from '@millrace/contract';
+import type { ResponseBody, Contract } from '@millrace/contract';
 import type { KeyEntry, ModelEntry } from '@millrace/core/inference';
 import type { FrozenModelPrice } from '@millrace/core/prices';
 import { msToSecondsRoundDown } from '@millrace/platform/money';
@@ -6,8 +6,8 @@ import { mayUseModel } from './catalog.ts';
 
 /** Models as clients read them. */
 
-type ModelList = Answer<Contract['operations']['listModels']>;
-type ModelPrice = Answer<Contract['operations']['getModelPrice']>;
+type ModelList = ResponseBody<Contract['operations']['listModels']>;
+type ModelPrice = ResponseBody<Contract['operations']['getModelPrice']>;
 
 /** Those of the models that this key may use. */
 export function toWireModelList(models: readonly ModelEntry[], key: Pick<KeyEntry, 'models'>): ModelList {

@@ -1,8 +1,8 @@
 import { contract, isPending, operationsOf, processOf, type Operation } from '@millrace/contract';
 import { systemClock } from '@millrace/platform/clock';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createGatewayWorld, type GatewayWorld } from './gateway.fixture.ts';
-import type { GatewayParts } from './parts.ts';
+import { createGatewayHarness, type GatewayHarness } from './gateway.fixture.ts';
+import type { GatewayDeps } from './parts.ts';
 import { gatewayRoutes } from './routes.ts';
 
 // Who may do what, over every operation that the contract gives to gateways. What the api serves has the same test.
@@ -13,9 +13,9 @@ const operations = operationsOf(contract).filter(
 const pathsOf = ({ path, aliases = [] }: Operation): string[] =>
   [path, ...aliases].map((each) => each.replaceAll(/\{\w+\}/g, 'acme%2Fchat'));
 
-let world: GatewayWorld;
+let world: GatewayHarness;
 beforeAll(async () => {
-  world = await createGatewayWorld({ models: [] });
+  world = await createGatewayHarness({ models: [] });
 });
 afterAll(() => world.close());
 
@@ -27,7 +27,7 @@ const ask = (operation: Operation, path: string, key?: string): Promise<Response
   });
 
 test('a gateway serves exactly what the contract gives to it', () => {
-  const routes = gatewayRoutes({ clock: systemClock } as GatewayParts, contract.schemas);
+  const routes = gatewayRoutes({ clock: systemClock } as GatewayDeps, contract.schemas);
   const served = (method: string, path: string) =>
     routes.filter(
       (route) =>

@@ -1,20 +1,20 @@
 import type { KeyEntry, ModelEntry, OrganisationEntry } from '@millrace/core/inference';
-import type { Refusal, RequestLimit, Reservation } from '@millrace/core/pots';
+import type { ReserveRefusal, RequestLimit, Reservation } from '@millrace/core/pots';
 import { Fault } from '@millrace/platform/fault';
 import { rateLimitFault } from '@millrace/platform/http/rate-headers';
 import type { BudgetId, OrgId, RequestId } from '@millrace/platform/ids';
-import { mayUseModel, runsSomewhere } from '../book/index.ts';
+import { mayUseModel, hasActiveDeployment } from '../book/index.ts';
 import type { Caller } from './door.ts';
-import type { GatewayParts } from './parts.ts';
-import { explainLack } from './lack.ts';
-import type { Ask } from './server.ts';
+import type { GatewayDeps } from './parts.ts';
+import { insufficientFundsOptions } from './lack.ts';
+import type { GatewayRequest } from './server.ts';
 
 /** From a caller and a model's name to a reservation: what is asked for is known, allowed, within its limits and paid for. */
 
 const minuteMs = 60_000;
 
 /** The model by the name that the client wrote, if this key may use it. Others do not learn that it exists. */
-export function findModel(parts: Pick<GatewayParts, 'book'>, caller: Caller, name: string): ModelEntry {
+export function requireModel(parts: Pick<GatewayDeps, 'book'>, caller: Caller, name: string): ModelEntry {
   const { key } = caller;
   const model = parts.book.model(name, key.orgId, key.mode);
   if (model === null) {
@@ -28,8 +28,8 @@ export function findModel(parts: Pick<GatewayParts, 'book'>, caller: Caller, nam
 }
 
 /** The model, or the first of those to be taken instead that is fit for the request and has an engine which is up. */
-export function usableOf(
-  { book, router }: Pick<GatewayParts, 'book' | 'router'>,
+export function modelOrFallback(
+  { book, router }: Pick<GatewayDeps, 'book' | 'router'>,
   { key }: Caller,
   asked: ModelEntry,
   isFit: (other: ModelEntry) => boolean,
@@ -44,17 +44,17 @@ export function usableOf(
 }
 
 /** Kept for each key and model: a list that is handed in again is not looked through again. */
-interface KeptLimits {
+interface CachedLimits {
   readonly organisation: OrganisationEntry;
   readonly list: readonly RequestLimit[];
 }
 
-const kept = new WeakMap<KeyEntry, WeakMap<ModelEntry, KeptLimits>>();
+const limitCache = new WeakMap<KeyEntry, WeakMap<ModelEntry, CachedLimits>>();
 
 /** Every limit that a request counts against. */
 export function limitsFor({ key, organisation }: Caller, model: ModelEntry): readonly RequestLimit[] {
-  let ofKey = kept.get(key);
-  if (ofKey === undefined) kept.set(key, (ofKey = new WeakMap()));
+  let ofKey = limitCache.get(key);
+  if (ofKey === undefined) limitCache.set(key, (ofKey = new WeakMap()));
   const found = ofKey.get(model);
   if (found?.organisation === organisation) return found.list;
   const list = listLimits({ key, organisation }, model);
@@ -91,7 +91,7 @@ function listLimits(
   return limits;
 }
 
-export interface Price {
+export interface ReservationAmounts {
   readonly requestId: RequestId;
   readonly mostNanoUsd: bigint;
   /** Less than the most, where less would do. */
@@ -100,14 +100,14 @@ export interface Price {
 }
 
 /** One call of Valkey: the limits and the worst case of the request, or a refusal that says which of them it was. */
-export async function pay(
-  parts: Pick<GatewayParts, 'funds' | 'pots' | 'reporter' | 'settlements'>,
-  { caller, onRate }: Pick<Ask, 'caller' | 'onRate'>,
+export async function reserveCredit(
+  parts: Pick<GatewayDeps, 'funds' | 'pots' | 'reporter' | 'settlements'>,
+  { caller, onRate }: Pick<GatewayRequest, 'caller' | 'onRate'>,
   model: ModelEntry,
-  price: Price,
+  price: ReservationAmounts,
 ): Promise<Reservation> {
   // Reserved first, it would hold money of the organisation for a request that cannot be served.
-  if (!runsSomewhere(model)) throw new Fault('MODEL_NOT_AVAILABLE', { retryAfterSeconds: 30 });
+  if (!hasActiveDeployment(model)) throw new Fault('MODEL_NOT_AVAILABLE', { retryAfterSeconds: 30 });
   // Usage that nobody stores could not be charged, so nothing more is begun.
   if (parts.reporter.isFull()) throw new Fault('LEDGER_UNAVAILABLE', { retryAfterSeconds: 1 });
   const { key } = caller;
@@ -126,14 +126,14 @@ export async function pay(
   onRate(got.rate);
   if ('refused' in got) {
     if (got.refused === 'INSUFFICIENT_BALANCE') parts.funds.note(key.orgId, false);
-    throw refusal(got);
+    throw refusalFault(got);
   }
   if (got.leaseId !== null) parts.funds.note(key.orgId, true);
   return got;
 }
 
-function refusal({ refused, rate, lack }: Refusal): Fault {
+function refusalFault({ refused, rate, lack }: ReserveRefusal): Fault {
   if (refused === 'RATE_LIMITED' && rate.refusedBy !== null) return rateLimitFault(rate.refusedBy);
-  if (lack !== undefined) return new Fault(refused, explainLack(lack));
+  if (lack !== undefined) return new Fault(refused, insufficientFundsOptions(lack));
   return new Fault(refused, refused === 'LEDGER_UNAVAILABLE' ? { retryAfterSeconds: 1 } : {});
 }

@@ -7,25 +7,30 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 
 /** How the gateway answers. Every answer carries the id of its request, and the limits once they are known. */
 
-export const inference: FaultTarget = { source: 'interface', errorFamily: 'inference' };
+export const inferenceFaultTarget: FaultTarget = { source: 'interface', errorFamily: 'inference' };
 
-export type Headers = Record<string, string>;
+export type ResponseHeaders = Record<string, string>;
 
-function idHeaders(requestId: string): Headers {
+function idHeaders(requestId: string): ResponseHeaders {
   return { 'x-inference-request-id': requestId, 'inference-id': requestId };
 }
 
-export function answerHeaders(
+export function responseHeaders(
   requestId: string,
   rate: RateDecision | null,
   ignored: readonly string[] = [],
-): Headers {
+): ResponseHeaders {
   const headers = rate === null ? idHeaders(requestId) : { ...idHeaders(requestId), ...rateHeaders(rate) };
   if (ignored.length > 0) headers['x-ignored-fields'] = ignoredFieldsHeader(ignored);
   return headers;
 }
 
-export function sendJson(response: ServerResponse, status: number, headers: Headers, body: string): void {
+export function sendJson(
+  response: ServerResponse,
+  status: number,
+  headers: ResponseHeaders,
+  body: string,
+): void {
   if (response.headersSent || response.destroyed) return;
   response.writeHead(status, {
     ...headers,
@@ -39,7 +44,7 @@ export function sendJson(response: ServerResponse, status: number, headers: Head
  * For a client that has not taken all that is there for it: unless it takes some within this time its connection is cut, so
  * that it holds neither an engine nor memory.
  */
-export function limitUnread(response: ServerResponse, unreadMs: number): void {
+export function startUnreadTimeout(response: ServerResponse, unreadMs: number): void {
   if (response.writableLength > 0) response.setTimeout(unreadMs);
 }
 
@@ -47,14 +52,14 @@ export function sendFault(
   response: ServerResponse,
   error: unknown,
   requestId: string,
-  headers: Headers,
+  headers: ResponseHeaders,
 ): number {
-  const { status, headers: own, body } = renderFault(error, inference, requestId);
+  const { status, headers: own, body } = renderFault(error, inferenceFaultTarget, requestId);
   sendJson(response, status, { ...headers, ...own }, JSON.stringify(body));
   return status;
 }
 
-export interface UnreadRequest {
+export interface PartlyReadRequest {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly drain: BodyDrain;
@@ -64,13 +69,13 @@ export interface UnreadRequest {
  * A refusal while the body is still arriving. Closing a connection with unread bytes resets it, and the client may lose the
  * answer. Therefore the answer goes out whole, further bytes are read and dropped while the client sends, and then the connection ends.
  */
-export function sendFaultWhileReading(
-  { request, response, drain }: UnreadRequest,
+export function sendFaultAndDrain(
+  { request, response, drain }: PartlyReadRequest,
   error: unknown,
   requestId: string,
-  headers: Headers,
+  headers: ResponseHeaders,
 ): void {
-  const { status, headers: own, body } = renderFault(error, inference, requestId);
+  const { status, headers: own, body } = renderFault(error, inferenceFaultTarget, requestId);
   if (response.headersSent || response.destroyed) return;
   const text = JSON.stringify(body);
   response.writeHead(status, {
@@ -86,6 +91,6 @@ export function sendFaultWhileReading(
 
 /** After the first byte there is no status any more: one event says what happened, and no `[DONE]` follows. */
 export function sendStreamFault(response: ServerResponse, error: unknown, requestId: string): void {
-  const { body } = renderFault(error, inference, requestId);
+  const { body } = renderFault(error, inferenceFaultTarget, requestId);
   response.end(`data: ${JSON.stringify({ error: body['error'], object: 'error' })}\n\n`);
 }

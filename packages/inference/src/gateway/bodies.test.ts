@@ -1,31 +1,31 @@
-import { watchArrivals, type Arrivals } from '@millrace/testing';
+import { trackRequestProgress, type RequestProgress } from '@millrace/testing';
 import { connect, type Socket } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import {
-  createGatewayWorld,
+  createGatewayHarness,
   deploymentFixture,
   modelFixture,
-  type GatewayWorld,
-  type WorldOptions,
+  type GatewayHarness,
+  type GatewayHarnessOptions,
 } from './gateway.fixture.ts';
 
-const arrivals = new WeakMap<GatewayWorld, Arrivals>();
+const arrivals = new WeakMap<GatewayHarness, RequestProgress>();
 
-async function openWorld(options: WorldOptions): Promise<GatewayWorld> {
-  const world = await createGatewayWorld(options);
-  arrivals.set(world, watchArrivals(world.gateway.server));
+async function openWorld(options: GatewayHarnessOptions): Promise<GatewayHarness> {
+  const world = await createGatewayHarness(options);
+  arrivals.set(world, trackRequestProgress(world.gateway.server));
   return world;
 }
 
 /** A client that sends the head of a request and as much of its body as it is told to. */
 class Upload {
   readonly #socket: Socket;
-  readonly #arrivals: Arrivals | undefined;
+  readonly #arrivals: RequestProgress | undefined;
   #text = '';
   readonly closed: Promise<void>;
 
   constructor(
-    world: GatewayWorld,
+    world: GatewayHarness,
     { key, length }: { readonly key: string; readonly length: number | null },
   ) {
     const { port, hostname } = new URL(world.url);
@@ -117,7 +117,7 @@ describe('request bodies at the gateway', () => {
     while ((await post()) !== 422);
   });
 
-  const postAs = async (world: GatewayWorld, key: string): Promise<number> =>
+  const postAs = async (world: GatewayHarness, key: string): Promise<number> =>
     (await world.post('/v1/chat/completions', { model: 'none', pad: 'x'.repeat(200_000) }, { key })).status;
 
   test.each([

@@ -4,12 +4,12 @@ import { connect, type AddressInfo } from 'node:net';
 import { testIds } from '@millrace/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { answerBrokenConnections } from './broken-connections.ts';
-import { createGatewayWorld, type GatewayWorld } from './gateway.fixture.ts';
-import { Roster } from './roster.ts';
+import { createGatewayHarness, type GatewayHarness } from './gateway.fixture.ts';
+import { InFlightSet } from './roster.ts';
 
-let world: GatewayWorld;
+let world: GatewayHarness;
 beforeAll(async () => {
-  world = await createGatewayWorld({ models: [] });
+  world = await createGatewayHarness({ models: [] });
 });
 afterAll(() => world.close());
 
@@ -56,7 +56,7 @@ test('a connection that breaks off costs nothing and ends nothing else', async (
 });
 
 test('a body that comes too slowly is answered, and the connection ends though its client keeps it open', async () => {
-  const open = new Roster<ServerResponse>();
+  const open = new InFlightSet<ServerResponse>();
   const timers: (() => void)[] = [];
   const clock = { after: (_ms: number, run: () => void) => (timers.push(run), () => undefined) };
   const server = createServer({ requestTimeout: 0, headersTimeout: 0, connectionsCheckingInterval: 10 });

@@ -1,6 +1,11 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { mockPng } from '../adapters/image-mock.ts';
-import { createGatewayWorld, deploymentFixture, modelFixture, type GatewayWorld } from './gateway.fixture.ts';
+import {
+  createGatewayHarness,
+  deploymentFixture,
+  modelFixture,
+  type GatewayHarness,
+} from './gateway.fixture.ts';
 import { costOf, delivered, startManualEngine, until, type ManualEngine } from './manual-engine.fixture.ts';
 
 /** The charges of clients that close their connection before the answer is complete. */
@@ -21,8 +26,8 @@ type Deployment = Parameters<typeof deploymentFixture>[0];
 async function openGateway(
   model: Partial<Parameters<typeof modelFixture>[0]>,
   deployment: Deployment,
-): Promise<GatewayWorld> {
-  const world = await createGatewayWorld({
+): Promise<GatewayHarness> {
+  const world = await createGatewayHarness({
     models: [modelFixture({ ...model, deployments: [deploymentFixture(deployment)] })],
   });
   closing.push(() => world.close());

@@ -1,5 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createGatewayWorld, deploymentFixture, modelFixture, type GatewayWorld } from './gateway.fixture.ts';
+import {
+  createGatewayHarness,
+  deploymentFixture,
+  modelFixture,
+  type GatewayHarness,
+} from './gateway.fixture.ts';
 
 const CONSOLE = 'https://console.example.com';
 const CHAT = '/v1/chat/completions';
@@ -14,9 +19,9 @@ const strangers = [
   '*',
 ];
 
-let world: GatewayWorld;
+let world: GatewayHarness;
 beforeAll(async () => {
-  world = await createGatewayWorld({
+  world = await createGatewayHarness({
     consoleOrigins: [CONSOLE, 'http://127.0.0.1:8080'],
     models: [
       modelFixture({
@@ -118,7 +123,7 @@ test('a program that names no origin sees none of this', async () => {
 });
 
 test('a gateway that was told of no console lets no page in', async () => {
-  await using other = await createGatewayWorld({ models: [] });
+  await using other = await createGatewayHarness({ models: [] });
   const answer = await preflight(CONSOLE, other);
   expect(answer.status).toBe(405);
   expect(leaves(answer)).toEqual([]);

@@ -5,13 +5,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
  * sends a key along: pages of the console get that leave, and no others. Cookies are never part of it: a gateway knows keys
  * alone, and without leave for credentials no browser sends any.
  */
-export interface CrossOrigin {
+export interface Cors {
   /** Gives the page leave to read the answer, if it has that. Tells whether the request did nothing but ask for leave. */
   meet(request: IncomingMessage, response: ServerResponse): boolean;
 }
 
 /** What a page may read of an answer beside its body. */
-const readable = [
+const exposedHeaders = [
   'Inference-Id',
   'X-Inference-Request-Id',
   'X-Ignored-Fields',
@@ -24,10 +24,10 @@ const readable = [
 ].join(', ');
 
 /** Browsers keep a leave no longer than two hours; an origin that is taken off the list is out after ten minutes. */
-const leaveSeconds = '600';
+const preflightMaxAgeSeconds = '600';
 
 /** `origins` as browsers write them: `https://console.example.com`. None: no page may. */
-export function createCrossOrigin(origins: readonly string[]): CrossOrigin {
+export function createCors(origins: readonly string[]): Cors {
   const allowed = new Set(origins);
   return {
     meet(request, response) {
@@ -40,9 +40,9 @@ export function createCrossOrigin(origins: readonly string[]): CrossOrigin {
       if (isAsking) {
         response.setHeader('access-control-allow-methods', 'GET, POST');
         response.setHeader('access-control-allow-headers', 'Authorization, Content-Type');
-        response.setHeader('access-control-max-age', leaveSeconds);
+        response.setHeader('access-control-max-age', preflightMaxAgeSeconds);
       } else {
-        response.setHeader('access-control-expose-headers', readable);
+        response.setHeader('access-control-expose-headers', exposedHeaders);
       }
       return isAsking;
     },

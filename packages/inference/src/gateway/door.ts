@@ -3,11 +3,11 @@ import type { KeyEntry, OrganisationEntry } from '@millrace/core/inference';
 import type { Clock } from '@millrace/platform/clock';
 import { Fault } from '@millrace/platform/fault';
 import { readBearer } from '@millrace/platform/http/bearer';
-import { addressBlock, createAddressBook, type AddressBook } from '@millrace/platform/http/client-ip';
+import { addressBlock, createCidrSet, type CidrSet } from '@millrace/platform/http/client-ip';
 import type { IncomingMessage } from 'node:http';
-import type { Book } from '../book/index.ts';
-import { addressOf } from './counting.ts';
-import type { LookupBudget } from './lookup-budget.ts';
+import type { KeyFeed } from '../book/index.ts';
+import { clientAddress } from './counting.ts';
+import type { FailedLookupLimiter } from './lookup-budget.ts';
 
 /** Who is calling, judged by the book alone. */
 
@@ -18,15 +18,15 @@ export interface Caller {
   readonly organisation: OrganisationEntry;
 }
 
-export interface DoorOptions {
-  readonly book: Pick<Book, 'findKey' | 'knowsKey' | 'organisation' | 'isStale'>;
+export interface AuthenticatorOptions {
+  readonly book: Pick<KeyFeed, 'findKey' | 'knowsKey' | 'organisation' | 'isStale'>;
   readonly clock: Clock;
-  readonly trusted: AddressBook;
+  readonly trusted: CidrSet;
   /** Of keys that this gateway does not know yet. */
-  readonly lookups: LookupBudget;
+  readonly lookups: FailedLookupLimiter;
 }
 
-export interface Door {
+export interface Authenticator {
   /** The caller, or a `Fault`. Answers at once for a key in use: a promise costs more than the whole judgement. */
   admit(request: IncomingMessage, scope: string): Caller | Promise<Caller>;
   /**
@@ -37,7 +37,7 @@ export interface Door {
 }
 
 /** What was found of one header text: the work of reading and hashing a secret is done once for each key, not each request. */
-interface Known {
+interface ParsedAuthorization {
   readonly publicId: string;
   readonly secret: string;
   readonly mode: 'live' | 'test';
@@ -45,29 +45,29 @@ interface Known {
   matched: KeyEntry | null;
 }
 
-const mostKnown = 20_000;
-const longestKnown = 128;
+const maxCached = 20_000;
+const maxCachedLength = 128;
 
-export function createDoor({ book, clock, trusted, lookups }: DoorOptions): Door {
-  const known = new Map<string, Known>();
-  const networks = new WeakMap<KeyEntry, AddressBook>();
+export function createAuthenticator({ book, clock, trusted, lookups }: AuthenticatorOptions): Authenticator {
+  const known = new Map<string, ParsedAuthorization>();
+  const networks = new WeakMap<KeyEntry, CidrSet>();
 
-  function knownOf(header: string): Known {
+  function parseAuthorization(header: string): ParsedAuthorization {
     const found = known.get(header);
     if (found !== undefined) return found;
     const parsed = parseKey(readBearer(header));
     if (parsed === null) throw new Fault('MALFORMED_API_KEY');
     const made = { publicId: parsed.publicId, secret: parsed.secret, mode: parsed.mode, matched: null };
     // Blanks before a key are allowed, but nobody's blanks are kept in memory.
-    if (header.length > longestKnown) return made;
+    if (header.length > maxCachedLength) return made;
     // Cleared as a whole: who floods us with keys makes every key be read anew, and nothing worse.
-    if (known.size >= mostKnown) known.clear();
+    if (known.size >= maxCached) known.clear();
     known.set(header, made);
     return made;
   }
 
-  function judge(
-    presented: Known,
+  function authorize(
+    presented: ParsedAuthorization,
     key: KeyEntry | null,
     organisation: OrganisationEntry | null,
     from: { readonly request: IncomingMessage; readonly scope: string },
@@ -84,8 +84,8 @@ export function createDoor({ book, clock, trusted, lookups }: DoorOptions): Door
     // An organisation that the book does not know cannot be judged, and a key without one should not be.
     if (organisation === null) throw new Fault('SERVICE_UNAVAILABLE', { retryAfterSeconds: 1 });
     if (organisation.isSuspended) throw new Fault('ORGANISATION_SUSPENDED');
-    if (key.allowedIps.length > 0 && !isInside(key, from.request)) throw new Fault('IP_NOT_ALLOWED');
-    if (!key.scopes.includes(from.scope)) throw missingScope(from.scope);
+    if (key.allowedIps.length > 0 && !isAddressAllowed(key, from.request)) throw new Fault('IP_NOT_ALLOWED');
+    if (!key.scopes.includes(from.scope)) throw missingScopeFault(from.scope);
     return { publicId: presented.publicId, key, organisation };
   }
 
@@ -95,43 +95,43 @@ export function createDoor({ book, clock, trusted, lookups }: DoorOptions): Door
     return isExpired ? new Fault('API_KEY_EXPIRED') : null;
   }
 
-  function isInside(key: KeyEntry, request: IncomingMessage): boolean {
-    const address = addressOf(request, trusted);
+  function isAddressAllowed(key: KeyEntry, request: IncomingMessage): boolean {
+    const address = clientAddress(request, trusted);
     let rules = networks.get(key);
-    if (rules === undefined) networks.set(key, (rules = createAddressBook(key.allowedIps)));
+    if (rules === undefined) networks.set(key, (rules = createCidrSet(key.allowedIps)));
     return rules.includes(address);
   }
 
   async function lookUp(
-    presented: Known,
+    presented: ParsedAuthorization,
     from: { readonly request: IncomingMessage; readonly scope: string },
   ): Promise<Caller> {
     const { publicId } = presented;
     const find = async (): Promise<KeyEntry | null> => book.findKey(publicId);
     const key = book.knowsKey(publicId)
       ? await find()
-      : await lookups.run(addressBlock(addressOf(from.request, trusted)), find);
+      : await lookups.run(addressBlock(clientAddress(from.request, trusted)), find);
     const organisation = key === null ? null : await book.organisation(key.orgId);
-    return judge(presented, key, organisation, from);
+    return authorize(presented, key, organisation, from);
   }
 
   return {
     admit(request, scope) {
       if (book.isStale()) throw new Fault('KEY_FEED_STALE', { retryAfterSeconds: 5 });
-      const presented = knownOf(request.headers.authorization ?? '');
+      const presented = parseAuthorization(request.headers.authorization ?? '');
       if (!book.knowsKey(presented.publicId)) return lookUp(presented, { request, scope });
       const key = book.findKey(presented.publicId);
       if (key instanceof Promise) return lookUp(presented, { request, scope });
       const organisation = key === null ? null : book.organisation(key.orgId);
       if (organisation instanceof Promise) return lookUp(presented, { request, scope });
-      return judge(presented, key, organisation, { request, scope });
+      return authorize(presented, key, organisation, { request, scope });
     },
     refusalOf({ publicId, key: before }) {
-      const key = inMemory(() => book.findKey(publicId));
+      const key = ifInMemory(() => book.findKey(publicId));
       if (key === undefined) return null;
       // The bucket is whole and has no such key: it was deleted.
       if (key === null) return new Fault('API_KEY_REVOKED');
-      const organisation = inMemory(() => book.organisation(before.orgId));
+      const organisation = ifInMemory(() => book.organisation(before.orgId));
       if (organisation?.isSuspended === true) return new Fault('ORGANISATION_SUSPENDED');
       return refusalOfKey(key);
     },
@@ -139,7 +139,7 @@ export function createDoor({ book, clock, trusted, lookups }: DoorOptions): Door
 }
 
 /** Undefined while it is looked up, or when it cannot be. */
-function inMemory<Entry>(find: () => Entry | Promise<Entry>): Entry | undefined {
+function ifInMemory<Entry>(find: () => Entry | Promise<Entry>): Entry | undefined {
   try {
     const found = find();
     if (!(found instanceof Promise)) return found;
@@ -150,7 +150,7 @@ function inMemory<Entry>(find: () => Entry | Promise<Entry>): Entry | undefined 
   return undefined;
 }
 
-function missingScope(scope: string): Fault {
+function missingScopeFault(scope: string): Fault {
   return new Fault('INSUFFICIENT_SCOPE', {
     message: `This API key does not hold the scope ${scope}, which this operation needs.`,
     extra: { requiredScope: scope },

@@ -10,7 +10,12 @@ import {
 } from '@millrace/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createEngineSlots, type EngineSlots } from './engine-slots.ts';
-import { createGatewayWorld, deploymentFixture, modelFixture, type GatewayWorld } from './gateway.fixture.ts';
+import {
+  createGatewayHarness,
+  deploymentFixture,
+  modelFixture,
+  type GatewayHarness,
+} from './gateway.fixture.ts';
 
 /** Prompt caches of a real llama-server, kept apart by organisation, with the owners of its slots in a real Valkey. */
 
@@ -19,7 +24,7 @@ const SLOTS = 3;
 let llama: TestLlama;
 let valkeyServer: TestValkey;
 let valkey: ValkeyClient;
-const worlds: GatewayWorld[] = [];
+const worlds: GatewayHarness[] = [];
 const opened: EngineSlots[] = [];
 
 beforeAll(async () => {
@@ -39,7 +44,7 @@ afterEach(async () => {
   await llama[Symbol.asyncDispose]();
 });
 
-async function openGateway(withSlots: boolean): Promise<GatewayWorld> {
+async function openGateway(withSlots: boolean): Promise<GatewayHarness> {
   const slots = withSlots
     ? createEngineSlots({ valkey, clock: systemClock, log, longestRequestMs: 60_000 })
     : null;
@@ -50,7 +55,7 @@ async function openGateway(withSlots: boolean): Promise<GatewayWorld> {
     upstreamModel: llama.model,
     apiKey: llama.apiKey,
   });
-  const world = await createGatewayWorld({
+  const world = await createGatewayHarness({
     models: [modelFixture({ contextLength: llama.contextLength, deployments: [deployment] })],
     slots,
   });
@@ -60,7 +65,7 @@ async function openGateway(withSlots: boolean): Promise<GatewayWorld> {
 
 const secret = 'The launch code of the northern mill is seven blue herons under the bridge. '.repeat(5);
 
-async function cachedOf(world: GatewayWorld, key: string, content: string, more: object = {}) {
+async function cachedOf(world: GatewayHarness, key: string, content: string, more: object = {}) {
   const body = {
     model: 'acme/chat',
     messages: [{ role: 'user', content }],

@@ -40,20 +40,20 @@ export interface EngineSlotsOptions {
   readonly prober?: Prober;
 }
 
-const askWithinMs = 3_000;
+const propsTimeoutMs = 3_000;
 /** An engine that was started again may have another number of slots. */
-const knownForMs = 30_000;
+const slotCountTtlMs = 30_000;
 
 export function createEngineSlots(options: EngineSlotsOptions): EngineSlots {
   const { valkey, clock, log, longestRequestMs } = options;
   const prober = options.prober ?? createProber();
   const counts = new Map<string, { readonly count: Promise<number>; readonly askedMs: number }>();
 
-  async function askCount(deployment: DeploymentEntry): Promise<number> {
+  async function readSlotCount(deployment: DeploymentEntry): Promise<number> {
     const { text } = await withDeadline(
       clock,
       `Asking ${deployment.id} for its slots`,
-      askWithinMs,
+      propsTimeoutMs,
       (signal) => prober.ask(deployment, '/props', signal),
     );
     const count = asCount(asObject(parseJson(text))?.['total_slots']);
@@ -61,11 +61,11 @@ export function createEngineSlots(options: EngineSlotsOptions): EngineSlots {
     return count;
   }
 
-  function countOf(deployment: DeploymentEntry): Promise<number> {
+  function slotCountOf(deployment: DeploymentEntry): Promise<number> {
     const nowMs = clock.monotonicMs();
     const known = counts.get(deployment.address);
-    if (known !== undefined && nowMs - known.askedMs < knownForMs) return known.count;
-    const count = askCount(deployment);
+    if (known !== undefined && nowMs - known.askedMs < slotCountTtlMs) return known.count;
+    const count = readSlotCount(deployment);
     counts.set(deployment.address, { count, askedMs: nowMs });
     count.catch(() => counts.delete(deployment.address));
     return count;
@@ -73,7 +73,7 @@ export function createEngineSlots(options: EngineSlotsOptions): EngineSlots {
 
   return {
     async claim(deployment, { orgId, prefix, fillsFurtherSlots }) {
-      const slots = await countOf(deployment);
+      const slots = await slotCountOf(deployment);
       const keys = [`engine-slots:{${deployment.address}}`];
       const further = fillsFurtherSlots ? '1' : '0';
       const answer = await valkey.run(claimSlot, {

@@ -3,36 +3,36 @@ import type { Reservation } from '@millrace/core/pots';
 import type { Clock } from '@millrace/platform/clock';
 import type { Fault } from '@millrace/platform/fault';
 import type { RequestId } from '@millrace/platform/ids';
-import type { Counts } from '../adapters/adapter.ts';
+import type { TokenCounts } from '../adapters/adapter.ts';
 import type { UsageReporter } from '../usage/index.ts';
 import type { Caller } from './door.ts';
-import type { Roster, Seat } from './roster.ts';
-import type { Settlements } from './settlements.ts';
+import type { InFlightSet, InFlightEntry } from './roster.ts';
+import type { PendingSettlements } from './settlements.ts';
 
 /** One admitted request, from its reservation to its usage event. It ends exactly once, whatever happens to it. */
 
-export interface Purse {
+export interface ReservationSettler {
   settle(reservation: Reservation, actual: bigint, tokens: number): Promise<void>;
 }
 
-export interface ExchangeParts {
+export interface MeteredRequestDeps {
   readonly clock: Clock;
   readonly reporter: Pick<UsageReporter, 'report' | 'checkpoint'>;
-  readonly purse: Purse;
-  readonly settlements: Pick<Settlements, 'began' | 'ended'>;
+  readonly purse: ReservationSettler;
+  readonly settlements: Pick<PendingSettlements, 'began' | 'ended'>;
   /** All that run here: for drains, deadlines and checkpoints. */
-  readonly running: Roster<Exchange>;
+  readonly running: InFlightSet<MeteredRequest>;
 }
 
 /** What is used, in whatever the model is sold by, and what that costs. */
-export interface Measured {
-  readonly counts: Counts;
+export interface MeasuredUsage {
+  readonly counts: TokenCounts;
   readonly imagePixelSteps: number;
   readonly characters: number;
   readonly nanoUsd: bigint;
 }
 
-export interface Admitted {
+export interface AdmittedRequest {
   readonly requestId: RequestId;
   readonly caller: Caller;
   /** As the catalog has it. */
@@ -46,9 +46,9 @@ export interface Admitted {
  * Whoever serves the request. Not two functions made for each: V8 makes a function that is assigned to a property in the old
  * space right away, and what it reaches, which is all of the request, then waits for the long collections.
  */
-export interface Session {
+export interface RequestExecution {
   /** What was used so far. */
-  measure(): Measured;
+  measure(): MeasuredUsage;
   /** Ends the attempt under way, if there is one. */
   abort(why: Error): void;
   /**
@@ -58,31 +58,31 @@ export interface Session {
   shutOut(why: Fault): void;
 }
 
-export interface Ending {
+export interface RequestEnd {
   readonly cancelled: boolean;
   readonly finishReason: string | null;
 }
 
-const mostErrorText = 200;
+const maxErrorLength = 200;
 /** Engines say why they ended, in a word of their own. */
-const mostReasonText = 100;
-const mostAttempts = 10;
+const maxReasonLength = 100;
+const maxAttempts = 10;
 
-export class Exchange {
+export class MeteredRequest {
   readonly requestId: RequestId;
   readonly startedMs: number;
-  readonly #parts: ExchangeParts;
-  readonly #admitted: Admitted;
+  readonly #parts: MeteredRequestDeps;
+  readonly #admitted: AdmittedRequest;
   /** Null once it is over: until the stream has stored the event, which may take long, nothing else stays in memory. */
-  #session: Session | null;
+  #session: RequestExecution | null;
   readonly #createdAtMs: number;
   readonly #attempts: UsageAttempt[] = [];
-  readonly #seat: Seat<Exchange>;
+  readonly #seat: InFlightEntry<MeteredRequest>;
   #deployment: string | null = null;
   #firstByteMs: number | null = null;
   checkpointedMs: number;
 
-  constructor(parts: ExchangeParts, admitted: Admitted, session: Session) {
+  constructor(parts: MeteredRequestDeps, admitted: AdmittedRequest, session: RequestExecution) {
     this.#parts = parts;
     this.#admitted = admitted;
     this.#session = session;
@@ -116,8 +116,8 @@ export class Exchange {
   }
 
   tried(attempt: UsageAttempt): void {
-    if (this.#attempts.length >= mostAttempts) return;
-    this.#attempts.push({ ...attempt, error: attempt.error?.slice(0, mostErrorText) ?? null });
+    if (this.#attempts.length >= maxAttempts) return;
+    this.#attempts.push({ ...attempt, error: attempt.error?.slice(0, maxErrorLength) ?? null });
   }
 
   abort(why: Error): void {
@@ -139,7 +139,7 @@ export class Exchange {
   }
 
   /** Reports, and once the report is stored gives the rest of the money back. Only the first call counts. */
-  end(ending: Ending): void {
+  end(ending: RequestEnd): void {
     const session = this.#session;
     if (session === null) return;
     this.#session = null;
@@ -157,7 +157,7 @@ export class Exchange {
     });
   }
 
-  #event(kind: UsageEvent['kind'], used: Measured, ending: Ending): UsageEvent {
+  #event(kind: UsageEvent['kind'], used: MeasuredUsage, ending: RequestEnd): UsageEvent {
     const { caller, reservation, model, priceIds, streamed } = this.#admitted;
     const reserved = reservation.amount;
     // Test mode has no price, and so nothing that anybody could owe.
@@ -183,7 +183,7 @@ export class Exchange {
       createdAtMs: this.#createdAtMs,
       streamed,
       cancelled: ending.cancelled,
-      finishReason: ending.finishReason?.slice(0, mostReasonText) ?? null,
+      finishReason: ending.finishReason?.slice(0, maxReasonLength) ?? null,
       latencyMs: Math.round(nowMs - this.startedMs),
       ttftMs: this.#firstByteMs === null ? null : Math.round(this.#firstByteMs - this.startedMs),
       generationMs: this.#firstByteMs === null ? null : Math.round(nowMs - this.#firstByteMs),

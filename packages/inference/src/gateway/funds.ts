@@ -5,27 +5,27 @@ import type { Caller } from './door.ts';
  * Whether a caller can pay, as far as this gateway knows without asking: by the last reservation of its organisation here,
  * or else by whether the organisation has made its first deposits.
  */
-export interface Funds {
+export interface FundingStatus {
   isFunded(caller: Caller): boolean;
   /** Notes that a reservation was granted, or refused because the balance was too low. */
   note(orgId: string, isFunded: boolean): void;
 }
 
-interface Noted {
+interface FundingRecord {
   isFunded: boolean;
   atMs: number;
 }
 
-const keepMs = 600_000;
-const mostNoted = 20_000;
+const recordTtlMs = 600_000;
+const maxRecords = 20_000;
 
-export function createFunds(clock: Pick<Timer, 'monotonicMs'>): Funds {
-  const noted = new Map<string, Noted>();
+export function createFundingStatus(clock: Pick<Timer, 'monotonicMs'>): FundingStatus {
+  const noted = new Map<string, FundingRecord>();
   return {
     isFunded({ key, organisation }) {
       if (key.mode === 'test') return false;
       const last = noted.get(key.orgId);
-      if (last === undefined || clock.monotonicMs() - last.atMs > keepMs) return organisation.isFunded;
+      if (last === undefined || clock.monotonicMs() - last.atMs > recordTtlMs) return organisation.isFunded;
       return last.isFunded;
     },
     note(orgId, isFunded) {
@@ -37,7 +37,7 @@ export function createFunds(clock: Pick<Timer, 'monotonicMs'>): Funds {
         return;
       }
       // Cleared as a whole: the book decides until the next reservations.
-      if (noted.size >= mostNoted) noted.clear();
+      if (noted.size >= maxRecords) noted.clear();
       noted.set(orgId, { isFunded, atMs });
     },
   };

@@ -3,13 +3,19 @@ import type { AddressInfo } from 'node:net';
 import { createContract, defaultProviders } from '@millrace/contract';
 import { mintKey } from '@millrace/core/identity';
 import type { KeyEntry, ModelEntry, UsageEvent } from '@millrace/core/inference';
-import type { Lack, PotClient, Refusal, ReserveAsk, Reservation } from '@millrace/core/pots';
+import type {
+  InsufficientFunds,
+  CreditLeaseClient,
+  ReserveRefusal,
+  ReserveRequest,
+  Reservation,
+} from '@millrace/core/pots';
 import { systemClock } from '@millrace/platform/clock';
 import type { LeaseId } from '@millrace/platform/ids';
 import type { Limiter, PolicyState, RateDecision, RateRequest } from '@millrace/platform/limiter';
 import { createLogger } from '@millrace/platform/log';
 import { testIds } from '@millrace/testing';
-import type { Book } from '../book/index.ts';
+import type { KeyFeed } from '../book/index.ts';
 import { createRouter } from '../routing/index.ts';
 import type { UsageReporter } from '../usage/index.ts';
 import { createGateway, type Gateway, type GatewayOptions } from './gateway.ts';
@@ -18,7 +24,7 @@ import { createGateway, type Gateway, type GatewayOptions } from './gateway.ts';
  * A gateway in this process. Its server, router and engines' adapters are the real ones; book, purse and usage stream are
  * doubles that can be looked into. The whole of it with real ones runs in the end-to-end tests.
  */
-export interface GatewayWorld {
+export interface GatewayHarness {
   readonly url: string;
   readonly gateway: Gateway;
   readonly key: string;
@@ -27,8 +33,8 @@ export interface GatewayWorld {
   readonly otherKey: string;
   /** A key of a new organisation. */
   newKey(fields: { readonly mode: 'live' | 'test'; readonly isFunded: boolean }): string;
-  readonly purse: PurseDouble;
-  readonly usage: UsageDouble;
+  readonly purse: FakeLeaseClient;
+  readonly usage: FakeUsageReporter;
   readonly book: { isStale: boolean; readonly keys: Map<string, KeyEntry>; readonly suspended: Set<string> };
   /** Of each organisation and address, for what costs no money. */
   readonly limits: { perMinute: number; answersAfter: Promise<void> | null };
@@ -43,18 +49,18 @@ export interface GatewayWorld {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-export interface PurseDouble {
-  refuseWith: Refusal['refused'] | null;
-  lack: Lack | null;
+export interface FakeLeaseClient {
+  refuseWith: ReserveRefusal['refused'] | null;
+  lack: InsufficientFunds | null;
   /** Reserve no more than this of what can be made smaller. */
   affordable: bigint | null;
   /** Answers no sooner. */
   answersAfter: Promise<void> | null;
-  readonly reserved: ReserveAsk[];
+  readonly reserved: ReserveRequest[];
   readonly settled: { readonly requestId: string; readonly actual: bigint }[];
 }
 
-export interface UsageDouble {
+export interface FakeUsageReporter {
   isFull: boolean;
   readonly finals: UsageEvent[];
   readonly checkpoints: UsageEvent[];
@@ -112,7 +118,7 @@ export function deploymentFixture(
 const unlimited: RateDecision = { allowed: true, degraded: false, policies: [], refusedBy: null };
 
 /** Counts for ever and forgets nothing: enough to be refused by. */
-function limiterDouble(limits: GatewayWorld['limits']): Limiter {
+function createFakeLimiter(limits: GatewayHarness['limits']): Limiter {
   const counts = new Map<string, number>();
   const look = (request: RateRequest, { keep }: { keep: boolean }): RateDecision => {
     const states = request.policies.map((policy): PolicyState => {
@@ -140,8 +146,9 @@ function limiterDouble(limits: GatewayWorld['limits']): Limiter {
   };
 }
 
-function purseDouble(): PurseDouble & Pick<PotClient, 'reserve' | 'settle' | 'tend' | 'close'> {
-  const double: PurseDouble = {
+function createFakeLeaseClient(): FakeLeaseClient &
+  Pick<CreditLeaseClient, 'reserve' | 'settle' | 'tend' | 'close'> {
+  const double: FakeLeaseClient = {
     refuseWith: null,
     lack: null,
     affordable: null,
@@ -150,7 +157,7 @@ function purseDouble(): PurseDouble & Pick<PotClient, 'reserve' | 'settle' | 'te
     settled: [],
   };
   return Object.assign(double, {
-    async reserve(ask: ReserveAsk): Promise<Reservation | Refusal> {
+    async reserve(ask: ReserveRequest): Promise<Reservation | ReserveRefusal> {
       if (double.refuseWith !== null) {
         const why = double.lack === null ? {} : { lack: double.lack };
         return { refused: double.refuseWith, rate: unlimited, ...why };
@@ -181,8 +188,8 @@ function purseDouble(): PurseDouble & Pick<PotClient, 'reserve' | 'settle' | 'te
   });
 }
 
-function usageDouble(): UsageDouble & { readonly reporter: UsageReporter } {
-  const double: UsageDouble = { isFull: false, finals: [], checkpoints: [] };
+function createFakeUsageReporter(): FakeUsageReporter & { readonly reporter: UsageReporter } {
+  const double: FakeUsageReporter = { isFull: false, finals: [], checkpoints: [] };
   const reporter: UsageReporter = {
     isFull: () => double.isFull,
     report(event, stored) {
@@ -215,7 +222,7 @@ function mint(mode: 'live' | 'test', keys: Map<string, KeyEntry>, orgId: string)
   return minted.text;
 }
 
-export interface WorldOptions {
+export interface GatewayHarnessOptions {
   readonly failedAuthRpm?: number;
   readonly consoleOrigins?: readonly string[];
   readonly models: readonly ModelEntry[];
@@ -224,7 +231,7 @@ export interface WorldOptions {
   readonly upstreams?: GatewayOptions['upstreams'];
 }
 
-export async function createGatewayWorld(options: WorldOptions): Promise<GatewayWorld> {
+export async function createGatewayHarness(options: GatewayHarnessOptions): Promise<GatewayHarness> {
   const log = createLogger({ name: 'gateway-test', level: 'silent' });
   const keys = new Map<string, KeyEntry>();
   const orgId = testIds.next('org');
@@ -234,7 +241,7 @@ export async function createGatewayWorld(options: WorldOptions): Promise<Gateway
   const unfunded = new Set<string>();
   const state = { isStale: false, keys, suspended: new Set<string>() };
   const seen = options.models;
-  const book: Book = {
+  const book: KeyFeed = {
     findKey: (publicId) => keys.get(publicId) ?? null,
     knowsKey: () => true,
     organisation: (id) => ({
@@ -252,10 +259,10 @@ export async function createGatewayWorld(options: WorldOptions): Promise<Gateway
     onChange: () => () => undefined,
     close: async () => undefined,
   };
-  const purse = purseDouble();
-  const usage = usageDouble();
-  const limits: GatewayWorld['limits'] = { perMinute: Infinity, answersAfter: null };
-  const limiter = limiterDouble(limits);
+  const purse = createFakeLeaseClient();
+  const usage = createFakeUsageReporter();
+  const limits: GatewayHarness['limits'] = { perMinute: Infinity, answersAfter: null };
+  const limiter = createFakeLimiter(limits);
   const router = createRouter({ clock: systemClock, log, gatewayId: 'fixture' });
   const contract = createContract({ providers: defaultProviders, widePenalties: false });
   const gateway = createGateway({

@@ -1,12 +1,18 @@
 import { request as httpRequest } from 'node:http';
-import { eventually, startChatDouble, startStopwatch, type ChatDouble, stretchedMs } from '@millrace/testing';
+import {
+  eventually,
+  startChatDouble,
+  startStopwatch,
+  type ChatDouble,
+  scaledLimitMs,
+} from '@millrace/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import {
-  createGatewayWorld,
+  createGatewayHarness,
   deploymentFixture,
   modelFixture,
   PRICE,
-  type GatewayWorld,
+  type GatewayHarness,
 } from './gateway.fixture.ts';
 
 const TOKENS = ['The', ' mill', ' turns', ' by', ' night', '.'];
@@ -15,7 +21,7 @@ const PROMPT_TOKENS = 11;
 const AT_ONCE = 32;
 let first: ChatDouble;
 let second: ChatDouble;
-let world: GatewayWorld;
+let world: GatewayHarness;
 
 const ask = {
   model: 'acme/chat',
@@ -35,7 +41,7 @@ afterAll(async () => {
   await second.close();
 });
 beforeEach(async () => {
-  world = await createGatewayWorld({
+  world = await createGatewayHarness({
     models: [
       modelFixture({
         deployments: [
@@ -96,7 +102,7 @@ describe('money', () => {
     const tokens = TOKENS.slice(0, 3);
     // Slow enough that the end is not on its way when a client leaves in the middle.
     const slow = await startChatDouble({ engine: 'vllm', tokens, promptTokens: PROMPT_TOKENS, pauseMs: 4 });
-    const lone = await createGatewayWorld({
+    const lone = await createGatewayHarness({
       models: [modelFixture({ deployments: [deploymentFixture({ address: slow.address })] })],
     });
     try {
@@ -228,7 +234,7 @@ describe('engines that fail', () => {
       promptTokens: PROMPT_TOKENS,
       pauseMs: 20,
     });
-    const lone = await createGatewayWorld({
+    const lone = await createGatewayHarness({
       models: [modelFixture({ deployments: [deploymentFixture({ address: slow.address })] })],
     });
     try {
@@ -253,7 +259,7 @@ describe('engines that fail', () => {
   });
 
   test('where the only engine fails, the client is told of that and not of a want of engines', async () => {
-    const lone = await createGatewayWorld({
+    const lone = await createGatewayHarness({
       models: [modelFixture({ deployments: [deploymentFixture({ address: first.address })] })],
     });
     try {
@@ -270,7 +276,7 @@ describe('engines that fail', () => {
 
   test('an engine is cut off within 100 ms of its client leaving', async () => {
     const slow = await startChatDouble({ engine: 'vllm', tokens: TOKENS, promptTokens: 3, pauseMs: 2_000 });
-    const lone = await createGatewayWorld({
+    const lone = await createGatewayHarness({
       models: [modelFixture({ deployments: [deploymentFixture({ address: slow.address })] })],
     });
     try {
@@ -284,7 +290,7 @@ describe('engines that fail', () => {
       const stopwatch = startStopwatch();
       leaving.abort();
       await eventually({ what: 'the engine to be left', intervalMs: 2 }, () => slow.left() > 0);
-      expect(await stopwatch.elapsedMs()).toBeLessThan(stretchedMs(100));
+      expect(await stopwatch.elapsedMs()).toBeLessThan(scaledLimitMs(100));
       await lone.settled();
       expect(lone.usage.finals[0]).toMatchObject({ cancelled: true });
     } finally {
@@ -295,7 +301,7 @@ describe('engines that fail', () => {
 
   test('a request that takes longer than any may is ended, charged for what it made, and told so', async () => {
     const slow = await startChatDouble({ engine: 'vllm', tokens: TOKENS, promptTokens: 3, pauseMs: 60_000 });
-    const lone = await createGatewayWorld({
+    const lone = await createGatewayHarness({
       models: [modelFixture({ deployments: [deploymentFixture({ address: slow.address })] })],
       limits: { longestRequestMs: 400 },
     });
@@ -359,7 +365,7 @@ describe('the door', () => {
   });
 
   test('a body beyond the limit is refused without being read', async () => {
-    const small = await createGatewayWorld({ models: [], limits: { bodyBytes: 100 } });
+    const small = await createGatewayHarness({ models: [], limits: { bodyBytes: 100 } });
     try {
       const answer = await small.post('/v1/chat/completions', { text: 'x'.repeat(200) });
       expect(answer.status).toBe(413);
@@ -380,7 +386,7 @@ describe('the door', () => {
   });
 
   test('who guesses keys is told to come back later, and a good key from there still works', async () => {
-    const lone = await createGatewayWorld({ models: [], failedAuthRpm: 3 });
+    const lone = await createGatewayHarness({ models: [], failedAuthRpm: 3 });
     try {
       const statuses: number[] = [];
       for (let nth = 0; nth < 5; nth += 1) {
@@ -401,7 +407,7 @@ describe('the door', () => {
 
 test('a drain lets a stream run to its end and takes no other', async () => {
   const slow = await startChatDouble({ engine: 'vllm', tokens: TOKENS, promptTokens: 3, pauseMs: 30 });
-  const lone = await createGatewayWorld({
+  const lone = await createGatewayHarness({
     models: [modelFixture({ deployments: [deploymentFixture({ address: slow.address })] })],
   });
   try {
@@ -418,7 +424,7 @@ test('a drain lets a stream run to its end and takes no other', async () => {
 });
 
 /** Reads so many bytes of a stream and closes the connection. */
-function leaveAfter({ url, key }: GatewayWorld, bytes: number): Promise<void> {
+function leaveAfter({ url, key }: GatewayHarness, bytes: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const headers = { authorization: `Bearer ${key}` };
     const call = httpRequest(`${url}/v1/chat/completions`, { method: 'POST', headers }, (answer) => {

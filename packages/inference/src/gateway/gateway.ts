@@ -1,38 +1,38 @@
 import type { ContractSchemas } from '@millrace/contract';
-import type { PotClient } from '@millrace/core/pots';
+import type { CreditLeaseClient } from '@millrace/core/pots';
 import type { Clock } from '@millrace/platform/clock';
 import type { IdSource } from '@millrace/platform/ids';
 import { startLoop, type Loop } from '@millrace/platform/lifecycle';
 import { createBodyBudget } from '@millrace/platform/http/body-budget';
-import { createAddressBook } from '@millrace/platform/http/client-ip';
+import { createCidrSet } from '@millrace/platform/http/client-ip';
 import type { Limiter } from '@millrace/platform/limiter';
 import type { Logger } from '@millrace/platform/log';
 import type { Server, ServerResponse } from 'node:http';
 import { Server as NetServer } from 'node:net';
-import type { Book } from '../book/index.ts';
+import type { KeyFeed } from '../book/index.ts';
 import type { Router } from '../routing/index.ts';
 import type { UsageReporter } from '../usage/index.ts';
-import { createCounting } from './counting.ts';
-import { createCrossOrigin } from './cross-origin.ts';
-import { createDoor } from './door.ts';
+import { createRequestCounter } from './counting.ts';
+import { createCors } from './cross-origin.ts';
+import { createAuthenticator } from './door.ts';
 import type { EngineSlots } from './engine-slots.ts';
-import type { Exchange } from './exchange.ts';
-import { createFunds } from './funds.ts';
-import { createLookupBudget } from './lookup-budget.ts';
-import { Roster } from './roster.ts';
+import type { MeteredRequest } from './exchange.ts';
+import { createFundingStatus } from './funds.ts';
+import { createFailedLookupLimiter } from './lookup-budget.ts';
+import { InFlightSet } from './roster.ts';
 import { gatewayRoutes } from './routes.ts';
 import { createGatewayServer } from './server.ts';
-import { createSettlements } from './settlements.ts';
+import { createPendingSettlements } from './settlements.ts';
 import { createTemplateOverheads } from './template-overheads.ts';
 import { createUpstreams, type UpstreamsOptions } from './upstreams.ts';
-import { defaultGatewayLimits, type GatewayLimits, type GatewayParts } from './parts.ts';
+import { defaultGatewayLimits, type GatewayLimits, type GatewayDeps } from './parts.ts';
 
 export interface GatewayOptions {
   readonly clock: Clock;
   readonly ids: Pick<IdSource, 'next'>;
   readonly log: Logger;
-  readonly book: Book;
-  readonly pots: PotClient;
+  readonly book: KeyFeed;
+  readonly pots: CreditLeaseClient;
   readonly router: Router;
   readonly reporter: UsageReporter;
   /** On the Valkey of the pots, where paid requests are counted. */
@@ -60,13 +60,13 @@ export interface Gateway {
   close(): Promise<void>;
 }
 
-const lookMs = 250;
-const drainLookMs = 20;
-const tendMs = 500;
+const checkIntervalMs = 250;
+const drainPollMs = 20;
+const leaseMaintenanceMs = 500;
 /** Reports of requests that were cut at the end of a drain are still waited for. */
 const afterDrainMs = 5_000;
 
-class TookTooLong extends Error {
+class RequestTimeout extends Error {
   constructor() {
     super('The request took longer than any may.');
     this.name = 'TookTooLong';
@@ -83,8 +83,8 @@ class ShuttingDown extends Error {
 export function createGateway(options: GatewayOptions): Gateway {
   const { clock, log, pots, book, router, reporter } = options;
   const limits = { ...defaultGatewayLimits, ...options.limits };
-  const running = new Roster<Exchange>();
-  const trusted = createAddressBook(options.trustedProxies);
+  const running = new InFlightSet<MeteredRequest>();
+  const trusted = createCidrSet(options.trustedProxies);
   const upstreams = createUpstreams({
     connectMs: 2_000,
     answerMs: limits.longestRequestMs,
@@ -96,22 +96,26 @@ export function createGateway(options: GatewayOptions): Gateway {
     clock,
     ...options.upstreams,
   });
-  const settlements = createSettlements(clock);
-  const parts: GatewayParts = {
+  const settlements = createPendingSettlements(clock);
+  const parts: GatewayDeps = {
     clock,
     settlements,
     templates: createTemplateOverheads(),
     ids: options.ids,
     log,
     book,
-    door: createDoor({
+    door: createAuthenticator({
       book,
       clock,
       trusted,
-      lookups: createLookupBudget({ clock, failedPerMinute: options.failedAuthRpm }),
+      lookups: createFailedLookupLimiter({ clock, failedPerMinute: options.failedAuthRpm }),
     }),
-    counting: createCounting({ limiter: options.limiter, trusted, failedAuthRpm: options.failedAuthRpm }),
-    funds: createFunds(clock),
+    counting: createRequestCounter({
+      limiter: options.limiter,
+      trusted,
+      failedAuthRpm: options.failedAuthRpm,
+    }),
+    funds: createFundingStatus(clock),
     pots,
     router,
     reporter,
@@ -126,7 +130,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       settlements,
     },
   };
-  const open = new Roster<ServerResponse>();
+  const open = new InFlightSet<ServerResponse>();
   let draining = false;
   const server = createGatewayServer({
     parts,
@@ -134,26 +138,26 @@ export function createGateway(options: GatewayOptions): Gateway {
     isDraining: () => draining,
     bodies: createBodyBudget(limits.bodies, limits.bodyBytes),
     open,
-    crossOrigin: createCrossOrigin(options.consoleOrigins ?? []),
+    crossOrigin: createCors(options.consoleOrigins ?? []),
     tls: options.tls ?? null,
   });
   const loops: Loop[] = [
-    startLoop({ name: 'gateway deadlines', clock, log, idleMs: lookMs }, async () => {
-      lookAfter(running, parts);
+    startLoop({ name: 'gateway deadlines', clock, log, idleMs: checkIntervalMs }, async () => {
+      checkInFlight(running, parts);
       upstreams.closeUnused();
       return 'idle';
     }),
-    startLoop({ name: 'gateway leases', clock, log, idleMs: tendMs }, async () => {
+    startLoop({ name: 'gateway leases', clock, log, idleMs: leaseMaintenanceMs }, async () => {
       await pots.tend();
       return 'idle';
     }),
   ];
 
   /** Some are open and do not run yet, some run no more and are still being read: both are waited for. */
-  async function emptyWithin(ms: number): Promise<boolean> {
+  async function waitUntilEmpty(ms: number): Promise<boolean> {
     const untilMs = clock.monotonicMs() + ms;
     const isEmpty = (): boolean => running.size === 0 && open.size === 0;
-    while (!isEmpty() && clock.monotonicMs() < untilMs) await clock.sleep(drainLookMs);
+    while (!isEmpty() && clock.monotonicMs() < untilMs) await clock.sleep(drainPollMs);
     return isEmpty();
   }
 
@@ -168,13 +172,13 @@ export function createGateway(options: GatewayOptions): Gateway {
       const closed = new Promise<void>((resolve) => {
         NetServer.prototype.close.call(server, () => resolve());
       });
-      if (!(await emptyWithin(forMs))) {
+      if (!(await waitUntilEmpty(forMs))) {
         log.warn(
           { left: running.size, open: open.size },
           'requests are cut: the drain took as long as it may',
         );
         for (const exchange of running.list()) exchange.abort(new ShuttingDown());
-        await emptyWithin(afterDrainMs);
+        await waitUntilEmpty(afterDrainMs);
       }
       server.close();
       server.closeAllConnections();
@@ -189,14 +193,14 @@ export function createGateway(options: GatewayOptions): Gateway {
 }
 
 /** Ends requests that took too long or whose key was revoked, and reports how far the long ones have come. */
-function lookAfter(running: Roster<Exchange>, { clock, door, limits }: GatewayParts): void {
+function checkInFlight(running: InFlightSet<MeteredRequest>, { clock, door, limits }: GatewayDeps): void {
   const nowMs = clock.monotonicMs();
   for (const exchange of running.list()) {
     if (exchange.isOver) continue;
     const refusal = door.refusalOf(exchange.caller);
     // The engine may still work on a request that is shut out, so the deadline below applies to it too.
     if (refusal !== null) exchange.shutOut(refusal);
-    if (nowMs - exchange.startedMs >= limits.longestRequestMs) exchange.abort(new TookTooLong());
+    if (nowMs - exchange.startedMs >= limits.longestRequestMs) exchange.abort(new RequestTimeout());
     else if (nowMs - exchange.checkpointedMs >= limits.checkpointMs) exchange.checkpoint();
   }
 }

@@ -1,21 +1,21 @@
 import { createServer, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { usageEvent } from '@millrace/core/inference';
-import { startChatDouble, startStopwatch, type ChatDouble, stretchedMs } from '@millrace/testing';
+import { startChatDouble, startStopwatch, type ChatDouble, scaledLimitMs } from '@millrace/testing';
 import { systemClock } from '@millrace/platform/clock';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import {
-  createGatewayWorld,
+  createGatewayHarness,
   deploymentFixture,
   modelFixture,
-  type GatewayWorld,
-  type WorldOptions,
+  type GatewayHarness,
+  type GatewayHarnessOptions,
 } from './gateway.fixture.ts';
 
 /** Clients and engines that mean no good, or have no luck. */
 
 let engine: ChatDouble;
-let world: GatewayWorld | null = null;
+let world: GatewayHarness | null = null;
 
 const ask = {
   model: 'acme/chat',
@@ -32,8 +32,8 @@ afterEach(async () => {
   world = null;
 });
 
-async function open(options: Partial<WorldOptions> = {}): Promise<GatewayWorld> {
-  world = await createGatewayWorld({
+async function open(options: Partial<GatewayHarnessOptions> = {}): Promise<GatewayHarness> {
+  world = await createGatewayHarness({
     models: [modelFixture({ deployments: [deploymentFixture({ address: engine.address })] })],
     ...options,
   });
@@ -67,12 +67,12 @@ describe('a body of very many values', () => {
     expect(answer.status).toBe(422);
     expect(await answer.json()).toMatchObject({ detail: [{ msg: 'holds more than 20000 values' }] });
     // Everybody else waits as long: parsed and judged it would take many seconds.
-    expect(await stopwatch.elapsedMs()).toBeLessThan(stretchedMs(1_000));
+    expect(await stopwatch.elapsedMs()).toBeLessThan(scaledLimitMs(1_000));
   });
 });
 
 /** A client that writes its requests by hand. */
-function dial({ url }: GatewayWorld): Promise<Socket> {
+function dial({ url }: GatewayHarness): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = connect(Number(new URL(url).port), '127.0.0.1', () => resolve(socket));
     socket.on('error', reject);
@@ -143,10 +143,10 @@ describe('a client that leaves', () => {
 
 describe('a client that reads nothing', () => {
   const limits = { unreadMs: 200 };
-  const connections = ({ gateway }: GatewayWorld): Promise<number> =>
+  const connections = ({ gateway }: GatewayHarness): Promise<number> =>
     new Promise((resolve) => gateway.server.getConnections((_error, count) => resolve(count)));
 
-  async function readNothing(tokens: readonly string[], wish: object): Promise<GatewayWorld> {
+  async function readNothing(tokens: readonly string[], wish: object): Promise<GatewayHarness> {
     const long = await startChatDouble({ engine: 'vllm', tokens });
     const models = [modelFixture({ deployments: [deploymentFixture({ address: long.address })] })];
     const opened = await open({ models, limits });
@@ -209,7 +209,7 @@ describe('an engine', () => {
     const stopwatch = startStopwatch();
     const text = await (await opened.post('/v1/chat/completions', { ...ask, stream: true })).text();
     expect(text.endsWith('data: [DONE]\n\n')).toBe(true);
-    expect(await stopwatch.elapsedMs()).toBeLessThan(stretchedMs(1_000));
+    expect(await stopwatch.elapsedMs()).toBeLessThan(scaledLimitMs(1_000));
     await opened.settled();
     expect(opened.usage.finals).toMatchObject([
       { finishReason: 'stop', cancelled: false, tokensCompletion: 1 },

@@ -1,8 +1,8 @@
-import type { Lack } from '@millrace/core/pots';
+import type { InsufficientFunds } from '@millrace/core/pots';
 import { describe, expect, it } from 'vitest';
-import { explainLack } from './lack.ts';
+import { insufficientFundsOptions } from './lack.ts';
 
-const lack = (over: Partial<Lack>): Lack => ({
+const lack = (over: Partial<InsufficientFunds>): InsufficientFunds => ({
   of: 'budget',
   needed: 132_000n,
   left: 100_000n,
@@ -13,7 +13,7 @@ const lack = (over: Partial<Lack>): Lack => ({
 
 describe('explainLack', () => {
   it('says what is needed and what is left, also as numbers', () => {
-    const told = explainLack(lack({}));
+    const told = insufficientFundsOptions(lack({}));
     expect(told.message).toBe(
       'This request must reserve at least 0.000132 USD, but only 0.0001 USD of the budget is left. ' +
         'Raise the budget, or ask for less (max_tokens, choices, prompt).',
@@ -23,16 +23,16 @@ describe('explainLack', () => {
   });
 
   it('names a time to come back when running requests have reserved the rest', () => {
-    const told = explainLack(lack({ isReserved: true, resetsInMs: 5_000 }));
+    const told = insufficientFundsOptions(lack({ isReserved: true, resetsInMs: 5_000 }));
     expect(told).toMatchObject({ retryAfterSeconds: 1, suggestion: expect.stringContaining('Retry-After') });
   });
 
   it('names the next period of the budget', () => {
-    expect(explainLack(lack({ resetsInMs: 61_500 }))).toMatchObject({ retryAfterSeconds: 62 });
+    expect(insufficientFundsOptions(lack({ resetsInMs: 61_500 }))).toMatchObject({ retryAfterSeconds: 62 });
   });
 
   it.each([null, 100_000n])('does not show the balance, known or not', (left) => {
-    const told = explainLack(lack({ of: 'balance', left }));
+    const told = insufficientFundsOptions(lack({ of: 'balance', left }));
     expect(told.message).toContain('at least 0.000132 USD, more than the balance has left. Top up');
     expect(told.extra).toEqual({ needed_nano_usd: '132000' });
   });

@@ -1,9 +1,9 @@
-import type { Lack } from '@millrace/core/pots';
+import type { InsufficientFunds } from '@millrace/core/pots';
 import type { FaultOptions } from '@millrace/platform/fault';
 import { formatUsd, msToSecondsRoundUp, nanoUsd } from '@millrace/platform/money';
 
 /** The words of a refusal for want of money: what the request needs, what is left, and whether waiting helps. Pure. */
-export function explainLack(lack: Lack): FaultOptions {
+export function insufficientFundsOptions(lack: InsufficientFunds): FaultOptions {
   const { needed } = lack;
   // The balance is not shown: a key for inference need not have the scope to read it.
   const left = lack.of === 'budget' ? lack.left : null;
@@ -25,12 +25,12 @@ export function explainLack(lack: Lack): FaultOptions {
 
 const usd = (amount: bigint): string => `${formatUsd(nanoUsd(amount))} USD`;
 
-function secondsToWait({ isReserved, resetsInMs }: Lack): number | null {
+function secondsToWait({ isReserved, resetsInMs }: InsufficientFunds): number | null {
   if (isReserved) return 1;
   return resetsInMs === null ? null : msToSecondsRoundUp(resetsInMs);
 }
 
-function suggestionFor({ of, isReserved, resetsInMs }: Lack): string {
+function suggestionFor({ of, isReserved, resetsInMs }: InsufficientFunds): string {
   const less = 'ask for less (max_tokens, choices, prompt)';
   if (isReserved) {
     return `Running requests have reserved the rest and give back what they do not use: try again after Retry-After, or ${less}.`;

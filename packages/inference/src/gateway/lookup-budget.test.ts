@@ -1,15 +1,15 @@
 import { mintKey } from '@millrace/core/identity';
-import { bookKeys, keyEntry, type KeyEntry } from '@millrace/core/inference';
+import { keyFeedKeys, keyEntry, type KeyEntry } from '@millrace/core/inference';
 import { SimulatedClock } from '@millrace/platform/clock';
 import { isFault } from '@millrace/platform/fault';
-import { createAddressBook } from '@millrace/platform/http/client-ip';
+import { createCidrSet } from '@millrace/platform/http/client-ip';
 import { createHash, randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { keyOf } from '../book/book.fixture.ts';
-import { Lookups } from '../book/lookups.ts';
-import { createDoor } from './door.ts';
-import { createLookupBudget } from './lookup-budget.ts';
+import { EntryCache } from '../book/lookups.ts';
+import { createAuthenticator } from './door.ts';
+import { createFailedLookupLimiter } from './lookup-budget.ts';
 
 const newKey = () => mintKey('live', (count) => randomBytes(count));
 
@@ -18,7 +18,7 @@ function setUp() {
   const clock = new SimulatedClock();
   const entries = new Map<string, string>();
   const counts = { reads: 0 };
-  const keys = new Lookups<KeyEntry>({
+  const keys = new EntryCache<KeyEntry>({
     clock,
     bucket: {
       read: async (key) => {
@@ -30,10 +30,10 @@ function setUp() {
     withinMs: 2_000,
     maxEntries: 50_000,
     isWhole: () => true,
-    keyOf: bookKeys.key,
+    keyOf: keyFeedKeys.key,
     parse: (text) => keyEntry.parse(JSON.parse(text)),
   });
-  const door = createDoor({
+  const door = createAuthenticator({
     book: {
       findKey: (publicId) => keys.find(publicId),
       knowsKey: (publicId) => keys.knows(publicId),
@@ -47,8 +47,8 @@ function setUp() {
       isStale: () => false,
     },
     clock,
-    trusted: createAddressBook([]),
-    lookups: createLookupBudget({ clock, failedPerMinute: 30 }),
+    trusted: createCidrSet([]),
+    lookups: createFailedLookupLimiter({ clock, failedPerMinute: 30 }),
   });
   const admit = async (text: string, address = '198.51.100.7'): Promise<string> => {
     const request = { headers: { authorization: `Bearer ${text}` }, socket: { remoteAddress: address } };
@@ -64,7 +64,7 @@ function setUp() {
     const { publicId, secret, text } = newKey();
     const secretSha256 = createHash('sha256').update(secret).digest('hex');
     entries.set(
-      bookKeys.key(publicId),
+      keyFeedKeys.key(publicId),
       JSON.stringify(keyOf({ secretSha256, scopes: ['inference:write'], mode: 'live' })),
     );
     return text;
@@ -112,7 +112,7 @@ describe('invented keys', () => {
 
 describe('createLookupBudget', () => {
   it('answers all requests of an address while 20 000 other addresses come', async () => {
-    const budget = createLookupBudget({ clock: new SimulatedClock(), failedPerMinute: 1 });
+    const budget = createFailedLookupLimiter({ clock: new SimulatedClock(), failedPerMinute: 1 });
     let find: (found: object) => void = () => undefined;
     const first = budget.run('a', () => new Promise<object>((resolve) => (find = resolve)));
     const waiting = [budget.run('a', async () => ({})), budget.run('a', async () => ({}))];

@@ -1,24 +1,24 @@
 import type { Timer } from '@millrace/platform/clock';
 import { rateLimitFault } from '@millrace/platform/http/rate-headers';
-import { share } from '@millrace/platform/money';
+import { ratio } from '@millrace/platform/money';
 
 /**
  * Bounds the look-ups in the gateway book that find no key, by address block: a made-up key with a right checksum would
  * otherwise cost a read of NATS each. Kept in this process, so that a refused look-up costs nothing. Look-ups that find
  * their key are free, however many come from one address.
  */
-export interface LookupBudget {
+export interface FailedLookupLimiter {
   /** Runs the look-up when the block may make one; rejects with `RATE_LIMITED` when its budget is used up. */
   run<Found>(block: string, lookUp: () => Promise<Found | null>): Promise<Found | null>;
 }
 
-export interface LookupBudgetOptions {
+export interface FailedLookupLimiterOptions {
   readonly clock: Pick<Timer, 'monotonicMs'>;
   /** Look-ups a minute from one block that may find nothing. */
   readonly failedPerMinute: number;
 }
 
-interface Block {
+interface BlockState {
   /** Look-ups that may still fail, those under way excluded. */
   left: number;
   refilledMs: number;
@@ -27,23 +27,26 @@ interface Block {
 }
 
 const minuteMs = 60_000;
-const mostBlocks = 20_000;
+const maxBlocks = 20_000;
 /** Of one block: real keys that come at once, as after a restart, wait for each other. */
-const mostWaiting = 1_000;
+const maxWaiting = 1_000;
 
-export function createLookupBudget({ clock, failedPerMinute }: LookupBudgetOptions): LookupBudget {
-  const blocks = new Map<string, Block>();
+export function createFailedLookupLimiter({
+  clock,
+  failedPerMinute,
+}: FailedLookupLimiterOptions): FailedLookupLimiter {
+  const blocks = new Map<string, BlockState>();
 
-  function blockOf(name: string): Block {
+  function blockOf(name: string): BlockState {
     const nowMs = clock.monotonicMs();
     let block = blocks.get(name);
     if (block === undefined) {
       block = { left: failedPerMinute, refilledMs: nowMs, underWay: 0, waiting: [] };
-      makeRoom();
+      evictOldestBlock();
       blocks.set(name, block);
       return block;
     }
-    const refilled = failedPerMinute * share(nowMs - block.refilledMs, minuteMs);
+    const refilled = failedPerMinute * ratio(nowMs - block.refilledMs, minuteMs);
     block.left = Math.min(failedPerMinute - block.underWay, block.left + refilled);
     block.refilledMs = nowMs;
     return block;
@@ -53,8 +56,8 @@ export function createLookupBudget({ clock, failedPerMinute }: LookupBudgetOptio
    * The block known longest goes: an attacker needs as many addresses as are kept to be forgotten. A block in use stays, since requests
    * wait on it; there are no more of those than open requests.
    */
-  function makeRoom(): void {
-    if (blocks.size < mostBlocks) return;
+  function evictOldestBlock(): void {
+    if (blocks.size < maxBlocks) return;
     for (const [name, { underWay, waiting }] of blocks) {
       if (underWay > 0 || waiting.length > 0) continue;
       blocks.delete(name);
@@ -62,8 +65,8 @@ export function createLookupBudget({ clock, failedPerMinute }: LookupBudgetOptio
     }
   }
 
-  function refuse(name: string, { left }: Block): never {
-    const retryAfterMs = Math.ceil((1 - Math.min(1, left)) * share(minuteMs, failedPerMinute));
+  function refuse(name: string, { left }: BlockState): never {
+    const retryAfterMs = Math.ceil((1 - Math.min(1, left)) * ratio(minuteMs, failedPerMinute));
     throw rateLimitFault({
       policy: {
         name: 'failed-authentication',
@@ -84,7 +87,7 @@ export function createLookupBudget({ clock, failedPerMinute }: LookupBudgetOptio
       let block = blockOf(name);
       while (block.left < 1) {
         // Look-ups under way may give their share back.
-        if (block.underWay === 0 || block.waiting.length >= mostWaiting) refuse(name, block);
+        if (block.underWay === 0 || block.waiting.length >= maxWaiting) refuse(name, block);
         const { waiting } = block;
         await new Promise<void>((resolve) => void waiting.push(resolve));
         block = blockOf(name);

@@ -3,56 +3,68 @@ import type { Reservation } from '@millrace/core/pots';
 import type { FrozenModelPrice } from '@millrace/core/prices';
 import { Fault, invalidField } from '@millrace/platform/fault';
 import { msToSecondsRoundDown } from '@millrace/platform/money';
-import { EngineFailed, type UpstreamCall } from '../adapters/media.ts';
+import { MediaEngineError, type SendUpstream } from '../adapters/media.ts';
 import type { EngineFailure } from '../adapters/adapter.ts';
-import type { Visit } from '../routing/index.ts';
+import type { UpstreamCall } from '../routing/index.ts';
 import {
-  ableDeployments,
+  capableDeployments,
   canServe,
   defaultModel,
   mediaCost,
   type MediaOperation,
   type MediaUnits,
 } from '../wire/media.ts';
-import { findModel, pay, usableOf } from './admission.ts';
-import { answerHeaders, limitUnread, sendFault, type Headers } from './answers.ts';
-import { Exchange, type Measured, type Session } from './exchange.ts';
-import type { GatewayParts } from './parts.ts';
-import { priceFor } from './pricing.ts';
-import { noRoute, outcomeOf } from './routes-to-engines.ts';
-import type { Ask } from './server.ts';
-import { faultOf, tooLarge } from './text-relay.ts';
-import { AnswerTooLarge } from './upstreams.ts';
+import { requireModel, reserveCredit, modelOrFallback } from './admission.ts';
+import { responseHeaders, startUnreadTimeout, sendFault, type ResponseHeaders } from './answers.ts';
+import { MeteredRequest, type MeasuredUsage, type RequestExecution } from './exchange.ts';
+import type { GatewayDeps } from './parts.ts';
+import { requirePrice } from './pricing.ts';
+import { noRouteFault, upstreamOutcomeOf } from './routes-to-engines.ts';
+import type { GatewayRequest } from './server.ts';
+import { toFault, answerTooLargeFailure } from './text-relay.ts';
+import { ResponseTooLarge } from './upstreams.ts';
 
 /** Images and speech: whole answers. A client pays for what was made, even if it left or lost its key meanwhile. */
 
-const nothing: MediaUnits = { imagePixelSteps: 0, characters: 0 };
+const zeroUnits: MediaUnits = { imagePixelSteps: 0, characters: 0 };
 const noTokens = { prompt: 0, cached: 0, completion: 0 };
 
 export async function serveMedia<Wish, Answer>(
-  parts: GatewayParts,
+  parts: GatewayDeps,
   operation: MediaOperation<Wish, Answer>,
-  ask: Ask,
+  ask: GatewayRequest,
 ): Promise<void> {
   const { request: wish, ignored } = operation.read(ask.body);
   const { caller, requestId } = ask;
   const asked = operation.modelOf(wish);
-  const named = asked === null ? defaultOf(parts, ask, operation.modality) : findModel(parts, caller, asked);
+  const named =
+    asked === null ? requireDefaultModel(parts, ask, operation.modality) : requireModel(parts, caller, asked);
   if (named.modality !== operation.modality) {
     throw invalidField('model', `is a model for ${named.modality}, which this operation is not`);
   }
-  const model = usableOf(parts, caller, named, (other) => canServe(operation, wish, other.deployments));
-  const able = ableDeployments(operation, wish, model.deployments);
-  const price = priceFor(model, caller.key.orgId, parts.clock.nowMs());
+  const model = modelOrFallback(parts, caller, named, (other) =>
+    canServe(operation, wish, other.deployments),
+  );
+  const able = capableDeployments(operation, wish, model.deployments);
+  const price = requirePrice(model, caller.key.orgId, parts.clock.nowMs());
   const worst = mediaCost(price, operation.worstCase(wish));
-  const reservation = await pay(parts, ask, model, {
+  const reservation = await reserveCredit(parts, ask, model, {
     requestId,
     mostNanoUsd: worst,
     leastNanoUsd: worst,
     tokens: 0,
   });
-  const headers = answerHeaders(requestId, reservation.rate, ignored);
-  const session = new MediaSession(parts, { operation, wish, ask, model, price, reservation, able, headers });
+  const headers = responseHeaders(requestId, reservation.rate, ignored);
+  const session = new MediaExecution(parts, {
+    operation,
+    wish,
+    ask,
+    model,
+    price,
+    reservation,
+    able,
+    headers,
+  });
   try {
     const { contentType, body } = await session.run();
     // The client left, or was shut out.
@@ -63,7 +75,7 @@ export async function serveMedia<Wish, Answer>(
       'content-length': Buffer.byteLength(body),
     });
     ask.response.end(body);
-    limitUnread(ask.response, parts.limits.unreadMs);
+    startUnreadTimeout(ask.response, parts.limits.unreadMs);
   } catch (error) {
     if (!(error instanceof Fault))
       parts.log.error({ err: error, requestId }, 'a request failed for a reason of ours');
@@ -71,28 +83,32 @@ export async function serveMedia<Wish, Answer>(
   }
 }
 
-function defaultOf(parts: GatewayParts, { caller }: Ask, modality: 'image' | 'audio'): ModelEntry {
+function requireDefaultModel(
+  parts: GatewayDeps,
+  { caller }: GatewayRequest,
+  modality: 'image' | 'audio',
+): ModelEntry {
   const model = defaultModel(parts.book.models(caller.key.orgId, caller.key.mode), modality);
   if (model === null) throw new Fault('MODEL_NOT_FOUND');
-  return findModel(parts, caller, model.name);
+  return requireModel(parts, caller, model.name);
 }
 
-interface MediaWork<Wish, Answer> {
+interface MediaExecutionInput<Wish, Answer> {
   readonly operation: MediaOperation<Wish, Answer>;
   readonly wish: Wish;
-  readonly ask: Ask;
+  readonly ask: GatewayRequest;
   readonly model: ModelEntry;
   readonly price: FrozenModelPrice;
   readonly reservation: Reservation;
   /** Those that can do all that is asked for. */
   readonly able: readonly DeploymentEntry[];
-  readonly headers: Headers;
+  readonly headers: ResponseHeaders;
 }
 
-class MediaSession<Wish, Answer> implements Session {
-  readonly #parts: GatewayParts;
-  readonly #work: MediaWork<Wish, Answer>;
-  readonly #exchange: Exchange;
+class MediaExecution<Wish, Answer> implements RequestExecution {
+  readonly #parts: GatewayDeps;
+  readonly #work: MediaExecutionInput<Wish, Answer>;
+  readonly #exchange: MeteredRequest;
   /** Ends everything: this process stops the request. */
   readonly #ending = new AbortController();
   /**
@@ -101,10 +117,10 @@ class MediaSession<Wish, Answer> implements Session {
    */
   readonly #leaving = new AbortController();
   readonly #except: Set<string>;
-  #made: MediaUnits = nothing;
+  #made: MediaUnits = zeroUnits;
   #failure: EngineFailure | null = null;
 
-  constructor(parts: GatewayParts, work: MediaWork<Wish, Answer>) {
+  constructor(parts: GatewayDeps, work: MediaExecutionInput<Wish, Answer>) {
     this.#parts = parts;
     this.#work = work;
     const able = new Set(work.able.map(({ id }) => id));
@@ -117,13 +133,13 @@ class MediaSession<Wish, Answer> implements Session {
       reservation: work.reservation,
       streamed: false,
     };
-    this.#exchange = new Exchange(parts.exchanges, admitted, this);
+    this.#exchange = new MeteredRequest(parts.exchanges, admitted, this);
     work.ask.response.on('close', () => this.#leaving.abort(new Error('The client has left.')));
     // It may have left while its money was set aside.
     if (work.ask.response.destroyed) this.#leaving.abort(new Error('The client has left.'));
   }
 
-  measure(): Measured {
+  measure(): MeasuredUsage {
     const { price } = this.#work;
     return { ...this.#made, counts: noTokens, nanoUsd: mediaCost(price, this.#made) };
   }
@@ -152,28 +168,28 @@ class MediaSession<Wish, Answer> implements Session {
     } finally {
       const isShutOut = this.#leaving.signal.reason instanceof Fault;
       const cancelled = !isShutOut && (this.#leaving.signal.aborted || this.#ending.signal.aborted);
-      const finishReason = this.#made === nothing || isShutOut ? 'error' : 'stop';
+      const finishReason = this.#made === zeroUnits || isShutOut ? 'error' : 'stop';
       this.#exchange.end({ cancelled, finishReason });
     }
   }
 
-  async #visit(): Promise<Visit> {
+  async #visit(): Promise<UpstreamCall> {
     const { model, ask } = this.#work;
     const { router } = this.#parts;
     const signal = AbortSignal.any([this.#leaving.signal, this.#ending.signal]);
-    if (signal.aborted) throw endedEarly(signal.reason);
+    if (signal.aborted) throw abortFault(signal.reason);
     const wish = { orgId: ask.caller.key.orgId, prefix: '', by: 'affinity', except: this.#except } as const;
     const first = router.route(model, wish);
     const found =
-      first.outcome === 'full' ? await router.waitForTurn(model, wish, signal).catch(throwEndedEarly) : first;
+      first.outcome === 'full' ? await router.waitForTurn(model, wish, signal).catch(throwAbortFault) : first;
     // Where an engine has failed and there is no other, its failure is what the client should know.
-    if (found.outcome !== 'to') throw this.#failure === null ? noRoute(found) : faultOf(this.#failure);
+    if (found.outcome !== 'to') throw this.#failure === null ? noRouteFault(found) : toFault(this.#failure);
     this.#exchange.tries(found.deployment.id);
     this.#except.add(found.deployment.id);
     return found;
   }
 
-  async #draw(visit: Visit) {
+  async #draw(visit: UpstreamCall) {
     const { operation, wish, ask } = this.#work;
     const { clock } = this.#parts;
     const { deployment } = visit;
@@ -190,24 +206,24 @@ class MediaSession<Wish, Answer> implements Session {
     return operation.render(wish, answer, { createdSeconds: msToSecondsRoundDown(clock.nowMs()), elapsedMs });
   }
 
-  #callOf(deployment: DeploymentEntry): UpstreamCall {
+  #callOf(deployment: DeploymentEntry): SendUpstream {
     const { upstreams, limits } = this.#parts;
     return (request, signal) => upstreams.call(deployment, request, { maxBytes: limits.answerBytes, signal });
   }
 
   /** Returns when another engine may try; throws what the client is told otherwise. */
-  async #afterFailure(visit: Visit, error: unknown): Promise<void> {
+  async #afterFailure(visit: UpstreamCall, error: unknown): Promise<void> {
     if (error instanceof Fault) {
       visit.end('cancelled');
       throw error;
     }
     if (this.#ending.signal.aborted) {
       visit.end('cancelled');
-      throw endedEarly(this.#ending.signal.reason);
+      throw abortFault(this.#ending.signal.reason);
     }
     const failure = failureIn(error);
     this.#failure = failure;
-    visit.end(outcomeOf(failure));
+    visit.end(upstreamOutcomeOf(failure));
     // Not its message: an engine may quote the prompt in it, and attempts are kept.
     this.#note(visit, this.#exchange.startedMs, failure.status, failure.reason);
     const { limits, router, log } = this.#parts;
@@ -217,10 +233,10 @@ class MediaSession<Wish, Answer> implements Session {
     );
     const isWanted = !this.#leaving.signal.aborted;
     const mayTryOn = isWanted && failure.retryable && this.#exchange.attempts < limits.attempts;
-    if (!mayTryOn || !router.mayRetry(this.#work.model)) throw faultOf(failure);
+    if (!mayTryOn || !router.mayRetry(this.#work.model)) throw toFault(failure);
   }
 
-  #note(visit: Visit, startedMs: number, status: number | null, error: string | null): void {
+  #note(visit: UpstreamCall, startedMs: number, status: number | null, error: string | null): void {
     const { clock } = this.#parts;
     const durationMs = Math.round(clock.monotonicMs() - startedMs);
     const startedAtMs = clock.nowMs() - durationMs;
@@ -229,17 +245,17 @@ class MediaSession<Wish, Answer> implements Session {
 }
 
 /** The client hears it only if it was this process that ended it. */
-function endedEarly(cause: unknown): Fault {
+function abortFault(cause: unknown): Fault {
   return cause instanceof Fault ? cause : new Fault('UPSTREAM_TIMEOUT', { cause });
 }
 
-function throwEndedEarly(cause: unknown): never {
-  throw endedEarly(cause);
+function throwAbortFault(cause: unknown): never {
+  throw abortFault(cause);
 }
 
 function failureIn(error: unknown): EngineFailure {
-  if (error instanceof EngineFailed) return error.failure;
-  if (error instanceof AnswerTooLarge) return tooLarge;
+  if (error instanceof MediaEngineError) return error.failure;
+  if (error instanceof ResponseTooLarge) return answerTooLargeFailure;
   const message = error instanceof Error ? error.message : String(error);
   return { status: null, reason: 'UPSTREAM_ERROR', message, retryable: true };
 }

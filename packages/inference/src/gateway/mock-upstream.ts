@@ -1,10 +1,10 @@
 import type { Dispatcher } from 'undici';
 import type { UpstreamRequest } from '../adapters/adapter.ts';
-import { answerAsMock } from '../adapters/chat-mock.ts';
+import { mockResponseTo } from '../adapters/chat-mock.ts';
 
 /** Feeds the answer of the engine in our own process to a handler, as if it had come over a connection. */
-export function playMock(request: UpstreamRequest, handler: Dispatcher.DispatchHandler): void {
-  const { status, contentType, chunks } = answerAsMock(request);
+export function dispatchToMock(request: UpstreamRequest, handler: Dispatcher.DispatchHandler): void {
+  const { status, contentType, chunks } = mockResponseTo(request);
   let next = 0;
   let isPaused = false;
   let reason: Error | null = null;

@@ -1,10 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createGatewayWorld, deploymentFixture, modelFixture, type GatewayWorld } from './gateway.fixture.ts';
+import {
+  createGatewayHarness,
+  deploymentFixture,
+  modelFixture,
+  type GatewayHarness,
+} from './gateway.fixture.ts';
 
-let world: GatewayWorld;
+let world: GatewayHarness;
 beforeAll(async () => {
   const address = 'http://127.0.0.1:1';
-  world = await createGatewayWorld({
+  world = await createGatewayHarness({
     models: [
       modelFixture({ name: 'acme/served', deployments: [deploymentFixture({ address })] }),
       modelFixture({ name: 'acme/nowhere', deployments: [] }),

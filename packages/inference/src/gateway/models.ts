@@ -1,33 +1,36 @@
 import { Fault } from '@millrace/platform/fault';
-import { runsSomewhere, toWireModelList, toWireModelPrice } from '../book/index.ts';
-import { findModel } from './admission.ts';
-import { answerHeaders, sendJson } from './answers.ts';
-import type { GatewayParts } from './parts.ts';
-import { priceFor } from './pricing.ts';
-import type { Ask } from './server.ts';
+import { hasActiveDeployment, toWireModelList, toWireModelPrice } from '../book/index.ts';
+import { requireModel } from './admission.ts';
+import { responseHeaders, sendJson } from './answers.ts';
+import type { GatewayDeps } from './parts.ts';
+import { requirePrice } from './pricing.ts';
+import type { GatewayRequest } from './server.ts';
 
 /** What can be called, and what it costs: read from the book alone. */
 
-export function serveModels({ book }: GatewayParts, { caller, response, requestId, rate }: Ask): void {
+export function serveModels(
+  { book }: GatewayDeps,
+  { caller, response, requestId, rate }: GatewayRequest,
+): void {
   const { key } = caller;
   const models = book.models(key.orgId, key.mode);
   // A model is offered once a deployment serves it, or a model that stands in for it.
-  const running = new Set(models.filter(runsSomewhere).map(({ name }) => name));
+  const running = new Set(models.filter(hasActiveDeployment).map(({ name }) => name));
   const offered = models.filter(
     ({ name, fallbacks }) => running.has(name) || fallbacks.some((other) => running.has(other)),
   );
   const list = toWireModelList(offered, key);
-  sendJson(response, 200, answerHeaders(requestId, rate()), JSON.stringify(list));
+  sendJson(response, 200, responseHeaders(requestId, rate()), JSON.stringify(list));
 }
 
 export function serveModelPrice(
-  parts: GatewayParts,
-  { caller, params, response, requestId, rate }: Ask,
+  parts: GatewayDeps,
+  { caller, params, response, requestId, rate }: GatewayRequest,
 ): void {
   const [name] = params;
   if (name === undefined) throw new Fault('ROUTE_NOT_FOUND');
-  const model = findModel(parts, caller, name);
-  const price = priceFor(model, caller.key.orgId, parts.clock.nowMs());
+  const model = requireModel(parts, caller, name);
+  const price = requirePrice(model, caller.key.orgId, parts.clock.nowMs());
   const body = JSON.stringify(toWireModelPrice(model, price));
-  sendJson(response, 200, answerHeaders(requestId, rate()), body);
+  sendJson(response, 200, responseHeaders(requestId, rate()), body);
 }

@@ -1,37 +1,37 @@
-import type { PotClient } from '@millrace/core/pots';
+import type { CreditLeaseClient } from '@millrace/core/pots';
 import type { Clock } from '@millrace/platform/clock';
 import type { BodyBudgetLimits } from '@millrace/platform/http/body-budget';
 import type { IdSource } from '@millrace/platform/ids';
 import type { Logger } from '@millrace/platform/log';
-import type { Book } from '../book/index.ts';
+import type { KeyFeed } from '../book/index.ts';
 import type { Router } from '../routing/index.ts';
 import type { UsageReporter } from '../usage/index.ts';
-import type { Counting } from './counting.ts';
-import type { Door } from './door.ts';
+import type { RequestCounter } from './counting.ts';
+import type { Authenticator } from './door.ts';
 import type { EngineSlots } from './engine-slots.ts';
-import type { ExchangeParts } from './exchange.ts';
-import type { Funds } from './funds.ts';
-import type { Settlements } from './settlements.ts';
+import type { MeteredRequestDeps } from './exchange.ts';
+import type { FundingStatus } from './funds.ts';
+import type { PendingSettlements } from './settlements.ts';
 import type { TemplateOverheads } from './template-overheads.ts';
 import type { Upstreams } from './upstreams.ts';
 
 /** What a request meets on its way. */
-export interface GatewayParts {
+export interface GatewayDeps {
   readonly clock: Clock;
   readonly ids: Pick<IdSource, 'next'>;
   readonly log: Logger;
-  readonly book: Book;
-  readonly door: Door;
-  readonly counting: Counting;
-  readonly funds: Funds;
-  readonly pots: PotClient;
+  readonly book: KeyFeed;
+  readonly door: Authenticator;
+  readonly counting: RequestCounter;
+  readonly funds: FundingStatus;
+  readonly pots: CreditLeaseClient;
   readonly router: Router;
   readonly reporter: UsageReporter;
   readonly upstreams: Upstreams;
   /** Null: prompts in slots of engines are never reused. */
   readonly slots: EngineSlots | null;
-  readonly exchanges: ExchangeParts;
-  readonly settlements: Settlements;
+  readonly exchanges: MeteredRequestDeps;
+  readonly settlements: PendingSettlements;
   readonly templates: TemplateOverheads;
   readonly limits: GatewayLimits;
 }

@@ -1,21 +1,21 @@
 import { Fault } from '@millrace/platform/fault';
-import { unreadableBody } from '@millrace/platform/http/body-encoding';
-import type { BodyShare } from '@millrace/platform/http/body-budget';
+import { unsupportedEncodingFault } from '@millrace/platform/http/body-encoding';
+import type { BodyReservation } from '@millrace/platform/http/body-budget';
 import { readBody } from '@millrace/platform/http/read-body';
 import type { IncomingMessage } from 'node:http';
-import { holdsMoreValuesThan } from '../wire/json-values.ts';
+import { hasMoreValuesThan } from '../wire/json-values.ts';
 import type { GatewayLimits } from './parts.ts';
 
-export interface JsonReading {
+export interface ReadJsonOptions {
   readonly limits: Pick<GatewayLimits, 'bodyBytes' | 'bodyValues'>;
-  readonly share: BodyShare;
+  readonly share: BodyReservation;
   done(body: unknown): void;
   fail(error: unknown): void;
 }
 
 /** Reads the body in one piece and parses it. */
-export function readJson(request: IncomingMessage, { limits, share, done, fail }: JsonReading): void {
-  const unreadable = unreadableBody(request.headers);
+export function readJson(request: IncomingMessage, { limits, share, done, fail }: ReadJsonOptions): void {
+  const unreadable = unsupportedEncodingFault(request.headers);
   if (unreadable !== null) {
     share.release();
     fail(unreadable);
@@ -33,7 +33,7 @@ export function readJson(request: IncomingMessage, { limits, share, done, fail }
 
 function parse(bytes: Buffer, mostValues: number): unknown {
   // A value takes a byte and a comma at least, so most bodies are too short to hold too many.
-  if (bytes.length > 2 * mostValues && holdsMoreValuesThan(mostValues, bytes)) {
+  if (bytes.length > 2 * mostValues && hasMoreValuesThan(mostValues, bytes)) {
     const message = `holds more than ${mostValues} values`;
     throw new Fault('VALIDATION_FAILED', {
       issues: [{ path: [], message, code: 'too_big', location: 'body' }],

@@ -1,10 +1,10 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createGatewayWorld, type GatewayWorld } from './gateway.fixture.ts';
+import { createGatewayHarness, type GatewayHarness } from './gateway.fixture.ts';
 
-let world: GatewayWorld;
+let world: GatewayHarness;
 beforeAll(async () => {
-  world = await createGatewayWorld({ models: [] });
+  world = await createGatewayHarness({ models: [] });
 });
 afterAll(() => world.close());
 

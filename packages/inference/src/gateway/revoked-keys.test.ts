@@ -1,22 +1,22 @@
 import type { KeyEntry } from '@millrace/core/inference';
 import { systemClock } from '@millrace/platform/clock';
-import { startChatDouble, startStopwatch, stretchedMs, type ChatDouble } from '@millrace/testing';
+import { startChatDouble, startStopwatch, scaledLimitMs, type ChatDouble } from '@millrace/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { mockPng } from '../adapters/image-mock.ts';
 import { silentMp3 } from '../adapters/speech-mp3.ts';
 import {
-  createGatewayWorld,
+  createGatewayHarness,
   deploymentFixture,
   modelFixture,
-  type GatewayWorld,
-  type WorldOptions,
+  type GatewayHarness,
+  type GatewayHarnessOptions,
 } from './gateway.fixture.ts';
 import { costOf, delivered, startManualEngine, until, type ManualEngine } from './manual-engine.fixture.ts';
 
 /** Requests that run when their key or organisation is shut out. */
 
 let engine: ChatDouble;
-let world: GatewayWorld;
+let world: GatewayHarness;
 beforeAll(async () => {
   const tokens = Array.from({ length: 2_000 }, () => ' turn');
   engine = await startChatDouble({ engine: 'vllm', tokens, pauseMs: 20 });
@@ -44,7 +44,7 @@ const shutOut: readonly [string, string, (key: string) => void][] = [
 
 describe('the open stream of a key', () => {
   test.each(shutOut)('that %s ends within a second with %s, and is charged', async (_how, code, act) => {
-    world = await createGatewayWorld({
+    world = await createGatewayHarness({
       models: [
         modelFixture({
           maxOutputTokens: 2_000,
@@ -68,7 +68,7 @@ describe('the open stream of a key', () => {
       if (done) break;
       text = Buffer.from(value).toString();
     }
-    expect(await stopwatch.elapsedMs()).toBeLessThan(stretchedMs(1_000));
+    expect(await stopwatch.elapsedMs()).toBeLessThan(scaledLimitMs(1_000));
     expect(JSON.parse(text.trim().split('data: ').at(-1) ?? '')).toMatchObject({ error: { code } });
     expect(world.usage.finals).toMatchObject([{ finishReason: 'error', cancelled: false }]);
     expect(Number(world.usage.finals[0]?.tokensCompletion)).toBeGreaterThan(0);
@@ -91,10 +91,10 @@ describe('a request whose key is shut out while an engine works', () => {
   async function openGateway(
     model: Partial<Parameters<typeof modelFixture>[0]>,
     deployment: Partial<Parameters<typeof deploymentFixture>[0]>,
-    options: Pick<WorldOptions, 'limits' | 'upstreams'> = {},
+    options: Pick<GatewayHarnessOptions, 'limits' | 'upstreams'> = {},
   ): Promise<void> {
     const deployments = [deploymentFixture({ address: manual.address, ...deployment })];
-    world = await createGatewayWorld({ models: [modelFixture({ ...model, deployments })], ...options });
+    world = await createGatewayHarness({ models: [modelFixture({ ...model, deployments })], ...options });
   }
 
   const revoke = (): void => change(world.key, { refusedFor: 'API_KEY_REVOKED' });

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { Roster, type Seat } from './roster.ts';
+import { InFlightSet, type InFlightEntry } from './roster.ts';
 
 test('whoever came and did not leave is on the list, once, whatever the order', () => {
   const steps = fc.array(fc.oneof(fc.constant('come' as const), fc.nat(20)), { maxLength: 100 });
   fc.assert(
     fc.property(steps, (acts) => {
-      const roster = new Roster<number>();
-      const seats: Seat<number>[] = [];
+      const roster = new InFlightSet<number>();
+      const seats: InFlightEntry<number>[] = [];
       const here = new Set<number>();
       for (const act of acts) {
         const seat = act === 'come' ? undefined : seats[act];

@@ -3,21 +3,21 @@
  * on pointing to all who stood in it, and to the table after it. Once one of them has become old, so do all that follow with
  * everybody in them, and what a request leaves behind waits for the long collections instead of going with the short ones.
  */
-export class Roster<Guest> {
-  readonly #seats: Seat<Guest>[] = [];
+export class InFlightSet<Guest> {
+  readonly #seats: InFlightEntry<Guest>[] = [];
 
   get size(): number {
     return this.#seats.length;
   }
 
-  add(guest: Guest): Seat<Guest> {
+  add(guest: Guest): InFlightEntry<Guest> {
     const seat = { guest, place: this.#seats.length };
     this.#seats.push(seat);
     return seat;
   }
 
   /** The last of the list takes the place: there is no order. A second time does nothing. */
-  leave(seat: Seat<Guest>): void {
+  leave(seat: InFlightEntry<Guest>): void {
     if (seat.place < 0) return;
     const last = this.#seats.pop();
     if (last !== undefined && last !== seat) {
@@ -33,7 +33,7 @@ export class Roster<Guest> {
   }
 }
 
-export interface Seat<Guest> {
+export interface InFlightEntry<Guest> {
   readonly guest: Guest;
   /** Where in the list it is; -1 once it was left. */
   place: number;

@@ -3,21 +3,21 @@ import type { ContractSchemas } from '@millrace/contract';
 import { createMediaOperations } from '../wire/media-operations.ts';
 import { serveMedia } from './media-session.ts';
 import { serveModelPrice, serveModels } from './models.ts';
-import type { GatewayParts } from './parts.ts';
-import type { Ask, GatewayRoute } from './server.ts';
+import type { GatewayDeps } from './parts.ts';
+import type { GatewayRequest, GatewayRoute } from './server.ts';
 import { chatOperation, completionOperation } from './text-operations.ts';
 import { serveText } from './text.ts';
 
 /** The operations of the contract that a gateway serves. */
 export function gatewayRoutes(
-  parts: GatewayParts,
+  parts: GatewayDeps,
   schemas: Pick<ContractSchemas, 'chatRequest'>,
 ): readonly GatewayRoute[] {
   const chat = chatOperation(schemas);
   const media = createMediaOperations({ clock: parts.clock, randomSeed: () => randomInt(2 ** 31) });
   const write = { method: 'POST', scope: 'inference:write' } as const;
   const read = { method: 'GET', scope: 'inference:read' } as const;
-  const price = { ...read, serve: (ask: Ask) => serveModelPrice(parts, ask) };
+  const price = { ...read, serve: (ask: GatewayRequest) => serveModelPrice(parts, ask) };
   return [
     { ...write, path: '/v1/chat/completions', serve: (ask) => serveText(parts, chat, ask) },
     { ...write, path: '/v1/completions', serve: (ask) => serveText(parts, completionOperation, ask) },

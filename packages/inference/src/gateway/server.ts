@@ -6,18 +6,18 @@ import { rateLimitFault } from '@millrace/platform/http/rate-headers';
 import type { RateDecision } from '@millrace/platform/limiter';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import { answerHeaders, sendFault, sendFaultWhileReading } from './answers.ts';
+import { responseHeaders, sendFault, sendFaultAndDrain } from './answers.ts';
 import { answerBrokenConnections } from './broken-connections.ts';
-import type { Counting } from './counting.ts';
-import type { CrossOrigin } from './cross-origin.ts';
+import type { RequestCounter } from './counting.ts';
+import type { Cors } from './cross-origin.ts';
 import type { Caller } from './door.ts';
-import type { GatewayParts } from './parts.ts';
+import type { GatewayDeps } from './parts.ts';
 import { readJson } from './read-body.ts';
-import type { Roster } from './roster.ts';
+import type { InFlightSet } from './roster.ts';
 
 /** The front of the gateway: which operation is meant, who calls, and the body, read once and bounded. */
 
-export interface Ask {
+export interface GatewayRequest {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly requestId: RequestId;
@@ -36,24 +36,24 @@ export interface GatewayRoute {
   /** The whole path, or an expression with a group for each part that varies. */
   readonly path: string | RegExp;
   readonly scope: string;
-  serve(ask: Ask): void | Promise<void>;
+  serve(ask: GatewayRequest): void | Promise<void>;
 }
 
 export interface GatewayServerOptions {
-  readonly parts: Pick<GatewayParts, 'clock' | 'counting' | 'door' | 'funds' | 'ids' | 'log' | 'limits'>;
+  readonly parts: Pick<GatewayDeps, 'clock' | 'counting' | 'door' | 'funds' | 'ids' | 'log' | 'limits'>;
   /** The memory that bodies may hold while they arrive. */
   readonly bodies: BodyBudget;
   readonly routes: readonly GatewayRoute[];
   readonly isDraining: () => boolean;
   /** Every answer that has not gone out to its end. */
-  readonly open: Roster<ServerResponse>;
-  readonly crossOrigin: CrossOrigin;
+  readonly open: InFlightSet<ServerResponse>;
+  readonly crossOrigin: Cors;
   readonly tls: { readonly cert: string; readonly key: string } | null;
 }
 
 const noParams: readonly string[] = [];
 
-interface Found {
+interface RouteMatch {
   readonly route: GatewayRoute;
   readonly params: readonly string[];
 }
@@ -68,9 +68,9 @@ export function createGatewayServer(options: GatewayServerOptions): Server {
     exact.set(route.path, [...(exact.get(route.path) ?? []), route]);
   }
 
-  function find(method: string, path: string): Found {
+  function find(method: string, path: string): RouteMatch {
     const found =
-      exact.get(path)?.map((route) => ({ route, params: noParams })) ?? findVarying(varying, path);
+      exact.get(path)?.map((route) => ({ route, params: noParams })) ?? matchPatternRoutes(varying, path);
     if (found.length === 0) throw new Fault('ROUTE_NOT_FOUND');
     const fitting = found.find(({ route }) => route.method === method);
     if (fitting === undefined) throw new Fault('METHOD_NOT_ALLOWED');
@@ -84,9 +84,9 @@ export function createGatewayServer(options: GatewayServerOptions): Server {
     const answer = (error: unknown): void => {
       if (!(error instanceof Fault))
         parts.log.error({ err: error, requestId }, 'a request failed for a reason of ours');
-      const headers = answerHeaders(requestId, rate);
+      const headers = responseHeaders(requestId, rate);
       if (request.complete) sendFault(response, error, requestId, headers);
-      else sendFaultWhileReading({ request, response, drain }, error, requestId, headers);
+      else sendFaultAndDrain({ request, response, drain }, error, requestId, headers);
     };
     const onRate = (decision: RateDecision): void => {
       rate = decision;
@@ -105,7 +105,7 @@ export function createGatewayServer(options: GatewayServerOptions): Server {
     response.on('close', () => open.leave(seat));
     if (options.isDraining()) response.shouldKeepAlive = false;
     if (options.crossOrigin.meet(request, response)) {
-      response.writeHead(204, answerHeaders(requestId, null)).end();
+      response.writeHead(204, responseHeaders(requestId, null)).end();
       return;
     }
     try {
@@ -154,8 +154,8 @@ export function createGatewayServer(options: GatewayServerOptions): Server {
           share.release();
           fail(error);
         };
-        if (isShort(request)) read();
-        else refuseExhausted(parts.counting, caller, onRate).then(read, refuse);
+        if (isShortBody(request)) read();
+        else rejectIfRateLimited(parts.counting, caller, onRate).then(read, refuse);
       });
     } catch (error) {
       fail(error);
@@ -173,7 +173,7 @@ export function createGatewayServer(options: GatewayServerOptions): Server {
 
 /** Reading costs no money, so its limits are a call of their own. */
 async function countRead(
-  counting: Counting,
+  counting: RequestCounter,
   caller: Caller,
   onRate: (rate: RateDecision) => void,
 ): Promise<undefined> {
@@ -186,14 +186,14 @@ async function countRead(
 /** Bodies up to this size usually arrive with their headers: their limits are counted with their money, in one call. */
 const shortBodyBytes = 64 * 1024;
 
-function isShort(request: IncomingMessage): boolean {
+function isShortBody(request: IncomingMessage): boolean {
   const announced = request.headers['content-length'];
   return announced !== undefined && Number(announced) <= shortBodyBytes;
 }
 
 /** Refuses a caller whose limits are used up before the body is read. Counts nothing: that is done once the body is known. */
-async function refuseExhausted(
-  counting: Counting,
+async function rejectIfRateLimited(
+  counting: RequestCounter,
   caller: Caller,
   onRate: (rate: RateDecision) => void,
 ): Promise<undefined> {
@@ -205,7 +205,7 @@ async function refuseExhausted(
 
 /** What the client is told: its refusal, or that it was refused too often. */
 async function countRefusal(
-  counting: Counting,
+  counting: RequestCounter,
   refused: {
     readonly request: IncomingMessage;
     readonly caller: Caller | null;
@@ -224,7 +224,7 @@ async function countRefusal(
   return rate.refusedBy === null ? error : rateLimitFault(rate.refusedBy);
 }
 
-function findVarying(routes: readonly GatewayRoute[], path: string): Found[] {
+function matchPatternRoutes(routes: readonly GatewayRoute[], path: string): RouteMatch[] {
   return routes.flatMap((route) => {
     const match = route.path instanceof RegExp ? route.path.exec(path) : null;
     return match === null ? [] : [{ route, params: match.slice(1).map(decode) }];

@@ -1,10 +1,10 @@
 import { SimulatedClock } from '@millrace/platform/clock';
 import { describe, expect, it } from 'vitest';
-import { createSettlements } from './settlements.ts';
+import { createPendingSettlements } from './settlements.ts';
 
 describe('settlements', () => {
   it('wakes all waiting requests of the organisation when one of its settlements ends', async () => {
-    const settlements = createSettlements(new SimulatedClock());
+    const settlements = createPendingSettlements(new SimulatedClock());
     settlements.began('org_1');
     settlements.began('org_1');
     const waiting = [settlements.next('org_1'), settlements.next('org_1')];
@@ -14,7 +14,7 @@ describe('settlements', () => {
 
   it('waits for a moment when nothing of the organisation is being settled here', async () => {
     const clock = new SimulatedClock();
-    const settlements = createSettlements(clock);
+    const settlements = createPendingSettlements(clock);
     settlements.began('org_1');
     const others = settlements.next('org_2');
     settlements.ended('org_1');
@@ -26,7 +26,7 @@ describe('settlements', () => {
 
   it('gives up after half a second', async () => {
     const clock = new SimulatedClock();
-    const settlements = createSettlements(clock);
+    const settlements = createPendingSettlements(clock);
     settlements.began('org_1');
     const waiting = settlements.next('org_1');
     await clock.advance(500);

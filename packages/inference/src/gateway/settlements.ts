@@ -1,7 +1,7 @@
 import type { Timer } from '@millrace/platform/clock';
 
 /** Requests that are over while the rest of their reservations is not given back yet, by organisation. */
-export interface Settlements {
+export interface PendingSettlements {
   began(orgId: string): void;
   ended(orgId: string): void;
   /**
@@ -12,16 +12,16 @@ export interface Settlements {
 }
 
 /** Usage is stored within milliseconds as a rule; a request is not kept waiting for a stream that is away. */
-const patienceMs = 500;
-const momentMs = 50;
+const settlementTimeoutMs = 500;
+const noSettlementDelayMs = 50;
 
-interface Pending {
+interface PendingCount {
   count: number;
   waiters: Set<(hasEnded: boolean) => void>;
 }
 
-export function createSettlements(clock: Pick<Timer, 'after' | 'sleep'>): Settlements {
-  const pending = new Map<string, Pending>();
+export function createPendingSettlements(clock: Pick<Timer, 'after' | 'sleep'>): PendingSettlements {
+  const pending = new Map<string, PendingCount>();
   return {
     began(orgId) {
       const found = pending.get(orgId);
@@ -39,9 +39,9 @@ export function createSettlements(clock: Pick<Timer, 'after' | 'sleep'>): Settle
     },
     next(orgId) {
       const found = pending.get(orgId);
-      if (found === undefined) return clock.sleep(momentMs).then(() => true);
+      if (found === undefined) return clock.sleep(noSettlementDelayMs).then(() => true);
       return new Promise((resolve) => {
-        const cancel = clock.after(patienceMs, () => {
+        const cancel = clock.after(settlementTimeoutMs, () => {
           found.waiters.delete(wake);
           resolve(false);
         });

@@ -9,7 +9,7 @@ import { defineScript } from '@millrace/platform/valkey';
  * a request that the engine never computed leaves the former prompt in the slot. <slot>:claimant is the organisation of all
  * requests in a busy slot, or empty if there are several; :claim counts how often the slot was claimed while it was free.
  */
-const shared = `
+const sharedFunctions = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local key = KEYS[1]
@@ -26,7 +26,7 @@ end`;
 /** ARGV: organisation, prefix, slots, ms until a lost release is forgotten, '1' if it fills further slots. */
 export const claimSlot = defineScript(
   'claim engine slot',
-  `${shared}
+  `${sharedFunctions}
 local org, prefix, slots, lease, several = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5] == '1'
 local mixed = 0
 if number('mixed_until') > now then mixed = number('mixed') end
@@ -66,7 +66,7 @@ return { best.slot, reuse, claim }`,
 /** ARGV: slot, '1' if it filled further slots, organisation, prefix, claim, '1' if the engine answered. */
 export const releaseSlot = defineScript(
   'release engine slot',
-  `${shared}
+  `${sharedFunctions}
 local busy = number(ARGV[1] .. ':busy')
 if busy > 0 then redis.call('HSET', key, ARGV[1] .. ':busy', busy - 1) end
 if ARGV[2] == '1' then

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
-  createGatewayWorld,
+  createGatewayHarness,
   deploymentFixture,
   modelFixture,
   PRICE,
-  type GatewayWorld,
+  type GatewayHarness,
 } from './gateway.fixture.ts';
 import { createTemplateOverheads } from './template-overheads.ts';
 
@@ -55,10 +55,12 @@ describe('createTemplateOverheads', () => {
 });
 
 describe('a short request', () => {
-  let world: GatewayWorld;
+  let world: GatewayHarness;
   beforeAll(async () => {
     const mock = deploymentFixture({ engine: 'mock', address: 'http://127.0.0.1:1' });
-    world = await createGatewayWorld({ models: [modelFixture({ name: 'acme/chat', deployments: [mock] })] });
+    world = await createGatewayHarness({
+      models: [modelFixture({ name: 'acme/chat', deployments: [mock] })],
+    });
   });
   afterAll(() => world.close());
 

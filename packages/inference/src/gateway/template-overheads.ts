@@ -8,19 +8,19 @@ import type { ModelEntry } from '@millrace/core/inference';
 export interface TemplateOverheads {
   /** Null while a deployment of the model has not answered such a conversation. */
   boundFor(model: Pick<ModelEntry, 'deployments'>, roles: string): number | null;
-  learn(deploymentId: string, plain: PlainConversation, promptTokens: number): void;
+  learn(deploymentId: string, plain: TextConversation, promptTokens: number): void;
 }
 
 /** A conversation of text alone, which templates treat alike. */
-export interface PlainConversation {
+export interface TextConversation {
   readonly roles: string;
   readonly bytes: number;
 }
 
 /** For templates with a date or a count of messages in them. */
 const spareTokens = 8;
-const mostShapes = 64;
-const mostDeployments = 2_000;
+const maxRolePatterns = 64;
+const maxDeployments = 2_000;
 
 export function createTemplateOverheads(): TemplateOverheads {
   const learned = new Map<string, Map<string, number>>();
@@ -39,12 +39,12 @@ export function createTemplateOverheads(): TemplateOverheads {
       if (promptTokens < 1) return;
       let shapes = learned.get(deploymentId);
       if (shapes === undefined) {
-        if (learned.size >= mostDeployments) learned.clear();
+        if (learned.size >= maxDeployments) learned.clear();
         shapes = new Map<string, number>();
         learned.set(deploymentId, shapes);
       }
       const before = shapes.get(roles);
-      if (before === undefined && shapes.size >= mostShapes) return;
+      if (before === undefined && shapes.size >= maxRolePatterns) return;
       // A count above the bound: the engine has another template by now.
       const isOutdated = before !== undefined && promptTokens > bytes + before + spareTokens;
       if (before === undefined || isOutdated || promptTokens < before) shapes.set(roles, promptTokens);

@@ -1,14 +1,19 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createGatewayWorld, deploymentFixture, modelFixture, type GatewayWorld } from './gateway.fixture.ts';
+import {
+  createGatewayHarness,
+  deploymentFixture,
+  modelFixture,
+  type GatewayHarness,
+} from './gateway.fixture.ts';
 
 /** Test keys meet the same checks as live keys, and a mock that obeys the request. */
 
 const model = 'acme/test';
 
-let world: GatewayWorld;
+let world: GatewayHarness;
 beforeAll(async () => {
   const deployments = [deploymentFixture({ engine: 'mock', address: 'http://127.0.0.1:1' })];
-  world = await createGatewayWorld({
+  world = await createGatewayHarness({
     models: [
       modelFixture({ name: model, mode: 'test', contextLength: 200, maxOutputTokens: null, deployments }),
     ],

@@ -1,21 +1,21 @@
 import type { ContractSchemas } from '@millrace/contract';
-import { chatAdapterOf, isChatEngine } from '../adapters/chat-adapter.ts';
+import { chatAdapterOf, isTextEngine } from '../adapters/chat-adapter.ts';
 import { completionAdapterOf } from '../adapters/completion-adapter.ts';
-import { leastChatTokens, leastCompletionTokens } from '../adapters/least-tokens.ts';
+import { minChatTokens, minCompletionTokens } from '../adapters/least-tokens.ts';
 import {
   chatChoices,
-  chatTokensAsked,
+  requestedMaxTokens,
   createChatReader,
   hasImages,
-  plainConversation,
-  prefixOf,
-  promptBound,
+  textConversationOf,
+  chatPrefix,
+  maxChatPromptTokens,
   type ChatRequest,
 } from '../wire/chat.ts';
 import {
   completionChoices,
   completionPrefix,
-  completionPromptBound,
+  maxCompletionPromptTokens,
   promptsOf,
   readCompletion,
   type CompletionRequest,
@@ -32,15 +32,15 @@ export function chatOperation({
     read: createChatReader(chatRequest),
     modelOf: ({ model }) => model,
     isStream: ({ stream }) => stream === true,
-    maxTokensOf: chatTokensAsked,
+    maxTokensOf: requestedMaxTokens,
     choicesOf: chatChoices,
-    promptBound,
-    plainConversation,
-    leastPrompt: leastChatTokens,
+    promptBound: maxChatPromptTokens,
+    plainConversation: textConversationOf,
+    leastPrompt: minChatTokens,
     promptsOf: () => 1,
-    prefixOf,
+    prefixOf: chatPrefix,
     needsImages: hasImages,
-    adapterOf: (engine) => (isChatEngine(engine) ? chatAdapterOf(engine) : null),
+    adapterOf: (engine) => (isTextEngine(engine) ? chatAdapterOf(engine) : null),
   };
 }
 
@@ -52,10 +52,10 @@ export const completionOperation: TextOperation<CompletionRequest> = {
   isStream: ({ stream }) => stream === true,
   maxTokensOf: ({ max_tokens: asked }) => asked ?? null,
   choicesOf: completionChoices,
-  promptBound: completionPromptBound,
-  leastPrompt: leastCompletionTokens,
+  promptBound: maxCompletionPromptTokens,
+  leastPrompt: minCompletionTokens,
   promptsOf: (request) => promptsOf(request).length,
   prefixOf: completionPrefix,
   needsImages: () => false,
-  adapterOf: (engine) => (isChatEngine(engine) ? completionAdapterOf(engine) : null),
+  adapterOf: (engine) => (isTextEngine(engine) ? completionAdapterOf(engine) : null),
 };

@@ -1,13 +1,13 @@
 import { Fault } from '@millrace/platform/fault';
 import { errors, type Dispatcher } from 'undici';
 import {
-  BrokenStream,
-  type AnswerFacts,
-  type ChatAdapter,
-  type ChatStream,
-  type Counts,
+  TextEngineError,
+  type AnswerContext,
+  type TextAdapter,
+  type TextStream,
+  type TokenCounts,
   type EngineFailure,
-  type WholeAnswer,
+  type FullAnswer,
 } from '../adapters/adapter.ts';
 
 /**
@@ -18,32 +18,32 @@ import {
 export interface RelayListener {
   /** Something for the client. Answers false when the client takes no more for now. */
   onBytes(bytes: string | Buffer): boolean;
-  onWhole(answer: WholeAnswer): void;
+  onWhole(answer: FullAnswer): void;
   onStreamEnd(last: string, finishReason: string | null): void;
   /** `begun`: the client has seen part of it already. */
   onFailure(failure: EngineFailure, begun: boolean): void;
 }
 
 export interface RelayOptions<Request> {
-  readonly adapter: ChatAdapter<Request>;
+  readonly adapter: TextAdapter<Request>;
   readonly request: Request;
-  readonly facts: AnswerFacts;
+  readonly facts: AnswerContext;
   readonly isStream: boolean;
   readonly maxAnswerBytes: number;
   readonly listener: RelayListener;
 }
 
-const nothing: Counts = { prompt: 0, cached: 0, completion: 0 };
-const mostFailureBytes = 64 * 1024;
+const zeroTokens: TokenCounts = { prompt: 0, cached: 0, completion: 0 };
+const maxFailureBytes = 64 * 1024;
 
 export class TextRelay<Request> implements Dispatcher.DispatchHandler {
   readonly #options: RelayOptions<Request>;
   #controller: Dispatcher.DispatchController | null = null;
   #status: number | null = null;
-  #stream: ChatStream | null = null;
+  #stream: TextStream | null = null;
   #parts: Buffer[] = [];
   #bytes = 0;
-  #counts = nothing;
+  #counts = zeroTokens;
   #isAsked = false;
   #isWhole = false;
   #isOver = false;
@@ -58,7 +58,7 @@ export class TextRelay<Request> implements Dispatcher.DispatchHandler {
   }
 
   /** What the engine has counted so far. */
-  counts(): Counts {
+  counts(): TokenCounts {
     return this.#stream?.counts() ?? this.#counts;
   }
 
@@ -66,8 +66,8 @@ export class TextRelay<Request> implements Dispatcher.DispatchHandler {
    * What a client that leaves now pays for: the engine's counts, or a lower bound from the moment the engine has the
    * request. An engine that refused it did no work.
    */
-  countsOfLeaver(): Counts {
-    if (!this.#isAsked || (this.#status !== null && this.#status !== 200)) return nothing;
+  countsOfLeaver(): TokenCounts {
+    if (!this.#isAsked || (this.#status !== null && this.#status !== 200)) return zeroTokens;
     const counts = this.#stream === null ? this.#collectedCounts() : this.counts();
     if (counts.prompt > 0) return counts;
     return { prompt: this.#options.facts.leastPrompt(), cached: 0, completion: counts.completion };
@@ -138,7 +138,7 @@ export class TextRelay<Request> implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    if (!this.#isOver) this.#fail(failureOf(error, this.#status));
+    if (!this.#isOver) this.#fail(connectionFailure(error, this.#status));
   }
 
   /** An engine that has said its last word may keep its connection open as long as it likes. */
@@ -148,15 +148,19 @@ export class TextRelay<Request> implements Dispatcher.DispatchHandler {
   }
 
   #collect(chunk: Buffer): void {
-    const most = this.#status === 200 ? this.#options.maxAnswerBytes : mostFailureBytes;
+    const most = this.#status === 200 ? this.#options.maxAnswerBytes : maxFailureBytes;
     this.#bytes += chunk.length;
     if (this.#bytes <= most) this.#parts.push(chunk);
     else
-      this.#break(this.#status === 200 ? new BrokenStream(tooLarge) : new Error('It complains at length.'));
+      this.#break(
+        this.#status === 200
+          ? new TextEngineError(answerTooLargeFailure)
+          : new Error('It complains at length.'),
+      );
   }
 
   /** Some engines are asked for a stream although the client gets one piece: the part that arrived shows what was produced. */
-  #collectedCounts(): Counts {
+  #collectedCounts(): TokenCounts {
     const { adapter, request, facts } = this.#options;
     if (this.#parts.length === 0 || this.#isWhole) return this.#counts;
     try {
@@ -186,7 +190,7 @@ export class TextRelay<Request> implements Dispatcher.DispatchHandler {
   /** What came is not an answer. The engine is cut off: what it would still say is of no use. */
   #break(error: unknown): void {
     const failure =
-      error instanceof BrokenStream
+      error instanceof TextEngineError
         ? error.failure
         : ({
             status: this.#status,
@@ -210,14 +214,14 @@ function isEventStream(contentType: string | string[] | undefined): boolean {
 }
 
 /** The request asked for it, and would get as much from any other engine: nothing is wrong with this one. */
-export const tooLarge: EngineFailure = {
+export const answerTooLargeFailure: EngineFailure = {
   status: null,
   reason: 'VALIDATION_FAILED',
   message: 'The answer is too large for one piece. Ask for less of it, or for a stream.',
   retryable: false,
 };
 
-function failureOf(error: Error, status: number | null): EngineFailure {
+function connectionFailure(error: Error, status: number | null): EngineFailure {
   const isLate =
     error instanceof errors.HeadersTimeoutError ||
     error instanceof errors.BodyTimeoutError ||
@@ -231,7 +235,7 @@ function failureOf(error: Error, status: number | null): EngineFailure {
 }
 
 /** The failure in the words that its client gets. Only what the engine says of the request itself is passed on. */
-export function faultOf(failure: EngineFailure): Fault {
+export function toFault(failure: EngineFailure): Fault {
   const isOfTheRequest =
     failure.reason === 'CONTEXT_LENGTH_EXCEEDED' ||
     failure.reason === 'PARAMETER_NOT_SUPPORTED' ||

@@ -6,27 +6,27 @@ import type { RequestId } from '@millrace/platform/ids';
 import { msToSecondsRoundDown } from '@millrace/platform/money';
 import type { ServerResponse } from 'node:http';
 import {
-  BrokenStream,
-  type AnswerFacts,
-  type ChatAdapter,
-  type Counts,
+  TextEngineError,
+  type AnswerContext,
+  type TextAdapter,
+  type TokenCounts,
   type EngineFailure,
-  type WholeAnswer,
+  type FullAnswer,
 } from '../adapters/adapter.ts';
-import { hashText, type NoRoute, type RouteWish, type Visit } from '../routing/index.ts';
-import { limitUnread, sendFault, sendJson, sendStreamFault, type Headers } from './answers.ts';
+import { hashText, type NoRoute, type RouteRequest, type UpstreamCall } from '../routing/index.ts';
+import { startUnreadTimeout, sendFault, sendJson, sendStreamFault, type ResponseHeaders } from './answers.ts';
 import type { EngineSlots, SlotClaim } from './engine-slots.ts';
-import { Exchange, type Measured, type Session } from './exchange.ts';
-import type { GatewayParts } from './parts.ts';
+import { MeteredRequest, type MeasuredUsage, type RequestExecution } from './exchange.ts';
+import type { GatewayDeps } from './parts.ts';
 import { costOfCounts } from './pricing.ts';
-import { noRoute, outcomeOf } from './routes-to-engines.ts';
-import { faultOf, TextRelay, type RelayListener } from './text-relay.ts';
+import { noRouteFault, upstreamOutcomeOf } from './routes-to-engines.ts';
+import { toFault, TextRelay, type RelayListener } from './text-relay.ts';
 import type { Caller } from './door.ts';
-import type { PlainConversation } from './template-overheads.ts';
+import type { TextConversation } from './template-overheads.ts';
 
 /** One paid request for text: attempts at engines until one answers, and its answer to the client. */
 
-export interface TextWork<Request> {
+export interface TextExecutionInput<Request> {
   readonly request: Request;
   readonly requestId: RequestId;
   readonly caller: Caller;
@@ -39,34 +39,34 @@ export interface TextWork<Request> {
   /** How many answers are made in all. */
   readonly choices: number;
   readonly isStream: boolean;
-  readonly route: Omit<RouteWish, 'except'>;
+  readonly route: Omit<RouteRequest, 'except'>;
   readonly leastPrompt: (request: Request) => number;
   /** Of a plain conversation: what its engine counts says what the template adds. */
-  readonly plain: PlainConversation | null;
-  readonly adapterOf: (engine: Visit['deployment']['engine']) => ChatAdapter<Request> | null;
+  readonly plain: TextConversation | null;
+  readonly adapterOf: (engine: UpstreamCall['deployment']['engine']) => TextAdapter<Request> | null;
   readonly response: ServerResponse;
-  readonly headers: Headers;
+  readonly headers: ResponseHeaders;
 }
 
-const nothing: Counts = { prompt: 0, cached: 0, completion: 0 };
+const noCounts: TokenCounts = { prompt: 0, cached: 0, completion: 0 };
 
 /** The part of a prompt that routing uses. Only its hash is kept: nothing of a prompt is stored. */
 const hashOf = (prefix: string): string => hashText(prefix, 1_024).toString(36);
 
-class ClientLeft extends Error {
+class ClientDisconnected extends Error {
   constructor() {
     super('the client left');
     this.name = 'ClientLeft';
   }
 }
 
-export class TextSession<Request> implements RelayListener, Session {
-  readonly #parts: GatewayParts;
-  readonly #work: TextWork<Request>;
-  readonly #exchange: Exchange;
+export class TextExecution<Request> implements RelayListener, RequestExecution {
+  readonly #parts: GatewayDeps;
+  readonly #work: TextExecutionInput<Request>;
+  readonly #exchange: MeteredRequest;
   readonly #except = new Set<string>();
   #relay: TextRelay<Request> | null = null;
-  #visit: Visit | null = null;
+  #visit: UpstreamCall | null = null;
   #slot: SlotClaim | null = null;
   #attemptMs = 0;
   #isDone = false;
@@ -75,7 +75,7 @@ export class TextSession<Request> implements RelayListener, Session {
   #waiting: AbortController | null = null;
   #failure: EngineFailure | null = null;
 
-  constructor(parts: GatewayParts, work: TextWork<Request>) {
+  constructor(parts: GatewayDeps, work: TextExecutionInput<Request>) {
     this.#parts = parts;
     this.#work = work;
     const admitted = {
@@ -86,7 +86,7 @@ export class TextSession<Request> implements RelayListener, Session {
       reservation: work.reservation,
       streamed: work.isStream,
     };
-    this.#exchange = new Exchange(parts.exchanges, admitted, this);
+    this.#exchange = new MeteredRequest(parts.exchanges, admitted, this);
     work.response.on('close', () => this.#clientClosed());
     work.response.on('drain', () => this.#clientReads());
   }
@@ -117,32 +117,32 @@ export class TextSession<Request> implements RelayListener, Session {
       });
     }
     const takesMore = response.write(bytes);
-    if (!takesMore) limitUnread(response, this.#parts.limits.unreadMs);
+    if (!takesMore) startUnreadTimeout(response, this.#parts.limits.unreadMs);
     return takesMore;
   }
 
-  onWhole(answer: WholeAnswer): void {
+  onWhole(answer: FullAnswer): void {
     this.#learnTemplate(answer.counts);
     this.#endVisit('ok', answer.counts.completion);
     this.#exchange.began();
     this.#finish(answer.finishReason);
     if (this.#left !== null) return;
     sendJson(this.#work.response, 200, this.#work.headers, answer.body);
-    limitUnread(this.#work.response, this.#parts.limits.unreadMs);
+    startUnreadTimeout(this.#work.response, this.#parts.limits.unreadMs);
   }
 
   onStreamEnd(last: string, finishReason: string | null): void {
     if (last !== '') this.onBytes(last);
-    this.#learnTemplate(this.#relay?.counts() ?? nothing);
+    this.#learnTemplate(this.#relay?.counts() ?? noCounts);
     this.#endVisit('ok', this.#relay?.counts().completion ?? 0);
     this.#finish(finishReason);
     this.#work.response.end();
-    limitUnread(this.#work.response, this.#parts.limits.unreadMs);
+    startUnreadTimeout(this.#work.response, this.#parts.limits.unreadMs);
   }
 
   onFailure(failure: EngineFailure, begun: boolean): void {
     // Not its message: an engine may quote the prompt in it, and attempts are kept.
-    this.#endVisit(outcomeOf(failure), 0, failure.reason);
+    this.#endVisit(upstreamOutcomeOf(failure), 0, failure.reason);
     this.#parts.log.warn(
       { requestId: this.#work.requestId, status: failure.status, reason: failure.reason, begun },
       'an engine failed a request',
@@ -153,7 +153,7 @@ export class TextSession<Request> implements RelayListener, Session {
     }
     if (begun) {
       this.#finish('error');
-      sendStreamFault(this.#work.response, faultOf(failure), this.#work.requestId);
+      sendStreamFault(this.#work.response, toFault(failure), this.#work.requestId);
       return;
     }
     const { limits, router } = this.#parts;
@@ -162,10 +162,10 @@ export class TextSession<Request> implements RelayListener, Session {
     if (mayTryOn && router.mayRetry(this.#work.model)) {
       this.#relay = null;
       this.begin();
-    } else this.#refuse(faultOf(failure));
+    } else this.#refuse(toFault(failure));
   }
 
-  #learnTemplate({ prompt }: Counts): void {
+  #learnTemplate({ prompt }: TokenCounts): void {
     const { plain, request, leastPrompt } = this.#work;
     // A count at the lower bound is our estimate for an engine that reports no usage.
     if (plain !== null && this.#visit !== null && prompt > leastPrompt(request)) {
@@ -173,7 +173,7 @@ export class TextSession<Request> implements RelayListener, Session {
     }
   }
 
-  #visitAt(visit: Visit): void {
+  #visitAt(visit: UpstreamCall): void {
     const { request, requestId, askedModel, price, isStream, adapterOf } = this.#work;
     const { deployment } = visit;
     const adapter = adapterOf(deployment.engine);
@@ -188,7 +188,7 @@ export class TextSession<Request> implements RelayListener, Session {
       );
       return;
     }
-    const facts: AnswerFacts = {
+    const facts: AnswerContext = {
       requestId,
       model: askedModel,
       createdSeconds: msToSecondsRoundDown(this.#parts.clock.nowMs()),
@@ -209,7 +209,11 @@ export class TextSession<Request> implements RelayListener, Session {
     else void this.#askInSlot(slots, adapter, deployment, relay);
   }
 
-  #ask(adapter: ChatAdapter<Request>, deployment: Visit['deployment'], relay: TextRelay<Request>): void {
+  #ask(
+    adapter: TextAdapter<Request>,
+    deployment: UpstreamCall['deployment'],
+    relay: TextRelay<Request>,
+  ): void {
     const { request, maxTokens, caller, model } = this.#work;
     try {
       const { contextLength } = model;
@@ -222,8 +226,8 @@ export class TextSession<Request> implements RelayListener, Session {
 
   async #askInSlot(
     slots: EngineSlots,
-    adapter: ChatAdapter<Request>,
-    deployment: Visit['deployment'],
+    adapter: TextAdapter<Request>,
+    deployment: UpstreamCall['deployment'],
     relay: TextRelay<Request>,
   ): Promise<void> {
     const { route, choices } = this.#work;
@@ -243,7 +247,7 @@ export class TextSession<Request> implements RelayListener, Session {
 
   /** The engine was not asked at all: it would ignore what is asked of it, or there is no way to it. */
   #unasked(error: unknown): EngineFailure {
-    if (error instanceof BrokenStream) return error.failure;
+    if (error instanceof TextEngineError) return error.failure;
     this.#parts.log.error({ err: error, requestId: this.#work.requestId }, 'an engine could not be asked');
     return { status: null, reason: 'UPSTREAM_ERROR', message: 'It could not be asked.', retryable: true };
   }
@@ -270,12 +274,12 @@ export class TextSession<Request> implements RelayListener, Session {
     return nanoUsd > reserved ? reserved : nanoUsd;
   }
 
-  measure(): Measured {
-    const counts = (this.#left === null ? this.#relay?.counts() : this.#relay?.countsOfLeaver()) ?? nothing;
+  measure(): MeasuredUsage {
+    const counts = (this.#left === null ? this.#relay?.counts() : this.#relay?.countsOfLeaver()) ?? noCounts;
     return { counts, imagePixelSteps: 0, characters: 0, nanoUsd: costOfCounts(this.#work.price, counts) };
   }
 
-  #endVisit(outcome: Parameters<Visit['end']>[0], tokens: number, error: string | null = null): void {
+  #endVisit(outcome: Parameters<UpstreamCall['end']>[0], tokens: number, error: string | null = null): void {
     const visit = this.#visit;
     if (visit === null) return;
     this.#visit = null;
@@ -304,7 +308,7 @@ export class TextSession<Request> implements RelayListener, Session {
 
   /** Where an engine has failed and there is no other, its failure is what the client should know. */
   #refuseFor(none: NoRoute): void {
-    this.#refuse(this.#failure === null ? noRoute(none) : faultOf(this.#failure));
+    this.#refuse(this.#failure === null ? noRouteFault(none) : toFault(this.#failure));
   }
 
   #refuse(error: unknown): void {
@@ -321,7 +325,7 @@ export class TextSession<Request> implements RelayListener, Session {
   }
 
   #clientClosed(): void {
-    if (!this.#isDone && this.#left === null) this.#leave(new ClientLeft());
+    if (!this.#isDone && this.#left === null) this.#leave(new ClientDisconnected());
   }
 
   shutOut(why: Fault): void {

@@ -2,13 +2,13 @@ import { Fault } from '@millrace/platform/fault';
 import { startChatDouble, type ChatDouble } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
-  createGatewayWorld,
+  createGatewayHarness,
   deploymentFixture,
   modelFixture,
   PRICE,
-  type GatewayWorld,
+  type GatewayHarness,
 } from './gateway.fixture.ts';
-import { boundTokens, priceFor } from './pricing.ts';
+import { boundTokens, requirePrice } from './pricing.ts';
 
 /** Chat and completions through the gateway, as far as they are neither money nor failure: those are in gateway.test.ts. */
 
@@ -17,12 +17,12 @@ const messages = [{ role: 'user', content: 'Hi' }];
 describe('text through the gateway', () => {
   let vllm: ChatDouble;
   let openai: ChatDouble;
-  let world: GatewayWorld;
+  let world: GatewayHarness;
 
   beforeAll(async () => {
     vllm = await startChatDouble({ engine: 'vllm', promptTokens: 11 });
     openai = await startChatDouble({ engine: 'openai', promptTokens: 11 });
-    world = await createGatewayWorld({
+    world = await createGatewayHarness({
       models: [
         modelFixture({ name: 'acme/chat', deployments: [deploymentFixture({ address: vllm.address })] }),
         modelFixture({
@@ -76,7 +76,7 @@ describe('text through the gateway', () => {
   test('organisations do not share a salt', async () => {
     const before = vllm.received.length;
     await ask({});
-    const other = await createGatewayWorld({
+    const other = await createGatewayHarness({
       models: [modelFixture({ deployments: [deploymentFixture({ address: vllm.address })] })],
     });
     await other.post('/v1/chat/completions', { model: 'acme/chat', messages });
@@ -122,7 +122,7 @@ describe('text through the gateway', () => {
 
 test('each of several prompts may fill the context, and money is set aside for all of them', () => {
   const model = modelFixture({ contextLength: 2_000, deployments: [] });
-  const price = priceFor(model, 'org_1', 0);
+  const price = requirePrice(model, 'org_1', 0);
   const bound = (promptBound: number, prompts: number) =>
     boundTokens(model, price, { promptBound, prompts, maxTokens: 10, choices: prompts }).prompt;
   expect(bound(500, 1)).toBe(500);
@@ -133,7 +133,7 @@ test('each of several prompts may fill the context, and money is set aside for a
 
 test('what a client may ask for at most can be counted and paid exactly, also of a model without bounds', () => {
   const model = modelFixture({ contextLength: null, maxOutputTokens: null, deployments: [] });
-  const price = priceFor(model, 'org_1', 0);
+  const price = requirePrice(model, 'org_1', 0);
   const ask = (maxTokens: number) =>
     boundTokens(model, price, { promptBound: 4_194_304, prompts: 1, maxTokens, choices: 128 });
   expect(() => ask(Number.MAX_SAFE_INTEGER)).toThrow(Fault);

@@ -1,15 +1,15 @@
 import type { EngineKind, ModelEntry } from '@millrace/core/inference';
 import { Fault, invalidField } from '@millrace/platform/fault';
-import type { ChatAdapter } from '../adapters/adapter.ts';
-import type { RouteWish } from '../routing/index.ts';
+import type { TextAdapter } from '../adapters/adapter.ts';
+import type { RouteRequest } from '../routing/index.ts';
 import type { BodyReader } from '../wire/read-body.ts';
-import { findModel, pay, usableOf } from './admission.ts';
-import { answerHeaders } from './answers.ts';
-import type { GatewayParts } from './parts.ts';
-import { affordedTokens, boundTokens, priceFor } from './pricing.ts';
-import { TextSession } from './text-session.ts';
-import type { Ask } from './server.ts';
-import type { PlainConversation } from './template-overheads.ts';
+import { requireModel, reserveCredit, modelOrFallback } from './admission.ts';
+import { responseHeaders } from './answers.ts';
+import type { GatewayDeps } from './parts.ts';
+import { affordableTokens, boundTokens, requirePrice } from './pricing.ts';
+import { TextExecution } from './text-session.ts';
+import type { GatewayRequest } from './server.ts';
+import type { TextConversation } from './template-overheads.ts';
 
 /** Chat and plain completion: what differs between them, and the way that both take. */
 
@@ -25,7 +25,7 @@ export interface TextOperation<Request> {
   choicesOf(request: Request): number;
   promptBound(request: Request): number;
   /** The roles and bytes of a conversation that templates treat alike; null where they do not, or there is no template. */
-  plainConversation?(request: Request): PlainConversation | null;
+  plainConversation?(request: Request): TextConversation | null;
   /** Tokens of all prompts are never fewer. */
   leastPrompt(request: Request): number;
   /** How many prompts there are: each may fill the context. */
@@ -34,16 +34,16 @@ export interface TextOperation<Request> {
   prefixOf(request: Request): string;
   /** Parts of the request that a model must be able to see. */
   needsImages(request: Request): boolean;
-  adapterOf(engine: EngineKind): ChatAdapter<Request> | null;
+  adapterOf(engine: EngineKind): TextAdapter<Request> | null;
 }
 
-const orders = new Set<string>(['price', 'latency', 'throughput']);
+const routePreferences = new Set<string>(['price', 'latency', 'throughput']);
 
 /** Clients may ask for the cheapest, the quickest to begin or the fastest; by default the place that knows their prompt. */
-function orderOf(ask: Ask): RouteWish['by'] {
+function routePreferenceOf(ask: GatewayRequest): RouteRequest['by'] {
   const wish = ask.request.headers['x-millrace-route'];
   if (wish === undefined) return 'affinity';
-  if (typeof wish === 'string' && orders.has(wish)) return wish as RouteWish['by'];
+  if (typeof wish === 'string' && routePreferences.has(wish)) return wish as RouteRequest['by'];
   throw new Fault('VALIDATION_FAILED', {
     issues: [
       {
@@ -57,44 +57,44 @@ function orderOf(ask: Ask): RouteWish['by'] {
 }
 
 export async function serveText<Request>(
-  parts: GatewayParts,
+  parts: GatewayDeps,
   operation: TextOperation<Request>,
-  ask: Ask,
+  ask: GatewayRequest,
 ): Promise<void> {
   const { request, ignored } = operation.read(ask.body);
   const { caller, requestId } = ask;
   const askedModel = operation.modelOf(request);
-  const asked = findModel(parts, caller, askedModel);
+  const asked = requireModel(parts, caller, askedModel);
   if (!operation.modalities.includes(asked.modality)) {
     throw invalidField('model', `is a model for ${asked.modality}, which this operation is not`);
   }
   if (operation.needsImages(request) && !asked.inputModalities.includes('image')) {
     throw invalidField('messages', 'hold an image, and this model reads text only');
   }
-  const model = usableOf(
+  const model = modelOrFallback(
     parts,
     caller,
     asked,
     (other) => !operation.needsImages(request) || other.inputModalities.includes('image'),
   );
-  const price = priceFor(model, caller.key.orgId, parts.clock.nowMs());
+  const price = requirePrice(model, caller.key.orgId, parts.clock.nowMs());
   const maxTokens = operation.maxTokensOf(request);
   const choices = operation.choicesOf(request);
   const plain = operation.plainConversation?.(request) ?? null;
   const bounds = boundTokens(model, price, {
-    promptBound: promptBoundOf(parts, operation, { request, model, plain }),
+    promptBound: maxPromptTokensOf(parts, operation, { request, model, plain }),
     prompts: operation.promptsOf(request),
     maxTokens,
     choices,
   });
-  const by = orderOf(ask);
-  const reservation = await pay(parts, ask, model, {
+  const by = routePreferenceOf(ask);
+  const reservation = await reserveCredit(parts, ask, model, {
     requestId,
     mostNanoUsd: bounds.worstNanoUsd,
     leastNanoUsd: bounds.leastNanoUsd,
     tokens: bounds.prompt + bounds.maxTokens * choices,
   });
-  new TextSession(parts, {
+  new TextExecution(parts, {
     request,
     requestId,
     caller,
@@ -106,7 +106,7 @@ export async function serveText<Request>(
     maxTokens:
       reservation.leaseId === null
         ? bounds.maxTokens
-        : affordedTokens(price, bounds, choices, reservation.amount),
+        : affordableTokens(price, bounds, choices, reservation.amount),
     isStream: operation.isStream(request),
     route: { orgId: caller.key.orgId, prefix: operation.prefixOf(request), by },
     leastPrompt: operation.leastPrompt,
@@ -114,13 +114,13 @@ export async function serveText<Request>(
     choices,
     adapterOf: operation.adapterOf,
     response: ask.response,
-    headers: answerHeaders(requestId, reservation.rate, ignored),
+    headers: responseHeaders(requestId, reservation.rate, ignored),
   }).begin();
 }
 
 /** By the largest template there is, or by what the engines of the model were seen to add. */
-function promptBoundOf<Request>(
-  { templates }: Pick<GatewayParts, 'templates'>,
+function maxPromptTokensOf<Request>(
+  { templates }: Pick<GatewayDeps, 'templates'>,
   operation: TextOperation<Request>,
   {
     request,
@@ -129,7 +129,7 @@ function promptBoundOf<Request>(
   }: {
     readonly request: Request;
     readonly model: ModelEntry;
-    readonly plain: PlainConversation | null;
+    readonly plain: TextConversation | null;
   },
 ): number {
   const largest = operation.promptBound(request);

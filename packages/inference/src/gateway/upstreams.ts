@@ -2,7 +2,7 @@ import type { DeploymentEntry } from '@millrace/core/inference';
 import type { Timer } from '@millrace/platform/clock';
 import { Pool, type Dispatcher } from 'undici';
 import type { UpstreamRequest } from '../adapters/adapter.ts';
-import { playMock } from './mock-upstream.ts';
+import { dispatchToMock } from './mock-upstream.ts';
 
 /** The connections to engines: kept open, one pool for each origin, and never more of them than is said. */
 
@@ -20,7 +20,7 @@ export interface UpstreamsOptions extends UpstreamTimeouts {
   readonly clock: Pick<Timer, 'monotonicMs'>;
 }
 
-interface Place {
+interface EnginePool {
   readonly pool: Pool;
   readonly basePath: string;
   usedMs: number;
@@ -29,7 +29,7 @@ interface Place {
 /** Engines come and go, and their addresses change: a pool that was not used for this long is closed. */
 const unusedMs = 600_000;
 
-export interface UpstreamAnswer {
+export interface UpstreamResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: Buffer;
@@ -47,7 +47,7 @@ export interface Upstreams {
       readonly body: string | Buffer | null;
     },
     options: { readonly maxBytes: number; readonly signal: AbortSignal },
-  ): Promise<UpstreamAnswer>;
+  ): Promise<UpstreamResponse>;
   /** Closes the pools of engines that are used no more. To be called again and again. */
   closeUnused(): void;
   /** How many engines there are pools for. */
@@ -55,7 +55,7 @@ export interface Upstreams {
   close(): Promise<void>;
 }
 
-export class AnswerTooLarge extends Error {
+export class ResponseTooLarge extends Error {
   constructor() {
     super('The engine answered more than is taken from it.');
     this.name = 'AnswerTooLarge';
@@ -63,9 +63,9 @@ export class AnswerTooLarge extends Error {
 }
 
 export function createUpstreams(options: UpstreamsOptions): Upstreams {
-  const places = new Map<string, Place>();
+  const places = new Map<string, EnginePool>();
 
-  function placeOf(address: string): Place {
+  function poolFor(address: string): EnginePool {
     const found = places.get(address);
     const usedMs = options.clock.monotonicMs();
     if (found !== undefined) {
@@ -97,11 +97,11 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
   return {
     dispatch(deployment, request, handler) {
       if (deployment.engine === 'mock') {
-        playMock(request, handler);
+        dispatchToMock(request, handler);
         return;
       }
       const { path, headers, body } = request;
-      const { pool, basePath } = placeOf(deployment.address);
+      const { pool, basePath } = poolFor(deployment.address);
       pool.dispatch(
         { method: 'POST', path: basePath + path, headers: headersFor(deployment, headers), body },
         handler,
@@ -109,7 +109,7 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
     },
 
     async call(deployment, { method, path, headers, body }, { maxBytes, signal }) {
-      const { pool, basePath } = placeOf(deployment.address);
+      const { pool, basePath } = poolFor(deployment.address);
       const answer = await pool.request({
         method,
         path: basePath + path,
@@ -121,7 +121,7 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
       let bytes = 0;
       for await (const part of answer.body as AsyncIterable<Buffer>) {
         bytes += part.length;
-        if (bytes > maxBytes) throw new AnswerTooLarge();
+        if (bytes > maxBytes) throw new ResponseTooLarge();
         parts.push(part);
       }
       return { status: answer.statusCode, headers: answer.headers, body: Buffer.concat(parts) };

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Breaker, BREAKER_MEMORY } from './breaker.ts';
+import { Breaker, BREAKER_WINDOW } from './breaker.ts';
 import { routerLimits } from './limits.ts';
 import { RetryBudget, RETRY_WINDOW_SECONDS } from './retry-budget.ts';
 
@@ -14,7 +14,7 @@ function opened(atMs = 0): Breaker {
 
 describe('a breaker', () => {
   it('opens after failures in a row, and a success in between begins the count again', () => {
-    const breaker = new Breaker({ ...limits, failuresOfRecent: BREAKER_MEMORY });
+    const breaker = new Breaker({ ...limits, failuresOfRecent: BREAKER_WINDOW });
     for (let round = 0; round < 5; round += 1) {
       for (let failure = 1; failure < limits.failuresInRow; failure += 1) breaker.end(false, true, 0);
       breaker.end(false, false, 0);
@@ -25,7 +25,7 @@ describe('a breaker', () => {
 
   it('opens when half of the recent visits failed, though never many in a row', () => {
     const breaker = new Breaker(limits);
-    for (let visit = 0; visit < BREAKER_MEMORY - 1; visit += 1) breaker.end(false, visit % 2 === 0, 0);
+    for (let visit = 0; visit < BREAKER_WINDOW - 1; visit += 1) breaker.end(false, visit % 2 === 0, 0);
     expect(breaker.state).toBe('closed');
     breaker.end(false, true, 0);
     expect(breaker.state).toBe('open');
@@ -36,7 +36,7 @@ describe('a breaker', () => {
       fc.property(fc.array(fc.boolean(), { maxLength: 200 }), (outcomes) => {
         const breaker = new Breaker({ ...limits, failuresInRow: 1_000, failuresOfRecent: 1_000 });
         for (const isFailure of outcomes) breaker.end(false, isFailure, 0);
-        expect(breaker.failures).toBe(outcomes.slice(-BREAKER_MEMORY).filter(Boolean).length);
+        expect(breaker.failures).toBe(outcomes.slice(-BREAKER_WINDOW).filter(Boolean).length);
       }),
     );
   });

@@ -5,15 +5,15 @@
  */
 export interface BreakerLimits {
   readonly failuresInRow: number;
-  /** Of the last `BREAKER_MEMORY` visits, once there were so many. */
+  /** Of the last `BREAKER_WINDOW` visits, once there were so many. */
   readonly failuresOfRecent: number;
   readonly firstPauseMs: number;
   readonly longestPauseMs: number;
 }
 
-export const BREAKER_MEMORY = 20;
+export const BREAKER_WINDOW = 20;
 
-const MEMORY_MASK = (1 << BREAKER_MEMORY) - 1;
+const MEMORY_MASK = (1 << BREAKER_WINDOW) - 1;
 
 export class Breaker {
   state: 'closed' | 'half-open' | 'open' = 'closed';
@@ -72,13 +72,13 @@ export class Breaker {
   }
 
   #remember(isFailure: boolean, nowMs: number): void {
-    const oldest = this.#remembered === BREAKER_MEMORY ? (this.#memory >>> (BREAKER_MEMORY - 1)) & 1 : 0;
+    const oldest = this.#remembered === BREAKER_WINDOW ? (this.#memory >>> (BREAKER_WINDOW - 1)) & 1 : 0;
     this.#memory = ((this.#memory << 1) | (isFailure ? 1 : 0)) & MEMORY_MASK;
     this.failures += (isFailure ? 1 : 0) - oldest;
-    if (this.#remembered < BREAKER_MEMORY) this.#remembered += 1;
+    if (this.#remembered < BREAKER_WINDOW) this.#remembered += 1;
     this.#inRow = isFailure ? this.#inRow + 1 : 0;
     const { failuresInRow, failuresOfRecent } = this.#limits;
-    const isTooMany = this.#remembered === BREAKER_MEMORY && this.failures >= failuresOfRecent;
+    const isTooMany = this.#remembered === BREAKER_WINDOW && this.failures >= failuresOfRecent;
     if (this.#inRow >= failuresInRow || isTooMany) this.#open(nowMs);
   }
 

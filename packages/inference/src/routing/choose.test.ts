@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { choose, FULL, NONE, type Candidate } from './choose.ts';
+import { chooseDeployment, NO_CAPACITY, NO_DEPLOYMENT, type Candidate } from './choose.ts';
 import { hashText, mix32 } from './hash.ts';
 import { routerLimits } from './limits.ts';
 import { candidate } from './routing.fixture.ts';
-import type { RouteOrder } from './routing.ts';
+import type { RoutePreference } from './routing.ts';
 
 const limits = routerLimits.choice;
 const nobody: ReadonlySet<string> = new Set();
@@ -21,7 +21,7 @@ function idAt(candidates: readonly Candidate[], index: number): string | undefin
 }
 
 function affinity(candidates: readonly Candidate[], key: number): string | undefined {
-  return idAt(candidates, choose(candidates, key, byAffinity, limits));
+  return idAt(candidates, chooseDeployment(candidates, key, byAffinity, limits));
 }
 
 describe('prefix affinity', () => {
@@ -70,7 +70,9 @@ describe('prefix affinity', () => {
     const except = new Set(['dep_a']);
     const both = [candidate('dep_a'), candidate('dep_b')];
     for (let key = 0; key < 100; key += 1) {
-      expect(idAt(both, choose(both, mix32(key), { by: 'affinity', except }, limits))).toBe('dep_b');
+      expect(idAt(both, chooseDeployment(both, mix32(key), { by: 'affinity', except }, limits))).toBe(
+        'dep_b',
+      );
     }
   });
 
@@ -127,7 +129,7 @@ describe('bounded load', () => {
           const sum = all.reduce((total, { entry }) => total + entry.weight, 0);
           let load = 0;
           for (const { key, ends } of steps) {
-            const index = choose(all, mix32(key), byAffinity, limits);
+            const index = chooseDeployment(all, mix32(key), byAffinity, limits);
             const chosen = all[index];
             if (chosen === undefined) throw new Error('There is always one with room.');
             const state = chosen.state as Busy;
@@ -205,7 +207,7 @@ describe('what is never chosen', () => {
         { ...state, isOnTrial: onTrial && state.breaker === 'half-open' },
       ),
     );
-  const orders = fc.constantFrom<RouteOrder>('affinity', 'price', 'latency', 'throughput');
+  const orders = fc.constantFrom<RoutePreference>('affinity', 'price', 'latency', 'throughput');
 
   it('is one that is open, down, full, excepted or switched off: whatever the order, and none only if there is none', () => {
     fc.assert(
@@ -230,9 +232,11 @@ describe('what is never chosen', () => {
               state.waiting < limits.maxEngineWaiting &&
               state.inFlight + state.others < (entry.maxConcurrency ?? Infinity),
           );
-          const index = choose(all, key, { by, except }, limits, ({ id }) => BigInt(hashText(id) % 3));
-          if (usable.length === 0) expect(index).toBe(NONE);
-          else if (roomy.length === 0) expect(index).toBe(FULL);
+          const index = chooseDeployment(all, key, { by, except }, limits, ({ id }) =>
+            BigInt(hashText(id) % 3),
+          );
+          if (usable.length === 0) expect(index).toBe(NO_DEPLOYMENT);
+          else if (roomy.length === 0) expect(index).toBe(NO_CAPACITY);
           else expect(roomy).toContain(all[index]);
         },
       ),
@@ -257,10 +261,10 @@ describe('what is never chosen', () => {
 });
 
 describe('the orders on request', () => {
-  const pick = (all: readonly Candidate[], by: RouteOrder, key = 7): string | undefined =>
+  const pick = (all: readonly Candidate[], by: RoutePreference, key = 7): string | undefined =>
     idAt(
       all,
-      choose(all, key, { by, except: nobody }, limits, ({ region }) => BigInt(region)),
+      chooseDeployment(all, key, { by, except: nobody }, limits, ({ region }) => BigInt(region)),
     );
 
   it('by price takes the cheapest while it has room at all, and of equal prices the one with less to do', () => {

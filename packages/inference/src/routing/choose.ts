@@ -1,7 +1,7 @@
 import type { DeploymentEntry } from '@millrace/core/inference';
-import { share } from '@millrace/platform/money';
+import { ratio } from '@millrace/platform/money';
 import { hashText, mix32 } from './hash.ts';
-import type { DeploymentView, PriceOf, RouteOrder, RouteWish } from './routing.ts';
+import type { DeploymentView, DeploymentPriceOf, RoutePreference, RouteRequest } from './routing.ts';
 
 /**
  * The choice itself: rendezvous hashing with bounded loads. Each deployment draws a number from the request's key and its own
@@ -28,23 +28,23 @@ export interface ChoiceLimits {
 }
 
 /** Instead of an index: all that could take it are full. */
-export const FULL = -1;
+export const NO_CAPACITY = -1;
 /** Instead of an index: there is none that could take it. */
-export const NONE = -2;
+export const NO_DEPLOYMENT = -2;
 
 const UNIT = 2 ** -32;
 
 export function candidateOf(entry: DeploymentEntry, state: Candidate['state']): Candidate {
-  return { entry, hash: hashText(entry.id), inverseWeight: share(1, entry.weight), state };
+  return { entry, hash: hashText(entry.id), inverseWeight: ratio(1, entry.weight), state };
 }
 
 /** The index of the one to take, or FULL or NONE. `key` comes from the organisation and the beginning of the prompt. */
-export function choose(
+export function chooseDeployment(
   candidates: readonly Candidate[],
   key: number,
-  wish: Pick<RouteWish, 'by' | 'except'>,
+  wish: Pick<RouteRequest, 'by' | 'except'>,
   limits: ChoiceLimits,
-  priceOf?: PriceOf,
+  priceOf?: DeploymentPriceOf,
 ): number {
   let load = 1;
   let weight = 0;
@@ -53,29 +53,30 @@ export function choose(
     load += loadOf(candidate);
     weight += candidate.entry.weight;
   }
-  if (weight === 0) return NONE;
+  if (weight === 0) return NO_DEPLOYMENT;
 
   // A share is load x own weight : weight of all; multiplied out, so that nothing is divided for each request.
   const bound = limits.loadFactor * load;
-  let best = FULL;
+  let best = NO_CAPACITY;
   let bestRank = 0;
   let bestPrice = 0n;
   let bestMeasure = 0;
   let bestDraw = 0;
   for (let index = 0; index < candidates.length; index += 1) {
     const candidate = candidates[index];
-    if (candidate === undefined || !isUsable(candidate, wish.except) || !hasRoom(candidate, limits)) continue;
+    if (candidate === undefined || !isUsable(candidate, wish.except) || !hasCapacity(candidate, limits))
+      continue;
     const own = loadOf(candidate);
     const isEasy =
       candidate.state.waiting === 0 &&
       (own < limits.freeLoad || own * weight < bound * candidate.entry.weight);
     const rank = rankOf(candidate, wish.by, isEasy);
-    if (best !== FULL && rank > bestRank) continue;
+    if (best !== NO_CAPACITY && rank > bestRank) continue;
     const price = wish.by === 'price' && priceOf !== undefined ? priceOf(candidate.entry) : 0n;
     const measure = isEasy ? measureOf(candidate, wish.by) : 1 + own * candidate.inverseWeight;
     const draw = drawOf(candidate, key);
     const isBetter =
-      best === FULL ||
+      best === NO_CAPACITY ||
       rank < bestRank ||
       price < bestPrice ||
       (price === bestPrice && (measure < bestMeasure || (measure === bestMeasure && draw < bestDraw)));
@@ -104,7 +105,7 @@ function loadOf(candidate: Candidate): number {
 }
 
 /** The hard bounds: nobody is sent beyond these, whatever the order. */
-function hasRoom(candidate: Candidate, limits: ChoiceLimits): boolean {
+function hasCapacity(candidate: Candidate, limits: ChoiceLimits): boolean {
   const { entry, state } = candidate;
   if (state.isSaturated || state.waiting >= limits.maxEngineWaiting) return false;
   if (state.isOnTrial) return false;
@@ -112,14 +113,14 @@ function hasRoom(candidate: Candidate, limits: ChoiceLimits): boolean {
 }
 
 /** Lower is better, before everything else: those in trouble last, those with more than their share after those without. */
-function rankOf(candidate: Candidate, by: RouteOrder, isEasy: boolean): number {
+function rankOf(candidate: Candidate, by: RoutePreference, isEasy: boolean): number {
   const trouble = candidate.state.health === 'degraded' ? 2 : 0;
   // Who asks for the lowest price gets it as long as there is room at all; of equal prices the easier place.
   return by === 'price' || isEasy ? trouble : trouble + 1;
 }
 
 /** Lower is better. Where nothing was measured lately, one request goes to measure it and the others wait for the result. */
-function measureOf(candidate: Candidate, by: RouteOrder): number {
+function measureOf(candidate: Candidate, by: RoutePreference): number {
   const { firstTokenMs, tokensPerSecond, inFlight } = candidate.state;
   switch (by) {
     case 'affinity':

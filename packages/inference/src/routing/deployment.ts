@@ -1,7 +1,7 @@
 import { perSecond } from '@millrace/platform/money';
 import { Breaker, type BreakerLimits } from './breaker.ts';
 import type { LoadReading } from './load.ts';
-import type { DeploymentView, VisitOutcome } from './routing.ts';
+import type { DeploymentView, UpstreamOutcome } from './routing.ts';
 
 /** Probes that fail one after the other before a deployment is called down; before that it is degraded. */
 const PROBES_TO_BE_DOWN = 2;
@@ -22,7 +22,7 @@ export interface DeploymentLimits {
  * How one deployment is, as this gateway knows: what it counted and measured itself, what probes found and what the engine
  * says. Plain fields, read for each request; `refresh` first, since some of them end with time.
  */
-export class Deployment implements Omit<DeploymentView, 'entry'> {
+export class DeploymentState implements Omit<DeploymentView, 'entry'> {
   inFlight = 0;
   others = 0;
   waiting = 0;
@@ -82,12 +82,12 @@ export class Deployment implements Omit<DeploymentView, 'entry'> {
 
   firstByte(afterMs: number, isTrial: boolean, nowMs: number): void {
     if (isTrial) this.#breaker.passTrial();
-    this.firstTokenMs = mean(this.firstTokenMs, afterMs);
+    this.firstTokenMs = runningMean(this.firstTokenMs, afterMs);
     this.#firstTokenAtMs = nowMs;
     this.#lives(nowMs);
   }
 
-  end(outcome: VisitOutcome, isTrial: boolean, nowMs: number): void {
+  end(outcome: UpstreamOutcome, isTrial: boolean, nowMs: number): void {
     this.inFlight -= 1;
     this.#breaker.end(isTrial, outcome === 'cancelled' ? null : outcome === 'failed', nowMs);
     if (outcome === 'overloaded') this.#saturatedUntilMs = nowMs + SATURATED_MS;
@@ -97,7 +97,7 @@ export class Deployment implements Omit<DeploymentView, 'entry'> {
 
   produced(tokens: number, inMs: number, nowMs: number): void {
     if (tokens <= 0 || inMs <= 0) return;
-    this.tokensPerSecond = mean(this.tokensPerSecond, perSecond(tokens, inMs));
+    this.tokensPerSecond = runningMean(this.tokensPerSecond, perSecond(tokens, inMs));
     this.#throughputAtMs = nowMs;
   }
 
@@ -161,6 +161,6 @@ export class Deployment implements Omit<DeploymentView, 'entry'> {
 }
 
 /** A running mean; the first counts whole. */
-export function mean(before: number | null, newest: number): number {
+export function runningMean(before: number | null, newest: number): number {
   return before === null ? newest : before + NEWEST * (newest - before);
 }

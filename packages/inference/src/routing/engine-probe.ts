@@ -1,6 +1,6 @@
 import type { ProbeEngine } from '@millrace/core/inference';
 import { withDeadline, type Clock } from '@millrace/platform/clock';
-import { createProber, healthPath, isWell } from './probe.ts';
+import { createProber, healthPath, isHealthyStatus } from './probe.ts';
 
 /** Asking an engine how it is, for those who do not route: the worker that tells operators. */
 export interface EngineProbe {
@@ -8,7 +8,7 @@ export interface EngineProbe {
   close(): void;
 }
 
-const withinMs = 3_000;
+const probeTimeoutMs = 3_000;
 
 export function createEngineProbe(clock: Clock): EngineProbe {
   const prober = createProber();
@@ -16,10 +16,10 @@ export function createEngineProbe(clock: Clock): EngineProbe {
     async probe({ engine, address, apiKey }) {
       const path = healthPath(engine);
       if (path === null) return 'healthy';
-      const { status } = await withDeadline(clock, `Asking ${address}`, withinMs, (signal) =>
+      const { status } = await withDeadline(clock, `Asking ${address}`, probeTimeoutMs, (signal) =>
         prober.ask({ id: address, address, apiKey }, path, signal),
       );
-      const well = isWell(engine, status);
+      const well = isHealthyStatus(engine, status);
       return well === null ? 'unknown' : well ? 'healthy' : 'degraded';
     },
     close: () => prober.close(),

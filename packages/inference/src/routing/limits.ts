@@ -1,6 +1,6 @@
 import type { BreakerLimits } from './breaker.ts';
 import type { ChoiceLimits } from './choose.ts';
-import type { LineLimits } from './line.ts';
+import type { WaitQueueLimits } from './line.ts';
 import type { RetryLimits } from './retry-budget.ts';
 
 /** Every number the router goes by. */
@@ -8,7 +8,7 @@ export interface RouterLimits {
   readonly choice: ChoiceLimits;
   readonly breaker: BreakerLimits;
   readonly retry: RetryLimits;
-  readonly line: LineLimits;
+  readonly line: WaitQueueLimits;
   readonly probe: ProbeLimits;
   /** How much of the prompt's beginning decides where it goes. */
   readonly prefixChars: number;
@@ -36,10 +36,10 @@ export const routerLimits: RouterLimits = {
   measuresLastMs: 60_000,
 };
 
-const SHORTEST_RETRY_AFTER_MS = 1_000;
-const LONGEST_RETRY_AFTER_MS = 30_000;
+const MIN_RETRY_AFTER_MS = 1_000;
+const MAX_RETRY_AFTER_MS = 30_000;
 
 /** Whatever was estimated, nobody is told to come back at once, or not for ages. */
-export function retryAfter(estimateMs: number): number {
-  return Math.min(LONGEST_RETRY_AFTER_MS, Math.max(SHORTEST_RETRY_AFTER_MS, Math.ceil(estimateMs)));
+export function clampRetryAfterMs(estimateMs: number): number {
+  return Math.min(MAX_RETRY_AFTER_MS, Math.max(MIN_RETRY_AFTER_MS, Math.ceil(estimateMs)));
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Line } from './line.ts';
+import { WaitQueue } from './line.ts';
 
 interface Named {
   readonly orgId: string;
@@ -10,7 +10,7 @@ interface Named {
 const limits = { maxWaiting: 6, maxWaitingPerOrganisation: 4, maxWaitMs: 1_000 };
 const organisations = ['a', 'b', 'c'];
 
-function takeOne(line: Line<Named>): string | undefined {
+function takeOne(line: WaitQueue<Named>): string | undefined {
   let taken: string | undefined;
   line.offer((waiter) => {
     if (taken !== undefined) return 'stop';
@@ -22,7 +22,7 @@ function takeOne(line: Line<Named>): string | undefined {
 
 describe('a line', () => {
   it('serves organisations in turn, and each of them in its order', () => {
-    const line = new Line<Named>(limits);
+    const line = new WaitQueue<Named>(limits);
     for (const name of ['a1', 'a2', 'a3', 'b1', 'c1', 'c2']) line.add({ orgId: name.slice(0, 1), name });
     const order: (string | undefined)[] = [];
     while (line.size > 0) order.push(takeOne(line));
@@ -33,7 +33,7 @@ describe('a line', () => {
     const joins = fc.array(fc.constantFrom(...organisations), { maxLength: 12 });
     fc.assert(
       fc.property(joins, fc.constantFrom(...organisations), (before, orgId) => {
-        const line = new Line<Named>(limits);
+        const line = new WaitQueue<Named>(limits);
         for (const other of before) {
           if (line.placeFor(other) !== null) line.add({ orgId: other, name: 'other' });
         }
@@ -55,7 +55,7 @@ describe('a line', () => {
     );
     fc.assert(
       fc.property(moves, (script) => {
-        const line = new Line<Named>(limits);
+        const line = new WaitQueue<Named>(limits);
         const inside: Named[] = [];
         for (const move of script) {
           if (move === 'serve') {
@@ -86,7 +86,7 @@ describe('a line', () => {
   });
 
   it('asks the next organisation when one cannot use the room, and leaves that one its place', () => {
-    const line = new Line<Named>(limits);
+    const line = new WaitQueue<Named>(limits);
     for (const name of ['a1', 'b1', 'a2']) line.add({ orgId: name.slice(0, 1), name });
     const served: string[] = [];
     line.offer(({ orgId, name }) => {

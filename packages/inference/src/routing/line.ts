@@ -1,6 +1,6 @@
 /** Those who wait for room at a model: bounded, in order within an organisation, organisations in turn. */
 
-export interface LineLimits {
+export interface WaitQueueLimits {
   readonly maxWaiting: number;
   /** So that one organisation cannot fill it. */
   readonly maxWaitingPerOrganisation: number;
@@ -8,17 +8,17 @@ export interface LineLimits {
   readonly maxWaitMs: number;
 }
 
-export interface InLine {
+export interface QueuedItem {
   readonly orgId: string;
 }
 
-export class Line<Waiter extends InLine> {
-  readonly #limits: LineLimits;
+export class WaitQueue<Waiter extends QueuedItem> {
+  readonly #limits: WaitQueueLimits;
   /** In the order of their turns: who was served goes to the end. */
   readonly #byOrganisation = new Map<string, Waiter[]>();
   #size = 0;
 
-  constructor(limits: LineLimits) {
+  constructor(limits: WaitQueueLimits) {
     this.#limits = limits;
   }
 

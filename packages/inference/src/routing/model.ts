@@ -1,58 +1,58 @@
 import type { ModelEntry } from '@millrace/core/inference';
 import type { Candidate } from './choose.ts';
-import { mean, type Deployment } from './deployment.ts';
-import { retryAfter, type RouterLimits } from './limits.ts';
-import { Line } from './line.ts';
+import { runningMean, type DeploymentState } from './deployment.ts';
+import { clampRetryAfterMs, type RouterLimits } from './limits.ts';
+import { WaitQueue } from './line.ts';
 import { RetryBudget } from './retry-budget.ts';
-import type { NoRoute, PriceOf, Route, RouteWish } from './routing.ts';
-import type { Watch } from './watch.ts';
+import type { NoRoute, DeploymentPriceOf, Route, RouteRequest } from './routing.ts';
+import type { DeploymentMonitor } from './watch.ts';
 
 /** One who waits for room. */
-export interface Waiter {
+export interface QueuedRequest {
   readonly orgId: string;
   readonly key: number;
-  readonly wish: RouteWish;
-  readonly priceOf: PriceOf | undefined;
+  readonly wish: RouteRequest;
+  readonly priceOf: DeploymentPriceOf | undefined;
   readonly settle: (route: Route) => void;
 }
 
 /** A deployment with the one who looks after it. */
-export interface Seat extends Candidate {
-  readonly state: Deployment;
-  readonly watch: Watch;
+export interface MonitoredDeployment extends Candidate {
+  readonly state: DeploymentState;
+  readonly watch: DeploymentMonitor;
 }
 
 /** One version of a model's entry in the book, with the deployments it names. */
-export interface Placement {
+export interface ModelSnapshot {
   readonly entry: ModelEntry;
-  readonly model: Model;
-  readonly seats: readonly Seat[];
+  readonly model: ModelState;
+  readonly seats: readonly MonitoredDeployment[];
 }
 
 /** What is kept of a model whatever version of its entry is asked for. */
-export class Model {
-  readonly line: Line<Waiter>;
+export class ModelState {
+  readonly line: WaitQueue<QueuedRequest>;
   readonly budget: RetryBudget;
   lastUsedMs = 0;
   /** The entry that was met last: those in line go by it. */
-  latest: Placement | null = null;
+  latest: ModelSnapshot | null = null;
   #visitMs: number | null = null;
   #turnMs: number | null = null;
   #lastTurnMs: number | null = null;
 
   constructor(limits: RouterLimits) {
-    this.line = new Line(limits.line);
+    this.line = new WaitQueue(limits.line);
     this.budget = new RetryBudget(limits.retry);
   }
 
   visitEnded(tookMs: number, nowMs: number): void {
-    this.#visitMs = mean(this.#visitMs, tookMs);
+    this.#visitMs = runningMean(this.#visitMs, tookMs);
     // How fast the line moves shows only while there is one.
     if (this.line.size === 0) {
       this.#lastTurnMs = null;
       return;
     }
-    if (this.#lastTurnMs !== null) this.#turnMs = mean(this.#turnMs, nowMs - this.#lastTurnMs);
+    if (this.#lastTurnMs !== null) this.#turnMs = runningMean(this.#turnMs, nowMs - this.#lastTurnMs);
     this.#lastTurnMs = nowMs;
   }
 
@@ -63,6 +63,6 @@ export class Model {
 
   full(): NoRoute {
     const estimateMs = this.line.size > 0 ? this.waitMs(this.line.size) : (this.#visitMs ?? 0);
-    return { outcome: 'full', retryAfterMs: retryAfter(estimateMs) };
+    return { outcome: 'full', retryAfterMs: clampRetryAfterMs(estimateMs) };
   }
 }

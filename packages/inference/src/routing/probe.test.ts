@@ -2,7 +2,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { startProtocolRecorder } from '@millrace/testing';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createProber, healthPath, isWell } from './probe.ts';
+import { createProber, healthPath, isHealthyStatus } from './probe.ts';
 import { deploymentEntry } from './routing.fixture.ts';
 
 const servers: Server[] = [];
@@ -87,13 +87,17 @@ describe('a prober', () => {
 
 describe('the health page', () => {
   it('must say well at our own engines; elsewhere only an error counts, and a missing page says nothing', () => {
-    expect([isWell('vllm', 200), isWell('vllm', 404), isWell('llama.cpp', 503)]).toEqual([
-      true,
-      false,
-      false,
-    ]);
-    expect([isWell('openai', 204), isWell('openai', 401), isWell('openai', 404)]).toEqual([true, null, null]);
-    expect([isWell('openai', 500), isWell('speech', 502)]).toEqual([false, false]);
+    expect([
+      isHealthyStatus('vllm', 200),
+      isHealthyStatus('vllm', 404),
+      isHealthyStatus('llama.cpp', 503),
+    ]).toEqual([true, false, false]);
+    expect([
+      isHealthyStatus('openai', 204),
+      isHealthyStatus('openai', 401),
+      isHealthyStatus('openai', 404),
+    ]).toEqual([true, null, null]);
+    expect([isHealthyStatus('openai', 500), isHealthyStatus('speech', 502)]).toEqual([false, false]);
     expect([healthPath('mock'), healthPath('sglang'), healthPath('comfyui')]).toEqual([
       null,
       '/health',

@@ -3,20 +3,20 @@ import { Agent } from 'undici';
 
 /** How engines are asked how they are. */
 
-export interface ProbeAnswer {
+export interface ProbeResponse {
   readonly status: number;
   readonly text: string;
 }
 
 /** One GET at a deployment. Rejects when there was no whole answer. */
-export type Ask = (
+export type SendProbe = (
   entry: Pick<DeploymentEntry, 'id' | 'address' | 'apiKey'>,
   path: string,
   signal: AbortSignal,
-) => Promise<ProbeAnswer>;
+) => Promise<ProbeResponse>;
 
 export interface Prober {
-  readonly ask: Ask;
+  readonly ask: SendProbe;
   close(): void;
 }
 
@@ -75,7 +75,7 @@ export function healthPath(engine: EngineKind): string | null {
  * What the status of that page means: well, not well, or null where the page does not exist. Our own engines have it, and it
  * is well only if it says so. Other servers may not, or keep it to themselves; then only an error of theirs counts.
  */
-export function isWell(engine: EngineKind, status: number): boolean | null {
+export function isHealthyStatus(engine: EngineKind, status: number): boolean | null {
   if (status >= 200 && status < 300) return true;
   const mustHave = engine === 'vllm' || engine === 'sglang' || engine === 'llama.cpp';
   return mustHave || status >= 500 ? false : null;

@@ -3,7 +3,7 @@ import { eventually, startLlama, type TestLlama } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ModelEntry } from '@millrace/core/inference';
 import { createRouter } from './router.ts';
-import { deploymentEntry, modelEntry, silent, wish } from './routing.fixture.ts';
+import { deploymentEntry, modelEntry, silentLog, routeRequest } from './routing.fixture.ts';
 import type { DeploymentView, Router } from './routing.ts';
 
 let llama: TestLlama;
@@ -13,7 +13,7 @@ let model: ModelEntry;
 beforeAll(async () => {
   llama = await startLlama({ parallel: 1 });
   const probe = { everyMs: 200, healthEveryMs: 400, timeoutMs: 500, idleAfterMs: 30_000 };
-  router = createRouter({ clock: systemClock, log: silent, gatewayId: 'gw_1', limits: { probe } });
+  router = createRouter({ clock: systemClock, log: silentLog, gatewayId: 'gw_1', limits: { probe } });
   model = modelEntry([deploymentEntry('dep_llama', { address: llama.url, apiKey: llama.apiKey })]);
 });
 
@@ -57,14 +57,14 @@ describe('a real llama-server', () => {
   it('that is killed is preferred by nobody after one failed visit, is down soon, and takes requests when it is back', async () => {
     await seen('health', ({ health }) => health === 'healthy');
     await llama.crash();
-    const route = router.route(model, wish());
+    const route = router.route(model, routeRequest());
     if (route.outcome === 'to') route.end('failed');
     await seen('first doubt', ({ health }) => health === 'degraded' || health === 'down');
     await seen('its death', ({ health }) => health === 'down');
-    expect(router.route(model, wish()).outcome).toBe('none');
+    expect(router.route(model, routeRequest()).outcome).toBe('none');
     await llama.restart();
     await seen('its return', ({ health }) => health === 'healthy');
-    const again = router.route(model, wish());
+    const again = router.route(model, routeRequest());
     expect(again.outcome).toBe('to');
     if (again.outcome === 'to') again.end('ok');
   });

@@ -3,8 +3,15 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { routerLimits, type RouterLimits } from './limits.ts';
 import { createRouter } from './router.ts';
-import { deploymentEntry, FakeEngines, llamaMetrics, modelEntry, silent, wish } from './routing.fixture.ts';
-import type { DeploymentView, Route, Router, RouteWish, Visit } from './routing.ts';
+import {
+  deploymentEntry,
+  FakeEngines,
+  llamaMetrics,
+  modelEntry,
+  silentLog,
+  routeRequest,
+} from './routing.fixture.ts';
+import type { DeploymentView, Route, Router, RouteRequest, UpstreamCall } from './routing.ts';
 
 interface Ground {
   readonly clock: SimulatedClock;
@@ -15,11 +22,11 @@ interface Ground {
 function ground(limits: Partial<RouterLimits> = {}): Ground {
   const clock = new SimulatedClock();
   const engines = new FakeEngines();
-  const router = createRouter({ clock, log: silent, gatewayId: 'gw_1', prober: engines, limits });
+  const router = createRouter({ clock, log: silentLog, gatewayId: 'gw_1', prober: engines, limits });
   return { clock, engines, router };
 }
 
-function visitOf(route: Route): Visit {
+function visitOf(route: Route): UpstreamCall {
   if (route.outcome !== 'to') throw new Error(`Expected a visit, got ${route.outcome}.`);
   return route;
 }
@@ -37,7 +44,7 @@ const narrow = modelEntry([deploymentEntry('dep_a', { maxConcurrency: 1 })]);
 describe('a route', () => {
   it('counts at its place from the moment it is given until its one end', () => {
     const { router } = ground();
-    const visit = visitOf(router.route(two, wish()));
+    const visit = visitOf(router.route(two, routeRequest()));
     const { id } = visit.deployment;
     expect(viewOf(router, two, id).inFlight).toBe(1);
     visit.end('ok');
@@ -49,8 +56,8 @@ describe('a route', () => {
   it('is the same for equal beginnings of one organisation, and differs between organisations and beginnings', () => {
     const many = modelEntry(Array.from({ length: 10 }, (_, index) => deploymentEntry(`dep_${index}`)));
     const { router } = ground();
-    const go = (fields: Partial<RouteWish>): string => {
-      const visit = visitOf(router.route(many, wish(fields)));
+    const go = (fields: Partial<RouteRequest>): string => {
+      const visit = visitOf(router.route(many, routeRequest(fields)));
       visit.end('ok');
       return visit.deployment.id;
     };
@@ -61,9 +68,9 @@ describe('a route', () => {
     expect([places('orgId'), places('prefix')]).toEqual([10, 10]);
     // Other gateways agree, or the caches of engines would be of no use.
     const other = createRouter({
-      ...{ clock: new SimulatedClock(), log: silent, gatewayId: 'gw_2', prober: new FakeEngines() },
+      ...{ clock: new SimulatedClock(), log: silentLog, gatewayId: 'gw_2', prober: new FakeEngines() },
     });
-    expect(visitOf(other.route(many, wish())).deployment.id).toBe(go({}));
+    expect(visitOf(other.route(many, routeRequest())).deployment.id).toBe(go({}));
   });
 
   it('without a beginning goes everywhere by weight', () => {
@@ -71,7 +78,7 @@ describe('a route', () => {
     const uneven = modelEntry([deploymentEntry('dep_a', { weight: 300 }), deploymentEntry('dep_b')]);
     let toA = 0;
     for (let request = 0; request < 2_000; request += 1) {
-      const visit = visitOf(router.route(uneven, wish({ prefix: '' })));
+      const visit = visitOf(router.route(uneven, routeRequest({ prefix: '' })));
       if (visit.deployment.id === 'dep_a') toA += 1;
       visit.end('ok');
     }
@@ -80,16 +87,16 @@ describe('a route', () => {
 
   it('follows the version of the entry that it is asked with, and keeps what it knows of what stays', () => {
     const { router } = ground();
-    const visit = visitOf(router.route(narrow, wish()));
+    const visit = visitOf(router.route(narrow, routeRequest()));
     const wider = modelEntry([
       deploymentEntry('dep_a', { maxConcurrency: 2 }),
       deploymentEntry('dep_b', { weight: 0 }),
     ]);
-    expect(router.route(narrow, wish()).outcome).toBe('full');
-    const second = visitOf(router.route(wider, wish()));
+    expect(router.route(narrow, routeRequest()).outcome).toBe('full');
+    const second = visitOf(router.route(wider, routeRequest()));
     expect(viewOf(router, wider, 'dep_a').inFlight).toBe(2);
-    expect(router.route(wider, wish()).outcome).toBe('full');
-    expect(router.route(narrow, wish()).outcome).toBe('full');
+    expect(router.route(wider, routeRequest()).outcome).toBe('full');
+    expect(router.route(narrow, routeRequest()).outcome).toBe('full');
     visit.end('ok');
     second.end('ok');
     expect(viewOf(router, narrow, 'dep_a').inFlight).toBe(0);
@@ -97,16 +104,16 @@ describe('a route', () => {
 
   it('is none, with a time to come back, for a model without deployments or with all of them open', async () => {
     const { router, clock } = ground();
-    expect(router.route(modelEntry([]), wish())).toEqual({ outcome: 'none', retryAfterMs: 1_000 });
+    expect(router.route(modelEntry([]), routeRequest())).toEqual({ outcome: 'none', retryAfterMs: 1_000 });
     for (let failure = 0; failure < routerLimits.breaker.failuresInRow; failure += 1) {
-      visitOf(router.route(narrow, wish())).end('failed');
+      visitOf(router.route(narrow, routeRequest())).end('failed');
     }
     expect(router.isUp(narrow)).toBe(false);
-    expect(router.route(narrow, wish())).toEqual({ outcome: 'none', retryAfterMs: 2_000 });
+    expect(router.route(narrow, routeRequest())).toEqual({ outcome: 'none', retryAfterMs: 2_000 });
     await clock.advance(routerLimits.breaker.firstPauseMs);
     expect(router.isUp(narrow)).toBe(true);
-    const trial = visitOf(router.route(narrow, wish()));
-    expect(router.route(narrow, wish()).outcome).toBe('full');
+    const trial = visitOf(router.route(narrow, routeRequest()));
+    expect(router.route(narrow, routeRequest()).outcome).toBe('full');
     trial.end('ok');
     expect(viewOf(router, narrow, 'dep_a').breaker).toBe('closed');
     router.close();
@@ -116,16 +123,16 @@ describe('a route', () => {
     const { router, clock } = ground();
     const model = modelEntry([deploymentEntry('dep_a')]);
     for (let failure = 0; failure < routerLimits.breaker.failuresInRow; failure += 1) {
-      visitOf(router.route(model, wish())).end('failed');
+      visitOf(router.route(model, routeRequest())).end('failed');
     }
     await clock.advance(routerLimits.breaker.firstPauseMs);
-    const trial = visitOf(router.route(model, wish()));
-    expect(router.route(model, wish()).outcome).toBe('full');
-    const waiting = router.waitForTurn(model, wish(), never);
+    const trial = visitOf(router.route(model, routeRequest()));
+    expect(router.route(model, routeRequest()).outcome).toBe('full');
+    const waiting = router.waitForTurn(model, routeRequest(), never);
     trial.firstByte();
     expect(viewOf(router, model, 'dep_a').breaker).toBe('closed');
     visitOf(await waiting).end('ok');
-    visitOf(router.route(model, wish())).end('ok');
+    visitOf(router.route(model, routeRequest())).end('ok');
     // The end of the stream counts like any other: one failure of a closed breaker.
     trial.end('failed');
     expect(viewOf(router, model, 'dep_a')).toMatchObject({ breaker: 'closed', inFlight: 0 });
@@ -134,19 +141,19 @@ describe('a route', () => {
 
   it('leaves an engine alone for a moment that says it is full', async () => {
     const { router, clock } = ground();
-    const first = visitOf(router.route(two, wish()));
+    const first = visitOf(router.route(two, routeRequest()));
     first.end('overloaded');
-    const second = visitOf(router.route(two, wish()));
+    const second = visitOf(router.route(two, routeRequest()));
     expect(second.deployment.id).not.toBe(first.deployment.id);
     second.end('ok');
     await clock.advance(1_000);
-    expect(visitOf(router.route(two, wish())).deployment.id).toBe(first.deployment.id);
+    expect(visitOf(router.route(two, routeRequest())).deployment.id).toBe(first.deployment.id);
     router.close();
   });
 
   it('knows how soon streams begin and how fast they run, and forgets it', async () => {
     const { router, clock } = ground();
-    const visit = visitOf(router.route(two, wish()));
+    const visit = visitOf(router.route(two, routeRequest()));
     const { id } = visit.deployment;
     await clock.advance(40);
     visit.firstByte();
@@ -166,14 +173,14 @@ describe('probes', () => {
   it('call a deployment down that does not answer twice, and try it as soon as it does again', async () => {
     const { router, clock, engines } = ground();
     engines.health.set('dep_a', 'refused');
-    visitOf(router.route(two, wish())).end('cancelled');
+    visitOf(router.route(two, routeRequest())).end('cancelled');
     await clock.advance(0);
     expect(viewOf(router, two, 'dep_a').health).toBe('degraded');
     await clock.advance(routerLimits.probe.everyMs);
     expect(viewOf(router, two, 'dep_a').health).toBe('down');
     expect(viewOf(router, two, 'dep_b').health).toBe('healthy');
     for (let request = 0; request < 20; request += 1) {
-      const visit = visitOf(router.route(two, wish({ prefix: `prompt ${request}` })));
+      const visit = visitOf(router.route(two, routeRequest({ prefix: `prompt ${request}` })));
       expect(visit.deployment.id).toBe('dep_b');
       visit.end('ok');
     }
@@ -187,7 +194,7 @@ describe('probes', () => {
     const { router, clock, engines } = ground();
     engines.health.set('dep_a', 'refused');
     for (let failure = 0; failure < routerLimits.breaker.failuresInRow; failure += 1) {
-      visitOf(router.route(narrow, wish())).end('failed');
+      visitOf(router.route(narrow, routeRequest())).end('failed');
     }
     await clock.advance(1_500);
     expect(viewOf(router, narrow, 'dep_a')).toMatchObject({ health: 'down', breaker: 'open' });
@@ -202,13 +209,13 @@ describe('probes', () => {
 
   it('are made at once when a visit fails, so that others are preferred before the next look', async () => {
     const { router, clock, engines } = ground();
-    const visit = visitOf(router.route(two, wish()));
+    const visit = visitOf(router.route(two, routeRequest()));
     await clock.advance(500);
     engines.health.set(visit.deployment.id, 'refused');
     visit.end('failed');
     await clock.advance(0);
     expect(viewOf(router, two, visit.deployment.id).health).toBe('degraded');
-    expect(visitOf(router.route(two, wish())).deployment.id).not.toBe(visit.deployment.id);
+    expect(visitOf(router.route(two, routeRequest())).deployment.id).not.toBe(visit.deployment.id);
     router.close();
   });
 
@@ -216,7 +223,7 @@ describe('probes', () => {
     const { router, clock, engines } = ground();
     engines.health.set('dep_a', 'silent');
     for (let second = 0; second < 5; second += 1) {
-      const visit = visitOf(router.route(narrow, wish()));
+      const visit = visitOf(router.route(narrow, routeRequest()));
       await clock.advance(900);
       visit.firstByte();
       await clock.advance(100);
@@ -228,14 +235,14 @@ describe('probes', () => {
 
   it('read the load of others, count our own exactly, and forget a reading that got old', async () => {
     const { router, clock, engines } = ground();
-    const visit = visitOf(router.route(narrow, wish()));
+    const visit = visitOf(router.route(narrow, routeRequest()));
     engines.loads.set('dep_a', llamaMetrics(4, 2));
     await clock.advance(routerLimits.probe.everyMs);
     expect(viewOf(router, narrow, 'dep_a')).toMatchObject({ inFlight: 1, others: 5, waiting: 2 });
     visit.end('ok');
     expect(viewOf(router, narrow, 'dep_a')).toMatchObject({ inFlight: 0, others: 5, waiting: 1 });
     // Full by the word of the engine, though none of it is ours.
-    expect(router.route(narrow, wish()).outcome).toBe('full');
+    expect(router.route(narrow, routeRequest()).outcome).toBe('full');
     engines.health.set('dep_a', 'silent');
     await clock.advance(routerLimits.probe.everyMs * 4);
     expect(viewOf(router, narrow, 'dep_a')).toMatchObject({ others: 0, waiting: 0 });
@@ -244,7 +251,7 @@ describe('probes', () => {
 
   it('ask for health less often while all is well, and stop for a model that nobody asks for', async () => {
     const { router, clock, engines } = ground();
-    visitOf(router.route(narrow, wish())).end('ok');
+    visitOf(router.route(narrow, routeRequest())).end('ok');
     await clock.advance(10_500);
     expect(engines.countOf('dep_a/metrics')).toBe(11);
     expect(engines.countOf('dep_a/health')).toBe(3);
@@ -254,7 +261,7 @@ describe('probes', () => {
     await clock.advance(60_000);
     expect(engines.asked.length).toBe(asked);
     expect(viewOf(router, narrow, 'dep_a').health).toBe('unknown');
-    visitOf(router.route(narrow, wish())).end('ok');
+    visitOf(router.route(narrow, routeRequest())).end('ok');
     expect(engines.asked.length).toBe(asked + 1);
     router.close();
     await clock.advance(60_000);
@@ -269,7 +276,7 @@ describe('probes', () => {
     ]);
     engines.health.set('dep_a', 404);
     for (let second = 0; second < 30; second += 1) {
-      visitOf(router.route(others, wish())).end('ok');
+      visitOf(router.route(others, routeRequest())).end('ok');
       await clock.advance(1_000);
     }
     expect(engines.asked).toEqual(['dep_a/health']);
@@ -281,25 +288,25 @@ describe('probes', () => {
 describe('standing in line', () => {
   it('gives the room that comes free to who waited, before any newcomer', async () => {
     const { router } = ground();
-    const first = visitOf(router.route(narrow, wish()));
-    const waiting = router.waitForTurn(narrow, wish({ orgId: 'org_2' }), never);
+    const first = visitOf(router.route(narrow, routeRequest()));
+    const waiting = router.waitForTurn(narrow, routeRequest({ orgId: 'org_2' }), never);
     first.end('ok');
     // The place is taken at the moment it came free, not when the promise is looked at.
-    expect(router.route(narrow, wish()).outcome).toBe('full');
+    expect(router.route(narrow, routeRequest()).outcome).toBe('full');
     const second = visitOf(await waiting);
     second.end('ok');
-    visitOf(router.route(narrow, wish())).end('ok');
+    visitOf(router.route(narrow, routeRequest())).end('ok');
     router.close();
   });
 
   it('refuses at once when the line is full, and after the longest wait', async () => {
     const line = { maxWaiting: 2, maxWaitingPerOrganisation: 1, maxWaitMs: 5_000 };
     const { router, clock } = ground({ line });
-    visitOf(router.route(narrow, wish()));
+    visitOf(router.route(narrow, routeRequest()));
     const outcomes: string[] = [];
     const join = (orgId: string): void => {
       void router
-        .waitForTurn(narrow, wish({ orgId }), never)
+        .waitForTurn(narrow, routeRequest({ orgId }), never)
         .then(({ outcome }) => outcomes.push(`${orgId} ${outcome}`));
     };
     join('org_1');
@@ -317,8 +324,9 @@ describe('standing in line', () => {
     const { router, clock } = ground({
       line: { maxWaiting: 100, maxWaitingPerOrganisation: 100, maxWaitMs: 5_000 },
     });
-    let visit = visitOf(router.route(narrow, wish()));
-    const join = (orgId: string): Promise<Route> => router.waitForTurn(narrow, wish({ orgId }), never);
+    let visit = visitOf(router.route(narrow, routeRequest()));
+    const join = (orgId: string): Promise<Route> =>
+      router.waitForTurn(narrow, routeRequest({ orgId }), never);
     const serveNext = async (next: Promise<Route>): Promise<void> => {
       await clock.advance(2_000);
       visit.end('ok');
@@ -335,13 +343,13 @@ describe('standing in line', () => {
 
   it('lets a waiter go whose client has left, and its place in line with it', async () => {
     const { router } = ground();
-    const first = visitOf(router.route(narrow, wish()));
+    const first = visitOf(router.route(narrow, routeRequest()));
     const left = new AbortController();
-    const gone = router.waitForTurn(narrow, wish(), left.signal);
-    const stays = router.waitForTurn(narrow, wish(), never);
+    const gone = router.waitForTurn(narrow, routeRequest(), left.signal);
+    const stays = router.waitForTurn(narrow, routeRequest(), never);
     left.abort(new Error('the client left'));
     await expect(gone).rejects.toThrow('the client left');
-    await expect(router.waitForTurn(narrow, wish(), left.signal)).rejects.toThrow('the client left');
+    await expect(router.waitForTurn(narrow, routeRequest(), left.signal)).rejects.toThrow('the client left');
     first.end('ok');
     visitOf(await stays).end('ok');
     router.close();
@@ -350,18 +358,18 @@ describe('standing in line', () => {
   it('tells those who wait at once when none is up any more, and when the gateway closes', async () => {
     const { router, clock } = ground();
     const one = modelEntry([deploymentEntry('dep_a', { maxConcurrency: 5 })]);
-    const visits = Array.from({ length: 5 }, () => visitOf(router.route(one, wish())));
-    const waiting = Array.from({ length: 3 }, () => router.waitForTurn(one, wish(), never));
+    const visits = Array.from({ length: 5 }, () => visitOf(router.route(one, routeRequest())));
+    const waiting = Array.from({ length: 3 }, () => router.waitForTurn(one, routeRequest(), never));
     for (const visit of visits) visit.end('failed');
     const firstOnes = await Promise.all(waiting);
     // Four came free before the breaker opened, so all three got a place; their failures are its business.
     for (const route of firstOnes) visitOf(route).end('cancelled');
-    expect(router.route(one, wish()).outcome).toBe('none');
-    await expect(router.waitForTurn(one, wish(), never)).resolves.toMatchObject({ outcome: 'none' });
+    expect(router.route(one, routeRequest()).outcome).toBe('none');
+    await expect(router.waitForTurn(one, routeRequest(), never)).resolves.toMatchObject({ outcome: 'none' });
 
-    visitOf(router.route(two, wish()));
-    const held = visitOf(router.route(narrowOther, wish()));
-    const atClose = router.waitForTurn(narrowOther, wish(), never);
+    visitOf(router.route(two, routeRequest()));
+    const held = visitOf(router.route(narrowOther, routeRequest()));
+    const atClose = router.waitForTurn(narrowOther, routeRequest(), never);
     router.close();
     await expect(atClose).resolves.toMatchObject({ outcome: 'none' });
     held.end('ok');
@@ -371,11 +379,11 @@ describe('standing in line', () => {
 
   it('is left when a probe finds room, without any visit ending', async () => {
     const { router, clock, engines } = ground();
-    visitOf(router.route(narrow, wish())).end('ok');
+    visitOf(router.route(narrow, routeRequest())).end('ok');
     engines.loads.set('dep_a', llamaMetrics(1, 0));
     await clock.advance(1_000);
-    expect(router.route(narrow, wish()).outcome).toBe('full');
-    const waiting = router.waitForTurn(narrow, wish(), never);
+    expect(router.route(narrow, routeRequest()).outcome).toBe('full');
+    const waiting = router.waitForTurn(narrow, routeRequest(), never);
     engines.loads.set('dep_a', llamaMetrics(0, 0));
     await clock.advance(1_000);
     visitOf(await waiting).end('ok');
@@ -425,7 +433,7 @@ describe('whatever happens', () => {
         const model = modelEntry(
           [0, 1, 2].map((at) => deploymentEntry(`dep_${at}`, { maxConcurrency: at + 1 })),
         );
-        const visits: Visit[] = [];
+        const visits: UpstreamCall[] = [];
         const clients: AbortController[] = [];
         let inLine = 0;
         const arrived = (route: Route): void => {
@@ -442,7 +450,7 @@ describe('whatever happens', () => {
         for (const move of script) {
           switch (move.kind) {
             case 'ask': {
-              const request = wish({ orgId: `org_${move.org}`, prefix: `p${move.prefix}` });
+              const request = routeRequest({ orgId: `org_${move.org}`, prefix: `p${move.prefix}` });
               const open = new Set(
                 router
                   .views(model)
@@ -496,7 +504,7 @@ describe('whatever happens', () => {
 
   it('attempts elsewhere stay within the share of requests that the model’s budget allows', async () => {
     const { router, clock } = ground({ retry: { shareOfRequests: 0.2, always: 2 } });
-    for (let request = 0; request < 50; request += 1) visitOf(router.route(two, wish())).end('ok');
+    for (let request = 0; request < 50; request += 1) visitOf(router.route(two, routeRequest())).end('ok');
     let allowed = 0;
     for (let retry = 0; retry < 50; retry += 1) if (router.mayRetry(two)) allowed += 1;
     expect(allowed).toBe(10);
@@ -513,18 +521,18 @@ describe('whatever happens', () => {
 
   it('what was not used for long is forgotten, and known again when it is asked for', async () => {
     const { router, clock } = ground();
-    const kept = visitOf(router.route(narrow, wish()));
+    const kept = visitOf(router.route(narrow, routeRequest()));
     const old = modelEntry([deploymentEntry('dep_z')], 'old');
-    visitOf(router.route(old, wish())).end('ok');
+    visitOf(router.route(old, routeRequest())).end('ok');
     await clock.advance(700_000);
     // Seeing a new entry is when it forgets; what has a visit is kept.
     router.views(modelEntry([deploymentEntry('dep_y')], 'new'));
-    const again = visitOf(router.route(old, wish()));
+    const again = visitOf(router.route(old, routeRequest()));
     const same = modelEntry([deploymentEntry('dep_z')], 'old');
     expect(router.views(same).map(({ inFlight }) => inFlight)).toEqual([1]);
     expect(router.views(old).map(({ inFlight }) => inFlight)).toEqual([1]);
     again.end('ok');
-    expect(router.route(narrow, wish()).outcome).toBe('full');
+    expect(router.route(narrow, routeRequest()).outcome).toBe('full');
     kept.end('ok');
     router.close();
   });

@@ -1,15 +1,15 @@
 import type { DeploymentEntry, ModelEntry } from '@millrace/core/inference';
 import type { Clock } from '@millrace/platform/clock';
 import type { Logger } from '@millrace/platform/log';
-import { candidateOf, choose, FULL, NONE } from './choose.ts';
-import { Deployment } from './deployment.ts';
+import { candidateOf, chooseDeployment, NO_CAPACITY, NO_DEPLOYMENT } from './choose.ts';
+import { DeploymentState } from './deployment.ts';
 import { hashText, mix32 } from './hash.ts';
-import { retryAfter, routerLimits, type RouterLimits } from './limits.ts';
-import { Model, type Placement, type Seat, type Waiter } from './model.ts';
+import { clampRetryAfterMs, routerLimits, type RouterLimits } from './limits.ts';
+import { ModelState, type ModelSnapshot, type MonitoredDeployment, type QueuedRequest } from './model.ts';
 import { createProber, type Prober } from './probe.ts';
-import type { DeploymentView, NoRoute, PriceOf, Route, Router, RouteWish } from './routing.ts';
-import { SeatVisit, type VisitHost } from './visit.ts';
-import { Watch } from './watch.ts';
+import type { DeploymentView, NoRoute, DeploymentPriceOf, Route, Router, RouteRequest } from './routing.ts';
+import { DeploymentCall, type UpstreamCallHost } from './visit.ts';
+import { DeploymentMonitor } from './watch.ts';
 
 export interface RouterOptions {
   readonly clock: Clock;
@@ -22,22 +22,25 @@ export interface RouterOptions {
 }
 
 /** What nobody used for so long is forgotten. */
-const FORGET_AFTER_MS = 600_000;
+const UNUSED_TTL_MS = 600_000;
 
 export function createRouter(options: RouterOptions): Router {
-  return new BookRouter(options);
+  return new DefaultRouter(options);
 }
 
-class BookRouter implements Router {
+class DefaultRouter implements Router {
   readonly #clock: Clock;
   readonly #log: RouterOptions['log'];
   readonly #limits: RouterLimits;
   readonly #prober: Prober;
-  readonly #host: VisitHost;
-  readonly #placements = new WeakMap<ModelEntry, Placement>();
-  readonly #models = new Map<string, Model>();
-  readonly #deployments = new Map<string, { readonly state: Deployment; readonly watch: Watch }>();
-  readonly #withLine = new Set<Model>();
+  readonly #host: UpstreamCallHost;
+  readonly #placements = new WeakMap<ModelEntry, ModelSnapshot>();
+  readonly #models = new Map<string, ModelState>();
+  readonly #deployments = new Map<
+    string,
+    { readonly state: DeploymentState; readonly watch: DeploymentMonitor }
+  >();
+  readonly #withLine = new Set<ModelState>();
   #spread: number;
   #isClosed = false;
 
@@ -50,7 +53,7 @@ class BookRouter implements Router {
     this.#host = { clock: options.clock, onEnd: (model) => this.#serveLine(model) };
   }
 
-  route(entry: ModelEntry, wish: RouteWish, priceOf?: PriceOf): Route {
+  route(entry: ModelEntry, wish: RouteRequest, priceOf?: DeploymentPriceOf): Route {
     const nowMs = this.#clock.monotonicMs();
     const placement = this.#placementOf(entry, nowMs);
     const { model } = placement;
@@ -65,7 +68,12 @@ class BookRouter implements Router {
     return this.#attempt(placement, this.#keyOf(wish), wish, priceOf, nowMs);
   }
 
-  waitForTurn(entry: ModelEntry, wish: RouteWish, signal: AbortSignal, priceOf?: PriceOf): Promise<Route> {
+  waitForTurn(
+    entry: ModelEntry,
+    wish: RouteRequest,
+    signal: AbortSignal,
+    priceOf?: DeploymentPriceOf,
+  ): Promise<Route> {
     return new Promise((resolve, reject) => {
       if (signal.aborted) {
         reject(signal.reason);
@@ -96,7 +104,7 @@ class BookRouter implements Router {
         leave();
         resolve(route);
       };
-      const waiter: Waiter = { orgId: wish.orgId, key, wish, priceOf, settle };
+      const waiter: QueuedRequest = { orgId: wish.orgId, key, wish, priceOf, settle };
       const onAbort = (): void => {
         model.line.remove(waiter);
         leave();
@@ -155,23 +163,25 @@ class BookRouter implements Router {
   }
 
   #attempt(
-    placement: Placement,
+    placement: ModelSnapshot,
     key: number,
-    wish: RouteWish,
-    priceOf: PriceOf | undefined,
+    wish: RouteRequest,
+    priceOf: DeploymentPriceOf | undefined,
     nowMs: number,
   ): Route {
     const { seats, model } = placement;
     model.lastUsedMs = nowMs;
     this.#attend(seats, nowMs);
-    const index = choose(seats, key, wish, this.#limits.choice, priceOf);
-    if (index === FULL) return model.full();
-    const seat = index === NONE ? undefined : seats[index];
-    return seat === undefined ? noneOf(seats, nowMs) : new SeatVisit(this.#host, model, seat, nowMs);
+    const index = chooseDeployment(seats, key, wish, this.#limits.choice, priceOf);
+    if (index === NO_CAPACITY) return model.full();
+    const seat = index === NO_DEPLOYMENT ? undefined : seats[index];
+    return seat === undefined
+      ? noDeploymentRoute(seats, nowMs)
+      : new DeploymentCall(this.#host, model, seat, nowMs);
   }
 
   /** Somebody wants to know how they are. */
-  #attend(seats: readonly Seat[], nowMs: number): void {
+  #attend(seats: readonly MonitoredDeployment[], nowMs: number): void {
     for (const { state, watch } of seats) {
       state.lastUsedMs = nowMs;
       state.refresh(nowMs);
@@ -179,7 +189,7 @@ class BookRouter implements Router {
     }
   }
 
-  #serveLine(model: Model): void {
+  #serveLine(model: ModelState): void {
     const placement = model.latest;
     if (model.line.size === 0 || placement === null) return;
     const nowMs = this.#clock.monotonicMs();
@@ -197,22 +207,22 @@ class BookRouter implements Router {
     for (const model of this.#withLine) this.#serveLine(model);
   };
 
-  #keyOf(wish: RouteWish): number {
+  #keyOf(wish: RouteRequest): number {
     // Nothing to be close to: every request draws anew, and so they spread by weight.
     if (wish.prefix === '') return mix32((this.#spread += 1));
     return hashText(wish.prefix, this.#limits.prefixChars, hashText(wish.orgId));
   }
 
-  #placementOf(entry: ModelEntry, nowMs: number): Placement {
+  #placementOf(entry: ModelEntry, nowMs: number): ModelSnapshot {
     const known = this.#placements.get(entry);
     return known === undefined || isOutdated(known.seats) ? this.#place(entry, nowMs) : known;
   }
 
   /** A version of a model's entry is met for the first time. The only moment at which anything grows, so also to forget. */
-  #place(entry: ModelEntry, nowMs: number): Placement {
-    this.#forget(nowMs - FORGET_AFTER_MS);
+  #place(entry: ModelEntry, nowMs: number): ModelSnapshot {
+    this.#forget(nowMs - UNUSED_TTL_MS);
     const name = `${entry.mode} ${entry.name}`;
-    const model = this.#models.get(name) ?? new Model(this.#limits);
+    const model = this.#models.get(name) ?? new ModelState(this.#limits);
     this.#models.set(name, model);
     model.lastUsedMs = nowMs;
     const seats = entry.deployments.map((deployment) => this.#seatOf(deployment, nowMs));
@@ -222,7 +232,7 @@ class BookRouter implements Router {
     return placement;
   }
 
-  #seatOf(entry: DeploymentEntry, nowMs: number): Seat {
+  #seatOf(entry: DeploymentEntry, nowMs: number): MonitoredDeployment {
     // Another address is another server: what was known of the old one does not hold for it.
     const name = `${entry.id} ${entry.engine} ${entry.address}`;
     const known = this.#deployments.get(name);
@@ -232,9 +242,9 @@ class BookRouter implements Router {
       return { ...candidateOf(entry, known.state), ...known };
     }
     const { breaker, measuresLastMs, probe } = this.#limits;
-    const state = new Deployment({ breaker, measuresLastMs, readingsLastMs: probe.everyMs * 3 });
+    const state = new DeploymentState({ breaker, measuresLastMs, readingsLastMs: probe.everyMs * 3 });
     state.lastUsedMs = nowMs;
-    const watch = new Watch({
+    const watch = new DeploymentMonitor({
       ...{ entry, state, clock: this.#clock, log: this.#log, ask: this.#prober.ask, limits: probe },
       onNews: this.#onNews,
     });
@@ -256,20 +266,20 @@ class BookRouter implements Router {
   }
 }
 
-const closing: NoRoute = { outcome: 'none', retryAfterMs: retryAfter(0) };
+const closing: NoRoute = { outcome: 'none', retryAfterMs: clampRetryAfterMs(0) };
 
-function isOutdated(seats: readonly Seat[]): boolean {
+function isOutdated(seats: readonly MonitoredDeployment[]): boolean {
   for (const { state } of seats) if (state.isGone) return true;
   return false;
 }
 
-function noneOf(seats: readonly Seat[], nowMs: number): NoRoute {
+function noDeploymentRoute(seats: readonly MonitoredDeployment[], nowMs: number): NoRoute {
   let soonestMs = Number.POSITIVE_INFINITY;
   for (const { state } of seats) {
     if (state.reopensAtMs !== null) soonestMs = Math.min(soonestMs, state.reopensAtMs - nowMs);
   }
   return {
     outcome: 'none',
-    retryAfterMs: retryAfter(soonestMs === Number.POSITIVE_INFINITY ? 0 : soonestMs),
+    retryAfterMs: clampRetryAfterMs(soonestMs === Number.POSITIVE_INFINITY ? 0 : soonestMs),
   };
 }

@@ -1,7 +1,7 @@
 import type { DeploymentEntry, ModelEntry } from '@millrace/core/inference';
 import { candidateOf, type Candidate } from './choose.ts';
-import type { Ask, Prober } from './probe.ts';
-import type { DeploymentView, RouteWish } from './routing.ts';
+import type { SendProbe, Prober } from './probe.ts';
+import type { DeploymentView, RouteRequest } from './routing.ts';
 
 export function deploymentEntry(id: string, fields: Partial<DeploymentEntry> = {}): DeploymentEntry {
   return {
@@ -57,11 +57,11 @@ export function candidate(
   });
 }
 
-export function wish(fields: Partial<RouteWish> = {}): RouteWish {
+export function routeRequest(fields: Partial<RouteRequest> = {}): RouteRequest {
   return { orgId: 'org_1', prefix: 'You are a miller.', by: 'affinity', except: new Set(), ...fields };
 }
 
-export const silent = { info: () => undefined, warn: () => undefined };
+export const silentLog = { info: () => undefined, warn: () => undefined };
 
 /** Engines that a test decides about: each is up with nothing to do until it says otherwise. */
 export class FakeEngines implements Prober {
@@ -70,7 +70,7 @@ export class FakeEngines implements Prober {
   readonly asked: string[] = [];
   isClosed = false;
 
-  readonly ask: Ask = async (entry, path, signal) => {
+  readonly ask: SendProbe = async (entry, path, signal) => {
     this.asked.push(`${entry.id}${path}`);
     const health = this.health.get(entry.id) ?? 200;
     if (health === 'refused') throw new Error('connect ECONNREFUSED');

@@ -22,19 +22,19 @@ export interface DeploymentView {
   readonly tokensPerSecond: number | null;
 }
 
-export type RouteOrder = 'affinity' | 'price' | 'latency' | 'throughput';
+export type RoutePreference = 'affinity' | 'price' | 'latency' | 'throughput';
 
-export interface RouteWish {
+export interface RouteRequest {
   readonly orgId: string;
   /** The beginning of the prompt, or '' for none: equal beginnings go to the same place while it has room. */
   readonly prefix: string;
-  readonly by: RouteOrder;
+  readonly by: RoutePreference;
   /** Those that have failed this request already. */
   readonly except: ReadonlySet<string>;
 }
 
 /** For the order by price: what a million prompt and a million completion tokens cost there together. */
-export type PriceOf = (deployment: DeploymentEntry) => bigint;
+export type DeploymentPriceOf = (deployment: DeploymentEntry) => bigint;
 
 /**
  * How a visit ended, as far as the deployment is to be judged by it.
@@ -43,19 +43,19 @@ export type PriceOf = (deployment: DeploymentEntry) => bigint;
  * - `overloaded`: it said that it is full (429, or 503 of an engine that is full): no fault, but no room either.
  * - `cancelled`: we ended it, for the client left or another reason of ours: says nothing about it.
  */
-export type VisitOutcome = 'ok' | 'failed' | 'overloaded' | 'cancelled';
+export type UpstreamOutcome = 'ok' | 'failed' | 'overloaded' | 'cancelled';
 
 /**
  * One request at one deployment. It counts from the moment it is handed out, so whoever got one ends it exactly once,
  * on every path; a second `end` is ignored.
  */
-export interface Visit {
+export interface UpstreamCall {
   readonly outcome: 'to';
   readonly deployment: DeploymentEntry;
   /** Of a stream: the first event has arrived. Not called for an answer that comes whole. */
   firstByte(): void;
   /** `tokens` is what it produced, for the order by throughput. */
-  end(outcome: VisitOutcome, tokens?: number): void;
+  end(outcome: UpstreamOutcome, tokens?: number): void;
 }
 
 export interface NoRoute {
@@ -64,16 +64,21 @@ export interface NoRoute {
   readonly retryAfterMs: number;
 }
 
-export type Route = Visit | NoRoute;
+export type Route = UpstreamCall | NoRoute;
 
 export interface Router {
   /** Chooses at once, and begins the visit. While others wait in line for the model a newcomer is told `full`. */
-  route(model: ModelEntry, wish: RouteWish, priceOf?: PriceOf): Route;
+  route(model: ModelEntry, wish: RouteRequest, priceOf?: DeploymentPriceOf): Route;
   /**
    * For whom `route` said `full`: waits in the model's bounded line, organisations in turn. Answers `full` at once when the
    * line is full or would take too long, and later when the longest wait is over. Rejects with the signal's reason.
    */
-  waitForTurn(model: ModelEntry, wish: RouteWish, signal: AbortSignal, priceOf?: PriceOf): Promise<Route>;
+  waitForTurn(
+    model: ModelEntry,
+    wish: RouteRequest,
+    signal: AbortSignal,
+    priceOf?: DeploymentPriceOf,
+  ): Promise<Route>;
   /** Whether one more attempt elsewhere is within the model's retry budget; true uses it. */
   mayRetry(model: ModelEntry): boolean;
   /** Whether any deployment of it can be sent requests, full or not: without one, another model may stand in. */

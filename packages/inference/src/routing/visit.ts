@@ -1,27 +1,27 @@
 import type { DeploymentEntry } from '@millrace/core/inference';
 import type { Clock } from '@millrace/platform/clock';
-import type { Model, Seat } from './model.ts';
-import type { Visit, VisitOutcome } from './routing.ts';
+import type { ModelState, MonitoredDeployment } from './model.ts';
+import type { UpstreamCall, UpstreamOutcome } from './routing.ts';
 
-export interface VisitHost {
+export interface UpstreamCallHost {
   readonly clock: Clock;
   /** There is room for another: a visit has ended, or a trial has passed. */
-  readonly onEnd: (model: Model) => void;
+  readonly onEnd: (model: ModelState) => void;
 }
 
-export class SeatVisit implements Visit {
+export class DeploymentCall implements UpstreamCall {
   readonly outcome = 'to';
   readonly deployment: DeploymentEntry;
-  readonly #host: VisitHost;
-  readonly #model: Model;
-  readonly #seat: Seat;
+  readonly #host: UpstreamCallHost;
+  readonly #model: ModelState;
+  readonly #seat: MonitoredDeployment;
   /** Until the first byte: that decides the trial of a half-open breaker. */
   #isTrial: boolean;
   readonly #beganAtMs: number;
   #firstByteAtMs: number | null = null;
   #isOver = false;
 
-  constructor(host: VisitHost, model: Model, seat: Seat, nowMs: number) {
+  constructor(host: UpstreamCallHost, model: ModelState, seat: MonitoredDeployment, nowMs: number) {
     this.deployment = seat.entry;
     this.#host = host;
     this.#model = model;
@@ -40,7 +40,7 @@ export class SeatVisit implements Visit {
     if (wasTrial) this.#host.onEnd(this.#model);
   }
 
-  end(outcome: VisitOutcome, tokens = 0): void {
+  end(outcome: UpstreamOutcome, tokens = 0): void {
     if (this.#isOver) return;
     this.#isOver = true;
     const nowMs = this.#host.clock.monotonicMs();

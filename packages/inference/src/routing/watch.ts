@@ -1,35 +1,35 @@
 import type { DeploymentEntry } from '@millrace/core/inference';
 import { withDeadline, type Clock } from '@millrace/platform/clock';
 import type { Logger } from '@millrace/platform/log';
-import type { Deployment } from './deployment.ts';
+import type { DeploymentState } from './deployment.ts';
 import type { ProbeLimits } from './limits.ts';
 import { publishesLoad, readLoad } from './load.ts';
-import { healthPath, isWell, METRICS_PATH, type Ask } from './probe.ts';
+import { healthPath, isHealthyStatus, METRICS_PATH, type SendProbe } from './probe.ts';
 
-export interface WatchOptions {
+export interface DeploymentMonitorOptions {
   readonly entry: DeploymentEntry;
-  readonly state: Deployment;
+  readonly state: DeploymentState;
   readonly clock: Clock;
   readonly log: Pick<Logger, 'info' | 'warn'>;
-  readonly ask: Ask;
+  readonly ask: SendProbe;
   readonly limits: ProbeLimits;
   /** Something is known anew. */
   readonly onNews: () => void;
 }
 
 /** Servers without such a page are asked again now and then: they may have been updated. */
-const MISSING_PAGE_MS = 60_000;
+const MISSING_PAGE_RETRY_MS = 60_000;
 /** Between looks that visits ask for. */
-const SOONEST_MS = 100;
+const MIN_PROBE_INTERVAL_MS = 100;
 
 /**
  * Looks at one deployment again and again while requests want to know: its load each time, its health less often as long as
  * it is well. Stops by itself when nobody has asked for a while.
  */
-export class Watch {
+export class DeploymentMonitor {
   /** As the catalog has it now. */
   entry: DeploymentEntry;
-  readonly #options: WatchOptions;
+  readonly #options: DeploymentMonitorOptions;
   readonly #healthPath: string | null;
   #cancel: (() => void) | null = null;
   #isLooking = false;
@@ -38,7 +38,7 @@ export class Watch {
   #healthDueMs = Number.NEGATIVE_INFINITY;
   #metricsDueMs = Number.NEGATIVE_INFINITY;
 
-  constructor(options: WatchOptions) {
+  constructor(options: DeploymentMonitorOptions) {
     this.entry = options.entry;
     this.#options = options;
     this.#healthPath = healthPath(options.entry.engine);
@@ -54,7 +54,7 @@ export class Watch {
   lookNow(): void {
     if (this.#isLooking || this.#isClosed || this.#healthPath === null) return;
     this.#healthDueMs = Number.NEGATIVE_INFINITY;
-    if (this.#options.clock.monotonicMs() - this.#lookedAtMs < SOONEST_MS) return;
+    if (this.#options.clock.monotonicMs() - this.#lookedAtMs < MIN_PROBE_INTERVAL_MS) return;
     this.#cancel?.();
     this.#look();
   }
@@ -108,7 +108,7 @@ export class Watch {
     const answer = await this.#get(METRICS_PATH).catch(() => null);
     if (answer === null || answer.status >= 500) return false;
     const reading = answer.status === 200 ? readLoad(entry.engine, answer.text) : null;
-    if (reading === null) this.#metricsDueMs = this.#lookedAtMs + MISSING_PAGE_MS;
+    if (reading === null) this.#metricsDueMs = this.#lookedAtMs + MISSING_PAGE_RETRY_MS;
     else state.read(reading, inFlightWhenAsked, clock.monotonicMs());
     return true;
   }
@@ -118,16 +118,16 @@ export class Watch {
     const { state, clock } = this.#options;
     const askedAtMs = clock.monotonicMs();
     const answer = await this.#get(this.#healthPath ?? '').catch(() => null);
-    const verdict = answer === null ? false : isWell(entry.engine, answer.status);
+    const verdict = answer === null ? false : isHealthyStatus(entry.engine, answer.status);
     if (verdict === false) {
       state.probeFailed(askedAtMs);
       return;
     }
     state.probed(verdict, clock.monotonicMs());
-    if (verdict === null) this.#healthDueMs = this.#lookedAtMs + MISSING_PAGE_MS;
+    if (verdict === null) this.#healthDueMs = this.#lookedAtMs + MISSING_PAGE_RETRY_MS;
   }
 
-  #get(path: string): ReturnType<Ask> {
+  #get(path: string): ReturnType<SendProbe> {
     const { entry } = this;
     const { clock, limits, ask } = this.#options;
     return withDeadline(clock, `GET ${path} of ${entry.id}`, limits.timeoutMs, (signal) =>
@@ -135,7 +135,7 @@ export class Watch {
     );
   }
 
-  #tell(before: Deployment['health']): void {
+  #tell(before: DeploymentState['health']): void {
     const { entry } = this;
     const { state, log } = this.#options;
     if (state.health === before) return;

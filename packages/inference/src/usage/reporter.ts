@@ -38,14 +38,14 @@ export interface UsageReporterOptions {
 }
 
 const defaultMaxUnacknowledged = 10_000;
-const defaultGatherMs = 5;
-const defaultCloseMs = 10_000;
+const defaultLingerMs = 5;
+const defaultCloseTimeoutMs = 10_000;
 const eventsPerMessage = 50;
 /** Messages under way at once. More would only queue up in the connection. */
-const messagesAtOnce = 16;
-const attemptMs = 5_000;
+const maxMessagesInFlight = 16;
+const publishTimeoutMs = 5_000;
 const firstRetryMs = 100;
-const longestRetryMs = 1_000;
+const maxRetryMs = 1_000;
 
 const events = counter('millrace_usage_events_total', 'Usage events by what became of them.');
 const failures = counter('millrace_usage_publish_failures_total', 'Messages of usage to be published again.');
@@ -58,7 +58,7 @@ interface Queued {
 
 export function createUsageReporter(options: UsageReporterOptions): UsageReporter {
   const { nats, clock, log, prefix, cell } = options;
-  const { maxUnacknowledged = defaultMaxUnacknowledged, gatherMs = defaultGatherMs } = options;
+  const { maxUnacknowledged = defaultMaxUnacknowledged, gatherMs = defaultLingerMs } = options;
   const { batch: subject } = usageSubjects(prefix, cell);
   // Never the same in another run: the stream takes a second message under one id for a repetition.
   const run = randomBytes(9).toString('base64url');
@@ -94,10 +94,10 @@ export function createUsageReporter(options: UsageReporterOptions): UsageReporte
 
   /** Resolves when the stream has it; rejects only when everything is given up. */
   async function store(payload: unknown, messageId: string): Promise<void> {
-    for (let retryMs = firstRetryMs; ; retryMs = Math.min(2 * retryMs, longestRetryMs)) {
+    for (let retryMs = firstRetryMs; ; retryMs = Math.min(2 * retryMs, maxRetryMs)) {
       givenUp.signal.throwIfAborted();
       try {
-        await nats.publish(subject, payload, { messageId, envelope, timeoutMs: attemptMs });
+        await nats.publish(subject, payload, { messageId, envelope, timeoutMs: publishTimeoutMs });
         isFailing = false;
         return;
       } catch (error) {
@@ -143,7 +143,7 @@ export function createUsageReporter(options: UsageReporterOptions): UsageReporte
   function sendAll(): void {
     gathering?.();
     gathering = null;
-    while ((queued.length > 0 || checkpoints.size > 0) && underWay < messagesAtOnce) void send();
+    while ((queued.length > 0 || checkpoints.size > 0) && underWay < maxMessagesInFlight) void send();
     isDue = queued.length > 0 || checkpoints.size > 0;
   }
 
@@ -169,7 +169,7 @@ export function createUsageReporter(options: UsageReporterOptions): UsageReporte
       sendAll();
       if (underWay === 0) return;
       const isIdle = new Promise<void>((resolve) => idle.add(resolve));
-      const cancel = clock.after(options.closeMs ?? defaultCloseMs, () => givenUp.abort());
+      const cancel = clock.after(options.closeMs ?? defaultCloseTimeoutMs, () => givenUp.abort());
       await isIdle;
       cancel();
     },

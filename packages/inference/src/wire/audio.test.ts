@@ -2,7 +2,7 @@ import { contract } from '@millrace/contract';
 import { freezeModelPrice } from '@millrace/core/prices';
 import { Fault } from '@millrace/platform/fault';
 import { describe, expect, test } from 'vitest';
-import { callAnswering, deploymentOf, never } from '../adapters/media.fixture.ts';
+import { fixedSender, deploymentOf, never } from '../adapters/media.fixture.ts';
 import { silentMp3 } from '../adapters/speech-mp3.ts';
 import { audioOperations, charactersOf } from './audio.ts';
 import { defaultModel, mediaCost } from './media.ts';
@@ -63,7 +63,7 @@ test('both shapes mean the same, and defaults are those of the decisions', () =>
 
 describe('what the engine is told', () => {
   async function bodySent(request: object, engine: 'speech' | 'vllm' = 'speech'): Promise<unknown> {
-    const { call, asked } = callAnswering(200, silentMp3(2));
+    const { call, asked } = fixedSender(200, silentMp3(2));
     const deployment = deploymentOf(engine, { upstreamModel: 'tts', apiKey: 'k' });
     const { request: wish } = generateAudio.read(request);
     const answer = await generateAudio
@@ -102,7 +102,7 @@ describe('what the engine is told', () => {
   test.each([Buffer.from('{"error":"x"}'), Buffer.from('RIFF1234WAVEfmt '), Buffer.alloc(0)])(
     'what is no MP3 is no answer',
     async (bytes) => {
-      const { call } = callAnswering(200, bytes);
+      const { call } = fixedSender(200, bytes);
       const facts = { deployment: deploymentOf('speech'), requestId: 'r' };
       const { request } = createSpeech.read(openAi);
       await expect(createSpeech.adapterOf('speech')?.run(request, facts, call, never)).rejects.toMatchObject({

@@ -1,26 +1,26 @@
 import { contract } from '@millrace/contract';
 import { msToSeconds } from '@millrace/platform/money';
 import type { z } from 'zod';
-import { speechAdapterOf, type SpeechAnswer, type SpeechWish } from '../adapters/speech.ts';
+import { speechAdapterOf, type SpeechAnswer, type SpeechRequest } from '../adapters/speech.ts';
 import type { MediaOperation, MediaUnits } from './media.ts';
-import { createBodyReader, namesOf } from './read-body.ts';
+import { createBodyReader, fieldNamesOf } from './read-body.ts';
 
 /** `POST /v1/audio/generation` as the interface has it, and `POST /v1/audio/speech` as OpenAI's clients send it. */
 
-export type SpeechOperation = MediaOperation<SpeechWish, SpeechAnswer>;
+export type SpeechOperation = MediaOperation<SpeechRequest, SpeechAnswer>;
 
 const { generateAudio, createSpeech } = contract.operations;
 type InterfaceBody = z.output<typeof generateAudio.body>;
 type OpenAiBody = z.output<typeof createSpeech.body>;
 
-const readInterface = createBodyReader(generateAudio.body, namesOf(generateAudio.body), () => []);
-const readOpenAi = createBodyReader(createSpeech.body, namesOf(createSpeech.body), () => []);
+const readInterface = createBodyReader(generateAudio.body, fieldNamesOf(generateAudio.body), () => []);
+const readOpenAi = createBodyReader(createSpeech.body, fieldNamesOf(createSpeech.body), () => []);
 
 const common = {
   modality: 'audio',
-  modelOf: (wish: SpeechWish) => wish.model,
-  worstCase: (wish: SpeechWish) => units(wish),
-  made: (wish: SpeechWish) => units(wish),
+  modelOf: (wish: SpeechRequest) => wish.model,
+  worstCase: (wish: SpeechRequest) => units(wish),
+  made: (wish: SpeechRequest) => units(wish),
   adapterOf: speechAdapterOf,
 } as const;
 
@@ -58,7 +58,7 @@ export const audioOperations: {
   },
 };
 
-function units(wish: SpeechWish): MediaUnits {
+function units(wish: SpeechRequest): MediaUnits {
   return { imagePixelSteps: 0, characters: charactersOf(wish.text) };
 }
 
@@ -72,7 +72,7 @@ export function charactersOf(text: string): number {
 /** The defaults of the interface, which are also those of the engines that know these. */
 const tuningDefaults = { sdp_ratio: 0.2, noise_scale: 0.6, noise_scale_w: 0.8 } as const;
 
-function fromInterface(body: InterfaceBody): SpeechWish {
+function fromInterface(body: InterfaceBody): SpeechRequest {
   const tuning = Object.entries(tuningDefaults).flatMap(([name, otherwise]) => {
     const value = body[name as keyof typeof tuningDefaults];
     return value === otherwise ? [] : [[name, value] as const];
@@ -87,7 +87,7 @@ function fromInterface(body: InterfaceBody): SpeechWish {
   };
 }
 
-function fromOpenAi(body: OpenAiBody): SpeechWish {
+function fromOpenAi(body: OpenAiBody): SpeechRequest {
   return {
     model: body.model,
     text: body.input,

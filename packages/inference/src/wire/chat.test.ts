@@ -2,7 +2,7 @@ import { contract, createContract } from '@millrace/contract';
 import { Fault, renderFault } from '@millrace/platform/fault';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { chatTokensAsked, createChatReader, hasImages, prefixOf, promptBound } from './chat.ts';
+import { requestedMaxTokens, createChatReader, hasImages, chatPrefix, maxChatPromptTokens } from './chat.ts';
 
 const read = createChatReader(contract.schemas.chatRequest);
 const least = { model: 'm', messages: [{ role: 'user', content: 'Hi' }] };
@@ -188,7 +188,7 @@ describe('a chat request', () => {
   });
 
   it('asks for the smaller of its two limits', () => {
-    const asked = (body: object) => chatTokensAsked(read({ ...least, ...body }).request);
+    const asked = (body: object) => requestedMaxTokens(read({ ...least, ...body }).request);
     expect(asked({})).toBeNull();
     expect(asked({ max_tokens: 5 })).toBe(5);
     expect(asked({ max_completion_tokens: 6 })).toBe(6);
@@ -201,14 +201,14 @@ describe('a chat request', () => {
       fc.property(texts, (contents) => {
         const messages = contents.map((content) => ({ role: 'user', content: content.toWellFormed() }));
         const bytes = messages.reduce((sum, { content }) => sum + Buffer.byteLength(content), 0);
-        const bound = promptBound(read({ ...least, messages }).request);
+        const bound = maxChatPromptTokens(read({ ...least, messages }).request);
         expect(bound).toBeGreaterThanOrEqual(bytes + messages.length);
       }),
     );
   });
 
   it('counts an image, tools and called tools into its bound', () => {
-    const bound = (body: object) => promptBound(read({ ...least, ...body }).request);
+    const bound = (body: object) => maxChatPromptTokens(read({ ...least, ...body }).request);
     const image = { type: 'image_url', image_url: { url: `data:image/png;base64,${'A'.repeat(100_000)}` } };
     expect(bound({ messages: message({ content: [image] }) }) - bound(least)).toBe(16_384 + 1 - 2);
     expect(bound({ tools: tools(3) })).toBeGreaterThan(bound(least) + JSON.stringify(tools(3)).length);
@@ -223,12 +223,12 @@ describe('a chat request', () => {
       [system, first],
       [system, first, { role: 'assistant', content: 'It is.' }, { role: 'user', content: 'Since when?' }],
     ];
-    const [one, two] = turns.map((messages) => prefixOf(read({ ...least, messages }).request));
+    const [one, two] = turns.map((messages) => chatPrefix(read({ ...least, messages }).request));
     expect(one).toBe(two);
     const other = read({ ...least, messages: [system, { role: 'user', content: 'Is it low?' }] });
-    expect(prefixOf(other.request)).not.toBe(one);
+    expect(chatPrefix(other.request)).not.toBe(one);
     expect(
-      prefixOf(read({ ...least, messages: message({ content: 'x'.repeat(9_000) }) }).request),
+      chatPrefix(read({ ...least, messages: message({ content: 'x'.repeat(9_000) }) }).request),
     ).toHaveLength(2_048);
   });
 });

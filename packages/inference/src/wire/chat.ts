@@ -1,7 +1,7 @@
 import type { ContractSchemas } from '@millrace/contract';
 import type { FaultIssue } from '@millrace/platform/fault';
 import type { z } from 'zod';
-import { createBodyReader, namesOf, type BodyReader } from './read-body.ts';
+import { createBodyReader, fieldNamesOf, type BodyReader } from './read-body.ts';
 import { checkSampling } from './sampling-checks.ts';
 import { byteLength } from './text-checks.ts';
 
@@ -14,7 +14,7 @@ type Content = NonNullable<Message['content']>;
 
 /** The schema is the installation's: an operator setting widens the penalties. */
 export function createChatReader(schema: ChatSchema): BodyReader<ChatRequest> {
-  return createBodyReader(schema, namesOf(schema), checkChat);
+  return createBodyReader(schema, fieldNamesOf(schema), checkChat);
 }
 
 const maxTools = 128;
@@ -62,7 +62,7 @@ export function chatChoices(request: ChatRequest): number {
 }
 
 /** How long each answer may be by the client's own wish; null: it did not say. */
-export function chatTokensAsked(request: ChatRequest): number | null {
+export function requestedMaxTokens(request: ChatRequest): number | null {
   const { max_tokens: old, max_completion_tokens: asked } = request;
   if (old === undefined) return asked ?? null;
   return asked === undefined ? old : Math.min(old, asked);
@@ -84,9 +84,9 @@ const toolsTokens = 512;
 const imageTokens = 16_384;
 
 /** No engine makes more tokens of the prompt than this. Far above what it takes as a rule: what is left comes back. */
-export function promptBound(request: ChatRequest): number {
+export function maxChatPromptTokens(request: ChatRequest): number {
   let bound = templateTokens;
-  for (const message of request.messages) bound += messageTokens + messageBound(message);
+  for (const message of request.messages) bound += messageTokens + maxMessageTokens(message);
   if (request.tools !== undefined) bound += toolsTokens + byteLength(JSON.stringify(request.tools));
   if (request.response_format !== undefined) bound += byteLength(JSON.stringify(request.response_format));
   return bound;
@@ -96,29 +96,29 @@ export function promptBound(request: ChatRequest): number {
  * The roles of a plain conversation, one letter each, and the bytes of its text; null for one with tools, images or a format, of
  * which templates make more.
  */
-export function plainConversation(
+export function textConversationOf(
   request: ChatRequest,
 ): { readonly roles: string; readonly bytes: number } | null {
   if (request.tools !== undefined || request.response_format !== undefined) return null;
-  if (request.messages.length > mostPlainMessages || hasImages(request)) return null;
+  if (request.messages.length > maxTextMessages || hasImages(request)) return null;
   let roles = '';
   let bytes = 0;
   for (const message of request.messages) {
     if (message.role === 'tool' || ('tool_calls' in message && message.tool_calls !== undefined)) return null;
     roles += message.role.slice(0, 1);
-    bytes += messageBound(message);
+    bytes += maxMessageTokens(message);
   }
   return { roles, bytes };
 }
 
 /** Longer conversations reserve for their text anyway. */
-const mostPlainMessages = 16;
+const maxTextMessages = 16;
 
-function messageBound(message: Message): number {
+function maxMessageTokens(message: Message): number {
   let bound = 0;
   const { content } = message;
   if (typeof content === 'string') bound += byteLength(content);
-  else if (content !== undefined && content !== null) bound += partsBound(content);
+  else if (content !== undefined && content !== null) bound += maxContentTokens(content);
   if ('name' in message && message.name !== undefined) bound += byteLength(message.name);
   if ('tool_call_id' in message) bound += byteLength(message.tool_call_id);
   if ('tool_calls' in message && message.tool_calls !== undefined) {
@@ -127,7 +127,7 @@ function messageBound(message: Message): number {
   return bound;
 }
 
-function partsBound(parts: Exclude<Content, string>): number {
+function maxContentTokens(parts: Exclude<Content, string>): number {
   let bound = 0;
   for (const part of parts) bound += 1 + (part.type === 'text' ? byteLength(part.text) : imageTokens);
   return bound;
@@ -139,7 +139,7 @@ const prefixLength = 2_048;
  * The beginning that the turns of one conversation share: all up to and with the first message of the user. It grows no
  * further with the conversation, so every turn of it goes to the same place, where the prompt is still cached.
  */
-export function prefixOf(request: ChatRequest): string {
+export function chatPrefix(request: ChatRequest): string {
   let prefix = '';
   for (const message of request.messages) {
     prefix += `${message.role}\n${textOf(message.content)}\n`;

@@ -1,6 +1,11 @@
 import { Fault } from '@millrace/platform/fault';
 import { describe, expect, it } from 'vitest';
-import { completionChoices, completionPrefix, completionPromptBound, readCompletion } from './completion.ts';
+import {
+  completionChoices,
+  completionPrefix,
+  maxCompletionPromptTokens,
+  readCompletion,
+} from './completion.ts';
 
 const least = { model: 'm', prompt: 'Once' };
 
@@ -59,7 +64,7 @@ describe('a completion request', () => {
   });
 
   it('is bounded by the bytes of all its prompts, each with the suffix', () => {
-    const bound = (body: object) => completionPromptBound(readCompletion({ ...least, ...body }).request);
+    const bound = (body: object) => maxCompletionPromptTokens(readCompletion({ ...least, ...body }).request);
     expect(bound({ prompt: 'é' })).toBe(10);
     expect(bound({ prompt: ['é', 'ab'], suffix: 'xyz' })).toBe(26);
   });

@@ -1,5 +1,5 @@
 import { contract, type Body } from '@millrace/contract';
-import { createBodyReader, namesOf, type BodyReader } from './read-body.ts';
+import { createBodyReader, fieldNamesOf, type BodyReader } from './read-body.ts';
 import { checkSampling } from './sampling-checks.ts';
 import { byteLength } from './text-checks.ts';
 
@@ -10,7 +10,7 @@ export type CompletionRequest = Body<typeof operation>;
 
 export const readCompletion: BodyReader<CompletionRequest> = createBodyReader(
   operation.body,
-  namesOf(operation.body),
+  fieldNamesOf(operation.body),
   (request) => {
     const issues = [...checkSampling(request)];
     if (completionChoices(request) > maxChoices) {
@@ -36,7 +36,7 @@ export function completionChoices(request: CompletionRequest): number {
 const markTokens = 8;
 
 /** No engine makes more tokens of all prompts together than this. */
-export function completionPromptBound(request: CompletionRequest): number {
+export function maxCompletionPromptTokens(request: CompletionRequest): number {
   const around = markTokens + byteLength(request.suffix ?? '');
   return promptsOf(request).reduce((bound, prompt) => bound + around + byteLength(prompt), 0);
 }

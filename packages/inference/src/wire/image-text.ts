@@ -12,7 +12,7 @@ const closingBracket = '>'.charCodeAt(0);
  * it to another tag. Therefore the kept text is built character by character and its end is compared with the tags after
  * each `>`: one pass, in time proportional to the length, whatever the text holds.
  */
-export function withoutEngineOptions(text: string): string {
+export function stripEngineOptions(text: string): string {
   if (!anyTag.test(text)) return text;
   const kept = new Uint16Array(text.length);
   let length = 0;

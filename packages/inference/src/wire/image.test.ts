@@ -8,9 +8,9 @@ import { describe, expect, test } from 'vitest';
 import { mockPng } from '../adapters/image-mock.ts';
 import { deploymentOf, never } from '../adapters/media.fixture.ts';
 import { workGrowth } from '@millrace/testing/growth';
-import { withoutEngineOptions } from './image-text.ts';
+import { stripEngineOptions } from './image-text.ts';
 import { imageOperations } from './image.ts';
-import { ableDeployments, mediaCost } from './media.ts';
+import { capableDeployments, mediaCost } from './media.ts';
 
 const { generateImage, createImages } = imageOperations({ clock: systemClock, randomSeed: () => 4711 });
 const body = { model_name: 'pictures', prompt: 'a mill', height: 512, width: 768 };
@@ -142,9 +142,9 @@ describe('options of an engine never reach it out of a prompt', () => {
   const close = '</sd_cpp_extra_args>';
 
   test('they are taken out, however they are put together', () => {
-    expect(withoutEngineOptions(`a ${open}{"steps":900}${close}mill`)).toBe('a mill');
-    expect(withoutEngineOptions(`a ${open}\n{}\n${close} mill`)).toBe('a  mill');
-    expect(withoutEngineOptions(`<sd_cpp_${open}${close}extra_args>{}${close}`)).toBe('');
+    expect(stripEngineOptions(`a ${open}{"steps":900}${close}mill`)).toBe('a mill');
+    expect(stripEngineOptions(`a ${open}\n{}\n${close} mill`)).toBe('a  mill');
+    expect(stripEngineOptions(`<sd_cpp_${open}${close}extra_args>{}${close}`)).toBe('');
     for (const field of ['prompt', 'negative_prompt', 'prompt_2', 'negative_prompt_2'] as const) {
       const { request } = generateImage.read({ ...body, [field]: `x${open}{}${close}` });
       expect(JSON.stringify(request)).not.toContain('sd_cpp');
@@ -166,10 +166,10 @@ describe('options of an engine never reach it out of a prompt', () => {
     );
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 12 }), (pieces) => {
-        expect(withoutEngineOptions(pieces.join(''))).not.toMatch(/<\/?sd_cpp_extra_args>/i);
+        expect(stripEngineOptions(pieces.join(''))).not.toMatch(/<\/?sd_cpp_extra_args>/i);
       }),
     );
-    fc.assert(fc.property(fc.string(), (text) => withoutEngineOptions(text) === text));
+    fc.assert(fc.property(fc.string(), (text) => stripEngineOptions(text) === text));
   });
 
   test('the removal takes time in proportion to the length, however tags are nested or left open', () => {
@@ -178,7 +178,7 @@ describe('options of an engine never reach it out of a prompt', () => {
       const growth = workGrowth(
         (length) => {
           const text = piece.repeat(length);
-          return () => withoutEngineOptions(text);
+          return () => stripEngineOptions(text);
         },
         { length: 500, factor: 16 },
       );
@@ -188,7 +188,7 @@ describe('options of an engine never reach it out of a prompt', () => {
     const nested = workGrowth(
       (length) => {
         const text = half.repeat(length) + open + close + open.slice(8).repeat(length);
-        return () => withoutEngineOptions(text);
+        return () => stripEngineOptions(text);
       },
       { length: 500, factor: 16 },
     );
@@ -196,12 +196,10 @@ describe('options of an engine never reach it out of a prompt', () => {
   });
 
   test('a pair of tags is removed with its text, and text behind the pair stays', () => {
-    expect(withoutEngineOptions(`${open}a${open}b${close}c${close}d`)).toBe('cd');
-    expect(withoutEngineOptions(`a${open}b`)).toBe('ab');
+    expect(stripEngineOptions(`${open}a${open}b${close}c${close}d`)).toBe('cd');
+    expect(stripEngineOptions(`a${open}b`)).toBe('ab');
     const loneSurrogate = String.fromCharCode(0xd800);
-    expect(withoutEngineOptions(`${loneSurrogate}${open}${close}\u{1f600}`)).toBe(
-      `${loneSurrogate}\u{1f600}`,
-    );
+    expect(stripEngineOptions(`${loneSurrogate}${open}${close}\u{1f600}`)).toBe(`${loneSurrogate}\u{1f600}`);
   });
 
   test('texts of every field are bounded', () => {
@@ -281,7 +279,7 @@ describe('a request goes where it can be done', () => {
     deploymentOf('llama.cpp'),
   ];
   const able = (changes: object): readonly string[] =>
-    ableDeployments(generateImage, generateImage.read({ ...body, ...changes }).request, deployments).map(
+    capableDeployments(generateImage, generateImage.read({ ...body, ...changes }).request, deployments).map(
       ({ engine }) => engine,
     );
 
@@ -300,7 +298,7 @@ describe('a request goes where it can be done', () => {
       }),
     );
     const { request } = createImages.read({ ...openAi, num_inference_steps: 900 });
-    expect(() => ableDeployments(createImages, request, [deploymentOf('vllm')])).toThrow(
+    expect(() => capableDeployments(createImages, request, [deploymentOf('vllm')])).toThrow(
       expect.objectContaining({ issues: [expect.objectContaining({ path: ['num_inference_steps'] })] }),
     );
   });

@@ -3,15 +3,15 @@ import type { FaultIssue } from '@millrace/platform/fault';
 import { msToSeconds } from '@millrace/platform/money';
 import type { z } from 'zod';
 import { imageAdapterOf, type ImageAdapterOptions } from '../adapters/image-adapters.ts';
-import { readImage } from '../adapters/image-bytes.ts';
-import { imageDefaults, type ImageAdapter, type ImageAnswer, type ImageWish } from '../adapters/image.ts';
-import { withoutEngineOptions } from './image-text.ts';
+import { readImageHeader } from '../adapters/image-bytes.ts';
+import { imageDefaults, type ImageAdapter, type ImageAnswer, type ImageRequest } from '../adapters/image.ts';
+import { stripEngineOptions } from './image-text.ts';
 import type { MediaOperation, MediaUnits } from './media.ts';
-import { createBodyReader, namesOf } from './read-body.ts';
+import { createBodyReader, fieldNamesOf } from './read-body.ts';
 
 /** `POST /v1/image/generation` as the interface has it, and `POST /v1/images/generations` as OpenAI's clients send it. */
 
-export type ImageOperation = MediaOperation<ImageWish, ImageAnswer>;
+export type ImageOperation = MediaOperation<ImageRequest, ImageAnswer>;
 
 export interface ImageOperationOptions extends ImageAdapterOptions {
   /** A whole number from 0 to 2^31 - 1. */
@@ -22,8 +22,8 @@ const { generateImage, createImages } = contract.operations;
 type InterfaceBody = z.output<typeof generateImage.body>;
 type OpenAiBody = z.output<typeof createImages.body>;
 
-const readInterface = createBodyReader(generateImage.body, namesOf(generateImage.body), problemsIn);
-const readOpenAi = createBodyReader(createImages.body, namesOf(createImages.body), () => []);
+const readInterface = createBodyReader(generateImage.body, fieldNamesOf(generateImage.body), findIssues);
+const readOpenAi = createBodyReader(createImages.body, fieldNamesOf(createImages.body), () => []);
 
 /** What OpenAI's `auto`, or no size at all, means here. */
 const defaultSide = 1024;
@@ -35,9 +35,9 @@ export function imageOperations({ clock, randomSeed }: ImageOperationOptions): {
   const adapters = new Map<string, ImageAdapter | null>();
   const common = {
     modality: 'image',
-    modelOf: (wish: ImageWish) => wish.model,
-    worstCase: (wish: ImageWish): MediaUnits => units(wish.width * wish.height * wish.steps * wish.count),
-    made: madeOf,
+    modelOf: (wish: ImageRequest) => wish.model,
+    worstCase: (wish: ImageRequest): MediaUnits => units(wish.width * wish.height * wish.steps * wish.count),
+    made: producedUnits,
     adapterOf: (engine: Parameters<ImageOperation['adapterOf']>[0]) => {
       const known = adapters.get(engine);
       if (known !== undefined) return known;
@@ -96,19 +96,19 @@ function units(imagePixelSteps: number): MediaUnits {
 }
 
 /** A picture that came out smaller than was asked for costs what it is; a larger one what was asked for. */
-function madeOf(wish: ImageWish, { images }: ImageAnswer): MediaUnits {
+function producedUnits(wish: ImageRequest, { images }: ImageAnswer): MediaUnits {
   const asked = wish.width * wish.height;
   const pixels = images.reduce((sum, { width, height }) => sum + Math.min(width * height, asked), 0);
   return units(pixels * wish.steps);
 }
 
 /** What the schema of the interface's shape cannot say. */
-function problemsIn(body: InterfaceBody): readonly FaultIssue[] {
+function findIssues(body: InterfaceBody): readonly FaultIssue[] {
   const issues = [
-    ...pictureProblems(body.image, 'image'),
-    ...pictureProblems(body.controlnet_image, 'controlnet_image'),
+    ...findImageIssues(body.image, 'image'),
+    ...findImageIssues(body.controlnet_image, 'controlnet_image'),
   ];
-  const [name, image] = [textOf(body.controlnet_name), pictureIn(body.controlnet_image)];
+  const [name, image] = [textOf(body.controlnet_name), imageBase64In(body.controlnet_image)];
   if ((name === null) !== (image === null)) {
     const missing = name === null ? 'controlnet_name' : 'controlnet_image';
     issues.push({ path: [missing], message: 'is required beside its other half', code: 'custom' });
@@ -120,12 +120,12 @@ function problemsIn(body: InterfaceBody): readonly FaultIssue[] {
   return issues;
 }
 
-function fromInterface(body: InterfaceBody, randomSeed: () => number): ImageWish {
-  const [controlName, controlImage] = [textOf(body.controlnet_name), pictureIn(body.controlnet_image)];
+function fromInterface(body: InterfaceBody, randomSeed: () => number): ImageRequest {
+  const [controlName, controlImage] = [textOf(body.controlnet_name), imageBase64In(body.controlnet_image)];
   return {
     model: body.model_name,
     backend: body.backend,
-    prompt: withoutEngineOptions(body.prompt),
+    prompt: stripEngineOptions(body.prompt),
     negativePrompt: textOf(body.negative_prompt),
     prompt2: textOf(body.prompt_2),
     negativePrompt2: textOf(body.negative_prompt_2),
@@ -137,7 +137,7 @@ function fromInterface(body: InterfaceBody, randomSeed: () => number): ImageWish
     ...seedFrom(body.seed, randomSeed),
     sampler: textOf(body.sampler),
     stylePreset: textOf(body.style_preset),
-    initImage: pictureIn(body.image),
+    initImage: imageBase64In(body.image),
     strength: body.strength ?? null,
     controlnet:
       controlName === null || controlImage === null ? null : { name: controlName, image: controlImage },
@@ -146,13 +146,13 @@ function fromInterface(body: InterfaceBody, randomSeed: () => number): ImageWish
   };
 }
 
-function fromOpenAi(body: OpenAiBody, randomSeed: () => number): ImageWish {
+function fromOpenAi(body: OpenAiBody, randomSeed: () => number): ImageRequest {
   const [width = defaultSide, height = defaultSide] =
     body.size === 'auto' ? [] : body.size.split('x').map(Number);
   return {
     model: body.model,
     backend: 'auto',
-    prompt: withoutEngineOptions(body.prompt),
+    prompt: stripEngineOptions(body.prompt),
     negativePrompt: textOf(body.negative_prompt),
     prompt2: null,
     negativePrompt2: null,
@@ -174,14 +174,14 @@ function fromOpenAi(body: OpenAiBody, randomSeed: () => number): ImageWish {
 
 /** Clients of such services send an empty text for nothing. */
 function textOf(text: string | null | undefined): string | null {
-  return text == null || text === '' ? null : withoutEngineOptions(text);
+  return text == null || text === '' ? null : stripEngineOptions(text);
 }
 
 /** A negative seed has always meant "any". */
 function seedFrom(
   seed: number | null | undefined,
   randomSeed: () => number,
-): Pick<ImageWish, 'seed' | 'isSeedGiven'> {
+): Pick<ImageRequest, 'seed' | 'isSeedGiven'> {
   return seed == null || seed < 0 ? { seed: randomSeed(), isSeedGiven: false } : { seed, isSeedGiven: true };
 }
 
@@ -193,13 +193,13 @@ const dataUrl = /^data:image\/[\w.+-]+;base64,/;
 const base64Text = /^[A-Za-z0-9+/]+={0,2}$/;
 
 /** The base64 alone, without the head of a data URL. */
-function pictureIn(text: string | undefined): string | null {
+function imageBase64In(text: string | undefined): string | null {
   return text === undefined || text === '' ? null : text.replace(dataUrl, '');
 }
 
 /** A picture, and nothing that an engine could take for an address or a file: some fetch what looks like a URL. */
-function pictureProblems(text: string | undefined, field: string): FaultIssue[] {
-  const base64 = pictureIn(text);
-  if (base64 === null || (base64Text.test(base64) && readImage(base64) !== null)) return [];
+function findImageIssues(text: string | undefined, field: string): FaultIssue[] {
+  const base64 = imageBase64In(text);
+  if (base64 === null || (base64Text.test(base64) && readImageHeader(base64) !== null)) return [];
   return [{ path: [field], message: 'must be a PNG, JPEG or WebP in base64', code: 'invalid_format' }];
 }

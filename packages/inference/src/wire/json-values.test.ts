@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { holdsMoreValuesThan } from './json-values.ts';
+import { hasMoreValuesThan } from './json-values.ts';
 
 const holds = (most: number, value: unknown): boolean =>
-  holdsMoreValuesThan(most, Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)));
+  hasMoreValuesThan(most, Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)));
 
 test('values are counted wherever they stand', () => {
   expect(holds(4, [1, 1, 1])).toBe(false);

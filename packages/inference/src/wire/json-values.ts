@@ -6,7 +6,7 @@
 const [quote, backslash, comma, bracket, brace] = Buffer.from('"\\,[{');
 
 /** Whether the text holds more than so many values. Texts within it are stepped over, however long they are. */
-export function holdsMoreValuesThan(most: number, bytes: Buffer): boolean {
+export function hasMoreValuesThan(most: number, bytes: Buffer): boolean {
   let values = 1;
   for (let at = 0; at < bytes.length; at += 1) {
     const code = bytes[at];

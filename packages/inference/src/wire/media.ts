@@ -3,7 +3,7 @@ import { characterCost, imageCost, type FrozenModelPrice } from '@millrace/core/
 import { Fault } from '@millrace/platform/fault';
 import type { NanoUsd } from '@millrace/platform/money';
 import type { MediaAdapter } from '../adapters/media.ts';
-import type { ReadBody } from './read-body.ts';
+import type { ParsedBody } from './read-body.ts';
 
 /** What the operations that make pictures and speech have in common, so that one path serves all four. */
 
@@ -14,7 +14,7 @@ export interface MediaUnits {
 }
 
 /** What the answer must say that no engine knows. */
-export interface MediaAnswerFacts {
+export interface MediaAnswerContext {
   readonly createdSeconds: number;
   /** From the request's arrival to the engine's answer. */
   readonly elapsedMs: number;
@@ -30,7 +30,7 @@ export interface MediaOperation<Wish, Answer> {
   readonly id: 'generateImage' | 'createImages' | 'generateAudio' | 'createSpeech';
   readonly modality: 'image' | 'audio';
   /** Throws `VALIDATION_FAILED`, with everything that is wrong. */
-  read(body: unknown): ReadBody<Wish>;
+  read(body: unknown): ParsedBody<Wish>;
   /** Null: the client leaves it to us, see `defaultModel`. */
   modelOf(wish: Wish): string | null;
   worstCase(wish: Wish): MediaUnits;
@@ -39,7 +39,7 @@ export interface MediaOperation<Wish, Answer> {
   adapterOf(engine: EngineKind): MediaAdapter<Wish, Answer> | null;
   /** The names that the client wrote for what an adapter says it lacks. */
   nameOf(field: string): string;
-  render(wish: Wish, answer: Answer, facts: MediaAnswerFacts): RenderedMedia;
+  render(wish: Wish, answer: Answer, facts: MediaAnswerContext): RenderedMedia;
 }
 
 /** Rounded up once, over everything that a request has made. */
@@ -49,7 +49,7 @@ export function mediaCost(price: FrozenModelPrice, units: MediaUnits): NanoUsd {
 }
 
 /** The deployments that can do all that is asked for. None: a refusal that names what the nearest of them lacks. */
-export function ableDeployments<Wish, Answer>(
+export function capableDeployments<Wish, Answer>(
   operation: MediaOperation<Wish, Answer>,
   wish: Wish,
   deployments: readonly DeploymentEntry[],
@@ -61,7 +61,7 @@ export function ableDeployments<Wish, Answer>(
     if (nearest === null || missing.length < nearest.length) nearest = missing;
     return missing.length === 0;
   });
-  if (able.length === 0 && nearest !== null) throw notSupported(operation, nearest);
+  if (able.length === 0 && nearest !== null) throw unsupportedFieldsFault(operation, nearest);
   return able;
 }
 
@@ -76,7 +76,7 @@ export function canServe<Wish, Answer>(
   );
 }
 
-function notSupported(
+function unsupportedFieldsFault(
   operation: Pick<MediaOperation<never, never>, 'nameOf'>,
   fields: readonly string[],
 ): Fault {

@@ -4,15 +4,15 @@ import type { z } from 'zod';
 import { findUnreadable } from './text-checks.ts';
 
 /** A body that was read once: what it asks for, and the fields in it, also of its messages, that the contract does not know. */
-export interface ReadBody<Request> {
+export interface ParsedBody<Request> {
   readonly request: Request;
   /** For `X-Ignored-Fields`. They never reach an engine. */
   readonly ignored: readonly string[];
 }
 
-export type BodyReader<Request> = (body: unknown) => ReadBody<Request>;
+export type BodyReader<Request> = (body: unknown) => ParsedBody<Request>;
 
-const none: readonly string[] = [];
+const noFields: readonly string[] = [];
 const maxIgnored = 20;
 
 /**
@@ -26,20 +26,20 @@ export function createBodyReader<Schema extends z.ZodType<object>>(
 ): BodyReader<z.output<Schema>> {
   return (body) => {
     const unreadable = findUnreadable(body);
-    if (unreadable !== null) throw refuse([unreadable], undefined, none);
+    if (unreadable !== null) throw validationFault([unreadable], undefined, noFields);
     const input = withoutNulls(body);
     const parsed = schema.safeParse(input);
     if (!parsed.success) {
       const found = issuesFromZod(parsed.error, input);
-      throw refuse(found.issues, found.suggestion, unknownNames(input, names));
+      throw validationFault(found.issues, found.suggestion, unknownFields(input, names));
     }
     const issues = check(parsed.data);
-    if (issues.length > 0) throw refuse(issues, undefined, none);
+    if (issues.length > 0) throw validationFault(issues, undefined, noFields);
     return { request: parsed.data, ignored: droppedFields(input, parsed.data) };
   };
 }
 
-function refuse(
+function validationFault(
   issues: readonly FaultIssue[],
   suggestion: string | undefined,
   ignored: readonly string[],
@@ -58,18 +58,18 @@ function withoutNulls(body: unknown): unknown {
   return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
 }
 
-function unknownNames(body: unknown, known: ReadonlySet<string>): readonly string[] {
-  if (typeof body !== 'object' || body === null) return none;
+function unknownFields(body: unknown, known: ReadonlySet<string>): readonly string[] {
+  if (typeof body !== 'object' || body === null) return noFields;
   let unknown: string[] | null = null;
   for (const name in body) {
     if (known.has(name)) continue;
     unknown ??= [];
     if (unknown.length < maxIgnored) unknown.push(name);
   }
-  return unknown ?? none;
+  return unknown ?? noFields;
 }
 
 /** The names that a schema of an object knows. */
-export function namesOf(schema: { readonly shape: object }): ReadonlySet<string> {
+export function fieldNamesOf(schema: { readonly shape: object }): ReadonlySet<string> {
   return new Set(Object.keys(schema.shape));
 }

@@ -9,28 +9,28 @@ import { CLIENT_IP_HEADER } from './options.ts';
 export async function withDeviceOrigin(db: Db, request: Request, response: Response): Promise<Response> {
   if (response.status !== 200) return response;
   const { pathname } = new URL(request.url);
-  if (request.method === 'POST' && pathname === '/auth/device/code') return noteOrigin(db, request, response);
-  if (request.method === 'GET' && pathname === '/auth/device') return tellOrigin(db, response);
+  if (request.method === 'POST' && pathname === '/auth/device/code') return saveOrigin(db, request, response);
+  if (request.method === 'GET' && pathname === '/auth/device') return addOriginToResponse(db, response);
   return response;
 }
 
-async function noteOrigin(db: Db, { headers }: Request, response: Response): Promise<Response> {
+async function saveOrigin(db: Db, { headers }: Request, response: Response): Promise<Response> {
   const { verification_uri_complete: _link, ...answer } = await bodyOf(response);
   const { user_code: userCode } = answer;
   if (typeof userCode === 'string') {
     const origin = { ip: headers.get(CLIENT_IP_HEADER) ?? '', userAgent: headers.get('user-agent') };
     await saveDeviceOrigin(db, userCode, origin);
   }
-  return replaced(response, answer);
+  return withBody(response, answer);
 }
 
-async function tellOrigin(db: Db, response: Response): Promise<Response> {
+async function addOriginToResponse(db: Db, response: Response): Promise<Response> {
   const answer = await bodyOf(response);
   const { user_code: userCode, client_id: program } = answer;
   // The library names the program only to the person who may approve the request. Only that person sees where it came from.
   const mayReview = typeof program === 'string' && typeof userCode === 'string';
   const origin = mayReview ? await findDeviceOrigin(db, plainCode(userCode)) : null;
-  return replaced(response, origin === null ? answer : { ...answer, requestedFrom: origin });
+  return withBody(response, origin === null ? answer : { ...answer, requestedFrom: origin });
 }
 
 /** As the library stores it. */
@@ -42,6 +42,6 @@ async function bodyOf(response: Response): Promise<Record<string, unknown>> {
   return (await response.json()) as Record<string, unknown>;
 }
 
-function replaced({ status, headers }: Response, body: Record<string, unknown>): Response {
+function withBody({ status, headers }: Response, body: Record<string, unknown>): Response {
   return new Response(JSON.stringify(body), { status, headers });
 }

@@ -18,13 +18,13 @@ export function hashSecretText(secret: string): string {
 type Row = Record<string, unknown>;
 
 /** The secret as the caller named it, so that what it reads back is what it knows. */
-interface Named {
+interface HashedWhere {
   readonly where: Where[];
   /** Null when the row is sought by something else: then the secret stays unknown. */
   readonly secret: string | null;
 }
 
-function hashWhere(model: string, where: Where[] = []): Named {
+function hashWhere(model: string, where: Where[] = []): HashedWhere {
   const field = hashedFields[model];
   let secret: string | null = null;
   const hashed = where.map((condition) => {
@@ -59,7 +59,7 @@ const badValue: ReadonlySet<unknown> = new Set([
   ...['23514', '23503'],
 ]);
 
-async function refusingBadValues<T>(work: Promise<T>): Promise<T> {
+async function rejectBadValues<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
@@ -73,29 +73,29 @@ function hashTransaction(inner: DBTransactionAdapter): DBTransactionAdapter {
   return {
     ...inner,
     create: async (call) => {
-      const made = await refusingBadValues(inner.create({ ...call, data: hashData(call.model, call.data) }));
+      const made = await rejectBadValues(inner.create({ ...call, data: hashData(call.model, call.data) }));
       // The library's types leave open what comes back; it is the row.
       return withSecret(call.model, made, (call.data as Row)[hashedFields[call.model] ?? '']) as never;
     },
     findOne: async <T>(call: Parameters<DBAdapter['findOne']>[0]) => {
       const { where, secret } = hashWhere(call.model, call.where);
-      return withSecret(call.model, await refusingBadValues(inner.findOne<T>({ ...call, where })), secret);
+      return withSecret(call.model, await rejectBadValues(inner.findOne<T>({ ...call, where })), secret);
     },
     findMany: <T>(call: Parameters<DBAdapter['findMany']>[0]) =>
-      refusingBadValues(inner.findMany<T>({ ...call, where: hashWhere(call.model, call.where).where })),
+      rejectBadValues(inner.findMany<T>({ ...call, where: hashWhere(call.model, call.where).where })),
     count: (call) =>
-      refusingBadValues(inner.count({ ...call, where: hashWhere(call.model, call.where).where })),
+      rejectBadValues(inner.count({ ...call, where: hashWhere(call.model, call.where).where })),
     update: async <T>(call: Parameters<DBAdapter['update']>[0]) => {
       const { where, secret } = hashWhere(call.model, call.where);
       const update = hashData(call.model, call.update);
       return withSecret(
         call.model,
-        await refusingBadValues(inner.update<T>({ ...call, where, update })),
+        await rejectBadValues(inner.update<T>({ ...call, where, update })),
         secret,
       );
     },
     updateMany: (call) =>
-      refusingBadValues(
+      rejectBadValues(
         inner.updateMany({
           ...call,
           where: hashWhere(call.model, call.where).where,
@@ -103,20 +103,16 @@ function hashTransaction(inner: DBTransactionAdapter): DBTransactionAdapter {
         }),
       ),
     delete: (call) =>
-      refusingBadValues(inner.delete({ ...call, where: hashWhere(call.model, call.where).where })),
+      rejectBadValues(inner.delete({ ...call, where: hashWhere(call.model, call.where).where })),
     deleteMany: (call) =>
-      refusingBadValues(inner.deleteMany({ ...call, where: hashWhere(call.model, call.where).where })),
+      rejectBadValues(inner.deleteMany({ ...call, where: hashWhere(call.model, call.where).where })),
     consumeOne: async <T>(call: Parameters<DBAdapter['consumeOne']>[0]) => {
       const { where, secret } = hashWhere(call.model, call.where);
-      return withSecret(call.model, await refusingBadValues(inner.consumeOne<T>({ ...call, where })), secret);
+      return withSecret(call.model, await rejectBadValues(inner.consumeOne<T>({ ...call, where })), secret);
     },
     incrementOne: async <T>(call: Parameters<DBAdapter['incrementOne']>[0]) => {
       const { where, secret } = hashWhere(call.model, call.where);
-      return withSecret(
-        call.model,
-        await refusingBadValues(inner.incrementOne<T>({ ...call, where })),
-        secret,
-      );
+      return withSecret(call.model, await rejectBadValues(inner.incrementOne<T>({ ...call, where })), secret);
     },
   };
 }

@@ -1,11 +1,11 @@
 import type { BetterAuthOptions } from 'better-auth';
 import { createAuthMiddleware } from 'better-auth/api';
-import { refuseHandedToken } from './plugins.ts';
+import { rejectClientIdToken } from './plugins.ts';
 import { SESSION_SECONDS } from './settings.ts';
-import { requireFitSignUp, requireName, waySignedUp, type RequireMaySignUp } from './sign-up.ts';
+import { validateSignUp, requireName, signUpMethodOf, type AssertSignUpAllowed } from './sign-up.ts';
 
 export interface HookOptions {
-  readonly requireMaySignUp: RequireMaySignUp;
+  readonly requireMaySignUp: AssertSignUpAllowed;
 }
 
 /** A program keeps a key, not the session: it needs the session only to make one. */
@@ -18,8 +18,8 @@ export function authHooks(options: HookOptions): Pick<BetterAuthOptions, 'hooks'
   return {
     hooks: {
       before: createAuthMiddleware(async ({ path, body }) => {
-        refuseHandedToken(path, body);
-        await requireFitSignUp(path, body, requireMaySignUp);
+        rejectClientIdToken(path, body);
+        await validateSignUp(path, body, requireMaySignUp);
       }),
     },
     databaseHooks: {
@@ -39,7 +39,7 @@ export function authHooks(options: HookOptions): Pick<BetterAuthOptions, 'hooks'
           before: async (user, context) => {
             requireName(user.name);
             const sent: unknown = context?.body;
-            await requireMaySignUp(user.email, waySignedUp(context?.path, sent));
+            await requireMaySignUp(user.email, signUpMethodOf(context?.path, sent));
             return { data: { ...user, name: user.name.trim() } };
           },
         },

@@ -1,9 +1,9 @@
 import { createHmac } from 'node:crypto';
 import { parseId, type InvitationId } from '../ids/index.ts';
-import { isSameText } from './same-text.ts';
+import { isEqualConstantTime } from './same-text.ts';
 
 /** What the secret of an invitation's link is bound to. Inviting again changes the end, so the link before stops working. */
-export interface InvitationTerms {
+export interface InvitationLinkClaims {
   readonly id: InvitationId;
   /** Lower case. */
   readonly email: string;
@@ -12,10 +12,10 @@ export interface InvitationTerms {
 
 /** Signs and reads the secrets of invitation links. Nothing is stored, so a copy of the database holds no usable link. */
 export interface InvitationLinks {
-  secretOf(invitation: InvitationTerms): string;
+  secretOf(invitation: InvitationLinkClaims): string;
   /** The invitation that a secret names, which must still be looked up and checked; null: it is no such secret. */
   idIn(secret: string): InvitationId | null;
-  isSecretOf(invitation: InvitationTerms, secret: string): boolean;
+  isSecretOf(invitation: InvitationLinkClaims, secret: string): boolean;
 }
 
 export function createInvitationLinks(key: string): InvitationLinks {
@@ -26,6 +26,6 @@ export function createInvitationLinks(key: string): InvitationLinks {
   return {
     secretOf,
     idIn: (secret) => parseId('inv', secret.split('.', 1)[0] ?? ''),
-    isSecretOf: (invitation, secret) => isSameText(secretOf(invitation), secret),
+    isSecretOf: (invitation, secret) => isEqualConstantTime(secretOf(invitation), secret),
   };
 }

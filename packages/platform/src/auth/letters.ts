@@ -1,16 +1,16 @@
-import type { Mailbox } from '../mail/index.ts';
+import type { EmailAddress } from '../mail/index.ts';
 import { oneLine } from '../mail/index.ts';
 
 /** What people are written when they sign in for the first time, or cannot. Pure. */
 
-export interface SignInLetter {
+export interface SignInEmail {
   readonly subject: string;
   readonly text: string;
   readonly html: string;
 }
 
 /** In the order in which a busy person reads: what, where to click, what if it was not you. */
-interface Words {
+interface EmailContent {
   readonly subject: string;
   readonly lead: string;
   readonly link: string;
@@ -18,7 +18,7 @@ interface Words {
   readonly otherwise: string;
 }
 
-export function confirmMailbox(name: string, link: string): SignInLetter {
+export function confirmAddressEmail(name: string, link: string): SignInEmail {
   return render({
     subject: `Confirm your mailbox for ${name}`,
     lead: `Welcome to ${name}. Confirm that this mailbox is yours and you can sign in. The link works for an hour.`,
@@ -28,7 +28,7 @@ export function confirmMailbox(name: string, link: string): SignInLetter {
   });
 }
 
-export function choosePassword(name: string, link: string): SignInLetter {
+export function choosePasswordEmail(name: string, link: string): SignInEmail {
   return render({
     subject: `Choose your password for ${name}`,
     lead: `Here you choose a new password for ${name}. The link works once, for an hour.`,
@@ -38,7 +38,7 @@ export function choosePassword(name: string, link: string): SignInLetter {
   });
 }
 
-export function alreadyKnown(name: string, link: string): SignInLetter {
+export function accountExistsEmail(name: string, link: string): SignInEmail {
   return render({
     subject: `You already have an account with ${name}`,
     lead: `Somebody, most likely you, tried to sign up to ${name} with this mailbox. It has an account already: just sign in.`,
@@ -49,7 +49,7 @@ export function alreadyKnown(name: string, link: string): SignInLetter {
   });
 }
 
-export function changeMailbox(name: string, newEmail: string, link: string): SignInLetter {
+export function changeAddressEmail(name: string, newEmail: string, link: string): SignInEmail {
   return render({
     subject: `Change your mailbox for ${name}`,
     lead: `You asked ${name} to write to ${newEmail} from now on, and to sign you in with it. Is that right?`,
@@ -60,7 +60,7 @@ export function changeMailbox(name: string, newEmail: string, link: string): Sig
   });
 }
 
-function render({ subject, lead, link, button, otherwise }: Words): SignInLetter {
+function render({ subject, lead, link, button, otherwise }: EmailContent): SignInEmail {
   return {
     subject: oneLine(subject),
     text: `${oneLine(lead)}\n\n${link}\n\n${otherwise}\n`,
@@ -80,6 +80,6 @@ function escape(text: string): string {
 }
 
 /** Never with the name: whoever signs up chooses it, and the mailbox may be a stranger's, who would read an advertisement. */
-export function addressee(user: { readonly email: string }): Mailbox {
+export function recipientOf(user: { readonly email: string }): EmailAddress {
   return { name: null, address: user.email };
 }

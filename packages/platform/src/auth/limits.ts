@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { Fault } from '../fault/index.ts';
 import { addressBlock } from '../http/client-ip.ts';
 import { rateLimitFault } from '../http/rate-headers.ts';
-import type { GivingLimiter, RatePolicy, RateRequest } from '../limiter/index.ts';
+import type { RefundingLimiter, RatePolicy, RateRequest } from '../limiter/index.ts';
 import type { AuthPath } from './paths.ts';
 
 /**
@@ -11,13 +11,13 @@ import type { AuthPath } from './paths.ts';
  */
 
 const windowMs = 15 * 60_000;
-const MAILBOX_TRIES = 10;
-const MAILBOX_LETTERS = 5;
+const ATTEMPTS_PER_EMAIL = 10;
+const EMAILS_PER_ADDRESS = 5;
 
 /** Who tries, and how many tries their address has in a quarter of an hour. */
-export interface Trier {
+export interface AttemptSource {
   readonly clientIp: string;
-  /** As `mailboxOf` names it. */
+  /** As `hashEmail` names it. */
   readonly mailbox: string | null;
   /** The id of a browser that this mailbox signed in with before. */
   readonly browser: string | null;
@@ -25,12 +25,12 @@ export interface Trier {
 }
 
 /** Never the mailbox itself: what is counted is kept elsewhere, and shown in its metrics. */
-export function mailboxOf(email: string): string {
+export function hashEmail(email: string): string {
   return createHash('sha256').update(email.trim().toLowerCase(), 'utf8').digest('base64url');
 }
 
 /** What a try costs, by whom it is counted. Each is asked for by itself: a tag keeps one slot of Valkey. */
-function requestsOf(path: AuthPath, who: Trier): readonly RateRequest[] {
+function requestsOf(path: AuthPath, who: AttemptSource): readonly RateRequest[] {
   const { clientIp, mailbox, browser, addressTries } = who;
   const block = addressBlock(clientIp);
   const byAddress: RatePolicy = {
@@ -47,18 +47,22 @@ function requestsOf(path: AuthPath, who: Trier): readonly RateRequest[] {
     name: isPassword ? (browser === null ? 'sign-in-mailbox' : 'sign-in-browser') : 'letters-mailbox',
     scope: 'person',
     subject: isPassword && browser !== null ? `${mailbox}.${browser}` : mailbox,
-    limit: isPassword ? MAILBOX_TRIES : MAILBOX_LETTERS,
+    limit: isPassword ? ATTEMPTS_PER_EMAIL : EMAILS_PER_ADDRESS,
     windowMs,
   };
   return [...requests, { tag: mailbox, policies: [byMailbox] }];
 }
 
-export interface Try {
+export interface CountedAttempt {
   /** It was right, so it was no guess. */
   giveBack(): Promise<void>;
 }
 
-export async function countTry(limiter: GivingLimiter, path: AuthPath, who: Trier): Promise<Try> {
+export async function countAttempt(
+  limiter: RefundingLimiter,
+  path: AuthPath,
+  who: AttemptSource,
+): Promise<CountedAttempt> {
   if (path.counted === undefined) return { giveBack: async () => undefined };
   const requests = requestsOf(path, who);
   for (const request of requests) {

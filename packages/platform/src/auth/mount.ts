@@ -1,18 +1,18 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Fault } from '../fault/index.ts';
 import { requireSameOrigin, type HttpServer } from '../http/index.ts';
-import type { GivingLimiter } from '../limiter/index.ts';
+import type { RefundingLimiter } from '../limiter/index.ts';
 import type { KnownBrowsers } from './known-browser.ts';
-import { countTry, mailboxOf } from './limits.ts';
+import { countAttempt, hashEmail } from './limits.ts';
 import { CLIENT_IP_HEADER } from './options.ts';
 import { findAuthPath, type AuthPath } from './paths.ts';
 
 const BODY_BYTES = 65_536;
 const prefix = '/auth';
 
-export interface MountOptions {
+export interface AuthRoutesOptions {
   readonly server: HttpServer;
-  readonly limiter: GivingLimiter;
+  readonly limiter: RefundingLimiter;
   readonly origin: string;
   readonly addressTries: number;
   readonly browsers: KnownBrowsers;
@@ -20,7 +20,7 @@ export interface MountOptions {
 }
 
 /** Serves the sign-in at `/auth/*`: what is not listed is absent, and what is reaches the library only past our own doors. */
-export function mountSignIn(options: MountOptions): void {
+export function serveAuthRoutes(options: AuthRoutesOptions): void {
   const { server } = options;
   void server.fastify.register(async (scope) => {
     readJsonBodies(server, scope);
@@ -31,12 +31,12 @@ export function mountSignIn(options: MountOptions): void {
         await server.admitAnonymous(request, reply);
         const path = pathOf(request);
         if (path === null) throw new Fault('ROUTE_NOT_FOUND');
-        requireOwnPage(options.origin, request, path);
+        requireConsoleOrigin(options.origin, request, path);
       },
       handler: async (request, reply) => {
         const path = pathOf(request);
         if (path === null) throw new Fault('ROUTE_NOT_FOUND');
-        await answer(options, path, request, reply);
+        await handleAuthRequest(options, path, request, reply);
         return reply;
       },
     });
@@ -52,30 +52,30 @@ function pathOf(request: FastifyRequest): AuthPath | null {
  * Pages of other sites can do nothing here, with the person's cookie or without: a form on one of them could otherwise sign
  * its visitors in as somebody else. Programs, which send neither cookie nor origin, are nobody's browser.
  */
-function requireOwnPage(origin: string, request: FastifyRequest, path: AuthPath): void {
+function requireConsoleOrigin(origin: string, request: FastifyRequest, path: AuthPath): void {
   if (path.isLanding === true) return;
   const { cookie, origin: sentBy } = request.headers;
   if (cookie === undefined && sentBy === undefined && request.headers['sec-fetch-site'] === undefined) return;
   requireSameOrigin(origin, request);
 }
 
-async function answer(
-  { server, limiter, origin, addressTries, browsers, handle }: MountOptions,
+async function handleAuthRequest(
+  { server, limiter, origin, addressTries, browsers, handle }: AuthRoutesOptions,
   path: AuthPath,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
   const clientIp = server.clientIpOf(request);
-  const mailbox = mailboxIn(request.body);
+  const mailbox = emailHashIn(request.body);
   const browser = mailbox === null ? null : browsers.idIn(request.headers.cookie, mailbox);
-  const attempt = await countTry(limiter, path, { clientIp, mailbox, browser, addressTries });
+  const attempt = await countAttempt(limiter, path, { clientIp, mailbox, browser, addressTries });
   const response = await handle(toRequest(origin, request, clientIp));
   if (response.status < 400) {
     await attempt.giveBack();
     if (path.counted === 'password' && mailbox !== null && browser === null)
       reply.header('set-cookie', browsers.introduce(mailbox));
   }
-  const body = readable(await response.text(), response, path);
+  const body = withoutSessionToken(await response.text(), response, path);
   for (const [name, value] of response.headers) {
     if (name !== 'set-cookie' && name !== 'content-length') reply.header(name, value);
   }
@@ -88,7 +88,7 @@ async function answer(
  * The token of a session is in the cookie, where no script of a page can read it, so it is not in the answer as well. Only
  * a program that waits for one is given it.
  */
-function readable(text: string, response: Response, path: AuthPath): string {
+function withoutSessionToken(text: string, response: Response, path: AuthPath): string {
   const isJson = response.headers.get('content-type')?.startsWith('application/json') === true;
   if (path.answersToken === true || !isJson || text === '') return text;
   const answer: unknown = JSON.parse(text);
@@ -102,12 +102,20 @@ function readable(text: string, response: Response, path: AuthPath): string {
 }
 
 /** Headers that the library has a use for; the rest could only mislead it about where the request came from. */
-const passedOn = ['accept', 'cookie', 'origin', 'referer', 'user-agent', 'sec-fetch-site', 'sec-fetch-mode'];
+const forwardedHeaders = [
+  'accept',
+  'cookie',
+  'origin',
+  'referer',
+  'user-agent',
+  'sec-fetch-site',
+  'sec-fetch-mode',
+];
 const USER_AGENT_MAX = 300;
 
 function toRequest(origin: string, request: FastifyRequest, clientIp: string): Request {
   const headers = new Headers({ [CLIENT_IP_HEADER]: clientIp });
-  for (const name of passedOn) {
+  for (const name of forwardedHeaders) {
     const value = request.headers[name];
     if (typeof value === 'string')
       headers.set(name, value.slice(0, name === 'user-agent' ? USER_AGENT_MAX : undefined));
@@ -118,9 +126,9 @@ function toRequest(origin: string, request: FastifyRequest, clientIp: string): R
   return new Request(`${origin}${request.url}`, { method: request.method, headers, body });
 }
 
-function mailboxIn(body: unknown): string | null {
+function emailHashIn(body: unknown): string | null {
   const email = typeof body === 'object' && body !== null && 'email' in body ? body.email : null;
-  return typeof email === 'string' ? mailboxOf(email) : null;
+  return typeof email === 'string' ? hashEmail(email) : null;
 }
 
 function readJsonBodies(server: HttpServer, scope: FastifyInstance): void {

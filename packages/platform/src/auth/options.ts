@@ -1,17 +1,23 @@
 import type { BetterAuthOptions } from 'better-auth';
 import { toUuid, type IdSource } from '../ids/index.ts';
-import { addressee, alreadyKnown, changeMailbox, choosePassword, confirmMailbox } from './letters.ts';
+import {
+  recipientOf,
+  accountExistsEmail,
+  changeAddressEmail,
+  choosePasswordEmail,
+  confirmAddressEmail,
+} from './letters.ts';
 import { authHooks } from './hooks.ts';
 import { authPlugins } from './plugins.ts';
 import { createPasswords } from './passwords.ts';
-import type { Post } from './post.ts';
+import type { EmailSender } from './post.ts';
 import { columns, SESSION_SECONDS, type SignInSettings } from './settings.ts';
-import { signUpRule } from './sign-up.ts';
+import { createSignUpRule } from './sign-up.ts';
 
-export interface OptionDeps {
+export interface AuthOptionDeps {
   readonly ids: IdSource;
   /** Null: there is no mail, so a person with a password has no verified mailbox. */
-  readonly post: Post | null;
+  readonly post: EmailSender | null;
   /** Whether this mailbox has an open invitation; with a secret: one whose link holds it. */
   readonly isInvited: (email: string, secret: string | null) => Promise<boolean>;
   /** Told of everything that is refused or fails. */
@@ -23,17 +29,17 @@ export interface OptionDeps {
 }
 
 const SECONDS_PER_DAY = 86_400;
-const LETTER_SECONDS = 3_600;
+const EMAIL_LINK_SECONDS = 3_600;
 /** How recently somebody must have signed in to change what they sign in with. */
-const FRESH_SECONDS = SECONDS_PER_DAY;
+const RECENT_SIGN_IN_SECONDS = SECONDS_PER_DAY;
 
 /** The library's settings but for the database. See docs/decisions/140-people-sign-in.md for each choice. */
-export function authOptions(settings: SignInSettings, deps: OptionDeps) {
+export function authOptions(settings: SignInSettings, deps: AuthOptionDeps) {
   const { name, publicUrl } = settings;
   const console = `${publicUrl}/console`;
   const { post } = deps;
   const isClosed = settings.signUp === 'closed';
-  const requireMaySignUp = signUpRule({ hasMail: post !== null, isClosed, isInvited: deps.isInvited });
+  const requireMaySignUp = createSignUpRule({ hasMail: post !== null, isClosed, isInvited: deps.isInvited });
   return {
     appName: name,
     baseURL: publicUrl,
@@ -52,18 +58,21 @@ export function authOptions(settings: SignInSettings, deps: OptionDeps) {
       maxPasswordLength: 128,
       password: createPasswords(),
       revokeSessionsOnPasswordReset: true,
-      resetPasswordTokenExpiresIn: LETTER_SECONDS,
+      resetPasswordTokenExpiresIn: EMAIL_LINK_SECONDS,
       ...(post === null
         ? {}
         : {
-            sendResetPassword: async ({ user, token }: { user: Addressed; token: string }) =>
-              post.send(addressee(user), choosePassword(name, `${console}/reset-password?token=${token}`)),
+            sendResetPassword: async ({ user, token }: { user: EmailRecipient; token: string }) =>
+              post.send(
+                recipientOf(user),
+                choosePasswordEmail(name, `${console}/reset-password?token=${token}`),
+              ),
           }),
       onPasswordReset: ({ user }) => deps.takeOver(user.id),
       onExistingUserSignUp: async ({ user }) => {
         // Whoever signed up before may have been somebody else. A link that merely confirms would leave them their password.
         if (!user.emailVerified) await deps.offerPassword(user.email);
-        else post?.send(addressee(user), alreadyKnown(name, `${console}/sign-in`));
+        else post?.send(recipientOf(user), accountExistsEmail(name, `${console}/sign-in`));
       },
     },
     emailVerification: {
@@ -71,12 +80,12 @@ export function authOptions(settings: SignInSettings, deps: OptionDeps) {
       sendOnSignIn: true,
       // A link that signs in would sign in whatever program of a mail server follows it first.
       autoSignInAfterVerification: false,
-      expiresIn: LETTER_SECONDS,
+      expiresIn: EMAIL_LINK_SECONDS,
       ...(post === null
         ? {}
         : {
-            sendVerificationEmail: async ({ user, url }: { user: Addressed; url: string }) =>
-              post.send(addressee(user), confirmMailbox(name, withLandingPage(url))),
+            sendVerificationEmail: async ({ user, url }: { user: EmailRecipient; url: string }) =>
+              post.send(recipientOf(user), confirmAddressEmail(name, withLandingPage(url))),
           }),
     },
     session: {
@@ -84,7 +93,7 @@ export function authOptions(settings: SignInSettings, deps: OptionDeps) {
       fields: columns(['expiresAt', 'createdAt', 'updatedAt', 'ipAddress', 'userAgent', 'userId']),
       expiresIn: SESSION_SECONDS,
       updateAge: SECONDS_PER_DAY,
-      freshAge: FRESH_SECONDS,
+      freshAge: RECENT_SIGN_IN_SECONDS,
       cookieCache: { enabled: false },
     },
     user: {
@@ -93,7 +102,7 @@ export function authOptions(settings: SignInSettings, deps: OptionDeps) {
       changeEmail: {
         enabled: post !== null,
         sendChangeEmailConfirmation: async ({ user, newEmail, url }) =>
-          post?.send(addressee(user), changeMailbox(name, newEmail, withLandingPage(url))),
+          post?.send(recipientOf(user), changeAddressEmail(name, newEmail, withLandingPage(url))),
       },
       deleteUser: { enabled: false },
     },
@@ -136,7 +145,7 @@ export function authOptions(settings: SignInSettings, deps: OptionDeps) {
 
 export const CLIENT_IP_HEADER = 'x-millrace-client-ip';
 
-interface Addressed {
+interface EmailRecipient {
   readonly email: string;
 }
 

@@ -6,8 +6,8 @@ import { hashPassword, verifyPassword } from 'better-auth/crypto';
  * have. So few are hashed at once, and whoever comes when many wait is told to come back: signing in gets slow before
  * anything else does.
  */
-const AT_ONCE = 2;
-const WAITING_MAX = 40;
+const MAX_CONCURRENT = 2;
+const MAX_WAITING = 40;
 
 export interface Passwords {
   hash(password: string): Promise<string>;
@@ -15,19 +15,19 @@ export interface Passwords {
 }
 
 export function createPasswords(work: Passwords = { hash: hashPassword, verify: verifyPassword }): Passwords {
-  const inTurn = createTurns(AT_ONCE, WAITING_MAX);
+  const inTurn = createConcurrencyLimit(MAX_CONCURRENT, MAX_WAITING);
   return {
     hash: (password) => inTurn(() => work.hash(password)),
     verify: (asked) => inTurn(() => work.verify(asked)),
   };
 }
 
-function createTurns(atOnce: number, waitingMax: number) {
+function createConcurrencyLimit(atOnce: number, waitingMax: number) {
   const waiting: (() => void)[] = [];
   let running = 0;
   return async <T>(work: () => Promise<T>): Promise<T> => {
     if (running >= atOnce) {
-      if (waiting.length >= waitingMax) throw tooBusy();
+      if (waiting.length >= waitingMax) throw overloadedError();
       // Whoever ends hands the turn over, so it is counted already.
       await new Promise<void>((resolve) => waiting.push(resolve));
     } else {
@@ -43,7 +43,7 @@ function createTurns(atOnce: number, waitingMax: number) {
   };
 }
 
-function tooBusy(): APIError {
+function overloadedError(): APIError {
   return new APIError('TOO_MANY_REQUESTS', {
     code: 'TOO_BUSY',
     message: 'Too many people sign in at this moment. Try again in a few seconds.',

@@ -1,6 +1,6 @@
 import type { Reader, Tx } from '../db/index.ts';
 import { fromUuid, toUuid, type InvitationId, type UserId } from '../ids/index.ts';
-import type { InvitationTerms } from './invitation-link.ts';
+import type { InvitationLinkClaims } from './invitation-link.ts';
 
 /** The little SQL of the sign-in that the library does not write itself. */
 
@@ -8,7 +8,7 @@ import type { InvitationTerms } from './invitation-link.ts';
 export async function findOpenInvitation(
   reader: Reader,
   asked: { readonly email: string; readonly id: InvitationId | null; readonly at: Date },
-): Promise<InvitationTerms | null> {
+): Promise<InvitationLinkClaims | null> {
   let query = reader.kysely
     .selectFrom('invitations')
     .select(['id', 'email', 'expires_at'])
@@ -35,7 +35,7 @@ async function markVerified(tx: Tx, userUuid: string): Promise<void> {
  * Somebody read a letter to this mailbox and chose a password by it, so it is theirs. Whoever was in, or about to come in,
  * is out; and whatever was set up while nobody had shown that the mailbox is theirs may be a stranger's, and is gone.
  */
-export async function takeOver(tx: Tx, userUuid: string): Promise<void> {
+export async function secureAccountAfterReset(tx: Tx, userUuid: string): Promise<void> {
   const user = await tx.kysely
     .selectFrom('users')
     .select('email_verified')
@@ -43,7 +43,7 @@ export async function takeOver(tx: Tx, userUuid: string): Promise<void> {
     .forUpdate()
     .executeTakeFirst();
   if (user === undefined) return;
-  await endEverythingUnderWay(tx, userUuid);
+  await revokeSessionsAndCodes(tx, userUuid);
   if (user.email_verified) return;
   await tx.kysely
     .deleteFrom('accounts')
@@ -51,7 +51,7 @@ export async function takeOver(tx: Tx, userUuid: string): Promise<void> {
     .where('provider_id', '<>', 'credential')
     .execute();
   await tx.kysely.deleteFrom('passkeys').where('user_id', '=', userUuid).execute();
-  await forgetSecondFactor(tx, userUuid);
+  await deleteSecondFactor(tx, userUuid);
   await markVerified(tx, userUuid);
 }
 
@@ -59,7 +59,7 @@ export async function takeOver(tx: Tx, userUuid: string): Promise<void> {
  * Somebody signs up with a mailbox that was named before and never confirmed. The password that was chosen then is gone
  * before a further letter goes out: a person who opens the older of two letters must not let a stranger in.
  */
-export async function forgetUnconfirmedPassword(reader: Reader, email: string): Promise<void> {
+export async function deleteUnconfirmedPassword(reader: Reader, email: string): Promise<void> {
   await reader.kysely
     .deleteFrom('accounts')
     .where('provider_id', '=', 'credential')
@@ -70,13 +70,13 @@ export async function forgetUnconfirmedPassword(reader: Reader, email: string): 
 }
 
 /** Sessions, programs that were let in and have not come yet, letters, half-done sign-ins and browsers that were trusted. */
-async function endEverythingUnderWay(tx: Tx, userUuid: string): Promise<void> {
+async function revokeSessionsAndCodes(tx: Tx, userUuid: string): Promise<void> {
   await tx.kysely.deleteFrom('sessions').where('user_id', '=', userUuid).execute();
   await tx.kysely.deleteFrom('device_codes').where('user_id', '=', userUuid).execute();
   await tx.kysely.deleteFrom('verifications').where('value', '=', userUuid).execute();
 }
 
-async function forgetSecondFactor(tx: Tx, userUuid: string): Promise<void> {
+async function deleteSecondFactor(tx: Tx, userUuid: string): Promise<void> {
   await tx.kysely.deleteFrom('two_factors').where('user_id', '=', userUuid).execute();
   await tx.kysely
     .updateTable('users')
@@ -123,8 +123,8 @@ export async function resetPassword(tx: Tx, email: string, hash: string): Promis
     .executeTakeFirst();
   if (user === undefined) return null;
   await setPassword(tx, fromUuid('usr', user.id), hash);
-  await endEverythingUnderWay(tx, user.id);
-  await forgetSecondFactor(tx, user.id);
+  await revokeSessionsAndCodes(tx, user.id);
+  await deleteSecondFactor(tx, user.id);
   return user.id;
 }
 
@@ -167,7 +167,7 @@ const expiringTables = ['sessions', 'verifications', 'device_codes'] as const;
  * Removes expired rows, at most so many of each table. The library removes only those that are asked for again. Answers whether there
  * may be more. Rows that another process removes at the same time are passed over.
  */
-export async function forgetExpired(tx: Tx, limit: number): Promise<'more' | 'done'> {
+export async function deleteExpiredAuthRows(tx: Tx, limit: number): Promise<'more' | 'done'> {
   const at = tx.clock.now();
   let more = false;
   for (const table of expiringTables) {

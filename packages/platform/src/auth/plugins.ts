@@ -27,12 +27,13 @@ export function authPlugins(settings: SignInSettings) {
       authenticatorSelection: { userVerification: 'required' },
       registration: {
         afterVerification: ({ verification }) => {
-          if (verification.registrationInfo?.userVerified !== true) throw asksNobody('BAD_REQUEST');
+          if (verification.registrationInfo?.userVerified !== true)
+            throw userVerificationMissing('BAD_REQUEST');
         },
       },
       authentication: {
         afterVerification: ({ verification }) => {
-          if (!verification.authenticationInfo.userVerified) throw asksNobody('UNAUTHORIZED');
+          if (!verification.authenticationInfo.userVerified) throw userVerificationMissing('UNAUTHORIZED');
         },
       },
       schema: {
@@ -65,7 +66,7 @@ export function authPlugins(settings: SignInSettings) {
 }
 
 /** A passkey stands for the password and the second factor: one that works for whoever holds it would be less than those. */
-function asksNobody(status: 'BAD_REQUEST' | 'UNAUTHORIZED'): APIError {
+function userVerificationMissing(status: 'BAD_REQUEST' | 'UNAUTHORIZED'): APIError {
   return new APIError(status, {
     code: 'PASSKEY_ASKS_NOBODY',
     message: 'This passkey asks for no PIN, finger or face. Set one up on the device, or take another.',
@@ -98,7 +99,7 @@ function toUser(profile: Readonly<Record<string, unknown>>) {
  * The library would also take a token of the provider from the page, and then asks for no nonce: whoever came by one, in a log
  * or in our own table, would be in. Our pages lead to the provider and back, and nothing else does.
  */
-export function refuseHandedToken(path: string, body: unknown): void {
+export function rejectClientIdToken(path: string, body: unknown): void {
   if (path !== '/sign-in/social' || typeof body !== 'object' || body === null) return;
   if (!('idToken' in body) || body.idToken === undefined || body.idToken === null) return;
   throw new APIError('BAD_REQUEST', {

@@ -1,32 +1,32 @@
 import { randomUUID } from 'node:crypto';
 import type { Timer } from '../clock/index.ts';
 import type { Logger } from '../log/index.ts';
-import { domainOf, isPlainAddress, type Letter, type Mailbox, type Mailer } from '../mail/index.ts';
-import type { SignInLetter } from './letters.ts';
+import { domainOf, isSingleAddress, type Email, type EmailAddress, type Mailer } from '../mail/index.ts';
+import type { SignInEmail } from './letters.ts';
 
-export interface Post {
+export interface EmailSender {
   /** Sends in the background: who waits for an answer must not learn from its delay whether anything was sent. */
-  send(to: Mailbox, letter: SignInLetter): void;
+  send(to: EmailAddress, letter: SignInEmail): void;
   /** Resolves when nothing is under way any more. */
   settled(): Promise<void>;
 }
 
-const PAUSES_MS = [2_000, 10_000, 60_000] as const;
+const RETRY_DELAYS_MS = [2_000, 10_000, 60_000] as const;
 
 /**
  * Letters that a person is waiting for. They are not kept: what is lost with the process is asked for again by the person,
  * by a click.
  */
-export function createPost(deps: {
+export function createEmailSender(deps: {
   readonly mailer: Mailer;
   readonly clock: Timer;
   readonly log: Pick<Logger, 'warn'>;
-}): Post {
+}): EmailSender {
   const { mailer, clock, log } = deps;
   const underWay = new Set<Promise<void>>();
 
-  async function deliver(letter: Letter): Promise<void> {
-    for (const pauseMs of [...PAUSES_MS, null]) {
+  async function deliver(letter: Email): Promise<void> {
+    for (const pauseMs of [...RETRY_DELAYS_MS, null]) {
       const outcome = await mailer.send(letter);
       if (outcome.kind === 'sent') return;
       if (outcome.kind === 'refused' || pauseMs === null) {
@@ -42,7 +42,7 @@ export function createPost(deps: {
 
   return {
     send(to, { subject, text, html }) {
-      if (!isPlainAddress(to.address)) return;
+      if (!isSingleAddress(to.address)) return;
       const messageId = `${randomUUID()}@${domainOf(mailer.from)}`;
       const sending = deliver({ messageId, to, subject, text, html })
         .catch((error: unknown) => log.warn({ error }, 'a letter for signing in could not be written'))

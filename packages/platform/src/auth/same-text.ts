@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 
 /** Whether a text that was sent equals the right one. The time that it takes depends on the lengths alone. */
-export function isSameText(right: string, sent: string): boolean {
+export function isEqualConstantTime(right: string, sent: string): boolean {
   const [expected, given] = [Buffer.from(right), Buffer.from(sent)];
   return expected.length === given.length && timingSafeEqual(expected, given);
 }

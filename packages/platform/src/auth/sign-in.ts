@@ -7,19 +7,24 @@ import type { Db } from '../db/index.ts';
 import { Fault } from '../fault/index.ts';
 import type { HttpServer, Sessions } from '../http/index.ts';
 import type { IdSource } from '../ids/index.ts';
-import type { GivingLimiter } from '../limiter/index.ts';
+import type { RefundingLimiter } from '../limiter/index.ts';
 import { logFailure, type Logger } from '../log/index.ts';
 import type { Mailer } from '../mail/index.ts';
 import { createCookieReader } from './cookie.ts';
 import { withDeviceOrigin } from './device-origin.ts';
 import { hashSecretsIn } from './hashed-adapter.ts';
 import { createInvitationLinks, type InvitationLinks } from './invitation-link.ts';
-import { createMailRefusals, type MailRefusals } from './mail-refusal.ts';
+import { createEmailOptOuts, type EmailOptOuts } from './mail-refusal.ts';
 import { createKnownBrowsers } from './known-browser.ts';
-import { mountSignIn } from './mount.ts';
-import { authOptions, type OptionDeps } from './options.ts';
-import { findOpenInvitation, forgetExpired, forgetUnconfirmedPassword, takeOver } from './people.store.ts';
-import { createPost } from './post.ts';
+import { serveAuthRoutes } from './mount.ts';
+import { authOptions, type AuthOptionDeps } from './options.ts';
+import {
+  findOpenInvitation,
+  deleteExpiredAuthRows,
+  deleteUnconfirmedPassword,
+  secureAccountAfterReset,
+} from './people.store.ts';
+import { createEmailSender } from './post.ts';
 import type { SignInSettings } from './settings.ts';
 
 export interface SignInDeps {
@@ -40,10 +45,10 @@ export interface SignIn {
   readonly invitationSecretOf: InvitationLinks['secretOf'];
   readonly isInvitationSecret: InvitationLinks['isSecretOf'];
   /** Signs and checks the links by which a mailbox refuses further invitation mail. */
-  readonly mailRefusals: MailRefusals;
+  readonly mailRefusals: EmailOptOuts;
   /** Where the console is, and how its cookie is read. */
   readonly door: Pick<Sessions, 'origin' | 'tokenIn'>;
-  mount(server: HttpServer, limiter: GivingLimiter): void;
+  mount(server: HttpServer, limiter: RefundingLimiter): void;
   /** Removes a batch of what has expired; to be called now and then, and again at once while there is more. */
   sweep(): Promise<'more' | 'done'>;
   /** Resolves when no letter is under way. */
@@ -55,7 +60,7 @@ const SWEEP_BATCH = 1_000;
 
 export async function createSignIn(settings: SignInSettings, deps: SignInDeps): Promise<SignIn> {
   const { db, clock, ids, log, mailer } = deps;
-  const post = mailer === null ? null : createPost({ mailer, clock, log });
+  const post = mailer === null ? null : createEmailSender({ mailer, clock, log });
   const { origin } = new URL(settings.publicUrl);
   const links = createInvitationLinks(settings.secret);
   const options = authOptions(
@@ -64,14 +69,14 @@ export async function createSignIn(settings: SignInSettings, deps: SignInDeps): 
       ids,
       post,
       onError: (error) => logFailureOf(log, error),
-      isInvited: invitedBy(db, links),
+      isInvited: invitationCheck(db, links),
       takeOver: (userId) =>
         db.transaction({ name: 'choose password', isolation: 'read committed' }, (tx) =>
-          takeOver(tx, userId),
+          secureAccountAfterReset(tx, userId),
         ),
       offerPassword: async (email) => {
         if (post === null) return;
-        await forgetUnconfirmedPassword(db, email);
+        await deleteUnconfirmedPassword(db, email);
         await auth.api.requestPasswordReset({ body: { email } });
       },
     },
@@ -107,19 +112,19 @@ export async function createSignIn(settings: SignInSettings, deps: SignInDeps): 
     hasMail: post !== null,
     invitationSecretOf: links.secretOf,
     isInvitationSecret: links.isSecretOf,
-    mailRefusals: createMailRefusals(settings.secret),
+    mailRefusals: createEmailOptOuts(settings.secret),
     door: { origin, tokenIn },
     mount: (server, limiter) =>
-      mountSignIn({ server, limiter, origin, addressTries: settings.addressTries, browsers, handle }),
+      serveAuthRoutes({ server, limiter, origin, addressTries: settings.addressTries, browsers, handle }),
     sweep: () =>
       db.transaction({ name: 'forget expired sign-ins', isolation: 'read committed' }, (tx) =>
-        forgetExpired(tx, SWEEP_BATCH),
+        deleteExpiredAuthRows(tx, SWEEP_BATCH),
       ),
     settled: async () => post?.settled(),
   };
 }
 
-function invitedBy(db: Db, links: InvitationLinks): OptionDeps['isInvited'] {
+function invitationCheck(db: Db, links: InvitationLinks): AuthOptionDeps['isInvited'] {
   return async (email, secret) => {
     const at = db.clock.now();
     if (secret === null) return (await findOpenInvitation(db, { email, id: null, at })) !== null;

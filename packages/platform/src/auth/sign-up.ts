@@ -17,17 +17,17 @@ export function requireName(name: string): void {
 }
 
 /** How a person signs up: at an outside provider, or with a password and perhaps the secret of an invitation's link. */
-export type SignUpWay =
+export type SignUpMethod =
   | { readonly by: 'provider' }
   | { readonly by: 'password'; readonly invitationSecret: string | null };
 
 /** Throws unless a person may sign up with this mailbox. */
-export type RequireMaySignUp = (email: string, way: SignUpWay) => Promise<void>;
+export type AssertSignUpAllowed = (email: string, way: SignUpMethod) => Promise<void>;
 
 const PASSWORD_PATH = '/sign-up/email';
 const SECRET_MAX = 200;
 
-export function waySignedUp(path: string | undefined, body: unknown): SignUpWay {
+export function signUpMethodOf(path: string | undefined, body: unknown): SignUpMethod {
   if (path !== PASSWORD_PATH) return { by: 'provider' };
   const secret =
     typeof body === 'object' && body !== null && 'invitationSecret' in body ? body.invitationSecret : null;
@@ -40,25 +40,25 @@ export function waySignedUp(path: string | undefined, body: unknown): SignUpWay 
  * invitation's link. The inviter knows that secret too, so it does not verify the mailbox: the account of an outside provider would
  * be linked to a verified one.
  */
-export function signUpRule(options: {
+export function createSignUpRule(options: {
   readonly hasMail: boolean;
   readonly isClosed: boolean;
   readonly isInvited: (email: string, secret: string | null) => Promise<boolean>;
-}): RequireMaySignUp {
+}): AssertSignUpAllowed {
   const { hasMail, isClosed, isInvited } = options;
   return async (email, way) => {
     if (!isClosed) return;
     const needsSecret = !hasMail && way.by === 'password';
     const secret = needsSecret ? way.invitationSecret : null;
     const isAllowed = needsSecret && secret === null ? false : await isInvited(email, secret);
-    if (!isAllowed) throw signUpClosed();
+    if (!isAllowed) throw signUpClosedError();
   };
 }
 
-export async function requireFitSignUp(
+export async function validateSignUp(
   path: string,
   body: unknown,
-  requireMaySignUp: RequireMaySignUp,
+  requireMaySignUp: AssertSignUpAllowed,
 ): Promise<void> {
   if (path !== PASSWORD_PATH || typeof body !== 'object' || body === null) return;
   // What is of another type, the library refuses for everybody.
@@ -67,10 +67,10 @@ export async function requireFitSignUp(
   if (typeof image === 'string' && hasNul(image)) {
     throw new APIError('BAD_REQUEST', { code: 'INVALID_VALUE', message: 'A value cannot be stored.' });
   }
-  if (typeof email === 'string' && !hasNul(email)) await requireMaySignUp(email, waySignedUp(path, body));
+  if (typeof email === 'string' && !hasNul(email)) await requireMaySignUp(email, signUpMethodOf(path, body));
 }
 
-function signUpClosed(): APIError {
+function signUpClosedError(): APIError {
   return new APIError('BAD_REQUEST', {
     code: 'SIGN_UP_CLOSED',
     message:

@@ -6,15 +6,15 @@ const skewGauge = gauge(
   'millrace_clock_skew_seconds',
   'Wall clock of this process less the clock that it is compared with; positive is ahead',
 );
-const wrongGauge = gauge(
+const skewedGauge = gauge(
   'millrace_clock_wrong',
   '1 while the clock of this process is so wrong that it does not charge, end or delete',
 );
 
 /** A process whose clock is further away than this does not charge, end or delete. */
-const MOST_SKEW_MS = 2_000;
+const MAX_SKEW_MS = 2_000;
 /** A process that stopped for its clock begins again below this. Lower than the above, so that it does not flap. */
-const RIGHT_AGAIN_MS = 1_000;
+const RECOVERED_SKEW_MS = 1_000;
 const RECORD_EVERY_MS = 1_000;
 const MS_TO_SECONDS = 1e-3;
 
@@ -50,7 +50,7 @@ export class ClockGuard {
     if (skew === null) return null;
     const leastMs = nearestToZero(skew);
     const wasWrong = this.#isWrong;
-    this.#isWrong = Math.abs(leastMs) > (wasWrong ? RIGHT_AGAIN_MS : MOST_SKEW_MS);
+    this.#isWrong = Math.abs(leastMs) > (wasWrong ? RECOVERED_SKEW_MS : MAX_SKEW_MS);
     this.#record(skew, wasWrong !== this.#isWrong);
     if (!this.#isWrong) {
       if (wasWrong) log.warn({ skewMs: Math.round(leastMs) }, 'the clock of this process is right again');
@@ -73,7 +73,7 @@ export class ClockGuard {
     this.#recordedMs = nowMs;
     const against = { reference: this.#options.name };
     skewGauge.record(nearestToZero(skew) * MS_TO_SECONDS, against);
-    wrongGauge.record(this.#isWrong ? 1 : 0, against);
+    skewedGauge.record(this.#isWrong ? 1 : 0, against);
   }
 }
 

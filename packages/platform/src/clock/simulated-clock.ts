@@ -8,9 +8,9 @@ interface Sleeper {
 
 // How often `advance` lets other work run between two wake-ups. Promise chains and I/O callbacks that a
 // sleeper starts get this many turns of the event loop to fall asleep again before time moves on.
-const turnsBetweenWakeUps = 3;
+const loopTicksBetweenWakeUps = 3;
 
-function nextTurn(): Promise<void> {
+function nextLoopTick(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
@@ -110,6 +110,6 @@ export class SimulatedClock implements Clock {
   }
 
   async #settle(): Promise<void> {
-    for (let turn = 0; turn < turnsBetweenWakeUps; turn += 1) await nextTurn();
+    for (let turn = 0; turn < loopTicksBetweenWakeUps; turn += 1) await nextLoopTick();
   }
 }

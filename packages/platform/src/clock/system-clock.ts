@@ -2,15 +2,15 @@ import { performance } from 'node:perf_hooks';
 import type { Clock } from './clock.ts';
 
 // A Node timer holds at most 2^31-1 ms and fires at once beyond it, so a longer wait is made of several.
-const longestTimerMs = 2_147_483_647;
+const maxTimerMs = 2_147_483_647;
 
 function after(ms: number, action: () => void): () => void {
-  if (ms <= longestTimerMs) {
+  if (ms <= maxTimerMs) {
     const timer = setTimeout(action, Math.max(0, ms));
     return () => clearTimeout(timer);
   }
-  let cancel = after(longestTimerMs, () => {
-    cancel = after(ms - longestTimerMs, action);
+  let cancel = after(maxTimerMs, () => {
+    cancel = after(ms - maxTimerMs, action);
   });
   return () => cancel();
 }

@@ -55,7 +55,7 @@ function readVariables(
     if (parsed.success) values[name] = parsed.data;
     else
       wrong.push(
-        describeWrong(
+        describeProblem(
           variable,
           text,
           parsed.error.issues.map(({ message }) => message),
@@ -65,7 +65,7 @@ function readVariables(
   return { values, wrong };
 }
 
-function describeWrong(
+function describeProblem(
   variable: Variable,
   text: string | undefined,
   messages: readonly string[],

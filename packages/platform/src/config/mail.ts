@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { parseMailbox } from '../mail/mail.ts';
+import { parseEmailAddress } from '../mail/mail.ts';
 import { fragment, type ConfigProblem } from './fragment.ts';
 import { values } from './values.ts';
 
@@ -16,7 +16,7 @@ const mailVariables = {
     schema: z
       .string()
       .transform((text, issue) => {
-        const mailbox = parseMailbox(text);
+        const mailbox = parseEmailAddress(text);
         if (mailbox !== null) return mailbox;
         issue.addIssue({ code: 'custom', message: 'it is not a mailbox' });
         return z.NEVER;

@@ -40,20 +40,20 @@ export type StorageNodeSetting = Readonly<z.output<typeof nodeShape>>;
 function rangeOf(text: string): { readonly first: string; readonly last: string } | null {
   const [first = '', last = '', ...more] = text.split('-').map((part) => part.trim());
   if (more.length > 0 || !isIPv4(first) || !isIPv4(last)) return null;
-  const ordered = orderOf(first) <= orderOf(last);
+  const ordered = addressToNumber(first) <= addressToNumber(last);
   return ordered ? { first, last } : null;
 }
 
-function orderOf(address: string): number {
+function addressToNumber(address: string): number {
   return address.split('.').reduce((sum, part) => sum * 256 + Number(part), 0);
 }
 
 /** Two volumes of one address on one network: machines reach whichever answers first. */
-function sharesAddresses(one: StorageNodeSetting, other: StorageNodeSetting): boolean {
+function addressesOverlap(one: StorageNodeSetting, other: StorageNodeSetting): boolean {
   return (
     one.region === other.region &&
-    orderOf(one.vips.first) <= orderOf(other.vips.last) &&
-    orderOf(other.vips.first) <= orderOf(one.vips.last)
+    addressToNumber(one.vips.first) <= addressToNumber(other.vips.last) &&
+    addressToNumber(other.vips.first) <= addressToNumber(one.vips.last)
   );
 }
 
@@ -77,7 +77,7 @@ const listShape = z.array(nodeShape).superRefine((list, issue) => {
     issue.addIssue({ code: 'custom', message: 'the names of storage nodes must differ' });
   }
   list.forEach((node, index) => {
-    const other = list.slice(0, index).find((known) => sharesAddresses(node, known));
+    const other = list.slice(0, index).find((known) => addressesOverlap(node, known));
     if (other !== undefined) {
       issue.addIssue({
         code: 'custom',

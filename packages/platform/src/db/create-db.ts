@@ -7,8 +7,8 @@ import { msToSeconds } from '../money/index.ts';
 import { counter, histogram, inSpan } from '../telemetry/index.ts';
 import type { Db, TransactionOptions, Tx } from './db.ts';
 import { isContended, isRetryable } from './errors.ts';
-import { NamingClient } from './prepared.ts';
-import { assertOutsideTransaction, insideTransaction } from './scope.ts';
+import { PreparedStatementClient } from './prepared.ts';
+import { assertOutsideTransaction, runInTransactionScope } from './scope.ts';
 import type { Tables } from './tables.ts';
 import { readClock, TimedDialect, type BeginClocks } from './timed-driver.ts';
 import { columnTypes } from './types.ts';
@@ -49,7 +49,7 @@ const defaults = {
 };
 const defaultMaxAttempts = 5;
 const firstBackoffMs = 5;
-const longestBackoffMs = 250;
+const maxBackoffMs = 250;
 const connectionLifetimeSeconds = 1_800;
 
 const durations = histogram(
@@ -74,7 +74,7 @@ function createPool(options: DbOptions): Pool {
     throw new TypeError('The database url must not carry options: the role of the process is set by them.');
   }
   const pool = new Pool({
-    Client: NamingClient,
+    Client: PreparedStatementClient,
     connectionString: options.url,
     max: options.poolSize,
     application_name: options.applicationName ?? 'millrace',
@@ -100,7 +100,7 @@ function createPool(options: DbOptions): Pool {
 
 /** Full jitter: two transactions that collided do not collide again at the same instant. */
 function backoffMs(failedAttempts: number, random: () => number): number {
-  return random() * Math.min(longestBackoffMs, firstBackoffMs * 2 ** failedAttempts);
+  return random() * Math.min(maxBackoffMs, firstBackoffMs * 2 ** failedAttempts);
 }
 
 export function createDb(options: DbOptions): Db {
@@ -139,7 +139,7 @@ export function createDb(options: DbOptions): Db {
             hooks.push(hook);
           },
         } as Tx;
-        return insideTransaction(o.name, () => work(tx));
+        return runInTransactionScope(o.name, () => work(tx));
       });
     return [result, hooks];
   }

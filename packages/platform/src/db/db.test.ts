@@ -6,7 +6,7 @@ import { normaliseDump } from './dump.ts';
 import { literalsOf } from './generate-tables.ts';
 import { migrationsDirectory, type Db, type Tx } from './index.ts';
 import { readMigrations } from './migration-files.ts';
-import { assertOutsideTransaction, insideTransaction } from './scope.ts';
+import { assertOutsideTransaction, runInTransactionScope } from './scope.ts';
 
 describe('migration files', () => {
   let directory: string;
@@ -81,7 +81,7 @@ describe('generated column types', () => {
 
 describe('the inside of a transaction', () => {
   it('refuses what must not happen there, by name', async () => {
-    await insideTransaction('take seat', async () => {
+    await runInTransactionScope('take seat', async () => {
       expect(() => assertOutsideTransaction('NATS')).toThrow(
         'NATS was used inside the transaction "take seat"',
       );
@@ -95,7 +95,7 @@ describe('the inside of a transaction', () => {
     const ended = new Promise<void>((resolve) => {
       release = resolve;
     });
-    await insideTransaction('short', async () => {
+    await runInTransactionScope('short', async () => {
       late = ended.then(() => assertOutsideTransaction('NATS'));
     });
     release();

@@ -19,7 +19,7 @@ async function withClient<T>(url: string, work: (client: Client) => Promise<T>):
 }
 
 /** Applies all migrations to a new database and says what came of it, then drops the database. */
-export async function describeMigrations(serverUrl: string): Promise<{ schema: string; tables: string }> {
+export async function snapshotMigratedSchema(serverUrl: string): Promise<{ schema: string; tables: string }> {
   const name = `millrace_describe_${randomUUID().replaceAll('-', '')}`;
   const url = new URL(serverUrl);
   url.pathname = `/${name}`;

@@ -56,7 +56,7 @@ export function isUndefinedTable(error: unknown): boolean {
 }
 
 /** Shutting down, starting up, out of connections, out of time, idle for too long, or given up after retries. */
-const passingCodes: ReadonlySet<string> = new Set([
+const transientCodes: ReadonlySet<string> = new Set([
   '25P03',
   '53300',
   '55P03',
@@ -84,7 +84,7 @@ const lostConnection =
  */
 export function isUnavailable(error: unknown): boolean {
   const code = databaseError(error)?.code;
-  if (code !== undefined) return passingCodes.has(code) || code.startsWith('08');
+  if (code !== undefined) return transientCodes.has(code) || code.startsWith('08');
   if (error instanceof ClockSkewError) return true;
   if (!(error instanceof Error)) return false;
   const networkCode = 'code' in error && typeof error.code === 'string' ? error.code : '';

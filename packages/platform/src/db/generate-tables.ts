@@ -21,14 +21,14 @@ const columnsQuery = `
   order by c.table_name, c.ordinal_position
 `;
 
-interface Choice {
+interface CheckConstraint {
   readonly table_name: string;
   readonly column_name: string;
   readonly definition: string;
 }
 
 // Checks on one column alone, or on its domain. Those of the form `column in ('a', 'b')` become a union of literals.
-const choicesQuery = `
+const checkConstraintsQuery = `
   select c.conrelid::regclass::text as table_name, a.attname as column_name, pg_get_constraintdef(c.oid) as definition
   from pg_constraint c
   join pg_attribute a on a.attrelid = c.conrelid and a.attnum = c.conkey[1]
@@ -110,7 +110,7 @@ function pascalCase(name: string): string {
 }
 
 async function readLiterals(client: Client): Promise<ReadonlyMap<string, string>> {
-  const { rows } = await client.query<Choice>(choicesQuery);
+  const { rows } = await client.query<CheckConstraint>(checkConstraintsQuery);
   return new Map(
     rows.flatMap((choice) => {
       const literals = literalsOf(choice.definition);

@@ -12,7 +12,7 @@ export interface PreparedStatement {
   readonly text: string;
 }
 
-const known = new Map<string, string>();
+const definedStatements = new Map<string, string>();
 
 /**
  * Makes the text known under a name. The same text may be defined again; another one under the name may not.
@@ -22,10 +22,10 @@ const known = new Map<string, string>();
  */
 export function defineStatement(name: string, statement: string): PreparedStatement {
   const text = statement.replaceAll(/\$(\d+)::(\w+)\[\]/g, '(select $$$1::$2[])::$2[]');
-  for (const [otherText, otherName] of known) {
+  for (const [otherText, otherName] of definedStatements) {
     if (otherName === name && otherText !== text) throw new Error(`Two statements are called ${name}.`);
   }
-  known.set(text, name);
+  definedStatements.set(text, name);
   return { name, text };
 }
 
@@ -49,11 +49,12 @@ type Query = (config: string | QueryConfig, values?: unknown[]) => Promise<Query
  * The driver's client, except that a text known here is sent by its name, and that a text which ends by asking the time
  * answers the time alone, whatever stands before the question.
  */
-export class NamingClient extends Client {
+export class PreparedStatementClient extends Client {
   override query: Client['query'] = ((config: string | QueryConfig, ...rest: unknown[]) => {
     const query = super.query.bind(this) as Query & ((...all: unknown[]) => unknown);
     const [values] = rest;
-    const name = typeof config === 'string' && Array.isArray(values) ? known.get(config) : undefined;
+    const name =
+      typeof config === 'string' && Array.isArray(values) ? definedStatements.get(config) : undefined;
     if (name !== undefined && typeof config === 'string') {
       return query({ name, text: config, values: values as unknown[] });
     }

@@ -3,14 +3,14 @@ import { readEndpoints } from '@millrace/services';
 import { createTestDatabase, type TestDatabase } from '@millrace/testing';
 import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { describeMigrations, schemaFile, tablesFile } from './describe.ts';
+import { snapshotMigratedSchema, schemaFile, tablesFile } from './describe.ts';
 import { appRole } from './index.ts';
 
 const regenerate = 'regenerate with: npm run schema';
 
 describe('the committed description of the schema', () => {
   it('is what the migrations make', async () => {
-    const { schema, tables } = await describeMigrations(readEndpoints().postgresUrl);
+    const { schema, tables } = await snapshotMigratedSchema(readEndpoints().postgresUrl);
     expect(schema, regenerate).toBe(await readFile(schemaFile, 'utf8'));
     expect(tables, regenerate).toBe(await readFile(tablesFile, 'utf8'));
   });

@@ -8,7 +8,7 @@ interface TransactionScope {
 const scopes = new AsyncLocalStorage<TransactionScope>();
 
 /** Runs `work` as the inside of a transaction, for `assertOutsideTransaction` to see. */
-export async function insideTransaction<T>(name: string, work: () => Promise<T>): Promise<T> {
+export async function runInTransactionScope<T>(name: string, work: () => Promise<T>): Promise<T> {
   const scope: TransactionScope = { name, open: true };
   try {
     return await scopes.run(scope, work);

@@ -50,7 +50,7 @@ const bodies: Readonly<Record<ErrorFamily, BodyOf>> = {
     docUrl: docUrlFor(fault.reason),
   }),
   inference: (fault, status, requestId) => {
-    const message = explain(fault);
+    const message = messageWithIssues(fault);
     const type = inferenceErrorTypes[status];
     const param = fault.issues[0]?.path.join('.') || null;
     return {
@@ -68,7 +68,7 @@ const bodies: Readonly<Record<ErrorFamily, BodyOf>> = {
   marketplace: (fault, status, requestId) => ({
     ...fault.extra,
     error_code: status,
-    message: explain(fault),
+    message: messageWithIssues(fault),
     reason: fault.reason,
     suggestion: fault.suggestion,
     issues: fault.issues.map(toIssue),
@@ -77,7 +77,7 @@ const bodies: Readonly<Record<ErrorFamily, BodyOf>> = {
 };
 
 /** v1 clients show the message alone, so the first thing that is wrong goes into it. */
-function explain(fault: Fault): string {
+function messageWithIssues(fault: Fault): string {
   const [first] = fault.issues;
   if (first === undefined) return fault.message;
   const field = first.path.length === 0 ? 'the request' : first.path.join('.');

@@ -1,23 +1,23 @@
 /** Longer texts are no slips of the finger, and comparing them would cost a hostile caller nothing and us much. */
-const longestCompared = 64;
+const maxComparedChars = 64;
 
 /** Which of the allowed texts a person most likely meant; undefined when none is near. */
 export function nearestText(given: unknown, allowed: readonly unknown[]): string | undefined {
-  if (typeof given !== 'string' || given === '' || given.length > longestCompared) return undefined;
+  if (typeof given !== 'string' || given === '' || given.length > maxComparedChars) return undefined;
   const text = given.toLowerCase();
   // No slip in a letter or two, one in a short word, two in a longer one: beyond that it is another word.
   const bearable = text.length < 3 ? 0 : text.length < 5 ? 1 : 2;
   let best = { slips: bearable + 1, word: undefined as string | undefined };
   for (const word of allowed) {
     if (typeof word !== 'string') continue;
-    const slips = slipsBetween(text, word.toLowerCase());
+    const slips = editDistance(text, word.toLowerCase());
     if (slips < best.slips) best = { slips, word };
   }
   return best.word;
 }
 
 /** How many letters must be added, dropped or replaced to turn one into the other (Levenshtein). */
-function slipsBetween(from: string, to: string): number {
+function editDistance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, column) => column);
   for (const [index, letter] of from.split('').entries()) {
     const next = [index + 1];

@@ -38,7 +38,9 @@ function flatten(issue: ZodIssue, above: readonly PropertyKey[]): ZodIssue[] {
   if (issue.code !== 'invalid_union' || issue.errors.length === 0) return [{ ...issue, path }];
   const choice = choiceOf(issue.errors);
   if (choice !== null) return [{ ...choice, path }];
-  const nearest = issue.errors.reduce((best, candidate) => (isNearer(candidate, best) ? candidate : best));
+  const nearest = issue.errors.reduce((best, candidate) =>
+    isBetterMatch(candidate, best) ? candidate : best,
+  );
   return nearest.flatMap((inner) => flatten(inner, path));
 }
 
@@ -56,7 +58,7 @@ function isChoice(issue: ZodIssue, _at: number, branch: readonly ZodIssue[]): is
   return issue.code === 'invalid_value' && issue.path.length === 0 && branch.length === 1;
 }
 
-function isNearer(candidate: readonly ZodIssue[], best: readonly ZodIssue[]): boolean {
+function isBetterMatch(candidate: readonly ZodIssue[], best: readonly ZodIssue[]): boolean {
   const depth = deepest(candidate) - deepest(best);
   return depth === 0 ? candidate.length < best.length : depth > 0;
 }
@@ -72,15 +74,15 @@ function toPathPart(part: PropertyKey): string | number {
 
 function isMissing(issue: ZodIssue, input: unknown): boolean {
   if (issue.code !== 'invalid_type' && issue.code !== 'invalid_value') return false;
-  const place = issue.path.slice(0, -1).reduce(inside, input);
+  const place = issue.path.slice(0, -1).reduce(childValue, input);
   return typeof place === 'object' && place !== null && valueAt(issue, input) === undefined;
 }
 
 function valueAt(issue: ZodIssue, input: unknown): unknown {
-  return issue.path.reduce(inside, input);
+  return issue.path.reduce(childValue, input);
 }
 
-function inside(value: unknown, part: PropertyKey): unknown {
+function childValue(value: unknown, part: PropertyKey): unknown {
   if (typeof value !== 'object' || value === null) return undefined;
   return (value as Readonly<Record<PropertyKey, unknown>>)[part];
 }

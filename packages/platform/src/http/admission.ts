@@ -4,29 +4,29 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Fault, isFault } from '../fault/index.ts';
 import type { RateDecision, RatePolicy, RateRequest } from '../limiter/index.ts';
 import { addressBlock } from './client-ip.ts';
-import { deprecationHeaders, goneFault } from './deprecation.ts';
-import { identify, type Identity } from './identify.ts';
-import type { Kit } from './kit.ts';
+import { deprecationHeaders, sunsetFault } from './deprecation.ts';
+import { identifyCaller, type CallerIdentity } from './identify.ts';
+import type { ServerContext } from './kit.ts';
 import { rateHeaders, rateLimitFault } from './rate-headers.ts';
 import { stateOf, type RequestState } from './request-state.ts';
-import type { Person, Principal } from './types.ts';
+import type { SessionUser, Principal } from './types.ts';
 
 const minuteMs = 60_000;
-const nobody: Identity = { principal: null, person: null };
+const unauthenticated: CallerIdentity = { principal: null, person: null };
 
 /**
  * Decides, before the body is read, whether a request may go on: who is it, has it budget left, may it do
  * this. Whatever the outcome, the answer carries the limits.
  */
 export async function admit(
-  kit: Kit,
+  kit: ServerContext,
   operation: Operation,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
   const state = stateOf(request);
   const { principal, person } =
-    operation.auth === 'none' ? nobody : await authenticate(kit, operation, request, reply);
+    operation.auth === 'none' ? unauthenticated : await authenticate(kit, operation, request, reply);
   state.principal = principal;
   state.person = person;
   admitOrThrow(reply, await kit.limiter.consume(limitsOf(kit, operation, state)));
@@ -35,12 +35,20 @@ export async function admit(
 }
 
 /** What is no operation costs its caller as much as an anonymous operation. */
-export async function admitAnonymous(kit: Kit, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+export async function admitAnonymous(
+  kit: ServerContext,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
   admitOrThrow(reply, await kit.limiter.consume(anonymousLimits(kit, stateOf(request).clientIp)));
 }
 
 /** A file of a page is no try at anything, so whoever loads pages can still sign in at the rate of strangers. */
-export async function admitFile(kit: Kit, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+export async function admitFile(
+  kit: ServerContext,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
   const { clientIp } = stateOf(request);
   admitOrThrow(reply, await kit.limiter.consume(addressLimits('files', clientIp, kit.limits.fileRpm)));
 }
@@ -56,14 +64,14 @@ function admitOrThrow(reply: FastifyReply, decision: RateDecision): void {
  * address did; nor does a key that could not be judged at all.
  */
 async function authenticate(
-  kit: Kit,
+  kit: ServerContext,
   operation: Operation,
   request: FastifyRequest,
   reply: FastifyReply,
-): Promise<Identity> {
+): Promise<CallerIdentity> {
   const { clientIp } = stateOf(request);
   try {
-    return await identify(kit, operation, request);
+    return await identifyCaller(kit, operation, request);
   } catch (error) {
     const limits = failedAuthLimits(kit, clientIp);
     if (!isFault(error) || statusFor(error.reason, operation) >= 500) {
@@ -77,13 +85,13 @@ async function authenticate(
 
 /** Whether whoever was let in would be let in now. Not being able to tell is no reason to send anyone away. */
 export async function isStillAdmitted(
-  kit: Kit,
+  kit: ServerContext,
   operation: Operation,
   request: FastifyRequest,
 ): Promise<boolean> {
   if (operation.auth === 'none') return true;
   try {
-    const { principal } = await identify(kit, operation, request);
+    const { principal } = await identifyCaller(kit, operation, request);
     if (principal !== null) requireScope(operation, principal);
     return true;
   } catch (error) {
@@ -91,18 +99,18 @@ export async function isStillAdmitted(
   }
 }
 
-function limitsOf(kit: Kit, operation: Operation, state: RequestState): RateRequest {
-  if (state.principal?.kind === 'session') return personLimits(kit, state.principal);
+function limitsOf(kit: ServerContext, operation: Operation, state: RequestState): RateRequest {
+  if (state.principal?.kind === 'session') return userLimits(kit, state.principal);
   if (state.principal !== null) return principalLimits(state.principal);
-  if (state.person !== null) return personLimits(kit, state.person);
-  return strangerLimits(kit, operation, state.clientIp);
+  if (state.person !== null) return userLimits(kit, state.person);
+  return unauthenticatedLimits(kit, operation, state.clientIp);
 }
 
 /**
  * Whoever looks at the console makes more requests than a program with nothing paid in may, and must not use up what the
  * organisation's programs have. So people are counted by themselves, over all their tabs and organisations.
  */
-function personLimits(kit: Kit, { userId }: Pick<Person, 'userId'>): RateRequest {
+function userLimits(kit: ServerContext, { userId }: Pick<SessionUser, 'userId'>): RateRequest {
   const policy: RatePolicy = {
     name: 'person',
     scope: 'person',
@@ -134,16 +142,16 @@ function principalLimits(principal: Principal): RateRequest {
 }
 
 /** A service that signs what it sends comes from few addresses and in bursts; who guesses learns nothing from more. */
-function strangerLimits(kit: Kit, operation: Operation, clientIp: string): RateRequest {
+function unauthenticatedLimits(kit: ServerContext, operation: Operation, clientIp: string): RateRequest {
   if (operation.signedBody !== true) return anonymousLimits(kit, clientIp);
   return addressLimits('signed', clientIp, kit.limits.signedRpm);
 }
 
-function anonymousLimits(kit: Kit, clientIp: string): RateRequest {
+function anonymousLimits(kit: ServerContext, clientIp: string): RateRequest {
   return addressLimits('anonymous', clientIp, kit.limits.anonymousRpm);
 }
 
-function failedAuthLimits(kit: Kit, clientIp: string): RateRequest {
+function failedAuthLimits(kit: ServerContext, clientIp: string): RateRequest {
   return addressLimits('failed-authentication', clientIp, kit.limits.failedAuthRpm);
 }
 
@@ -152,11 +160,11 @@ function addressLimits(name: string, clientIp: string, limit: number): RateReque
   return { tag: block, policies: [{ name, scope: 'ip', subject: block, limit, windowMs: minuteMs }] };
 }
 
-function announceDeprecation(kit: Kit, operation: Operation, reply: FastifyReply): void {
+function announceDeprecation(kit: ServerContext, operation: Operation, reply: FastifyReply): void {
   const notice = kit.contract.deprecations?.[operation.id];
   if (notice === undefined) return;
   reply.headers(deprecationHeaders(notice));
-  const gone = goneFault(notice, kit.clock.nowMs());
+  const gone = sunsetFault(notice, kit.clock.nowMs());
   if (gone !== null) throw gone;
 }
 

@@ -6,14 +6,14 @@ import { Fault } from '../fault/index.ts';
 import { logFailure } from '../log/index.ts';
 import { isStillAdmitted } from './admission.ts';
 import { droppedFields } from './ignored-fields.ts';
-import type { Kit } from './kit.ts';
+import type { ServerContext } from './kit.ts';
 import { BytesReply, Reply, SseReply } from './reply.ts';
 import { stateOf } from './request-state.ts';
 import { sseHeaders, streamEvents } from './sse.ts';
 
 /** Sends what a handler returned, in whichever of its forms. */
 export async function sendResult(
-  kit: Kit,
+  kit: ServerContext,
   operation: Operation,
   result: unknown,
   request: FastifyRequest,
@@ -29,9 +29,9 @@ export async function sendResult(
     return;
   }
   const body: unknown = result instanceof Reply ? result.body : result;
-  if (kit.validateResponses) checkAnswer(operation, body);
+  if (kit.validateResponses) validateResponse(operation, body);
   if (result instanceof Reply) addHeaders(reply, result.headers);
-  if (operation.response.revalidates === true && isAtHand(request, reply.getHeader('etag'))) {
+  if (operation.response.revalidates === true && matchesEtag(request, reply.getHeader('etag'))) {
     await reply.code(304).send();
     return;
   }
@@ -50,13 +50,13 @@ export async function sendResult(
 }
 
 async function sendBytes(
-  kit: Kit,
+  kit: ServerContext,
   operation: Operation,
   { headers, produce }: BytesReply,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
-  if (operation.response.revalidates === true && isAtHand(request, headers['etag'])) {
+  if (operation.response.revalidates === true && matchesEtag(request, headers['etag'])) {
     // These are of the body that is not sent.
     const { 'content-encoding': _encoding, 'content-length': _length, ...kept } = headers;
     addHeaders(reply, kept);
@@ -70,7 +70,7 @@ async function sendBytes(
   if (kit.validateResponses && contentType === undefined) {
     bytes = Buffer.isBuffer(bytes) ? bytes : await buffer(bytes);
     const isPacked = reply.getHeader('content-encoding') === 'gzip';
-    checkAnswer(operation, JSON.parse((isPacked ? gunzipSync(bytes) : bytes).toString('utf8')));
+    validateResponse(operation, JSON.parse((isPacked ? gunzipSync(bytes) : bytes).toString('utf8')));
   }
   reply
     .code(operation.response.status)
@@ -83,7 +83,7 @@ async function sendBytes(
 }
 
 /** The client names the ETag of this very answer, alone, in a list, or as a weak one (RFC 9110, 13.1.2). */
-function isAtHand(request: FastifyRequest, etag: unknown): boolean {
+function matchesEtag(request: FastifyRequest, etag: unknown): boolean {
   const named = (request.headers['if-none-match'] ?? '').split(',').map((each) => each.trim());
   return etag !== undefined && named.some((each) => each === '*' || each.replace(/^W\//, '') === etag);
 }
@@ -97,7 +97,7 @@ function addHeaders(reply: FastifyReply, headers: Readonly<Record<string, string
 }
 
 /** An answer outside its own schema is a defect of ours, and in development it must not go unseen. */
-function checkAnswer(operation: Operation, body: unknown): void {
+function validateResponse(operation: Operation, body: unknown): void {
   if (operation.response.status === 204) return;
   const parsed = operation.response.schema.safeParse(body);
   const problems = parsed.success
@@ -110,7 +110,7 @@ function checkAnswer(operation: Operation, body: unknown): void {
 }
 
 async function sendStream(
-  kit: Kit,
+  kit: ServerContext,
   operation: Operation,
   stream: SseReply,
   request: FastifyRequest,

@@ -1,4 +1,4 @@
-import { watchArrivals, type Arrivals } from '@millrace/testing';
+import { trackRequestProgress, type RequestProgress } from '@millrace/testing';
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { Fault } from '../fault/index.ts';
@@ -23,7 +23,7 @@ afterEach(async () => {
 
 interface Listening {
   readonly port: number;
-  readonly arrivals: Arrivals;
+  readonly arrivals: RequestProgress;
 }
 
 const callers: Readonly<Record<string, Principal>> = {
@@ -48,7 +48,7 @@ async function listen(): Promise<Listening> {
   open.push(server);
   server.serve(market, async () => ({ instances: [] }));
   server.serve(chat, async () => ({ ok: true }));
-  const arrivals = watchArrivals(server.fastify.server);
+  const arrivals = trackRequestProgress(server.fastify.server);
   return { port: (await server.listen({ host: '127.0.0.1', port: 0 })).port, arrivals };
 }
 

@@ -7,7 +7,7 @@ import { Fault } from '../fault/index.ts';
  */
 export interface BodyBudget {
   /** A share for one body, without any bytes yet. Throws a `Fault` if the caller, its class or the process has too many. */
-  open(caller: BodyCaller): BodyShare;
+  open(caller: BodyCaller): BodyReservation;
   readonly bytes: number;
   readonly bodies: number;
 }
@@ -19,7 +19,7 @@ export interface BodyCaller {
   readonly isFunded: boolean;
 }
 
-export interface BodyShare {
+export interface BodyReservation {
   /** Throws a `Fault` if there is no such room left. */
   take(bytes: number): void;
   /** Gives all of it back: only when its memory was freed. A second call does nothing. */
@@ -36,25 +36,25 @@ export interface BodyBudgetLimits {
   readonly callerBodies: number;
 }
 
-interface Held {
+interface Usage {
   bytes: number;
   bodies: number;
 }
 
-interface Class {
-  readonly held: Held;
+interface BudgetClass {
+  readonly held: Usage;
   readonly bytes: number;
   readonly bodies: number;
   refuse(): Fault;
 }
 
 const retryAfterSeconds = 1;
-const none = (): Held => ({ bytes: 0, bodies: 0 });
+const none = (): Usage => ({ bytes: 0, bodies: 0 });
 
 /** `largestBody`: a body of this size fits for each caller, and for a funded one also beside a full share of the others. */
 export function createBodyBudget(limits: BodyBudgetLimits, largestBody = 0): BodyBudget {
-  const callers = new Map<string, Held>();
-  const unfunded: Class = {
+  const callers = new Map<string, Usage>();
+  const unfunded: BudgetClass = {
     held: none(),
     bytes: Math.max(limits.unfundedBytes, largestBody),
     bodies: limits.unfundedBodies,
@@ -66,7 +66,7 @@ export function createBodyBudget(limits: BodyBudgetLimits, largestBody = 0): Bod
         retryAfterSeconds,
       }),
   };
-  const all: Class = {
+  const all: BudgetClass = {
     held: none(),
     bytes: Math.max(limits.processBytes, unfunded.bytes + largestBody),
     bodies: limits.processBodies,
@@ -87,7 +87,7 @@ export function createBodyBudget(limits: BodyBudgetLimits, largestBody = 0): Bod
     },
     open({ subject, isFunded }) {
       const own = { ...callerLimit, held: callers.get(subject) ?? none() };
-      const classes: readonly Class[] = isFunded ? [own, all] : [own, unfunded, all];
+      const classes: readonly BudgetClass[] = isFunded ? [own, all] : [own, unfunded, all];
       add(classes, { bytes: 0, bodies: 1 });
       callers.set(subject, own.held);
       let taken = 0;
@@ -109,7 +109,7 @@ export function createBodyBudget(limits: BodyBudgetLimits, largestBody = 0): Bod
 }
 
 /** To all of the classes or to none. */
-function add(classes: readonly Class[], more: Held): void {
+function add(classes: readonly BudgetClass[], more: Usage): void {
   for (const { held, bytes, bodies, refuse } of classes) {
     if (held.bodies + more.bodies > bodies || held.bytes + more.bytes > bytes) throw refuse();
   }
@@ -119,7 +119,7 @@ function add(classes: readonly Class[], more: Held): void {
   }
 }
 
-function subtract(classes: readonly Class[], less: Held): void {
+function subtract(classes: readonly BudgetClass[], less: Usage): void {
   for (const { held } of classes) {
     held.bytes -= less.bytes;
     held.bodies -= less.bodies;

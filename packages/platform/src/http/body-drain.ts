@@ -2,12 +2,12 @@ import type { Readable } from 'node:stream';
 import type { Timer } from '../clock/index.ts';
 
 /** A client that sends nothing for twice this long has noticed that it was refused, or is gone. */
-const halfSilenceMs = 1_000;
-const longestMs = 30_000;
+const halfIdleTimeoutMs = 1_000;
+const maxMs = 30_000;
 /** More than the largest body that is worth an answer. */
-const mostBytes = 128 * 1024 * 1024;
+const maxBytes = 128 * 1024 * 1024;
 /** Dropped bytes take memory until the garbage collector runs, so the bodies that are drained at the same time are bounded. */
-const mostBodies = 256;
+const maxBodies = 256;
 
 export interface BodyDrain {
   /**
@@ -22,12 +22,12 @@ export function createBodyDrain(clock: Pick<Timer, 'after'>): BodyDrain {
   let draining = 0;
   return {
     drain(request, end) {
-      if (draining >= mostBodies) {
+      if (draining >= maxBodies) {
         end();
         return;
       }
       draining += 1;
-      dropUntilSilent(request, clock, () => {
+      discardUntilIdle(request, clock, () => {
         draining -= 1;
         end();
       });
@@ -35,7 +35,7 @@ export function createBodyDrain(clock: Pick<Timer, 'after'>): BodyDrain {
   };
 }
 
-function dropUntilSilent(request: Readable, clock: Pick<Timer, 'after'>, end: () => void): void {
+function discardUntilIdle(request: Readable, clock: Pick<Timer, 'after'>, end: () => void): void {
   let dropped = 0;
   let isOver = false;
   const stop = (): void => {
@@ -46,17 +46,17 @@ function dropUntilSilent(request: Readable, clock: Pick<Timer, 'after'>, end: ()
     request.off('data', onData).off('end', stop).off('close', stop);
     end();
   };
-  const cancelLongest = clock.after(longestMs, stop);
+  const cancelLongest = clock.after(maxMs, stop);
   // Two timers in a row: after a stall of this process, a timer fires before the bytes that arrived meanwhile are read.
   const awaitSilence = (): (() => void) =>
-    clock.after(halfSilenceMs, () => {
-      cancelSilence = clock.after(halfSilenceMs, stop);
+    clock.after(halfIdleTimeoutMs, () => {
+      cancelSilence = clock.after(halfIdleTimeoutMs, stop);
     });
   let cancelSilence = awaitSilence();
   const onData = (chunk: Buffer): void => {
     dropped += chunk.length;
     cancelSilence();
-    if (dropped > mostBytes) stop();
+    if (dropped > maxBytes) stop();
     else cancelSilence = awaitSilence();
   };
   request.on('data', onData).on('end', stop).on('close', stop);

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { Fault } from '../fault/index.ts';
 
 /** Why a body with these headers cannot be read; null if it can. Bodies are read as UTF-8 and never decompressed. */
-export function unreadableBody(headers: IncomingHttpHeaders): Fault | null {
+export function unsupportedEncodingFault(headers: IncomingHttpHeaders): Fault | null {
   const encoding = headers['content-encoding']?.trim().toLowerCase() ?? '';
   if (encoding !== '' && encoding !== 'identity') {
     return new Fault('UNSUPPORTED_MEDIA_TYPE', {

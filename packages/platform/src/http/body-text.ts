@@ -1,31 +1,36 @@
 import type { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { Fault } from '../fault/index.ts';
-import type { BodyCaller, BodyShare } from './body-budget.ts';
+import type { BodyCaller, BodyReservation } from './body-budget.ts';
 import { addressBlock } from './client-ip.ts';
-import type { Kit } from './kit.ts';
-import { unreadableBody } from './body-encoding.ts';
+import type { ServerContext } from './kit.ts';
+import { unsupportedEncodingFault } from './body-encoding.ts';
 import { readBody } from './read-body.ts';
 import { stateOf, type RequestState } from './request-state.ts';
 
-export interface TextReading {
+export interface ReadTextOptions {
   readonly maxBytes: number;
   done(text: string): void;
   fail(error: unknown): void;
 }
 
 /** Reads a body as text, within the memory that bodies of this process, and of its caller, may hold. */
-export function readText(kit: Kit, request: FastifyRequest, payload: Readable, reading: TextReading): void {
+export function readText(
+  kit: ServerContext,
+  request: FastifyRequest,
+  payload: Readable,
+  reading: ReadTextOptions,
+): void {
   const { maxBytes, done, fail } = reading;
   const announced = Number(request.headers['content-length'] ?? 0);
-  const unreadable = unreadableBody(request.headers);
+  const unreadable = unsupportedEncodingFault(request.headers);
   if (unreadable !== null) {
     fail(unreadable);
     return;
   }
-  let share: BodyShare;
+  let share: BodyReservation;
   try {
-    share = kit.bodies.open(callerOf(stateOf(request)));
+    share = kit.bodies.open(bodyCallerOf(stateOf(request)));
   } catch (error) {
     fail(error);
     return;
@@ -48,7 +53,7 @@ const incomplete = {
 };
 
 /** Anyone can send anonymous requests, sign up and make test keys: only deposits set callers apart. */
-function callerOf({ principal, person, clientIp }: RequestState): BodyCaller {
+function bodyCallerOf({ principal, person, clientIp }: RequestState): BodyCaller {
   if (principal !== null)
     return { subject: principal.orgId, isFunded: principal.orgFunded && principal.mode === 'live' };
   return { subject: person === null ? addressBlock(clientIp) : person.userId, isFunded: false };

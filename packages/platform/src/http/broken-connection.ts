@@ -7,7 +7,7 @@ import type { IdSource, RequestId } from '../ids/index.ts';
 /** The client has this long to read the answer. It may never close its side. */
 const closeMs = 2_000;
 
-export interface BrokenConnectionOptions {
+export interface ConnectionErrorOptions {
   readonly clock: Pick<Timer, 'after'>;
   readonly ids: Pick<IdSource, 'next'>;
   /** The family of the error body. */
@@ -16,8 +16,8 @@ export interface BrokenConnectionOptions {
 }
 
 /** Answers bytes that the HTTP parser refuses, or that come too slowly, and ends the connection. Node would answer without a body. */
-export function answerBrokenConnection(
-  { clock, ids, target, headers }: BrokenConnectionOptions,
+export function sendConnectionError(
+  { clock, ids, target, headers }: ConnectionErrorOptions,
   error: Error & { readonly code?: string },
   socket: Socket,
 ): void {

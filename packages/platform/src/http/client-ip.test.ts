@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { addressBlock, clientIp, createAddressBook } from './client-ip.ts';
+import { addressBlock, clientIp, createCidrSet } from './client-ip.ts';
 
-const trusted = createAddressBook(['10.0.0.0/8', '2001:db8:1::/48', '192.0.2.1']);
+const trusted = createCidrSet(['10.0.0.0/8', '2001:db8:1::/48', '192.0.2.1']);
 
 test.each([
   ['no header', '10.0.0.1', undefined, '10.0.0.1'],

@@ -1,12 +1,12 @@
 import ipaddr from 'ipaddr.js';
 
 /** A set of address blocks; IPv4 and IPv4-mapped IPv6 addresses are the same address. */
-export interface AddressBook {
+export interface CidrSet {
   includes(address: string): boolean;
 }
 
 /** Blocks in CIDR form; a bare address is a block of one. Throws on anything else: configuration is checked earlier. */
-export function createAddressBook(blocks: readonly string[]): AddressBook {
+export function createCidrSet(blocks: readonly string[]): CidrSet {
   const parsed = blocks.map((block) => {
     const full = block.includes('/') ? block : `${block}/${block.includes(':') ? 128 : 32}`;
     return ipaddr.parseCIDR(full);
@@ -37,7 +37,7 @@ const maxHops = 32;
 export function clientIp(options: {
   readonly socketAddress: string;
   readonly forwardedFor: string | undefined;
-  readonly trusted: AddressBook;
+  readonly trusted: CidrSet;
 }): string {
   const socketAddress = normalise(options.socketAddress) ?? options.socketAddress;
   if (options.forwardedFor === undefined || !options.trusted.includes(socketAddress)) return socketAddress;

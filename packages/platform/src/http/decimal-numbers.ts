@@ -4,7 +4,7 @@ import { z } from 'zod';
  * Names of a path's or a query's numbers that are not written in decimal digits. The schemas read them by `Number()`, which
  * also takes `1e0`, `0x1` and ` 1 `: one thing would have many addresses.
  */
-export function oddNumbers(schema: z.ZodType, input: unknown): string[] {
+export function nonDecimalNumbers(schema: z.ZodType, input: unknown): string[] {
   if (!(schema instanceof z.ZodObject) || typeof input !== 'object' || input === null) return [];
   const values = new Map<string, unknown>(Object.entries(input));
   return Object.entries(schema.shape)
@@ -24,13 +24,13 @@ function readsNumbers(schema: unknown): boolean {
 
 function isAccepted(schema: unknown, value: unknown): boolean {
   if (typeof value === 'string' && /^(?:0|-?[1-9][0-9]{0,15})$/.test(value)) return true;
-  return takesWord(schema, value);
+  return acceptsText(schema, value);
 }
 
 /** Whether a field takes this very text for another reason than a number, as `latest`. */
-function takesWord(schema: unknown, value: unknown): boolean {
+function acceptsText(schema: unknown, value: unknown): boolean {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault)
-    return takesWord(schema.unwrap(), value);
-  if (schema instanceof z.ZodUnion) return schema.options.some((option) => takesWord(option, value));
+    return acceptsText(schema.unwrap(), value);
+  if (schema instanceof z.ZodUnion) return schema.options.some((option) => acceptsText(option, value));
   return schema instanceof z.ZodType && !readsNumbers(schema) && schema.safeParse(value).success;
 }

@@ -13,7 +13,7 @@ export function deprecationHeaders(notice: DeprecationNotice): Record<string, st
 }
 
 /** After its sunset an operation answers 410 with its successor, so nobody takes it for a typing error. */
-export function goneFault(notice: DeprecationNotice, nowMs: number): Fault | null {
+export function sunsetFault(notice: DeprecationNotice, nowMs: number): Fault | null {
   if (notice.sunsetAt === undefined || nowMs < Date.parse(notice.sunsetAt)) return null;
   return new Fault('GONE', {
     message: `This operation was retired on ${notice.sunsetAt.slice(0, 10)}.`,

@@ -5,7 +5,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isUnavailable } from '../db/index.ts';
 import { Fault, isFault, renderFault } from '../fault/index.ts';
 import { logFailure } from '../log/index.ts';
-import type { Kit } from './kit.ts';
+import type { ServerContext } from './kit.ts';
 import { findState } from './request-state.ts';
 
 /** The framework's own refusals in the words of our registry. */
@@ -46,7 +46,12 @@ function isClientError(status: unknown): boolean {
 }
 
 /** The one place where anything thrown becomes an answer. */
-export function answerFailure(kit: Kit, thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
+export function sendError(
+  kit: ServerContext,
+  thrown: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
   const state = findState(request);
   const error = toFault(thrown);
   const operation = state?.operation ?? null;
@@ -56,7 +61,7 @@ export function answerFailure(kit: Kit, thrown: unknown, request: FastifyRequest
   // What a caller did wrong is told by the request's own line; only what is ours gets one more.
   if (rendered.status >= 500)
     logFailure(state?.log ?? kit.log, error, 'request failed', { operation: operation?.id });
-  reportUndeclared(kit, operation, rendered.status);
+  reportUndeclaredStatus(kit, operation, rendered.status);
   if (reply.sent) return;
   const text = JSON.stringify(rendered.body);
   reply.code(rendered.status).headers({
@@ -71,7 +76,7 @@ export function answerFailure(kit: Kit, thrown: unknown, request: FastifyRequest
   // The rest of that body may never come: the connection cannot be used for another request.
   void reply
     .headers({ connection: 'close', 'content-length': Buffer.byteLength(text) })
-    .send(openUntilDrained(kit, request.raw, text));
+    .send(replyThenDrain(kit, request.raw, text));
 }
 
 function hasUnreadBody(request: IncomingMessage): boolean {
@@ -84,14 +89,14 @@ function hasUnreadBody(request: IncomingMessage): boolean {
  * Closing a connection with unread bytes resets it, and the client may lose the answer. So the whole answer is
  * sent, but the response stays open until the client has sent its body, within the limits of the drain.
  */
-function openUntilDrained(kit: Kit, request: IncomingMessage, text: string): Readable {
+function replyThenDrain(kit: ServerContext, request: IncomingMessage, text: string): Readable {
   const answer = new PassThrough();
   answer.write(text);
   kit.bodyDrain.drain(request, () => answer.end());
   return answer;
 }
 
-function reportUndeclared(kit: Kit, operation: Operation | null, status: number): void {
+function reportUndeclaredStatus(kit: ServerContext, operation: Operation | null, status: number): void {
   if (operation === null || status === 410 || operation.errors.includes(status)) return;
   kit.log.error(
     { operation: operation.id, status },

@@ -1,23 +1,23 @@
-import type { Answer, Body, Operation, Params, Query } from '@millrace/contract';
+import type { ResponseBody, Body, Operation, Params, Query } from '@millrace/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { TransactionOptions, Tx } from '../db/index.ts';
 import { activeTraceparent } from '../telemetry/index.ts';
 import { sendResult } from './answer.ts';
-import { readIdempotencyKey, runKeyed } from './idempotency.ts';
+import { readIdempotencyKey, runIdempotent } from './idempotency.ts';
 import { ignoredFieldsHeader } from './ignored-fields.ts';
-import type { Kit } from './kit.ts';
+import type { ServerContext } from './kit.ts';
 import { headerText } from './observe.ts';
 import { actorOf } from './principal.ts';
 import { Reply } from './reply.ts';
 import { hashRequest } from './request-hash.ts';
 import { stateOf } from './request-state.ts';
-import type { Call, Effect, Handler, RequestContext, Transact } from './types.ts';
+import type { HandlerInput, OperationResult, Handler, RequestContext, Transact } from './types.ts';
 import { validateInput } from './validate.ts';
 import type { RawInput } from './validate.ts';
 
 /** Runs an admitted request: validate, hand to the handler, answer. */
-export async function handle<Op extends Operation>(
-  kit: Kit,
+export async function handleRequest<Op extends Operation>(
+  kit: ServerContext,
   operation: Op,
   handler: Handler<Op>,
   request: FastifyRequest,
@@ -34,13 +34,13 @@ export async function handle<Op extends Operation>(
   if (input.ignoredFields.length > 0)
     reply.header('x-ignored-fields', ignoredFieldsHeader(input.ignoredFields));
   const context = contextOf(request, idempotencyKey, input.ignoredFields);
-  const call: Call<Op> = {
+  const call: HandlerInput<Op> = {
     // The schemas of this very operation produced these values.
     params: input.params as Params<Op>,
     query: input.query as Query<Op>,
     body: input.body as Body<Op>,
     context,
-    transact: transactFor(kit, operation, context, raw),
+    transact: createTransact(kit, operation, context, raw),
   };
   await sendResult(kit, operation, await handler(call), request, reply);
 }
@@ -67,16 +67,16 @@ function contextOf(
   };
 }
 
-function transactFor<Op extends Operation>(
-  kit: Kit,
+function createTransact<Op extends Operation>(
+  kit: ServerContext,
   operation: Op,
   context: RequestContext,
   raw: RawInput,
 ): Transact<Op> {
   return async (
     options: TransactionOptions,
-    work: (tx: Tx) => Promise<Effect<Op>>,
-  ): Promise<Reply<Answer<Op>>> => {
+    work: (tx: Tx) => Promise<OperationResult<Op>>,
+  ): Promise<Reply<ResponseBody<Op>>> => {
     const { db, clock } = kit;
     if (db === undefined)
       throw new Error(`${operation.id} needs a database, and the server was made without one.`);
@@ -88,6 +88,6 @@ function transactFor<Op extends Operation>(
     const { orgId, mode, userId } = principal;
     const hash = hashRequest({ operationId: operation.id, mode, userId, ...raw });
     const keyed = { orgId, mode, actor: actorOf(principal), key: idempotencyKey, hash };
-    return runKeyed(db, clock, operation, keyed, options, work);
+    return runIdempotent(db, clock, operation, keyed, options, work);
   };
 }

@@ -1,11 +1,11 @@
 import {
   createTestDatabase,
-  databaseAt,
+  databaseWithClock,
   eventually,
   killBackends,
-  poolRecovered,
+  waitForPoolRecovery,
   startStopwatch,
-  stretchedMs,
+  scaledLimitMs,
 } from '@millrace/testing';
 import type { TestDatabase } from '@millrace/testing';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
@@ -16,7 +16,7 @@ import { parseId, toUuid } from '../ids/index.ts';
 import { duplicateWaitMs } from './idempotency.ts';
 import { deleteExpiredOperations, findOperationById, findOperationByKey } from './idempotency.store.ts';
 import {
-  authorised,
+  authorizedHeaders,
   createInterfaceThing,
   createTestServer,
   createThing,
@@ -71,7 +71,12 @@ interface Rig {
 }
 
 function inject(server: TestServer, url: string, headers: Record<string, string>, payload: object) {
-  return server.fastify.inject({ method: 'POST', url, headers: { ...authorised, ...headers }, payload });
+  return server.fastify.inject({
+    method: 'POST',
+    url,
+    headers: { ...authorizedHeaders, ...headers },
+    payload,
+  });
 }
 
 /** `during` runs inside the transaction, after the effect and before the answer is stored. */
@@ -228,7 +233,7 @@ test('a connection that dies in between leaves nothing, and the retry makes the 
     'SERVICE_UNAVAILABLE',
     '1',
   ]);
-  await poolRecovered(database.db);
+  await waitForPoolRecovery(database.db);
   expect(await countThings(name)).toBe(0);
   expect(await findOperationByKey(database.db, principal.orgId, 'k')).toBeNull();
   const second = await post({ key: 'k' });
@@ -251,9 +256,9 @@ test('a duplicate waits a bounded time and holds no connection while it waits', 
   );
   await systemClock.sleep(200);
   await database.db.ping();
-  expect(await stopwatch.elapsedMs()).toBeLessThan(stretchedMs(duplicateWaitMs));
+  expect(await stopwatch.elapsedMs()).toBeLessThan(scaledLimitMs(duplicateWaitMs));
   const answers = await Promise.all(duplicates);
-  expect(await stopwatch.elapsedMs()).toBeLessThan(stretchedMs(duplicateWaitMs + 1_500));
+  expect(await stopwatch.elapsedMs()).toBeLessThan(scaledLimitMs(duplicateWaitMs + 1_500));
   expect(answers.map(({ statusCode }) => statusCode)).toEqual([...Array(6).fill(409), ...Array(6).fill(503)]);
   for (const answer of answers) {
     expect(answer.json().reason).toBe('IDEMPOTENCY_IN_PROGRESS');
@@ -287,7 +292,7 @@ test('an expired key is forgotten: it can be used anew, and the sweep removes wh
   const again = await post({ key: 'old', size: 16 });
   expect([again.statusCode, again.headers['idempotent-replayed']]).toEqual([201, undefined]);
   expect(await countThings(name)).toBe(2);
-  const later = databaseAt(database.db, new Date(Date.now() + 31 * 86_400_000));
+  const later = databaseWithClock(database.db, new Date(Date.now() + 31 * 86_400_000));
   const sweep = () =>
     later.transaction({ name: 'sweep', isolation: 'read committed' }, (tx) =>
       deleteExpiredOperations(tx, 1_000),

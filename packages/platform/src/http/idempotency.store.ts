@@ -23,7 +23,7 @@ export interface StoredOperation {
   readonly expiresAt: Date;
 }
 
-export type Claim = Pick<
+export type KeyClaim = Pick<
   StoredOperation,
   'id' | 'idempotencyKey' | 'operation' | 'requestHash' | 'mode' | 'actor' | 'createdAt' | 'expiresAt'
 >;
@@ -42,7 +42,7 @@ function tryLock(orgId: OrgId, key: string) {
  * seen or not yet seen by this transaction. Without the lock the insert would wait for the other's transaction and
  * hold a connection meanwhile.
  */
-export async function claimKey(tx: Tx, orgId: OrgId, claim: Claim): Promise<boolean> {
+export async function claimKey(tx: Tx, orgId: OrgId, claim: KeyClaim): Promise<boolean> {
   const result = await sql`
     insert into idempotency_keys
       (org_id, key, operation_row_id, operation_id, request_hash, mode, actor, created_at, expires_at)
@@ -56,7 +56,7 @@ export async function claimKey(tx: Tx, orgId: OrgId, claim: Claim): Promise<bool
 }
 
 /** Claims a key whose time is over by `claim.createdAt`, as if it had never been used. */
-export async function reclaimExpiredKey(tx: Tx, orgId: OrgId, claim: Claim): Promise<boolean> {
+export async function reclaimExpiredKey(tx: Tx, orgId: OrgId, claim: KeyClaim): Promise<boolean> {
   // Asked for again: whether the first claim failed for want of the lock or because of the row is not known.
   const { rows } = await sql<{ locked: boolean }>`
     select ${tryLock(orgId, claim.idempotencyKey)} as locked
@@ -71,7 +71,7 @@ export async function reclaimExpiredKey(tx: Tx, orgId: OrgId, claim: Claim): Pro
   return claimKey(tx, orgId, claim);
 }
 
-export async function storeAnswer(
+export async function storeResponse(
   tx: Tx,
   orgId: OrgId,
   key: string,

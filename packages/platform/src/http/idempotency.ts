@@ -1,13 +1,13 @@
-import type { Answer, Operation } from '@millrace/contract';
+import type { ResponseBody, Operation } from '@millrace/contract';
 import type { Timer } from '../clock/index.ts';
 import type { Db, TransactionOptions, Tx } from '../db/index.ts';
 import type { Actor, Mode } from '../envelope/index.ts';
 import { Fault } from '../fault/index.ts';
 import type { OrgId } from '../ids/index.ts';
-import { claimKey, findOperationByKey, reclaimExpiredKey, storeAnswer } from './idempotency.store.ts';
-import type { Claim, StoredOperation } from './idempotency.store.ts';
+import { claimKey, findOperationByKey, reclaimExpiredKey, storeResponse } from './idempotency.store.ts';
+import type { KeyClaim, StoredOperation } from './idempotency.store.ts';
 import { Reply } from './reply.ts';
-import type { Effect } from './types.ts';
+import type { OperationResult } from './types.ts';
 
 /** How long an answer can be replayed. */
 export const idempotencyRetentionMs = 30 * 24 * 60 * 60 * 1_000;
@@ -15,10 +15,10 @@ export const idempotencyRetentionMs = 30 * 24 * 60 * 60 * 1_000;
 export const duplicateWaitMs = 2_000;
 
 const firstPauseMs = 10;
-const longestPauseMs = 200;
+const maxPauseMs = 200;
 
 /** Who asks for what, under which key. */
-export interface KeyedRequest {
+export interface IdempotentRequest {
   readonly orgId: OrgId;
   readonly mode: Mode;
   readonly actor: Actor;
@@ -26,33 +26,33 @@ export interface KeyedRequest {
   readonly hash: Buffer;
 }
 
-type Outcome<Op extends Operation> =
+type AttemptOutcome<Op extends Operation> =
   | { readonly kind: 'busy' }
   | { readonly kind: 'replay'; readonly stored: StoredOperation }
-  | { readonly kind: 'fresh'; readonly effect: Effect<Op>; readonly id: string };
+  | { readonly kind: 'fresh'; readonly effect: OperationResult<Op>; readonly id: string };
 
 /**
  * Runs an effect at most once under an idempotency key. The claim, the effect and its answer are one
  * transaction: a crash or a refusal leaves nothing, a commit leaves all three. Whoever finds the key taken
  * gives its connection back before it waits, so a storm of duplicates cannot starve the pool.
  */
-export async function runKeyed<Op extends Operation>(
+export async function runIdempotent<Op extends Operation>(
   db: Db,
   clock: Timer,
   operation: Op,
-  request: KeyedRequest,
+  request: IdempotentRequest,
   options: TransactionOptions,
-  work: (tx: Tx) => Promise<Effect<Op>>,
-): Promise<Reply<Answer<Op>>> {
+  work: (tx: Tx) => Promise<OperationResult<Op>>,
+): Promise<Reply<ResponseBody<Op>>> {
   const startedMs = clock.monotonicMs();
-  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
     const outcome = await db.transaction(options, (tx) => attempt(tx, operation, request, work));
     switch (outcome.kind) {
       case 'fresh':
         return new Reply(outcome.effect.body, { ...outcome.effect.headers, 'operation-id': outcome.id });
       case 'replay':
         // The stored body is what this very operation answered before, less its secrets.
-        return new Reply(outcome.stored.body as Answer<Op>, {
+        return new Reply(outcome.stored.body as ResponseBody<Op>, {
           'idempotent-replayed': 'true',
           'operation-id': outcome.stored.id,
         });
@@ -68,12 +68,12 @@ export async function runKeyed<Op extends Operation>(
 async function attempt<Op extends Operation>(
   tx: Tx,
   operation: Op,
-  request: KeyedRequest,
-  work: (tx: Tx) => Promise<Effect<Op>>,
-): Promise<Outcome<Op>> {
+  request: IdempotentRequest,
+  work: (tx: Tx) => Promise<OperationResult<Op>>,
+): Promise<AttemptOutcome<Op>> {
   const { orgId, key } = request;
   const now = tx.clock.now();
-  const claim: Claim = {
+  const claim: KeyClaim = {
     id: tx.ids.next('op'),
     idempotencyKey: key,
     operation: operation.id,
@@ -94,7 +94,7 @@ async function attempt<Op extends Operation>(
     if (!(await reclaimExpiredKey(tx, orgId, claim))) return { kind: 'busy' };
   }
   const effect = await work(tx);
-  await storeAnswer(tx, orgId, key, {
+  await storeResponse(tx, orgId, key, {
     status: operation.response.status,
     body: withoutSecrets(effect.body, operation.redactForReplay ?? []),
     resource: effect.resource ?? null,

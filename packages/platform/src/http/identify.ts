@@ -2,15 +2,15 @@ import type { Operation } from '@millrace/contract';
 import type { FastifyRequest } from 'fastify';
 import { Fault } from '../fault/index.ts';
 import { readBearer } from './bearer.ts';
-import type { Kit } from './kit.ts';
+import type { ServerContext } from './kit.ts';
 import { headerText } from './observe.ts';
 import { stateOf } from './request-state.ts';
-import type { Person, Principal, Sessions } from './types.ts';
+import type { SessionUser, Principal, Sessions } from './types.ts';
 
 /** Who is calling: a key, a person in an organisation, or a person alone. */
-export interface Identity {
+export interface CallerIdentity {
   readonly principal: Principal | null;
-  readonly person: Person | null;
+  readonly person: SessionUser | null;
 }
 
 /** What the sign-in library makes. No key looks like this: keys have underscores. */
@@ -20,26 +20,27 @@ const sessionToken = /^[A-Za-z0-9]{32}$/;
  * Turns what a request carries into who is calling, or throws a Fault. A key or token in `Authorization` goes before the
  * cookie, which a browser sends along unasked.
  */
-export async function identify(
-  kit: Kit,
+export async function identifyCaller(
+  kit: ServerContext,
   operation: Operation,
   request: FastifyRequest,
   sessions = kit.sessions,
-): Promise<Identity> {
+): Promise<CallerIdentity> {
   const token = sessions === undefined ? null : tokenOf(sessions, operation, request);
-  if (sessions !== undefined && token !== null) return enterByToken(sessions, operation, request, token);
+  if (sessions !== undefined && token !== null)
+    return authenticateSession(sessions, operation, request, token);
   const key = readBearer(headerText(request.headers.authorization));
   const principal = await kit.authenticate({ key, clientIp: stateOf(request).clientIp });
   if (operation.auth === 'person') throw new Fault('PERSON_REQUIRED');
   return { principal, person: null };
 }
 
-async function enterByToken(
+async function authenticateSession(
   sessions: Sessions,
   operation: Operation,
   request: FastifyRequest,
   token: string,
-): Promise<Identity> {
+): Promise<CallerIdentity> {
   if (operation.auth === 'person') return { principal: null, person: await sessions.person(token) };
   return sessions.member(token, {
     organisation: headerText(request.headers['millrace-organisation']),

@@ -1,5 +1,5 @@
 export { createHttpServer } from './server.ts';
-export { requirePerson, requirePrincipal, actorOf } from './principal.ts';
+export { requireSessionUser, requirePrincipal, actorOf } from './principal.ts';
 export { requireSameOrigin } from './identify.ts';
 export { bytesReply, preparedReply, reply, sse } from './reply.ts';
 export type { BytesReply, Reply, ReplyBytes, SseEvent, SseReply, SseStream } from './reply.ts';
@@ -9,19 +9,19 @@ export type { Cursor, Page } from './pager.ts';
 export { deleteExpiredOperations, findOperationById, findOperationByKey } from './idempotency.store.ts';
 export type { StoredOperation } from './idempotency.store.ts';
 export type { Actor, Mode } from '../envelope/index.ts';
-export { createAddressBook } from './client-ip.ts';
+export { createCidrSet } from './client-ip.ts';
 export { defaultHttpLimits } from './limits.ts';
 export type {
   Authenticate,
-  Call,
+  HandlerInput,
   DeprecationNotice,
-  Effect,
+  OperationResult,
   Handler,
   HandlerResult,
   HttpLimits,
   HttpServer,
   HttpServerOptions,
-  Person,
+  SessionUser,
   Principal,
   PrincipalLimits,
   RequestContext,

@@ -5,11 +5,11 @@ import type { Limiter } from '../limiter/index.ts';
 import type { Logger } from '../log/index.ts';
 import type { BodyBudget } from './body-budget.ts';
 import type { BodyDrain } from './body-drain.ts';
-import type { AddressBook } from './client-ip.ts';
+import type { CidrSet } from './client-ip.ts';
 import type { Authenticate, HttpLimits, ServedContract, Sessions } from './types.ts';
 
 /** What every step of a request may use. */
-export interface Kit {
+export interface ServerContext {
   readonly contract: ServedContract;
   readonly authenticate: Authenticate;
   readonly sessions: Sessions | undefined;
@@ -18,7 +18,7 @@ export interface Kit {
   readonly clock: Clock;
   readonly ids: IdSource;
   readonly db: Db | undefined;
-  readonly trusted: AddressBook;
+  readonly trusted: CidrSet;
   readonly limits: HttpLimits;
   /** The memory that bodies may hold while they arrive. */
   readonly bodies: BodyBudget;

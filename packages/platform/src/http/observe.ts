@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { msToSeconds } from '../money/index.ts';
 import { contextFromTraceparent, histogram } from '../telemetry/index.ts';
 import { clientIp } from './client-ip.ts';
-import type { Kit } from './kit.ts';
+import type { ServerContext } from './kit.ts';
 import { setState, stateOf } from './request-state.ts';
 
 const duration = histogram(
@@ -15,7 +15,7 @@ const duration = histogram(
 );
 
 /** The first thing that happens to any request: it gets its id, its origin, its span and its log. */
-export function beginRequest(kit: Kit, request: FastifyRequest, reply: FastifyReply): void {
+export function beginRequest(kit: ServerContext, request: FastifyRequest, reply: FastifyReply): void {
   const requestId = kit.ids.next('req');
   const socketAddress = request.socket.remoteAddress ?? '';
   const address = clientIp({
@@ -65,7 +65,7 @@ function startSpan(request: FastifyRequest, fromTrustedProxy: boolean) {
 }
 
 /** The last thing: one line, one measurement, the end of the span. */
-export function endRequest(kit: Kit, request: FastifyRequest, reply: FastifyReply): void {
+export function endRequest(kit: ServerContext, request: FastifyRequest, reply: FastifyReply): void {
   const state = stateOf(request);
   const tookMs = kit.clock.monotonicMs() - state.startedMs;
   const operation = state.operation?.id ?? 'none';

@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { Fault } from '../fault/index.ts';
 import {
-  authorised,
+  authorizedHeaders,
   createTestServer,
   createThing,
   feed,
@@ -55,7 +55,7 @@ test.each([
     const server = serverWith();
     server.serve(getThing, async () => ({ id: 'a', size: 1, key: null }));
     const headers = {
-      ...authorised,
+      ...authorizedHeaders,
       ...('payload' in request ? { 'content-type': 'application/json' } : {}),
     };
     const answer = await server.fastify.inject({ ...request, headers });
@@ -78,7 +78,7 @@ test('a key that could not be looked up is no failed authentication: it is not c
     Promise.reject(new Fault('SERVICE_UNAVAILABLE', { retryAfterSeconds: 1 }));
   const { fastify } = serverWith({ authenticate, limits: { failedAuthRpm: 1 } });
   for (let call = 0; call < 3; call += 1) {
-    const answer = await fastify.inject({ method: 'POST', url: '/v2/things', headers: authorised });
+    const answer = await fastify.inject({ method: 'POST', url: '/v2/things', headers: authorizedHeaders });
     expect(answer.statusCode).toBe(503);
     expect(answer.headers).toMatchObject({ ...limitHeaders, 'retry-after': '1' });
   }
@@ -91,7 +91,7 @@ test('JSON nested beyond all reason is refused, with and without an idempotency 
     const answer = await fastify.inject({
       method: 'POST',
       url: '/v2/things',
-      headers: { ...authorised, 'content-type': 'application/json', ...extra },
+      headers: { ...authorizedHeaders, 'content-type': 'application/json', ...extra },
       payload: `{"size":8,"x":${nested}}`,
     });
     expect([answer.statusCode, answer.json().reason]).toEqual([400, 'VALIDATION_FAILED']);
@@ -128,7 +128,7 @@ test('a deprecated list says both where its successor and where its next page is
   const server = createTestServer({ contract: { ...testContract, deprecations: { feed: notice } } });
   open.push(server);
   server.serve(feed, async () => reply({ items: [] }, { link: '</v2/feed?cursor=x>; rel="next"' }));
-  const answer = await server.fastify.inject({ url: '/v2/feed', headers: authorised });
+  const answer = await server.fastify.inject({ url: '/v2/feed', headers: authorizedHeaders });
   expect(answer.headers['deprecation']).toBe('@1577836800');
   expect(answer.headers['link']).toBe(
     '</v2/things>; rel="successor-version", </v2/feed?cursor=x>; rel="next"',

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { Fault } from '../fault/index.ts';
-import { findUnfit } from './validate.ts';
+import { findUnstorableValue } from './validate.ts';
 
 /** A place in a list, as an opaque string that clients only ever hand back. */
 export type Cursor = string;
@@ -17,7 +17,7 @@ export function encodeCursor(position: Readonly<Record<string, string | number>>
 export function decodeCursor<S extends z.ZodType>(cursor: Cursor, shape: S): z.output<S> {
   const parsed = shape.safeParse(parseJson(Buffer.from(cursor, 'base64url').toString('utf8')));
   // A cursor is only encoded, not signed: text in it that no statement could take is no cursor of ours.
-  if (parsed.success && findUnfit(parsed.data) === null) return parsed.data;
+  if (parsed.success && findUnstorableValue(parsed.data) === null) return parsed.data;
   throw new Fault('INVALID_CURSOR', {
     issues: [{ message: 'is not a cursor of this list', path: ['cursor'], code: 'invalid_cursor' }],
   });

@@ -1,6 +1,6 @@
 import type { Actor } from '../envelope/index.ts';
 import { Fault } from '../fault/index.ts';
-import type { Person, Principal, RequestContext } from './types.ts';
+import type { SessionUser, Principal, RequestContext } from './types.ts';
 
 /** The principal of an operation with `auth: 'key'`; the kit has authenticated it before the handler runs. */
 export function requirePrincipal(context: Pick<RequestContext, 'principal'>): Principal {
@@ -11,7 +11,7 @@ export function requirePrincipal(context: Pick<RequestContext, 'principal'>): Pr
 }
 
 /** The person of an operation with `auth: 'person'`. */
-export function requirePerson(context: Pick<RequestContext, 'person'>): Person {
+export function requireSessionUser(context: Pick<RequestContext, 'person'>): SessionUser {
   if (context.person === null) {
     throw new Fault('INTERNAL', {
       internal: 'a handler asked for the person of an operation that needs none',

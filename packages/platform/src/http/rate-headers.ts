@@ -1,13 +1,13 @@
 import { Fault } from '../fault/index.ts';
 import type { PolicyState, RateDecision } from '../limiter/index.ts';
-import { msToSecondsRoundUp, splitBy } from '../money/index.ts';
+import { msToSecondsRoundUp, divideWithRemainder } from '../money/index.ts';
 
 /**
  * The limits as headers: `RateLimit-Policy` and `RateLimit` as the IETF draft has them, with every policy, and
  * the `x-ratelimit-*` names that inference clients read, with the policy that is nearest to its end.
  */
 export function rateHeaders(decision: RateDecision): Record<string, string> {
-  const tightest = decision.refusedBy ?? nearestToEnd(decision.policies);
+  const tightest = decision.refusedBy ?? tightestPolicy(decision.policies);
   if (tightest === undefined) return {};
   return {
     'ratelimit-policy': decision.policies
@@ -28,13 +28,13 @@ export function rateHeaders(decision: RateDecision): Record<string, string> {
 /** As inference clients read durations: `350ms`, `12s`, `6m0s`, `1h0m5s`. Never less than it takes. */
 export function durationText(ms: number): string {
   if (ms > 0 && ms < 1_000) return `${Math.ceil(ms)}ms`;
-  const [minutes, seconds] = splitBy(msToSecondsRoundUp(ms), 60);
+  const [minutes, seconds] = divideWithRemainder(msToSecondsRoundUp(ms), 60);
   if (minutes === 0) return `${seconds}s`;
-  const [hours, restMinutes] = splitBy(minutes, 60);
+  const [hours, restMinutes] = divideWithRemainder(minutes, 60);
   return hours === 0 ? `${minutes}m${seconds}s` : `${hours}h${restMinutes}m${seconds}s`;
 }
 
-function nearestToEnd(policies: readonly PolicyState[]): PolicyState | undefined {
+function tightestPolicy(policies: readonly PolicyState[]): PolicyState | undefined {
   return policies.toSorted((a, b) => a.remaining * b.limit - b.remaining * a.limit)[0];
 }
 

@@ -1,16 +1,16 @@
 import type { Readable } from 'node:stream';
 import type { Timer } from '../clock/index.ts';
 import { Fault } from '../fault/index.ts';
-import type { BodyShare } from './body-budget.ts';
+import type { BodyReservation } from './body-budget.ts';
 
-export interface BodyReading<Parsed> {
+export interface ReadBodyOptions<Parsed> {
   /** The length that the client announced; 0 if it announced none. */
   readonly announced: number;
   readonly maxBytes: number;
   /** Left out, the server's own time-outs alone end a body that does not arrive. */
   readonly arrival?: { readonly timer: Timer; readonly timeoutMs: number };
   /** Released once the memory of the body is freed, however the reading ends. */
-  readonly share: BodyShare;
+  readonly share: BodyReservation;
   /** The bytes are freed when this returns: the result must not refer to them. */
   parse(bytes: Buffer): Parsed;
   done(body: Parsed): void;
@@ -27,7 +27,7 @@ const firstBytes = 16 * 1024;
  * buffer that grows: a list of chunks would cost a hundred bytes for each byte of a client that sends them singly. Buffers
  * are freed by hand: left to the garbage collector, those of clients that went away would be held and not counted.
  */
-export function readBody<Parsed>(request: Readable, reading: BodyReading<Parsed>): void {
+export function readBody<Parsed>(request: Readable, reading: ReadBodyOptions<Parsed>): void {
   const { announced, maxBytes, share } = reading;
   let own: Buffer<ArrayBuffer> | null = null;
   let bytes: Buffer = Buffer.alloc(0);

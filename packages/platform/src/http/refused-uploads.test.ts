@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import { authorised, createTestServer, createThing, type TestServer } from './test-kit.ts';
+import { authorizedHeaders, createTestServer, createThing, type TestServer } from './test-kit.ts';
 
 const open: TestServer[] = [];
 afterEach(async () => {
@@ -32,7 +32,7 @@ function upload(
     connection: 'close',
     'content-type': 'application/json',
     'content-length': String(bytes),
-    ...authorised,
+    ...authorizedHeaders,
     ...headers,
   };
   const lines = Object.entries(head).map(([name, value]) => `${name}: ${value}\r\n`);
@@ -83,7 +83,7 @@ describe('an upload that is refused', () => {
     const port = await listen();
     const answer = await fetch(`http://127.0.0.1:${port}/v2/things`, {
       method: 'POST',
-      headers: { ...authorised, 'content-type': 'application/json' },
+      headers: { ...authorizedHeaders, 'content-type': 'application/json' },
       body: JSON.stringify({ size: 7, pad: 'x'.repeat(500_000) }),
     });
     expect([answer.status, answer.headers.get('connection')]).toEqual([400, 'keep-alive']);

@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify';
 import type { FaultTarget } from '../fault/index.ts';
 import type { RequestId } from '../ids/index.ts';
 import type { Logger } from '../log/index.ts';
-import type { Person, Principal } from './types.ts';
+import type { SessionUser, Principal } from './types.ts';
 
 /** What the kit knows about a request while it is on its way. */
 export interface RequestState {
@@ -21,7 +21,7 @@ export interface RequestState {
   /** For a path that is no operation: whose error body it answers with. */
   elsewhere: FaultTarget;
   principal: Principal | null;
-  person: Person | null;
+  person: SessionUser | null;
   /** The reason of the refusal, once there is one. */
   reason: string | null;
 }

@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace';
 import { afterEach, expect, test } from 'vitest';
 import { startTelemetry } from '../telemetry/index.ts';
-import { authorised, createTestServer, getThing, goodKey } from './test-kit.ts';
+import { authorizedHeaders, createTestServer, getThing, goodKey } from './test-kit.ts';
 import type { TestServer } from './test-kit.ts';
 import type { Handler, HttpServerOptions } from './types.ts';
 
@@ -54,7 +54,7 @@ test.each([
 
 test('a path that cannot be decoded is refused in the usual form', async () => {
   const { port } = await listen();
-  const answer = await fetch(`http://127.0.0.1:${port}/v2/things/%zz`, { headers: authorised });
+  const answer = await fetch(`http://127.0.0.1:${port}/v2/things/%zz`, { headers: authorizedHeaders });
   expect([answer.status, ((await answer.json()) as { reason: string }).reason]).toEqual([
     404,
     'ROUTE_NOT_FOUND',
@@ -87,11 +87,11 @@ test('a drain answers what is running and refuses new connections', async () => 
     return { id: 'a', size: 1, key: null };
   });
   const url = `http://127.0.0.1:${port}/v2/things/a`;
-  const running = fetch(url, { headers: authorised });
+  const running = fetch(url, { headers: authorizedHeaders });
   await started.promise;
   const drained = server.drain();
   while (server.fastify.server.listening) await new Promise(setImmediate);
-  await expect(fetch(url, { headers: authorised })).rejects.toThrow();
+  await expect(fetch(url, { headers: authorizedHeaders })).rejects.toThrow();
   finish.resolve();
   expect((await running).status).toBe(200);
   await drained;
@@ -108,7 +108,7 @@ test('a trusted proxy continues its trace; a stranger’s trace is only linked',
   });
   try {
     const traceId = 'a'.repeat(32);
-    const headers = { ...authorised, traceparent: `00-${traceId}-${'b'.repeat(16)}-01` };
+    const headers = { ...authorizedHeaders, traceparent: `00-${traceId}-${'b'.repeat(16)}-01` };
     const seen: (string | undefined)[] = [];
     for (const trustedProxies of [['127.0.0.0/8'], []]) {
       const { server } = await listen(

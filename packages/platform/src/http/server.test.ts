@@ -6,7 +6,7 @@ import { parseId } from '../ids/index.ts';
 import type { Limiter } from '../limiter/index.ts';
 import { reply, requirePrincipal } from './index.ts';
 import {
-  authorised,
+  authorizedHeaders,
   chat,
   createTestServer,
   createThing,
@@ -49,7 +49,7 @@ test('an answer carries a request id of ours, the limits, and never one taken fr
   const { fastify } = serverWith();
   const answer = await fastify.inject({
     url: '/v2/things/a',
-    headers: { ...authorised, 'x-request-id': 'req_of_the_client' },
+    headers: { ...authorizedHeaders, 'x-request-id': 'req_of_the_client' },
   });
   expect(answer.statusCode).toBe(200);
   expect(answer.json()).toEqual({ id: 'a', size: 5, key: null });
@@ -67,7 +67,7 @@ test('an answer carries a request id of ours, the limits, and never one taken fr
 test('an alias answers exactly as its operation does', async () => {
   const { fastify } = serverWith();
   const [one, other] = await Promise.all(
-    ['/v2/alpha/things/a', '/v2/things/a'].map((url) => fastify.inject({ url, headers: authorised })),
+    ['/v2/alpha/things/a', '/v2/things/a'].map((url) => fastify.inject({ url, headers: authorizedHeaders })),
   );
   expect(one?.json()).toEqual(other?.json());
 });
@@ -89,43 +89,43 @@ test('every failure has the body of its family, the limits and a request id', as
       family: 'v2',
     },
     {
-      request: { url: '/v2/nothing', headers: authorised },
+      request: { url: '/v2/nothing', headers: authorizedHeaders },
       status: 404,
       reason: 'ROUTE_NOT_FOUND',
       family: 'v2',
     },
     {
-      request: { method: 'PUT', url: '/v2/things', headers: authorised },
+      request: { method: 'PUT', url: '/v2/things', headers: authorizedHeaders },
       status: 405,
       reason: 'METHOD_NOT_ALLOWED',
       family: 'v2',
     },
     {
-      request: { method: 'PUT', url: '/v1/marketplace', headers: authorised },
+      request: { method: 'PUT', url: '/v1/marketplace', headers: authorizedHeaders },
       status: 405,
       reason: 'METHOD_NOT_ALLOWED',
       family: 'marketplace',
     },
     {
-      request: { url: '/v1/marketplace/nothing', headers: authorised },
+      request: { url: '/v1/marketplace/nothing', headers: authorizedHeaders },
       status: 404,
       reason: 'ROUTE_NOT_FOUND',
       family: 'marketplace',
     },
     {
-      request: { url: '/v2/feed', headers: authorised },
+      request: { url: '/v2/feed', headers: authorizedHeaders },
       status: 404,
       reason: 'OPERATION_NOT_IMPLEMENTED',
       family: 'v2',
     },
     {
-      request: { method: 'POST', url: '/v2/things', headers: authorised, payload: { size: 7 } },
+      request: { method: 'POST', url: '/v2/things', headers: authorizedHeaders, payload: { size: 7 } },
       status: 400,
       reason: 'VALIDATION_FAILED',
       family: 'v2',
     },
     {
-      request: { method: 'POST', url: '/v1/chat', headers: authorised, payload: {} },
+      request: { method: 'POST', url: '/v1/chat', headers: authorizedHeaders, payload: {} },
       status: 422,
       family: 'inference',
     },
@@ -135,7 +135,12 @@ test('every failure has the body of its family, the limits and a request id', as
       reason: 'VALIDATION_FAILED',
       family: 'marketplace',
     },
-    { request: { url: '/v2/retired', headers: authorised }, status: 410, reason: 'GONE', family: 'v2' },
+    {
+      request: { url: '/v2/retired', headers: authorizedHeaders },
+      status: 410,
+      reason: 'GONE',
+      family: 'v2',
+    },
   ] as const;
   for (const { request, status, family, ...rest } of cases) {
     const answer = await fastify.inject(request);
@@ -158,7 +163,7 @@ test('a validation error names the field, says what is wrong and suggests what t
   const answer = await fastify.inject({
     method: 'POST',
     url: '/v2/things',
-    headers: authorised,
+    headers: authorizedHeaders,
     payload: { size: 7 },
   });
   expect(answer.json()).toMatchObject({
@@ -173,7 +178,12 @@ test('a validation error names the field, says what is wrong and suggests what t
 
 test('the inference body can be read by flat and by nested clients', async () => {
   const { fastify } = serverWith();
-  const answer = await fastify.inject({ method: 'POST', url: '/v1/chat', headers: authorised, payload: {} });
+  const answer = await fastify.inject({
+    method: 'POST',
+    url: '/v1/chat',
+    headers: authorizedHeaders,
+    payload: {},
+  });
   expect(answer.json()).toMatchObject({
     object: 'error',
     type: 'invalid_request_error',
@@ -189,7 +199,7 @@ test('unknown fields are ignored and named; a wrong field is still refused', asy
   const answer = await fastify.inject({
     method: 'POST',
     url: '/v2/things?dry=1',
-    headers: authorised,
+    headers: authorizedHeaders,
     payload: { size: 8, 'wéird\r\nX: 1': 1, extra: { deep: true } },
   });
   expect(answer.statusCode).toBe(201);
@@ -198,7 +208,7 @@ test('unknown fields are ignored and named; a wrong field is still refused', asy
 
 test('a key without the scope is refused and told which scope it lacks', async () => {
   const { fastify } = serverWith({ principal: testPrincipal({ scopes: new Set() }) });
-  const answer = await fastify.inject({ url: '/v2/things/a', headers: authorised });
+  const answer = await fastify.inject({ url: '/v2/things/a', headers: authorizedHeaders });
   expect(answer.statusCode).toBe(403);
   expect(answer.json()).toMatchObject({ reason: 'INSUFFICIENT_SCOPE', requiredScope: 'rentals:read' });
 });
@@ -206,8 +216,8 @@ test('a key without the scope is refused and told which scope it lacks', async (
 test('a refused request names the limit that bit, whose it is and when to come back', async () => {
   const principal = testPrincipal({ limits: { organisationRpm: 60, keyRpm: 1 } });
   const { fastify } = serverWith({ principal });
-  await fastify.inject({ url: '/v2/things/a', headers: authorised });
-  const answer = await fastify.inject({ url: '/v2/things/a', headers: authorised });
+  await fastify.inject({ url: '/v2/things/a', headers: authorizedHeaders });
+  const answer = await fastify.inject({ url: '/v2/things/a', headers: authorizedHeaders });
   expect(answer.statusCode).toBe(429);
   expect(answer.headers['retry-after']).toBe('60');
   expect(answer.headers['ratelimit']).toBe('"organisation";r=59;t=1, "key";r=0;t=60');
@@ -240,14 +250,14 @@ test('guessing keys is cut off by address, and a good key from the same address 
   const third = await guess();
   expect(third.statusCode).toBe(429);
   expect(third.json().limit).toMatchObject({ name: 'failed-authentication', scope: 'ip' });
-  expect((await fastify.inject({ url: '/v2/things/a', headers: authorised })).statusCode).toBe(200);
+  expect((await fastify.inject({ url: '/v2/things/a', headers: authorizedHeaders })).statusCode).toBe(200);
 });
 
 test('the limits are on the answer also when authentication itself breaks', async () => {
   const authenticate: HttpServerOptions['authenticate'] = () =>
     Promise.reject(new Error('database password is hunter2'));
   const { fastify, lines } = serverWith({ authenticate });
-  const answer = await fastify.inject({ url: '/v2/things/a', headers: authorised });
+  const answer = await fastify.inject({ url: '/v2/things/a', headers: authorizedHeaders });
   expect(answer.statusCode).toBe(500);
   expect(answer.headers['ratelimit']).toBeDefined();
   expect(answer.body).not.toContain('hunter2');
@@ -261,7 +271,7 @@ test('a proxy that is not trusted cannot choose the address; a trusted one can',
     return Promise.resolve(testPrincipal());
   };
   const { fastify } = serverWith({ authenticate, trustedProxies: ['10.0.0.0/8'] });
-  const headers = { ...authorised, 'x-forwarded-for': '1.1.1.1, 198.51.100.7, 10.1.1.1' };
+  const headers = { ...authorizedHeaders, 'x-forwarded-for': '1.1.1.1, 198.51.100.7, 10.1.1.1' };
   await fastify.inject({ url: '/v2/things/a', headers, remoteAddress: '203.0.113.9' });
   await fastify.inject({ url: '/v2/things/a', headers, remoteAddress: '10.0.0.1' });
   expect(seen).toEqual(['203.0.113.9', '198.51.100.7']);
@@ -293,7 +303,7 @@ test.each([
   const answer = await fastify.inject({
     method: 'POST',
     url: '/v2/things',
-    headers: { ...authorised, 'content-type': contentType },
+    headers: { ...authorizedHeaders, 'content-type': contentType },
     payload,
   });
   expect([answer.statusCode, answer.json().reason]).toEqual([status, reason]);
@@ -310,7 +320,7 @@ test('an unauthenticated body is refused before it is read', async () => {
 test('an operation without a body ignores whatever is sent with it', async () => {
   const { fastify } = serverWith();
   for (const contentType of ['application/json', 'text/plain']) {
-    const headers = { ...authorised, 'content-type': contentType };
+    const headers = { ...authorizedHeaders, 'content-type': contentType };
     const answer = await fastify.inject({
       method: 'DELETE',
       url: '/v2/things/a',
@@ -329,7 +339,7 @@ test('an answer outside its schema is a loud 500 in development and goes out as 
     const server = serverWith({ validateResponses }, ({ serve }) => {
       serve(getThing, async () => ({ id: 'a', size: 1, key: null, leaked: 'field' }));
     });
-    const answer = await server.fastify.inject({ url: '/v2/things/a', headers: authorised });
+    const answer = await server.fastify.inject({ url: '/v2/things/a', headers: authorizedHeaders });
     expect(answer.statusCode).toBe(status);
     expect(server.lines.some((line) => line.includes('outside its schema'))).toBe(validateResponses);
   }
@@ -339,7 +349,7 @@ test('what a bug says stays in the log; the caller gets a request id', async () 
   const server = serverWith({}, ({ serve }) => {
     serve(getThing, () => Promise.reject(new Error('relation "secrets" does not exist')));
   });
-  const answer = await server.fastify.inject({ url: '/v2/things/a', headers: authorised });
+  const answer = await server.fastify.inject({ url: '/v2/things/a', headers: authorizedHeaders });
   expect(answer.statusCode).toBe(500);
   expect(answer.body).not.toContain('secrets');
   const { requestId } = z.object({ requestId: z.string() }).parse(answer.json());
@@ -365,14 +375,14 @@ test('the interface’s operations answer the interface’s statuses for the sam
     serve(createThing, () => Promise.reject(new Fault('IDEMPOTENCY_KEY_REUSED')));
   });
   const post = (url: string) =>
-    server.fastify.inject({ method: 'POST', url, headers: authorised, payload: { size: 8 } });
+    server.fastify.inject({ method: 'POST', url, headers: authorizedHeaders, payload: { size: 8 } });
   expect((await post('/v2/things')).statusCode).toBe(409);
   expect((await post('/v2/alpha/interface-things')).statusCode).toBe(400);
 });
 
 test.each(['', ' ', 'x'.repeat(256), 'naïve'])('the idempotency key %j is refused', async (key) => {
   const { fastify } = serverWith();
-  const headers = { ...authorised, 'idempotency-key': key };
+  const headers = { ...authorizedHeaders, 'idempotency-key': key };
   const answer = await fastify.inject({ method: 'POST', url: '/v2/things', headers, payload: { size: 8 } });
   expect([answer.statusCode, answer.json().reason]).toEqual([400, 'IDEMPOTENCY_KEY_INVALID']);
 });
@@ -385,7 +395,7 @@ test('a handler that takes too long is answered for, with a time to come back', 
         new Promise((_, reject) => context.signal.addEventListener('abort', () => reject(new Error('left')))),
     );
   });
-  const answer = await fastify.inject({ url: '/v2/things/a', headers: authorised });
+  const answer = await fastify.inject({ url: '/v2/things/a', headers: authorizedHeaders });
   expect([answer.statusCode, answer.json().reason, answer.headers['retry-after']]).toEqual([
     503,
     'SERVICE_UNAVAILABLE',
@@ -411,7 +421,7 @@ test('with the limiter degraded requests pass and still carry the policy', async
     peek: () => Promise.reject(new Error('not asked')),
   };
   const { fastify } = serverWith({ limiter });
-  const answer = await fastify.inject({ url: '/v2/things/a', headers: authorised });
+  const answer = await fastify.inject({ url: '/v2/things/a', headers: authorizedHeaders });
   expect([answer.statusCode, answer.headers['ratelimit']]).toEqual([200, '"organisation";r=60;t=0']);
 });
 
@@ -421,7 +431,7 @@ test('a handler can add headers, and reads who is calling', async () => {
       reply({ id: requirePrincipal(context).orgId, size: 1, key: null }, { link: '<x>; rel="next"' }),
     );
   });
-  const answer = await fastify.inject({ url: '/v2/things/a', headers: authorised });
+  const answer = await fastify.inject({ url: '/v2/things/a', headers: authorizedHeaders });
   expect([answer.json().id, answer.headers['link']]).toEqual([principal.orgId, '<x>; rel="next"']);
 });
 
@@ -446,7 +456,11 @@ test('no key ever reaches a log line', async () => {
 
 test('a path asked with a method it does not have says which methods it has', async () => {
   const { fastify } = serverWith();
-  const answer = await fastify.inject({ method: 'POST', url: '/v2/things/a?x=1', headers: authorised });
+  const answer = await fastify.inject({
+    method: 'POST',
+    url: '/v2/things/a?x=1',
+    headers: authorizedHeaders,
+  });
   expect([answer.statusCode, answer.headers.allow]).toEqual([405, 'DELETE, GET']);
   expect(answer.json()).toMatchObject({ reason: 'METHOD_NOT_ALLOWED', suggestion: 'Use DELETE or GET.' });
 });
@@ -458,7 +472,7 @@ test.each([
   ['{"__proto__":{},"size":8}', 'The request body holds a key named __proto__ or constructor.'],
 ])('a body that is no JSON is told where, without a word of it: %j', async (payload, message) => {
   const { fastify } = serverWith();
-  const headers = { ...authorised, 'content-type': 'application/json' };
+  const headers = { ...authorizedHeaders, 'content-type': 'application/json' };
   const answer = await fastify.inject({ method: 'POST', url: '/v2/things', headers, payload });
   expect([answer.statusCode, answer.json().reason]).toEqual([400, 'MALFORMED_JSON']);
   expect(answer.json().message).toBe(message);

@@ -9,11 +9,11 @@ import { admit, admitAnonymous, admitFile } from './admission.ts';
 import { createBodyBudget } from './body-budget.ts';
 import { createBodyDrain } from './body-drain.ts';
 import { readText } from './body-text.ts';
-import { createAddressBook } from './client-ip.ts';
-import { answerBrokenConnection } from './broken-connection.ts';
-import { answerFailure } from './failures.ts';
-import { handle } from './handle.ts';
-import type { Kit } from './kit.ts';
+import { createCidrSet } from './client-ip.ts';
+import { sendConnectionError } from './broken-connection.ts';
+import { sendError } from './failures.ts';
+import { handleRequest } from './handle.ts';
+import type { ServerContext } from './kit.ts';
 import { defaultHttpLimits } from './limits.ts';
 import { beginRequest, endRequest, pathOf } from './observe.ts';
 import { findState, stateOf } from './request-state.ts';
@@ -28,7 +28,7 @@ import type { Handler, HttpServer, HttpServerOptions } from './types.ts';
 export function createHttpServer(options: HttpServerOptions): HttpServer {
   const drain = new AbortController();
   const limits = { ...defaultHttpLimits, ...options.limits };
-  const kit: Kit = {
+  const kit: ServerContext = {
     contract: options.contract,
     authenticate: options.authenticate,
     sessions: options.sessions,
@@ -37,7 +37,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     clock: options.clock,
     ids: options.ids,
     db: options.db,
-    trusted: createAddressBook(options.trustedProxies),
+    trusted: createCidrSet(options.trustedProxies),
     limits,
     bodies: createBodyBudget(limits.bodies, limits.bodyBytes),
     bodyDrain: createBodyDrain(options.clock),
@@ -47,7 +47,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const fastify = createFastify(kit, options.tls);
   const served = new Set<string>();
   installHooks(kit, fastify, served);
-  const dropSilent = trackSilentConnections(fastify.server);
+  const dropSilent = trackUnusedConnections(fastify.server);
 
   let closing: Promise<void> | undefined;
   const stop = (): Promise<void> => {
@@ -86,7 +86,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
  * Clients open connections ahead of need. Node takes one on which nothing was asked yet for busy, so a drain would
  * wait for it until it times out. The returned function ends those connections.
  */
-function trackSilentConnections(server: Server): () => void {
+function trackUnusedConnections(server: Server): () => void {
   const connections = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
     connections.add(socket);
@@ -97,7 +97,7 @@ function trackSilentConnections(server: Server): () => void {
   };
 }
 
-function createFastify(kit: Kit, tls: HttpServerOptions['tls']): FastifyInstance {
+function createFastify(kit: ServerContext, tls: HttpServerOptions['tls']): FastifyInstance {
   const { limits } = kit;
   const nodeOptions = {
     maxHeaderSize: limits.headerBytes,
@@ -124,9 +124,9 @@ function createFastify(kit: Kit, tls: HttpServerOptions['tls']): FastifyInstance
     onProtoPoisoning: 'error' as const,
     onConstructorPoisoning: 'error' as const,
     routerOptions: { maxParamLength: 500, ignoreTrailingSlash: false, caseSensitive: true },
-    frameworkErrors: (error, request, reply) => void answerUnroutable(kit, error, request, reply),
+    frameworkErrors: (error, request, reply) => void sendUnroutableError(kit, error, request, reply),
     clientErrorHandler: (error, socket) =>
-      answerBrokenConnection(
+      sendConnectionError(
         { clock: kit.clock, ids: kit.ids, target: null, headers: (id) => ({ 'x-request-id': id }) },
         error,
         socket,
@@ -138,8 +138,8 @@ function createFastify(kit: Kit, tls: HttpServerOptions['tls']): FastifyInstance
   return Fastify({ ...shared, https }) as unknown as FastifyInstance;
 }
 
-function installHooks(kit: Kit, fastify: FastifyInstance, served: ReadonlySet<string>): void {
-  const admitElsewhere = admitterElsewhere(kit, served);
+function installHooks(kit: ServerContext, fastify: FastifyInstance, served: ReadonlySet<string>): void {
+  const admitElsewhere = createUnroutedAdmission(kit, served);
   fastify.addHook('onRequest', async (request, reply) => {
     beginRequest(kit, request, reply);
     // Here and not in the handler: a body is read between the two, and must not be read for nothing.
@@ -157,7 +157,7 @@ function installHooks(kit: Kit, fastify: FastifyInstance, served: ReadonlySet<st
     if (kit.draining.aborted) reply.header('connection', 'close');
   });
   fastify.addHook('onResponse', async (request, reply) => endRequest(kit, request, reply));
-  fastify.setErrorHandler((error, request, reply) => answerFailure(kit, error, request, reply));
+  fastify.setErrorHandler((error, request, reply) => sendError(kit, error, request, reply));
   const methodsAt = createMethodFinder(Object.values(kit.contract.operations));
   fastify.setNotFoundHandler(async (request, reply) => {
     if (stateOf(request).operation !== null) throw new Fault('OPERATION_NOT_IMPLEMENTED');
@@ -174,8 +174,8 @@ function installHooks(kit: Kit, fastify: FastifyInstance, served: ReadonlySet<st
 }
 
 /** The door of everything the router has no route for. */
-function admitterElsewhere(
-  kit: Kit,
+function createUnroutedAdmission(
+  kit: ServerContext,
   served: ReadonlySet<string>,
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<void> {
   const findOperation = createOperationFinder(Object.values(kit.contract.operations));
@@ -195,8 +195,8 @@ function admitterElsewhere(
 }
 
 /** Some paths the router refuses before any hook runs, so what the hooks do is done here. */
-async function answerUnroutable(
-  kit: Kit,
+async function sendUnroutableError(
+  kit: ServerContext,
   error: Error,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -204,11 +204,11 @@ async function answerUnroutable(
   beginRequest(kit, request, reply);
   reply.raw.once('close', () => endRequest(kit, request, reply));
   const refusal: unknown = await admitAnonymous(kit, request, reply).catch((thrown: unknown) => thrown);
-  answerFailure(kit, refusal ?? error, request, reply);
+  sendError(kit, refusal ?? error, request, reply);
 }
 
 /** JSON is the only body there is. An operation without a body ignores whatever was sent. */
-function installBodyParsers(kit: Kit, fastify: FastifyInstance): void {
+function installBodyParsers(kit: ServerContext, fastify: FastifyInstance): void {
   fastify.removeAllContentTypeParsers();
   const parseJson = fastify.getDefaultJsonParser('error', 'error');
   fastify.addContentTypeParser('application/json', (request, payload, done) => {
@@ -218,7 +218,7 @@ function installBodyParsers(kit: Kit, fastify: FastifyInstance): void {
       else
         void parseJson(request, text, (error, value) =>
           error
-            ? done(new Fault('MALFORMED_JSON', { message: whyMalformed(text), cause: error }))
+            ? done(new Fault('MALFORMED_JSON', { message: describeMalformedJson(text), cause: error }))
             : done(null, value),
         );
     };
@@ -236,7 +236,7 @@ function installBodyParsers(kit: Kit, fastify: FastifyInstance): void {
 }
 
 /** The framework keeps to itself what was wrong. V8's words quote the body, so only the place is taken from them. */
-function whyMalformed(text: string): string {
+function describeMalformedJson(text: string): string {
   try {
     JSON.parse(text);
     return 'The request body holds a key named __proto__ or constructor.';
@@ -252,7 +252,7 @@ function takesBody(request: FastifyRequest): boolean {
 }
 
 function addRoutes<Op extends Operation>(
-  kit: Kit,
+  kit: ServerContext,
   fastify: FastifyInstance,
   operation: Op,
   handler: Handler<Op>,
@@ -268,7 +268,7 @@ function addRoutes<Op extends Operation>(
       },
       handler: async (request, reply) => {
         const state = stateOf(request);
-        await context.with(state.context, () => handle(kit, operation, handler, request, reply));
+        await context.with(state.context, () => handleRequest(kit, operation, handler, request, reply));
         return reply;
       },
     });

@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { defineOperation } from '@millrace/contract';
 import { z } from 'zod';
 import { Fault } from '../fault/index.ts';
-import { actorOf, requirePerson, requirePrincipal } from './principal.ts';
-import { authorised, createTestServer, ids, testContract, testPrincipal } from './test-kit.ts';
-import type { HttpLimits, Person, Sessions } from './types.ts';
+import { actorOf, requireSessionUser, requirePrincipal } from './principal.ts';
+import { authorizedHeaders, createTestServer, ids, testContract, testPrincipal } from './test-kit.ts';
+import type { HttpLimits, SessionUser, Sessions } from './types.ts';
 
 const origin = 'https://cloud.example.com';
 const token = 'a'.repeat(32);
-const person: Person = {
+const person: SessionUser = {
   userId: ids.next('usr'),
   sessionId: ids.next('ses'),
   email: 'ada@example.com',
@@ -60,7 +60,7 @@ function serve(withSessions = true, limits: Partial<HttpLimits> = {}) {
     ...(withSessions ? { sessions } : {}),
     limits,
   });
-  server.serve(whoAmI, async ({ context }) => ({ userId: requirePerson(context).userId }));
+  server.serve(whoAmI, async ({ context }) => ({ userId: requireSessionUser(context).userId }));
   server.serve(getThing, async ({ context }) => {
     const { kind, id } = actorOf(requirePrincipal(context));
     return { id: `${kind} ${id}`, size: 8, key: null };
@@ -148,7 +148,7 @@ describe('who is not', () => {
     const reasonOf = async (url: string, headers: Record<string, string>) =>
       (await ask(url, headers)).json['reason'];
     expect(await reasonOf('/v2/who', {})).toBe('SESSION_ENDED');
-    expect(await reasonOf('/v2/who', authorised)).toBe('PERSON_REQUIRED');
+    expect(await reasonOf('/v2/who', authorizedHeaders)).toBe('PERSON_REQUIRED');
     expect(await reasonOf('/v2/who', { authorization: 'Bearer wrong' })).toBe('INVALID_API_KEY');
     expect(await reasonOf('/v2/things/1', {})).toBe('MISSING_API_KEY');
     expect(await reasonOf('/v2/things/1', { 'millrace-organisation': 'org_1' })).toBe('SESSION_ENDED');
@@ -159,7 +159,7 @@ describe('who is not', () => {
 
   it('and has a key is who the key says, whatever cookie the browser adds', async () => {
     const { ask } = serve();
-    const answer = await ask('/v2/things/1', { ...authorised, cookie, ...ownPage });
+    const answer = await ask('/v2/things/1', { ...authorizedHeaders, cookie, ...ownPage });
     expect(String(answer.json['id'])).toMatch(/^key /);
   });
 

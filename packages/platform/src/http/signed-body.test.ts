@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import { createTestServer, hear, market } from './test-kit.ts';
+import { createTestServer, receiveSignedEvent, market } from './test-kit.ts';
 import type { TestServer } from './test-kit.ts';
 
 const open: TestServer[] = [];
@@ -10,7 +10,7 @@ afterEach(async () => {
 function hearing(options: Parameters<typeof createTestServer>[0] = {}): TestServer {
   const server = createTestServer(options);
   open.push(server);
-  server.serve(hear, async ({ body }) => ({ heard: body }));
+  server.serve(receiveSignedEvent, async ({ body }) => ({ heard: body }));
   server.serve(market, async () => ({ instances: [] }));
   return server;
 }

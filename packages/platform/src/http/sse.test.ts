@@ -7,7 +7,7 @@ import { SimulatedClock } from '../clock/index.ts';
 import { Fault } from '../fault/index.ts';
 import { sse } from './index.ts';
 import { formatEvent, streamEvents } from './sse.ts';
-import { authorised, createTestServer, feed, testContract, testPrincipal } from './test-kit.ts';
+import { authorizedHeaders, createTestServer, feed, testContract, testPrincipal } from './test-kit.ts';
 import type { TestServer } from './test-kit.ts';
 import type { SseStream } from './reply.ts';
 import type { HttpServerOptions } from './types.ts';
@@ -43,7 +43,11 @@ async function connect(
     }),
   );
   const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
-  const request = get({ port, path: '/v2/feed', headers: { ...authorised, accept: 'text/event-stream' } });
+  const request = get({
+    port,
+    path: '/v2/feed',
+    headers: { ...authorizedHeaders, accept: 'text/event-stream' },
+  });
   const response = await new Promise<IncomingMessage>((resolve) => request.once('response', resolve));
   let text = '';
   response.setEncoding('utf8');

@@ -28,7 +28,7 @@ export async function streamEvents(reply: SseReply, options: SseOptions): Promis
   const signal = AbortSignal.any([over, ended.signal]);
 
   void endAfter(clock, limits.sseMaxDurationMs, ended);
-  void beat(options, signal, { left, ended });
+  void sendHeartbeats(options, signal, { left, ended });
   try {
     await reply.produce({ signal, send: (event) => send(options, signal, formatEvent(event)) });
   } finally {
@@ -47,7 +47,7 @@ async function endAfter(clock: Timer, ms: number, ended: AbortController): Promi
  * A comment now and then keeps proxies from closing a quiet stream. A client that has not read what was sent
  * by the time of the next beat, with the buffer full, is gone in all but name.
  */
-async function beat(
+async function sendHeartbeats(
   { response, clock, limits, stillAdmitted }: SseOptions,
   signal: AbortSignal,
   { left, ended }: { readonly left: AbortController; readonly ended: AbortController },

@@ -6,7 +6,7 @@ import type { Clock } from '../clock/index.ts';
 import type { Db } from '../db/index.ts';
 import { Fault } from '../fault/index.ts';
 import { createIdSource } from '../ids/index.ts';
-import { createModelLimiter } from '../limiter/model.ts';
+import { createReferenceLimiter } from '../limiter/model.ts';
 import { createLogger } from '../log/index.ts';
 import { createHttpServer } from './server.ts';
 import type { HttpServer, HttpServerOptions, Principal } from './types.ts';
@@ -87,7 +87,7 @@ export const market = defineOperation({
   idempotency: 'none',
 });
 
-export const hear = defineOperation({
+export const receiveSignedEvent = defineOperation({
   ...common,
   id: 'hear',
   method: 'POST',
@@ -143,7 +143,17 @@ export const retired = defineOperation({
 });
 
 export const testContract = {
-  operations: { getThing, createThing, createInterfaceThing, chat, market, hear, feed, deleteThing, retired },
+  operations: {
+    getThing,
+    createThing,
+    createInterfaceThing,
+    chat,
+    market,
+    hear: receiveSignedEvent,
+    feed,
+    deleteThing,
+    retired,
+  },
   deprecations: {
     retired: {
       deprecatedAt: '2020-01-01T00:00:00Z',
@@ -194,7 +204,7 @@ export function createTestServer(
     authenticate: ({ key }) =>
       key === goodKey ? Promise.resolve(principal) : Promise.reject(new Fault('INVALID_API_KEY')),
     // Time stands still, so what is counted stays counted.
-    limiter: createModelLimiter({ nowMs: () => 0 }),
+    limiter: createReferenceLimiter({ nowMs: () => 0 }),
     log: createLogger({ name: 'test', level: 'trace', destination: { write: (line) => lines.push(line) } }),
     clock: systemClock,
     ids,
@@ -205,4 +215,4 @@ export function createTestServer(
   return { ...server, principal, lines };
 }
 
-export const authorised = { authorization: `Bearer ${goodKey}` } as const;
+export const authorizedHeaders = { authorization: `Bearer ${goodKey}` } as const;

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { Answer, Body, Operation, Params, PlatformRole, Query, Scope } from '@millrace/contract';
+import type { ResponseBody, Body, Operation, Params, PlatformRole, Query, Scope } from '@millrace/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../clock/index.ts';
 import type { Db, TransactionOptions, Tx } from '../db/index.ts';
@@ -9,7 +9,7 @@ import type { Limiter } from '../limiter/index.ts';
 import type { Logger } from '../log/index.ts';
 import type { Traceparent } from '../telemetry/index.ts';
 import type { BodyBudgetLimits } from './body-budget.ts';
-import type { TextReading } from './body-text.ts';
+import type { ReadTextOptions } from './body-text.ts';
 import type { BytesReply, Reply, SseReply } from './reply.ts';
 
 /** The limits that bear on each request of a principal. A key's further limits belong to the features. */
@@ -47,7 +47,7 @@ export type Authenticate = (attempt: {
 }) => Promise<Principal>;
 
 /** Somebody who is signed in, whatever the organisation. */
-export interface Person {
+export interface SessionUser {
   readonly userId: UserId;
   readonly sessionId: SessionId;
   /** Lower case, and shown to be theirs. */
@@ -61,12 +61,12 @@ export interface Sessions {
   readonly origin: string;
   /** The token in a `Cookie` header; null when there is none, or it was not made here. */
   tokenIn(cookies: string | undefined): string | null;
-  person(token: string): Promise<Person>;
+  person(token: string): Promise<SessionUser>;
   /** `organisation` and `mode` are the headers as they were sent. */
   member(
     token: string,
     named: { readonly organisation: string | undefined; readonly mode: string | undefined },
-  ): Promise<{ readonly principal: Principal; readonly person: Person }>;
+  ): Promise<{ readonly principal: Principal; readonly person: SessionUser }>;
 }
 
 export interface RequestContext {
@@ -74,7 +74,7 @@ export interface RequestContext {
   /** Set on operations with `auth: 'key'`. Their handlers use `requirePrincipal`. */
   readonly principal: Principal | null;
   /** Set when the caller is signed in, and so always on operations with `auth: 'person'`: see `requirePerson`. */
-  readonly person: Person | null;
+  readonly person: SessionUser | null;
   /** The address the request came from, through trusted proxies only. */
   readonly clientIp: string;
   readonly traceparent: Traceparent | undefined;
@@ -93,8 +93,8 @@ export interface RequestContext {
 }
 
 /** What one idempotent effect hands back: what to answer, and what it made. */
-export interface Effect<Op extends Operation> {
-  readonly body: Answer<Op>;
+export interface OperationResult<Op extends Operation> {
+  readonly body: ResponseBody<Op>;
   readonly headers?: Readonly<Record<string, string>>;
   /** What was created or changed, for `GET /v2/operations`. */
   readonly resource?: { readonly kind: string; readonly id: string };
@@ -107,10 +107,10 @@ export interface Effect<Op extends Operation> {
  */
 export type Transact<Op extends Operation> = (
   options: TransactionOptions,
-  work: (tx: Tx) => Promise<Effect<Op>>,
-) => Promise<Reply<Answer<Op>>>;
+  work: (tx: Tx) => Promise<OperationResult<Op>>,
+) => Promise<Reply<ResponseBody<Op>>>;
 
-export interface Call<Op extends Operation> {
+export interface HandlerInput<Op extends Operation> {
   readonly params: Params<Op>;
   readonly query: Query<Op>;
   readonly body: Body<Op>;
@@ -122,9 +122,13 @@ export interface Call<Op extends Operation> {
  * A bare answer gets the operation's status; `reply(…)` adds headers; `bytesReply(…)` has its JSON already; `sse(…)` answers
  * as a stream.
  */
-export type HandlerResult<Op extends Operation> = Answer<Op> | Reply<Answer<Op>> | BytesReply | SseReply;
+export type HandlerResult<Op extends Operation> =
+  | ResponseBody<Op>
+  | Reply<ResponseBody<Op>>
+  | BytesReply
+  | SseReply;
 
-export type Handler<Op extends Operation> = (call: Call<Op>) => Promise<HandlerResult<Op>>;
+export type Handler<Op extends Operation> = (call: HandlerInput<Op>) => Promise<HandlerResult<Op>>;
 
 /** Sizes and times; every one has a default in limits.ts. */
 export interface HttpLimits {
@@ -201,7 +205,7 @@ export interface HttpServer {
   /** Ids of the operations bound so far, in order of binding. */
   served(): readonly string[];
   /** Reads a body as text, within the memory that bodies may hold while they arrive. */
-  readonly readText: (request: FastifyRequest, payload: Readable, reading: TextReading) => void;
+  readonly readText: (request: FastifyRequest, payload: Readable, reading: ReadTextOptions) => void;
   /** For routes that are no operation, as their `onRequest`: counts the caller by address, with headers. */
   readonly admitAnonymous: (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
   /** The same for files that are at hand and alike for everybody: they cost little and are counted by themselves. */

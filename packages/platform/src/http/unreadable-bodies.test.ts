@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import { authorised, chat, createTestServer, createThing, type TestServer } from './test-kit.ts';
+import { authorizedHeaders, chat, createTestServer, createThing, type TestServer } from './test-kit.ts';
 
 const open: TestServer[] = [];
 afterEach(async () => {
@@ -18,7 +18,7 @@ function serverWith(bodyTimeoutMs = 60_000): TestServer {
 /** Sends the head of a request and a part of its body, and reads until the server closes the connection. */
 function sendPart(port: number, path: string): Promise<string> {
   const head = [
-    ...[`POST ${path} HTTP/1.1`, 'Host: x', `Authorization: ${authorised.authorization}`],
+    ...[`POST ${path} HTTP/1.1`, 'Host: x', `Authorization: ${authorizedHeaders.authorization}`],
     ...['Content-Type: application/json', 'Content-Length: 100', '', '{"size":'],
   ];
   return new Promise((resolve, reject) => {
@@ -54,7 +54,7 @@ describe('a body that is not plain UTF-8', () => {
     ['with charset="ISO-8859-1"', {}, `${json}; Charset="ISO-8859-1"`],
   ])('is refused with 415 %s', async (_what, headers, type) => {
     const { fastify } = serverWith();
-    const sent = { ...authorised, ...headers, 'content-type': type };
+    const sent = { ...authorizedHeaders, ...headers, 'content-type': type };
     const answer = await fastify.inject({
       method: 'POST',
       url: '/v2/things',
@@ -70,7 +70,7 @@ describe('a body that is not plain UTF-8', () => {
     [{}, `${json}; charset="utf-8"`],
   ])('is read with %j and %s', async (headers, type) => {
     const { fastify } = serverWith();
-    const sent = { ...authorised, ...headers, 'content-type': type };
+    const sent = { ...authorizedHeaders, ...headers, 'content-type': type };
     const answer = await fastify.inject({
       method: 'POST',
       url: '/v2/things',

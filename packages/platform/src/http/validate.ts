@@ -2,7 +2,7 @@ import type { Operation } from '@millrace/contract';
 import type { z } from 'zod';
 import { Fault, issuesFromZod } from '../fault/index.ts';
 import type { FaultIssue } from '../fault/index.ts';
-import { oddNumbers } from './decimal-numbers.ts';
+import { nonDecimalNumbers } from './decimal-numbers.ts';
 import { droppedFields } from './ignored-fields.ts';
 
 export interface RawInput {
@@ -31,14 +31,14 @@ export function validateInput(operation: Operation, raw: RawInput): ValidInput {
       if (location === 'query') ignored.push(...droppedFields(input, {}));
       return {};
     }
-    const unfit = findUnfit(input);
+    const unfit = findUnstorableValue(input);
     if (unfit !== null) {
       issues.push({ ...unfit, location });
       return undefined;
     }
-    const odd = location === 'body' ? [] : oddNumbers(schema, input);
+    const odd = location === 'body' ? [] : nonDecimalNumbers(schema, input);
     if (odd.length > 0) {
-      issues.push(...odd.map((name) => ({ ...oddNumber, path: [name], location })));
+      issues.push(...odd.map((name) => ({ ...nonDecimalMessage, path: [name], location })));
       return undefined;
     }
     const parsed = schema.safeParse(input);
@@ -58,7 +58,7 @@ export function validateInput(operation: Operation, raw: RawInput): ValidInput {
   // Nothing is read of a signed body before its signature is verified, which is the handler's part.
   const body = operation.signedBody === true ? raw.body : check(operation.body, raw.body, 'body');
   if (issues.length === 0) return { params, query, body, ignoredFields: ignored };
-  if (isMisdirected(operation, raw.body)) throw new Fault(operation.misdirected.reason);
+  if (isMeantForOtherOperation(operation, raw.body)) throw new Fault(operation.misdirected.reason);
   const [suggestion] = suggestions;
   throw new Fault('VALIDATION_FAILED', {
     issues,
@@ -68,7 +68,10 @@ export function validateInput(operation: Operation, raw: RawInput): ValidInput {
   });
 }
 
-const oddNumber = { message: 'must be a whole number in decimal digits', code: 'invalid_format' } as const;
+const nonDecimalMessage = {
+  message: 'must be a whole number in decimal digits',
+  code: 'invalid_format',
+} as const;
 
 const maxIgnoredNamed = 20;
 
@@ -79,7 +82,7 @@ function unknownNames(schema: z.ZodType, input: unknown): string[] {
   return Object.keys(input).filter((name) => !Object.hasOwn(known, name));
 }
 
-function isMisdirected<Op extends Operation>(
+function isMeantForOtherOperation<Op extends Operation>(
   operation: Op,
   body: unknown,
 ): operation is Op & { readonly misdirected: NonNullable<Operation['misdirected']> } {
@@ -95,13 +98,13 @@ const maxDepth = 64;
  * PostgreSQL holds neither as text nor inside jsonb, or nesting without end. Found here it is the caller's
  * mistake; found later it would look like ours.
  */
-export function findUnfit(value: unknown, depth = 0): FaultIssue | null {
+export function findUnstorableValue(value: unknown, depth = 0): FaultIssue | null {
   if (typeof value === 'string') return isStorable(value) ? null : { ...unstorableText, path: [] };
   if (typeof value !== 'object' || value === null) return null;
   if (depth >= maxDepth) return { ...tooDeep, path: [] };
   for (const [name, item] of Object.entries(value)) {
     if (!isStorable(name)) return { ...unstorableText, path: [] };
-    const below = findUnfit(item, depth + 1);
+    const below = findUnstorableValue(item, depth + 1);
     if (below !== null)
       return { ...below, path: [Array.isArray(value) ? Number(name) : name, ...below.path] };
   }

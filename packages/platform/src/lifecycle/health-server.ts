@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import type { Lifecycle } from './lifecycle.ts';
 
-interface HealthAnswer {
+interface HealthResponse {
   readonly status: 200 | 503;
   readonly body: Readonly<Record<string, unknown>>;
 }
@@ -11,7 +11,10 @@ interface HealthAnswer {
  * `/healthz` asks whether to keep the process: it answers as long as it runs, so an outage elsewhere never
  * gets it restarted. `/readyz` asks whether to send it work, and says which dependency is the reason if not.
  */
-async function answerHealth(lifecycle: Lifecycle, path: '/healthz' | '/readyz'): Promise<HealthAnswer> {
+async function buildHealthResponse(
+  lifecycle: Lifecycle,
+  path: '/healthz' | '/readyz',
+): Promise<HealthResponse> {
   if (path === '/healthz') {
     const live = lifecycle.live();
     return { status: live ? 200 : 503, body: { live, state: lifecycle.state } };
@@ -26,7 +29,7 @@ const paths = ['/healthz', '/readyz'] as const;
 export function serveHealth(fastify: FastifyInstance, lifecycle: Lifecycle): void {
   for (const path of paths) {
     fastify.get(path, { logLevel: 'debug' }, async (_request, reply) => {
-      const { status, body } = await answerHealth(lifecycle, path);
+      const { status, body } = await buildHealthResponse(lifecycle, path);
       return reply.code(status).send(body);
     });
   }
@@ -43,7 +46,7 @@ export async function startHealthServer(options: {
       response.writeHead(404).end();
       return;
     }
-    answerHealth(options.lifecycle, path).then(
+    buildHealthResponse(options.lifecycle, path).then(
       ({ status, body }) =>
         response
           .writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' })

@@ -48,7 +48,7 @@ async function runCheck(check: ReadinessCheck, clock: Timer): Promise<CheckResul
   const answered = Promise.resolve()
     .then(() => check.check(over.signal))
     .then(() => undefined)
-    .catch((error: unknown) => failureWord(error));
+    .catch((error: unknown) => failureKind(error));
   const detail = await Promise.race([answered, timedOut]);
   over.abort();
   const tookMs = Math.round(clock.monotonicMs() - startedMs);
@@ -62,7 +62,7 @@ export class NotReadyError extends Error {
 }
 
 /** A driver's message may hold addresses or user names; its class and code are enough for an answer anyone can read. */
-function failureWord(error: unknown): string {
+function failureKind(error: unknown): string {
   if (!(error instanceof Error)) return 'failed';
   if (error instanceof NotReadyError) return error.message;
   const code = 'code' in error && typeof error.code === 'string' ? ` ${error.code}` : '';

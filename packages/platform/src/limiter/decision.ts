@@ -1,4 +1,4 @@
-import { groupsOf } from '../money/index.ts';
+import { floorDivide } from '../money/index.ts';
 import type { PolicyState, RateDecision, RatePolicy } from './types.ts';
 
 /**
@@ -10,7 +10,7 @@ import type { PolicyState, RateDecision, RatePolicy } from './types.ts';
 const nameShape = /^[a-z0-9-]{1,40}$/;
 
 /** Whether the sums of a policy stay whole numbers that both sides keep exactly. */
-export function fitsExactly({ limit, windowMs }: RatePolicy, cost: number): boolean {
+export function isExactlyRepresentable({ limit, windowMs }: RatePolicy, cost: number): boolean {
   return Number.isSafeInteger(cost) && cost >= 0 && Number.isSafeInteger((limit + cost) * windowMs);
 }
 
@@ -18,7 +18,7 @@ export function fitsExactly({ limit, windowMs }: RatePolicy, cost: number): bool
 function costOf(policy: RatePolicy): number {
   const { limit, windowMs, cost = 1 } = policy;
   const whole = Number.isSafeInteger(limit) && Number.isSafeInteger(windowMs);
-  const sane = limit >= 1 && windowMs >= 1 && fitsExactly(policy, cost);
+  const sane = limit >= 1 && windowMs >= 1 && isExactlyRepresentable(policy, cost);
   if (!whole || !sane || !nameShape.test(policy.name)) {
     throw new RangeError(`Not a rate policy: ${policy.name}, ${limit} in ${windowMs} ms, cost ${cost}.`);
   }
@@ -62,9 +62,9 @@ function toState(policy: RatePolicy, cost: number, used: number, passed: boolean
   return {
     policy,
     limit,
-    remaining: Math.max(0, limit - groupsOf(used, windowMs)),
-    resetMs: groupsOf(used, limit),
-    retryAfterMs: passed || over <= 0 ? 0 : groupsOf(over, limit),
+    remaining: Math.max(0, limit - floorDivide(used, windowMs)),
+    resetMs: floorDivide(used, limit),
+    retryAfterMs: passed || over <= 0 ? 0 : floorDivide(over, limit),
   };
 }
 

@@ -1,7 +1,7 @@
 export { createLimiter } from './limiter.ts';
 export type { LimiterOptions } from './limiter.ts';
 export type {
-  GivingLimiter,
+  RefundingLimiter,
   Limiter,
   LimitScope,
   PolicyState,
@@ -10,7 +10,7 @@ export type {
   RateRequest,
 } from './types.ts';
 // For scripts that count limits along with something else.
-export { costsOf, fitsExactly, limitKey, toDecision, uncountedDecision } from './decision.ts';
+export { costsOf, isExactlyRepresentable, limitKey, toDecision, uncountedDecision } from './decision.ts';
 export { limitFunctions } from './script.ts';
 // The same as plain code, to hold scripts against.
-export { createModelLimiter } from './model.ts';
+export { createReferenceLimiter } from './model.ts';

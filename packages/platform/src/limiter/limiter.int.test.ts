@@ -1,5 +1,5 @@
 import { readEndpoints } from '@millrace/services';
-import { eventually, startStopwatch, startTcpProxy, stretchedMs } from '@millrace/testing';
+import { eventually, startStopwatch, startTcpProxy, scaledLimitMs } from '@millrace/testing';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../clock/index.ts';
@@ -8,8 +8,8 @@ import { createLogger } from '../log/index.ts';
 import { connectValkey } from '../valkey/index.ts';
 import type { ValkeyClient } from '../valkey/index.ts';
 import { createLimiter } from './limiter.ts';
-import { createModelLimiter } from './model.ts';
-import type { GivingLimiter, RatePolicy } from './types.ts';
+import { createReferenceLimiter } from './model.ts';
+import type { RefundingLimiter, RatePolicy } from './types.ts';
 
 const log = createLogger({ name: 'test', level: 'silent' });
 const ids = createIdSource({ clock: systemClock, cell: 1 });
@@ -63,11 +63,11 @@ test('the script and the plain model agree on every sequence of calls', async ()
       // Far enough from the real time that nothing expires while the property runs.
       let nowMs = Date.now();
       const real = createLimiter({ valkey, log, timeoutMs, nowMs: () => nowMs });
-      const model = createModelLimiter({ nowMs: () => nowMs });
+      const model = createReferenceLimiter({ nowMs: () => nowMs });
       for (const call of calls) {
         nowMs += call.stepMs;
         const request = { tag, policies: call.policies.map((fields) => policy(fields)) };
-        const ask = (limiter: GivingLimiter) => limiter[call.act](request);
+        const ask = (limiter: RefundingLimiter) => limiter[call.act](request);
         expect(await ask(real)).toEqual(await ask(model));
       }
     }),
@@ -169,7 +169,7 @@ test('with Valkey gone calls pass uncounted and quickly, it is said once, and co
       const decision = await limiter.consume(request);
       expect([decision.allowed, decision.degraded]).toEqual([true, true]);
     }
-    expect(await stopwatch.elapsedMs()).toBeLessThan(stretchedMs(5_000));
+    expect(await stopwatch.elapsedMs()).toBeLessThan(scaledLimitMs(5_000));
     expect(lines.filter((line) => line.includes('not counted'))).toHaveLength(1);
     proxy.heal();
     await eventually({ what: 'counting to resume' }, async () => !(await limiter.consume(request)).degraded);

@@ -5,7 +5,7 @@ import { counter } from '../telemetry/index.ts';
 import type { ValkeyClient } from '../valkey/index.ts';
 import { costsOf, limitKey, toDecision, uncountedDecision } from './decision.ts';
 import { limiterScript } from './script.ts';
-import type { GivingLimiter, RateDecision, RateRequest } from './types.ts';
+import type { RefundingLimiter, RateDecision, RateRequest } from './types.ts';
 
 export interface LimiterOptions {
   readonly valkey: Pick<ValkeyClient, 'run'>;
@@ -17,18 +17,21 @@ export interface LimiterOptions {
   readonly timeoutMs?: number;
 }
 
-const uncounted = counter(
+const uncountedCounter = counter(
   'millrace_limiter_uncounted_total',
   'Calls let through because Valkey did not answer.',
 );
-const refused = counter('millrace_limiter_refused_total', 'Calls refused, by the policy that refused them.');
+const rejectedCounter = counter(
+  'millrace_limiter_refused_total',
+  'Calls refused, by the policy that refused them.',
+);
 
 const defaultTimeoutMs = 250;
 /** While Valkey stays away it is said once in this time, not once for every request. */
-const complaintEveryMs = 30_000;
+const warnEveryMs = 30_000;
 
 /** The script answers whole numbers and nothing else. */
-function readAnswer(answer: unknown): readonly number[] {
+function parseScriptResult(answer: unknown): readonly number[] {
   if (Array.isArray(answer) && answer.every((value) => typeof value === 'number')) return answer;
   throw new TypeError('The limiter script answered something else than numbers.');
 }
@@ -37,7 +40,7 @@ function readAnswer(answer: unknown): readonly number[] {
  * Counts in Valkey. When Valkey cannot be asked, calls pass uncounted: a limiter that is down must not take
  * the API with it. Whoever must not fail open (money does not) checks `degraded`.
  */
-export function createLimiter(options: LimiterOptions): GivingLimiter {
+export function createLimiter(options: LimiterOptions): RefundingLimiter {
   const { valkey, log, clock = systemClock } = options;
   let silentUntilMs = Number.NEGATIVE_INFINITY;
 
@@ -51,14 +54,14 @@ export function createLimiter(options: LimiterOptions): GivingLimiter {
       ],
       timeoutMs: options.timeoutMs ?? defaultTimeoutMs,
     });
-    const [passed, ...used] = readAnswer(answer);
+    const [passed, ...used] = parseScriptResult(answer);
     return { passed: passed === 1, used };
   }
 
   function complain(error: unknown): void {
-    uncounted.add(1);
+    uncountedCounter.add(1);
     if (clock.monotonicMs() < silentUntilMs) return;
-    silentUntilMs = clock.monotonicMs() + complaintEveryMs;
+    silentUntilMs = clock.monotonicMs() + warnEveryMs;
     log.warn({ err: error }, 'rate limits are not counted: Valkey did not answer');
   }
 
@@ -69,7 +72,8 @@ export function createLimiter(options: LimiterOptions): GivingLimiter {
     try {
       const { passed, used } = await run(request, costs, consume);
       const decision = toDecision(passed, policies, costs, used);
-      if (consume && decision.refusedBy !== null) refused.add(1, { policy: decision.refusedBy.policy.name });
+      if (consume && decision.refusedBy !== null)
+        rejectedCounter.add(1, { policy: decision.refusedBy.policy.name });
       return decision;
     } catch (error) {
       complain(error);

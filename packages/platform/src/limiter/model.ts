@@ -1,5 +1,5 @@
 import { costsOf, toDecision } from './decision.ts';
-import type { GivingLimiter, RateDecision, RatePolicy, RateRequest } from './types.ts';
+import type { RefundingLimiter, RateDecision, RatePolicy, RateRequest } from './types.ts';
 
 interface Bucket {
   /** Units used, times the window. */
@@ -11,7 +11,7 @@ interface Bucket {
  * The limiter as plain code, in memory and without Valkey. It says what the script must do: a property test
  * holds the two together, and tests of other parts count with it.
  */
-export function createModelLimiter(options: { readonly nowMs: () => number }): GivingLimiter {
+export function createReferenceLimiter(options: { readonly nowMs: () => number }): RefundingLimiter {
   const buckets = new Map<string, Bucket>();
 
   function decide(request: RateRequest, costs: readonly number[], consume: boolean): RateDecision {
@@ -24,7 +24,7 @@ export function createModelLimiter(options: { readonly nowMs: () => number }): G
     const settled = policies.map((policy, index) => {
       const name = names[index] ?? '';
       const before = buckets.get(name);
-      const now = settle(before, policy, nowMs);
+      const now = refillBucket(before, policy, nowMs);
       if (before !== undefined && before.atMs > nowMs) buckets.set(name, now);
       return now;
     });
@@ -55,7 +55,7 @@ export function createModelLimiter(options: { readonly nowMs: () => number }): G
 }
 
 /** What is used by now. A clock that stepped back gives nothing back and takes nothing; from then on it refills as ever. */
-function settle(bucket: Bucket | undefined, policy: RatePolicy, nowMs: number): Bucket {
+function refillBucket(bucket: Bucket | undefined, policy: RatePolicy, nowMs: number): Bucket {
   if (bucket === undefined) return { used: 0, atMs: nowMs };
   const elapsedMs = Math.max(0, nowMs - bucket.atMs);
   return { used: Math.max(0, bucket.used - elapsedMs * policy.limit), atMs: nowMs };

@@ -56,7 +56,7 @@ export interface Limiter {
 }
 
 /** One that also takes back what was counted too high. */
-export interface GivingLimiter extends Limiter {
+export interface RefundingLimiter extends Limiter {
   /** Takes back from each policy what its cost says. What cannot be given back now refills by itself. */
   giveBack(request: RateRequest): Promise<void>;
 }

@@ -4,16 +4,16 @@ import type { Reader, Tx } from '../db/index.ts';
 
 /** All SQL about items of loops: which of them failed or are claimed, and from when they may be taken again. */
 
-const LONGEST_ITEM_BYTES = 200;
+const MAX_ITEM_BYTES = 200;
 const DIGEST = 'sha256:';
 
-/** The key as the table has it: a key that is longer than the column is kept as its digest. `isItemFree` does the same. */
+/** The key as the table has it: a key that is longer than the column is kept as its digest. `isItemAvailable` does the same. */
 export function rowKeyOf(key: string): string {
-  if (Buffer.byteLength(key) <= LONGEST_ITEM_BYTES) return key;
+  if (Buffer.byteLength(key) <= MAX_ITEM_BYTES) return key;
   return `${DIGEST}${createHash('sha256').update(key).digest('hex')}`;
 }
 
-export interface KnownItem {
+export interface ItemState {
   readonly item: string;
   readonly failures: number;
   readonly freeAt: Date;
@@ -23,7 +23,7 @@ export interface KnownItem {
  * The condition by which a query for work leaves out items that are claimed or postponed after a failure. `item` is the
  * column, qualified by its table and cast to text, that the runner's `key` answers.
  */
-export function isItemFree(
+export function isItemAvailable(
   loop: { readonly name: string },
   item: Expression<string>,
   now: Date,
@@ -31,16 +31,16 @@ export function isItemFree(
   return sql<boolean>`not exists (
     select from loop_items
      where loop_items.loop = ${loop.name} and loop_items.free_at > ${now}
-       and loop_items.item = case when octet_length(${item}) <= ${sql.lit(LONGEST_ITEM_BYTES)} then ${item}
+       and loop_items.item = case when octet_length(${item}) <= ${sql.lit(MAX_ITEM_BYTES)} then ${item}
                              else ${sql.lit(DIGEST)} || encode(sha256(convert_to(${item}, 'UTF8')), 'hex') end
   )`;
 }
 
-export async function listKnownItems(
+export async function listItemStates(
   reader: Reader,
   loop: string,
   items: readonly string[],
-): Promise<readonly KnownItem[]> {
+): Promise<readonly ItemState[]> {
   if (items.length === 0) return [];
   const rows = await reader.kysely
     .selectFrom('loop_items')
@@ -71,34 +71,34 @@ export async function claimItems(
 }
 
 /** Items of a loop as one runner knows them; `holder` is null for a runner that claims nothing. */
-export interface HeldItems {
+export interface ClaimedItems {
   readonly loop: string;
   readonly items: readonly string[];
   /** A row that another runner has claimed since is left alone. */
   readonly holder: string | null;
 }
 
-const isHeld = ({ loop, items, holder }: HeldItems) => sql<boolean>`
+const isClaimedByHolder = ({ loop, items, holder }: ClaimedItems) => sql<boolean>`
   loop = ${loop} and item = any (${[...items]}::text[]) and (${holder}::uuid is null or holder = ${holder}::uuid)`;
 
 /** Removes what is known of items that succeeded. */
-export async function forgetItems(tx: Tx, held: HeldItems): Promise<void> {
-  await sql`delete from loop_items where ${isHeld(held)}`.execute(tx.kysely);
+export async function deleteItems(tx: Tx, held: ClaimedItems): Promise<void> {
+  await sql`delete from loop_items where ${isClaimedByHolder(held)}`.execute(tx.kysely);
 }
 
 /** Ends claims of items that were not tried. Their failures stay. */
-export async function releaseItems(tx: Tx, held: HeldItems): Promise<void> {
-  await sql`delete from loop_items where ${isHeld(held)} and failures = 0`.execute(tx.kysely);
+export async function releaseItems(tx: Tx, held: ClaimedItems): Promise<void> {
+  await sql`delete from loop_items where ${isClaimedByHolder(held)} and failures = 0`.execute(tx.kysely);
   await sql`
-    update loop_items set holder = null, free_at = ${tx.clock.now()} where ${isHeld(held)}
+    update loop_items set holder = null, free_at = ${tx.clock.now()} where ${isClaimedByHolder(held)}
   `.execute(tx.kysely);
 }
 
 /** Keeps the item from every worker for so long; false: another runner has claimed it. */
-export async function extendItem(tx: Tx, held: HeldItems, forMs: number): Promise<boolean> {
+export async function extendClaim(tx: Tx, held: ClaimedItems, forMs: number): Promise<boolean> {
   const until = new Date(tx.clock.nowMs() + forMs);
   const { numAffectedRows } = await sql`
-    update loop_items set free_at = greatest(free_at, ${until}) where ${isHeld(held)}
+    update loop_items set free_at = greatest(free_at, ${until}) where ${isClaimedByHolder(held)}
   `.execute(tx.kysely);
   return numAffectedRows === 1n;
 }
@@ -135,7 +135,7 @@ export async function saveFailure(tx: Tx, loop: string, failure: ItemFailure): P
 }
 
 /** Removes failures of items that nothing has taken since `before`: the item itself is gone. */
-export async function forgetStaleItems(tx: Tx, before: Date, limit: number): Promise<number> {
+export async function deleteStaleItems(tx: Tx, before: Date, limit: number): Promise<number> {
   const { rows } = await sql<{ item: string }>`
     delete from loop_items where (loop, item) in (
       select loop, item from loop_items where free_at < ${before} order by free_at limit ${limit}

@@ -5,7 +5,7 @@ import { SimulatedClock } from '../clock/index.ts';
 import { createDb, type Db } from '../db/index.ts';
 import { createIdSource } from '../ids/index.ts';
 import { createLogger } from '../log/index.ts';
-import { createItemRunner, defineLoop, isItemFree, type ItemRunner } from './index.ts';
+import { createItemRunner, defineLoop, isItemAvailable, type ItemRunner } from './index.ts';
 
 const loop = defineLoop({ name: 'test items', over: 'organisations', timeoutMs: 1_000, firstRetryMs: 100 });
 const clock = new SimulatedClock();
@@ -32,7 +32,7 @@ const rows = () => db.kysely.selectFrom('loop_items').selectAll().orderBy('item'
 const freeOf = async (items: string[]): Promise<string[]> => {
   const { rows: found } = await sql<{ item: string }>`
     select w.item from unnest(${items}::text[]) as w (item)
-     where ${isItemFree(loop, sql.ref('w.item'), clock.now())} order by w.item`.execute(db.kysely);
+     where ${isItemAvailable(loop, sql.ref('w.item'), clock.now())} order by w.item`.execute(db.kysely);
   return found.map(({ item }) => item);
 };
 

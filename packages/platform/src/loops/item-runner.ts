@@ -6,16 +6,16 @@ import { counter } from '../telemetry/index.ts';
 import { retryDelayMs, type SharedLoop } from './definition.ts';
 import {
   claimItems,
-  extendItem,
-  forgetItems,
-  listKnownItems,
+  extendClaim,
+  deleteItems,
+  listItemStates,
   releaseItems,
   rowKeyOf,
   saveFailure,
-  type HeldItems,
-  type KnownItem,
+  type ClaimedItems,
+  type ItemState,
 } from './failures.store.ts';
-import { runTogether } from './together.ts';
+import { runSplittingOnFailure } from './together.ts';
 
 const failures = counter(
   'millrace_loop_item_failures_total',
@@ -82,14 +82,14 @@ export interface ItemRunner {
   settled(): Promise<void>;
 }
 
-interface Failing {
+interface FailureState {
   readonly failures: number;
   /** By the monotonic clock of this process; only for failures that are kept in it. */
   readonly freeAtMs: number;
 }
 
 /** Items that may be begun, with their failures so far. */
-interface Taken {
+interface ClaimedBatch {
   readonly ready: readonly string[];
   readonly known: ReadonlyMap<string, number>;
 }
@@ -101,18 +101,18 @@ interface FailedItem {
   readonly failures: number;
 }
 
-const failuresOf = (listed: readonly KnownItem[]): ReadonlyMap<string, number> =>
+const failuresOf = (listed: readonly ItemState[]): ReadonlyMap<string, number> =>
   new Map(listed.filter(({ failures }) => failures > 0).map(({ item, failures }) => [item, failures]));
 
 /** Without those that are postponed. */
-function takenOf(listed: readonly KnownItem[], keys: readonly string[], now: Date): Taken {
+function toClaimedBatch(listed: readonly ItemState[], keys: readonly string[], now: Date): ClaimedBatch {
   const postponed = new Set(listed.filter(({ freeAt }) => freeAt > now).map(({ item }) => item));
   return { ready: keys.filter((key) => !postponed.has(key)), known: failuresOf(listed) };
 }
 
 const CLAIM_MARGIN_MS = 30_000;
 const RENEW_AFTER_MS = 15_000;
-const LONGEST_PROBLEM = 500;
+const MAX_PROBLEM_CHARS = 500;
 const isolation = 'read committed';
 
 /**
@@ -128,7 +128,7 @@ class Runner implements ItemRunner {
   readonly #loop: SharedLoop;
   readonly #options: ItemRunnerOptions;
   readonly #clock: Timer;
-  readonly #failing = new Map<string, Failing>();
+  readonly #failing = new Map<string, FailureState>();
   /** Items whose work has not ended, also those that lost their place because their time was up. */
   readonly #running = new Set<string>();
   /** Items in places. Each ends by its deadline at the latest. */
@@ -207,7 +207,7 @@ class Runner implements ItemRunner {
     let isOurs = false;
     try {
       isOurs = await db.transaction({ name: 'renew claim', isolation }, (tx) =>
-        extendItem(tx, this.#held([key]), this.#loop.timeoutMs + CLAIM_MARGIN_MS),
+        extendClaim(tx, this.#held([key]), this.#loop.timeoutMs + CLAIM_MARGIN_MS),
       );
       return isOurs;
     } finally {
@@ -219,7 +219,7 @@ class Runner implements ItemRunner {
     const byKey = new Map(items.map((item) => [rowKeyOf(work.key(item)), item]));
     const { ready, known } = await this.#takeReady([...byKey.keys()]);
     const failed = new Set<string>();
-    await runTogether(ready, {
+    await runSplittingOnFailure(ready, {
       together: (keys) => work.together(keys.flatMap((key) => byKey.get(key) ?? [])),
       fail: async (key, error) => {
         failed.add(key);
@@ -232,7 +232,7 @@ class Runner implements ItemRunner {
     return { done: done.length, failed: failed.size, skipped: byKey.size - ready.length };
   }
 
-  async #takeReady(keys: readonly string[]): Promise<Taken> {
+  async #takeReady(keys: readonly string[]): Promise<ClaimedBatch> {
     const { db } = this.#options;
     if (db === undefined) {
       const nowMs = this.#clock.monotonicMs();
@@ -243,9 +243,9 @@ class Runner implements ItemRunner {
     if (keys.length === 0) return { ready: [], known: new Map() };
     const holder = this.#holder;
     if (holder === null)
-      return takenOf(await listKnownItems(db, this.#loop.name, keys), keys, db.clock.now());
+      return toClaimedBatch(await listItemStates(db, this.#loop.name, keys), keys, db.clock.now());
     return db.transaction({ name: 'take items', isolation }, async (tx) => {
-      const listed = await listKnownItems(tx, this.#loop.name, keys);
+      const listed = await listItemStates(tx, this.#loop.name, keys);
       const claim = { holder, forMs: this.#loop.timeoutMs + CLAIM_MARGIN_MS };
       const claimed = new Set(await claimItems(tx, this.#loop.name, keys, claim));
       return { ready: keys.filter((key) => claimed.has(key)), known: failuresOf(listed) };
@@ -292,7 +292,7 @@ class Runner implements ItemRunner {
     if (db === undefined || this.#holder === null || !this.#running.has(key)) return;
     const extend = (): Promise<boolean> =>
       db.transaction({ name: 'keep hanging item', isolation }, (tx) =>
-        extendItem(tx, this.#held([key]), 2 * CLAIM_MARGIN_MS),
+        extendClaim(tx, this.#held([key]), 2 * CLAIM_MARGIN_MS),
       );
     const again = (): void => {
       if (!this.#running.has(key)) return;
@@ -309,7 +309,7 @@ class Runner implements ItemRunner {
     again();
   }
 
-  #held(items: readonly string[]): HeldItems {
+  #held(items: readonly string[]): ClaimedItems {
     return { loop: this.#loop.name, items, holder: this.#holder };
   }
 
@@ -317,7 +317,7 @@ class Runner implements ItemRunner {
     const { db } = this.#options;
     for (const key of keys) this.#failing.delete(key);
     if (db === undefined || keys.length === 0) return;
-    await db.transaction({ name: 'forget items', isolation }, (tx) => forgetItems(tx, this.#held(keys)));
+    await db.transaction({ name: 'forget items', isolation }, (tx) => deleteItems(tx, this.#held(keys)));
   }
 
   async #postpone(item: FailedItem, error: unknown): Promise<void> {
@@ -337,7 +337,7 @@ class Runner implements ItemRunner {
       this.#failing.set(key, { failures: count, freeAtMs: this.#clock.monotonicMs() + retryInMs });
       return;
     }
-    const problem = (error instanceof Error ? error.message : String(error)).slice(0, LONGEST_PROBLEM);
+    const problem = (error instanceof Error ? error.message : String(error)).slice(0, MAX_PROBLEM_CHARS);
     const failure = { item: key, failures: count, retryInMs, problem, holder: this.#holder };
     await db.transaction({ name: 'postpone item', isolation }, (tx) => saveFailure(tx, name, failure));
   }

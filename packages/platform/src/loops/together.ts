@@ -4,7 +4,7 @@
  * bad item costs about 2√n further attempts and three time-outs. `fail` gets each item that fails by itself.
  * `together` must be one transaction: a part that failed has changed nothing.
  */
-export async function runTogether<T>(
+export async function runSplittingOnFailure<T>(
   items: readonly T[],
   work: {
     together(items: readonly T[]): Promise<void>;
@@ -20,15 +20,15 @@ export async function runTogether<T>(
       await work.fail(only, error);
       return;
     }
-    const size = partSize(items.length);
+    const size = splitSize(items.length);
     for (let first = 0; first < items.length; first += size) {
-      await runTogether(items.slice(first, first + size), work);
+      await runSplittingOnFailure(items.slice(first, first + size), work);
     }
   }
 }
 
-const SMALL = 32;
+const SPLIT_SINGLY_BELOW = 32;
 
-function partSize(length: number): number {
-  return length <= SMALL ? 1 : Math.ceil(Math.sqrt(length));
+function splitSize(length: number): number {
+  return length <= SPLIT_SINGLY_BELOW ? 1 : Math.ceil(Math.sqrt(length));
 }

@@ -1,6 +1,6 @@
 import type { Db } from '../db/index.ts';
 import { gauge } from '../telemetry/index.ts';
-import { countFailingItems, forgetStaleItems } from './failures.store.ts';
+import { countFailingItems, deleteStaleItems } from './failures.store.ts';
 
 const failing = gauge(
   'millrace_loop_items_failing',
@@ -11,14 +11,14 @@ const failing = gauge(
 const STALE_MS = 7 * 86_400_000;
 
 /** Reports how many items fail, and deletes those that are gone. Returns how many it deleted. */
-export function createItemUpkeep(db: Db, limit: number): () => Promise<number> {
+export function createItemCleanup(db: Db, limit: number): () => Promise<number> {
   const told = new Set<string>();
   return async () => {
     const counts = new Map((await countFailingItems(db)).map(({ loop, items }) => [loop, items]));
     for (const loop of counts.keys()) told.add(loop);
     for (const loop of told) failing.record(counts.get(loop) ?? 0, { loop });
     return db.transaction({ name: 'forget items of loops', isolation: 'read committed' }, (tx) =>
-      forgetStaleItems(tx, new Date(tx.clock.nowMs() - STALE_MS), limit),
+      deleteStaleItems(tx, new Date(tx.clock.nowMs() - STALE_MS), limit),
     );
   };
 }

@@ -1,3 +1,3 @@
-export { domainOf, isPlainAddress, oneLine, parseMailbox } from './mail.ts';
-export type { Letter, Mailbox, Mailer, Outcome } from './mail.ts';
+export { domainOf, isSingleAddress, oneLine, parseEmailAddress } from './mail.ts';
+export type { Email, EmailAddress, Mailer, SendOutcome } from './mail.ts';
 export { createSmtpMailer, type SmtpOptions } from './smtp.ts';

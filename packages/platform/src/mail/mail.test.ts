@@ -1,6 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { ConfigError, loadConfig, mailConfig, type Environment } from '../config/index.ts';
-import { isPlainAddress, judge, oneLine, parseMailbox, type SmtpFailure } from './mail.ts';
+import {
+  isSingleAddress,
+  classifySmtpFailure,
+  oneLine,
+  parseEmailAddress,
+  type SmtpFailure,
+} from './mail.ts';
 import { smtpSettingsOf } from './smtp.ts';
 
 test.each([
@@ -11,7 +17,7 @@ test.each([
   ['Two <a@example.com> <b@example.com>', null],
   ['a@example.com, b@example.com', null],
 ])('the sender %s is read as it was meant, or not at all', (text, mailbox) => {
-  expect(parseMailbox(text)).toEqual(mailbox);
+  expect(parseEmailAddress(text)).toEqual(mailbox);
 });
 
 test.each([
@@ -23,7 +29,7 @@ test.each([
   '@example.com',
   'a@',
 ])('%j is not taken for one mailbox', (address) => {
-  expect(isPlainAddress(address)).toBe(false);
+  expect(isSingleAddress(address)).toBe(false);
 });
 
 test('a header is one line whoever wrote it', () => {
@@ -42,7 +48,7 @@ describe('a failure', () => {
     ['silence', { message: 'timeout', command: 'DATA' }, 'unavailable'],
     ['nobody there', { message: 'connect ECONNREFUSED', command: 'CONN' }, 'unavailable'],
   ])('%s counts against the letter only if it is about the letter', (_what, failure, kind) => {
-    expect(judge(failure).kind).toBe(kind);
+    expect(classifySmtpFailure(failure).kind).toBe(kind);
   });
 });
 

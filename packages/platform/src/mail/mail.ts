@@ -1,15 +1,15 @@
 /** Letters to people, and what becomes of them. Pure. */
 
 /** Somebody with a mailbox. */
-export interface Mailbox {
+export interface EmailAddress {
   readonly name: string | null;
   readonly address: string;
 }
 
-export interface Letter {
+export interface Email {
   /** Without angle brackets. The same letter has the same one however often it is sent, so that receivers see a repeat. */
   readonly messageId: string;
-  readonly to: Mailbox;
+  readonly to: EmailAddress;
   readonly subject: string;
   readonly text: string;
   readonly html: string;
@@ -22,16 +22,16 @@ export interface Letter {
  * should try again. `deferred`: not now, for reasons of this letter or its mailbox. `unavailable`: the server takes
  * nothing from us at all at the moment, which says nothing about the letter.
  */
-export type Outcome =
+export type SendOutcome =
   | { readonly kind: 'sent' }
   | { readonly kind: 'refused' | 'deferred' | 'unavailable'; readonly reason: string };
 
 /** Sends letters. Whoever holds one must not hold a transaction. */
 export interface Mailer {
   /** The mailbox that letters come from. */
-  readonly from: Mailbox;
+  readonly from: EmailAddress;
   /** Never throws for what servers do. */
-  send(letter: Letter): Promise<Outcome>;
+  send(letter: Email): Promise<SendOutcome>;
 }
 
 /**
@@ -41,15 +41,15 @@ export interface Mailer {
 const plainAddress =
   /^[^\s@<>()[\]",;:\\\u0000-\u001f\u007f]{1,64}@[^\s@<>()[\]",;:\\\u0000-\u001f\u007f]{1,190}$/;
 
-export function isPlainAddress(text: string): boolean {
+export function isSingleAddress(text: string): boolean {
   return plainAddress.test(text);
 }
 
 /** `Example Cloud <notices@example.com>`, or the address alone; null for anything else. */
-export function parseMailbox(text: string): Mailbox | null {
+export function parseEmailAddress(text: string): EmailAddress | null {
   const [, name = '', bracketed, bare] = /^(?:([^<>"]*)<([^<>]+)>|([^<>\s]+))$/.exec(text.trim()) ?? [];
   const address = bracketed ?? bare;
-  if (address === undefined || !isPlainAddress(address)) return null;
+  if (address === undefined || !isSingleAddress(address)) return null;
   return { name: name.trim() === '' ? null : oneLine(name), address };
 }
 
@@ -61,7 +61,7 @@ export function oneLine(text: string): string {
     .toWellFormed();
 }
 
-export function domainOf({ address }: Mailbox): string {
+export function domainOf({ address }: EmailAddress): string {
   return address.slice(address.lastIndexOf('@') + 1);
 }
 
@@ -74,16 +74,20 @@ export interface SmtpFailure {
   readonly command?: string | undefined;
 }
 
-const aboutTheLetter: ReadonlySet<string> = new Set(['RCPT TO', 'DATA']);
+const messageErrorCommands: ReadonlySet<string> = new Set(['RCPT TO', 'DATA']);
 const REASON_LENGTH = 500;
 
 /**
  * Whose fault it is. A server that does not answer, does not let us in or does not like the sender would answer so to every
  * letter; only what it says of a mailbox or of the content counts against the letter.
  */
-export function judge({ message, responseCode, command }: SmtpFailure): Exclude<Outcome, { kind: 'sent' }> {
+export function classifySmtpFailure({
+  message,
+  responseCode,
+  command,
+}: SmtpFailure): Exclude<SendOutcome, { kind: 'sent' }> {
   const reason = oneLine(message).slice(0, REASON_LENGTH).toWellFormed();
-  const isOfLetter = command !== undefined && aboutTheLetter.has(command);
+  const isOfLetter = command !== undefined && messageErrorCommands.has(command);
   // 421: it is about to close, and 503: it lost track of the conversation. Neither is about what was asked.
   if (!isOfLetter || responseCode === undefined || responseCode === 421 || responseCode === 503) {
     return { kind: 'unavailable', reason };

@@ -1,9 +1,9 @@
 import { eventually, startSmtpServer, startTcpProxy } from '@millrace/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createSmtpMailer, type Letter } from './index.ts';
+import { createSmtpMailer, type Email } from './index.ts';
 
 const from = { name: 'Example Cloud', address: 'notices@example.com' };
-const letter: Letter = {
+const letter: Email = {
   messageId: '1.2@example.com',
   to: { name: 'Ada <ada@elsewhere.test>, "Eve"', address: 'ada@example.com' },
   subject: 'Your balance\r\nBcc: eve@example.com ends — soon',

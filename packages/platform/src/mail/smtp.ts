@@ -1,19 +1,19 @@
 import { createTransport, type NodemailerError, type SMTPTransportOptions } from 'nodemailer';
 import { isLoopback } from '../config/index.ts';
 import {
-  isPlainAddress,
-  judge,
+  isSingleAddress,
+  classifySmtpFailure,
   oneLine,
-  type Letter,
-  type Mailbox,
+  type Email,
+  type EmailAddress,
   type Mailer,
-  type Outcome,
+  type SendOutcome,
 } from './mail.ts';
 
 export interface SmtpOptions {
   /** `smtps://user:password@host:465`, or `smtp://…`, which is made secure before anything is said. */
   readonly url: string;
-  readonly from: Mailbox;
+  readonly from: EmailAddress;
   /** How long the server may be silent. */
   readonly timeoutMs?: number;
 }
@@ -51,27 +51,27 @@ export function createSmtpMailer({ url, from, timeoutMs = TIMEOUT_MS }: SmtpOpti
   });
   return {
     from,
-    send: async (letter): Promise<Outcome> => {
-      if (!isPlainAddress(letter.to.address))
+    send: async (letter): Promise<SendOutcome> => {
+      if (!isSingleAddress(letter.to.address))
         return { kind: 'refused', reason: 'The address is not one mailbox.' };
       try {
-        await transport.sendMail(messageOf(letter, from));
+        await transport.sendMail(toSmtpMessage(letter, from));
         return { kind: 'sent' };
       } catch (error) {
         if (!(error instanceof Error)) throw error;
         const { message, responseCode, command }: NodemailerError = error;
-        return judge({ message, responseCode, command });
+        return classifySmtpFailure({ message, responseCode, command });
       }
     },
   };
 }
 
-function messageOf({ messageId, to, subject, text, html, headers }: Letter, from: Mailbox) {
+function toSmtpMessage({ messageId, to, subject, text, html, headers }: Email, from: EmailAddress) {
   return {
     messageId: `<${messageId}>`,
     envelope: { from: from.address, to: [to.address] },
-    from: headerOf(from),
-    to: headerOf(to),
+    from: toAddressHeader(from),
+    to: toAddressHeader(to),
     subject: oneLine(subject),
     text,
     html,
@@ -83,6 +83,6 @@ function messageOf({ messageId, to, subject, text, html, headers }: Letter, from
   };
 }
 
-function headerOf({ name, address }: Mailbox): { name: string; address: string } {
+function toAddressHeader({ name, address }: EmailAddress): { name: string; address: string } {
   return { name: name === null ? '' : oneLine(name), address };
 }

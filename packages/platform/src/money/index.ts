@@ -27,14 +27,14 @@ export { fromPercentage, ppm, ppmPerWhole, shareOf, toPercentage, type Ppm } fro
 export { divideHalfEven, divideRoundDown, divideRoundUp, type Rounding } from './rounding.ts';
 export {
   bytesToMebibytes,
-  groupsOf,
+  floorDivide,
   msToSeconds,
   msToSecondsRoundDown,
   msToSecondsRoundUp,
   nanosecondsToMs,
   perSecond,
   secondsToMs,
-  share,
-  splitBy,
+  ratio,
+  divideWithRemainder,
 } from './units.ts';
 export { fromUsdNumber, toNearestUsdNumber, toUsdNumber } from './usd-number.ts';

@@ -5,12 +5,12 @@ export type NanoUsd = bigint & { readonly [nanoUsdBrand]: true };
 
 export const nanoPerUsd = 1_000_000_000n;
 const nanoDigits = 9;
-const largest = 2n ** 63n - 1n;
-const smallest = -(2n ** 63n);
+const maxNanoUsd = 2n ** 63n - 1n;
+const minNanoUsd = -(2n ** 63n);
 
 /** The one door into the type: refuses what would not fit the column. */
 export function nanoUsd(amount: bigint): NanoUsd {
-  if (amount > largest || amount < smallest) {
+  if (amount > maxNanoUsd || amount < minNanoUsd) {
     throw new RangeError(`${amount} nano-USD is beyond what a ledger column can hold.`);
   }
   return amount as NanoUsd;
@@ -51,7 +51,7 @@ export function parseNanoUsd(text: string): NanoUsd | null {
 }
 
 function fits(amount: bigint): NanoUsd | null {
-  return amount > largest || amount < smallest ? null : (amount as NanoUsd);
+  return amount > maxNanoUsd || amount < minNanoUsd ? null : (amount as NanoUsd);
 }
 
 /** Dollars with at least two decimals and never fewer than the amount needs: `12.50`, `0.000000001`. */

@@ -1,12 +1,12 @@
 /** Towards minus infinity. */
 export function divideRoundDown(numerator: bigint, denominator: bigint): bigint {
-  const [quotient, remainder] = divideWithRemainder(numerator, denominator);
+  const [quotient, remainder] = divideBigint(numerator, denominator);
   return remainder === 0n || isPositive(numerator, denominator) ? quotient : quotient - 1n;
 }
 
 /** Towards plus infinity. */
 export function divideRoundUp(numerator: bigint, denominator: bigint): bigint {
-  const [quotient, remainder] = divideWithRemainder(numerator, denominator);
+  const [quotient, remainder] = divideBigint(numerator, denominator);
   return remainder !== 0n && isPositive(numerator, denominator) ? quotient + 1n : quotient;
 }
 
@@ -20,7 +20,7 @@ export function divideHalfEven(numerator: bigint, denominator: bigint): bigint {
   return floor % 2n === 0n ? floor : floor + 1n;
 }
 
-function divideWithRemainder(numerator: bigint, denominator: bigint): [bigint, bigint] {
+function divideBigint(numerator: bigint, denominator: bigint): [bigint, bigint] {
   if (denominator === 0n) throw new RangeError('Cannot divide by zero.');
   return [numerator / denominator, numerator % denominator];
 }

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import {
   bytesToMebibytes,
-  groupsOf,
+  floorDivide,
   msToSeconds,
   msToSecondsRoundDown,
   msToSecondsRoundUp,
   nanosecondsToMs,
   perSecond,
   secondsToMs,
-  share,
-  splitBy,
+  ratio,
+  divideWithRemainder,
 } from './index.ts';
 
 describe('units', () => {
@@ -20,12 +20,12 @@ describe('units', () => {
     expect(secondsToMs(1.5)).toBe(1_500);
     expect(nanosecondsToMs(2_500_000)).toBe(2.5);
     expect(bytesToMebibytes(1_572_864)).toBe(1.5);
-    expect(groupsOf(101, 50)).toBe(3);
-    expect(splitBy(125, 60)).toEqual([2, 5]);
+    expect(floorDivide(101, 50)).toBe(3);
+    expect(divideWithRemainder(125, 60)).toEqual([2, 5]);
     expect(perSecond(30, 1_500)).toBe(20);
   });
 
   it('give an empty whole no share', () => {
-    expect([share(0, 0), share(1, 4)]).toEqual([0, 0.25]);
+    expect([ratio(0, 0), ratio(1, 4)]).toEqual([0, 0.25]);
   });
 });

@@ -31,17 +31,17 @@ export function bytesToMebibytes(bytes: number): number {
 }
 
 /** `part` of `whole` as a number from 0 to 1; an empty whole has the share 0. */
-export function share(part: number, whole: number): number {
+export function ratio(part: number, whole: number): number {
   return whole === 0 ? 0 : part / whole;
 }
 
 /** How many groups of at most `size` hold `count` things. */
-export function groupsOf(count: number, size: number): number {
+export function floorDivide(count: number, size: number): number {
   return Math.ceil(count / size);
 }
 
 /** Whole groups of `size` in `count`, and what is left over: 125 by 60 is 2 and 5. */
-export function splitBy(count: number, size: number): readonly [groups: number, rest: number] {
+export function divideWithRemainder(count: number, size: number): readonly [groups: number, rest: number] {
   return [Math.floor(count / size), count % size];
 }
 

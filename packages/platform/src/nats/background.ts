@@ -3,10 +3,10 @@ import type { Bucket } from './kv-types.ts';
 import type { NatsClient, NatsOptions, NatsSubscription } from './types.ts';
 
 /** The part of a client whose messages may be lost by their nature, so that it can begin without a connection. */
-export type NatsWakeUps = Pick<NatsClient, 'notify' | 'subscribe' | 'connected' | 'ping' | 'close'>;
+export type NatsNotifications = Pick<NatsClient, 'notify' | 'subscribe' | 'connected' | 'ping' | 'close'>;
 
 /** With what a relay needs, which tries again until it is answered, and questions that may go unanswered. */
-export type EarlyNatsClient = NatsWakeUps &
+export type BackgroundNatsClient = NatsNotifications &
   Pick<
     NatsClient,
     | 'publish'
@@ -27,7 +27,7 @@ export type EarlyNatsClient = NatsWakeUps &
  */
 export function connectNatsInBackground(
   options: Omit<NatsOptions, 'firstConnectionMs' | 'signal'>,
-): EarlyNatsClient {
+): BackgroundNatsClient {
   const closing = new AbortController();
   const waiting = new Set<(found: NatsClient) => void>();
   let client: NatsClient | undefined;
@@ -72,7 +72,7 @@ export function connectNatsInBackground(
     ensureStream: async (spec) => reached().ensureStream(spec),
     request: async (...question) => reached().request(...question),
     ensureBucket: async (spec) => reached().ensureBucket(spec),
-    bucket: (name) => bucketOf(() => reached().bucket(name)),
+    bucket: (name) => lazyBucket(() => reached().bucket(name)),
     follow: async (spec) => reached().follow(spec),
     streamState: async (stream) => reached().streamState(stream),
     forgetMessages: async (...messages) => reached().forgetMessages(...messages),
@@ -85,7 +85,7 @@ export function connectNatsInBackground(
 }
 
 /** A bucket that is opened anew for each use. Whoever wants to follow one waits for the connection first. */
-function bucketOf(open: () => Bucket): Bucket {
+function lazyBucket(open: () => Bucket): Bucket {
   return {
     read: async (key) => open().read(key),
     glance: async (keys) => open().glance(keys),

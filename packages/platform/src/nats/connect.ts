@@ -16,7 +16,7 @@ import {
 import { systemClock, withDeadline, type Timer } from '../clock/index.ts';
 import { assertOutsideTransaction } from '../db/index.ts';
 import type { Logger } from '../log/index.ts';
-import { follow } from './follow.ts';
+import { followStream } from './follow.ts';
 import { ensureBucket, openBucket } from './kv.ts';
 import { encode, toHeaders, toIncoming } from './messages.ts';
 import { retryTransient } from './retry.ts';
@@ -69,7 +69,7 @@ async function connectWithin(options: NatsOptions, clock: Timer): Promise<NatsCo
 }
 
 /** Whether the connection stands; kept by following its status. */
-interface Standing {
+interface ConnectionState {
   connected: boolean;
   readonly onReconnect: Set<() => void>;
 }
@@ -77,7 +77,7 @@ interface Standing {
 async function followStatus(
   connection: NatsConnection,
   log: NatsOptions['log'],
-  standing: Standing,
+  standing: ConnectionState,
 ): Promise<void> {
   for await (const status of connection.status()) {
     if (status.type === 'disconnect') standing.connected = false;
@@ -93,23 +93,23 @@ async function followStatus(
 export async function connectNats(options: NatsOptions): Promise<NatsClient> {
   const { clock = systemClock, log } = options;
   const connection = await connectWithin(options, clock);
-  const standing: Standing = { connected: true, onReconnect: new Set() };
+  const standing: ConnectionState = { connected: true, onReconnect: new Set() };
   void followStatus(connection, log, standing);
   // Without the check of the account: right after a restart that request alone can time out.
   const manager = await jetstreamManager(connection, { checkAPI: false });
   return createClient({ connection, manager, streams: jetstream(connection), clock, log, standing });
 }
 
-interface Parts {
+interface ClientDeps {
   readonly connection: NatsConnection;
   readonly manager: JetStreamManager;
   readonly streams: JetStreamClient;
   readonly clock: Timer;
   readonly log: Pick<Logger, 'warn' | 'error'>;
-  readonly standing: Standing;
+  readonly standing: ConnectionState;
 }
 
-function createClient(parts: Parts): NatsClient {
+function createClient(parts: ClientDeps): NatsClient {
   const { connection, manager, streams, clock, log, standing } = parts;
   const onReconnect = (listener: () => void): (() => void) => {
     standing.onReconnect.add(listener);
@@ -146,7 +146,7 @@ function createClient(parts: Parts): NatsClient {
 
     subscribe(subject, { queue }, handler) {
       const subscription = connection.subscribe(subject, queue === undefined ? {} : { queue });
-      const handled = handleEach(subscription, (message) => answer(parts, message, handler));
+      const handled = handleEach(subscription, (message) => respond(parts, message, handler));
       return {
         async close() {
           await subscription.drain();
@@ -159,13 +159,13 @@ function createClient(parts: Parts): NatsClient {
       await retryTransient(clock, () => ensureConsumer(manager, spec));
       const consumer = await retryTransient(clock, () => streams.consumers.get(spec.stream, spec.durable));
       const messages = await consumer.consume({ max_messages: spec.maxInFlight });
-      return consumption(
+      return toSubscription(
         messages,
         handleEach(messages, (message) => acknowledge(parts, message, handler)),
       );
     },
 
-    follow: (spec) => follow(streams, clock, spec),
+    follow: (spec) => followStream(streams, clock, spec),
     streamState: (stream) => retryTransient(clock, () => streamState(manager, stream)),
     async forgetMessages(stream, throughSequence) {
       await retryTransient(clock, () => manager.streams.purge(stream, { seq: throughSequence + 1 }));
@@ -192,7 +192,7 @@ async function handleEach<M>(
   for await (const message of messages) await handle(message);
 }
 
-function consumption(messages: ConsumerMessages, handled: Promise<void>): NatsSubscription {
+function toSubscription(messages: ConsumerMessages, handled: Promise<void>): NatsSubscription {
   return {
     async close() {
       await messages.close();
@@ -202,8 +202,8 @@ function consumption(messages: ConsumerMessages, handled: Promise<void>): NatsSu
 }
 
 /** A handler that fails leaves the asker without an answer, which its own deadline deals with. */
-async function answer(
-  { log }: Parts,
+async function respond(
+  { log }: ClientDeps,
   message: Msg,
   handler: (message: IncomingMessage) => Promise<unknown>,
 ): Promise<void> {
@@ -216,7 +216,7 @@ async function answer(
 }
 
 async function acknowledge(
-  { log }: Parts,
+  { log }: ClientDeps,
   message: JsMsg,
   handler: (message: IncomingMessage) => Promise<void>,
 ): Promise<void> {

@@ -1,7 +1,7 @@
 import type { ConsumerMessages, JsMsg } from '@nats-io/jetstream';
 import { describe, expect, it } from 'vitest';
 import { SimulatedClock } from '../clock/index.ts';
-import { gather } from './follow.ts';
+import { bufferMessages } from './follow.ts';
 
 /** A client that, having asked again after it was cut off, holds more than was to be kept; its end comes after all that. */
 function holding(count: number): Pick<ConsumerMessages, 'close' | typeof Symbol.asyncIterator> {
@@ -15,7 +15,7 @@ function holding(count: number): Pick<ConsumerMessages, 'close' | typeof Symbol.
 
 describe('a follower of a stream', () => {
   it('can be closed while more waits to be handed out than it may keep', async () => {
-    const follower = gather(holding(60), new SimulatedClock(), 8);
+    const follower = bufferMessages(holding(60), new SimulatedClock(), 8);
     expect(await follower.take(8, 1_000)).not.toHaveLength(0);
     await follower.close();
   });

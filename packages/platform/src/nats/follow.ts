@@ -14,7 +14,7 @@ function toStored(message: JsMsg): StoredMessage {
 }
 
 /** Reads a stream in order from a place that the caller keeps. The server remembers nothing of it. */
-export async function follow(
+export async function followStream(
   streams: JetStreamClient,
   clock: Timer,
   spec: FollowSpec,
@@ -27,11 +27,11 @@ export async function follow(
     idle_heartbeat: heartbeatMs,
     expires: pullMs,
   });
-  return gather(messages, clock, spec.maxBuffered);
+  return bufferMessages(messages, clock, spec.maxBuffered);
 }
 
 /** Moves what comes into a list to take from; a full list makes the server wait. */
-export function gather(
+export function bufferMessages(
   messages: Pick<ConsumerMessages, 'close' | typeof Symbol.asyncIterator>,
   clock: Timer,
   maxBuffered: number,

@@ -1,5 +1,5 @@
 export { connectNatsInBackground } from './background.ts';
-export type { EarlyNatsClient, NatsWakeUps } from './background.ts';
+export type { BackgroundNatsClient, NatsNotifications } from './background.ts';
 export { connectNats } from './connect.ts';
 export type { Bucket, BucketEntry, BucketFollower, BucketSpec, FollowOptions } from './kv-types.ts';
 export type {
@@ -9,7 +9,7 @@ export type {
   NatsClient,
   NatsOptions,
   NatsSubscription,
-  Published,
+  PublishAck,
   StoredMessage,
   StreamFollower,
   StreamSpec,

@@ -1,20 +1,20 @@
 import type { ConsumerMessages, JsMsg, StreamInfo } from '@nats-io/jetstream';
 import { withDeadline } from '../clock/index.ts';
-import type { BucketParts } from './kv.ts';
+import type { BucketDeps } from './kv.ts';
 import { bucketStream, toEntry } from './kv-layout.ts';
 import type { BucketEntry, BucketFollower, FollowOptions } from './kv-types.ts';
 import { isStreamMissing } from './streams.ts';
 
 /** How often the broker is asked how far the bucket is. */
 const checkEveryMs = 1_000;
-const askTimeoutMs = 2_000;
+const infoTimeoutMs = 2_000;
 /** Changes that stay out for this long are fetched by a new consumer. */
 const overdueMs = 2_000;
-const againAfterMs = 250;
+const retryAfterMs = 250;
 const heartbeatMs = 1_000;
-const forgottenAfterMs = 30_000;
+const consumerInactiveMs = 30_000;
 /** What the client says of its consumer when it may be gone. It would find out itself, but only in half a minute. */
-const bad = new Set([
+const lostConsumerEvents = new Set([
   'heartbeats_missed',
   'consumer_not_found',
   'consumer_deleted',
@@ -30,7 +30,7 @@ type List = (pattern: string) => AsyncIterable<BucketEntry>;
  * the question. A copy of the bucket that was cut off from the others cannot pass for the bucket.
  */
 export function followBucket(
-  parts: BucketParts,
+  parts: BucketDeps,
   bucket: string,
   list: List,
   options: FollowOptions,
@@ -52,7 +52,7 @@ export function followBucket(
   let stuckAt: number | null = null;
 
   const ask = (): Promise<StreamInfo> =>
-    withDeadline(clock, `Asking for the bucket ${bucket}`, askTimeoutMs, () => manager.streams.info(stream));
+    withDeadline(clock, `Asking for the bucket ${bucket}`, infoTimeoutMs, () => manager.streams.info(stream));
 
   const isAnother = (info: StreamInfo): boolean => info.created !== made || info.state.last_seq < position;
 
@@ -99,7 +99,7 @@ export function followBucket(
     const end = (): void => broken.abort();
     const stopListening = parts.onReconnect(end);
     void messages.closed().finally(end);
-    void endWhenBad(messages, end);
+    void closeWhenLost(messages, end);
     const until = AbortSignal.any([broken.signal, closing.signal]);
     try {
       while (!until.aborted) {
@@ -118,8 +118,8 @@ export function followBucket(
 
   async function followOnce(): Promise<void> {
     await begin();
-    const consumer = await withDeadline(clock, `Following the bucket ${bucket}`, askTimeoutMs, () =>
-      streams.consumers.get(stream, { opt_start_seq: position + 1, inactive_threshold: forgottenAfterMs }),
+    const consumer = await withDeadline(clock, `Following the bucket ${bucket}`, infoTimeoutMs, () =>
+      streams.consumers.get(stream, { opt_start_seq: position + 1, inactive_threshold: consumerInactiveMs }),
     );
     const messages = await consumer.consume({ callback: take, idle_heartbeat: heartbeatMs });
     try {
@@ -146,7 +146,7 @@ export function followBucket(
         }
         said = problem;
       }
-      await clock.sleep(againAfterMs, closing.signal).catch(() => undefined);
+      await clock.sleep(retryAfterMs, closing.signal).catch(() => undefined);
     }
   }
   const running = run();
@@ -161,6 +161,6 @@ export function followBucket(
   };
 }
 
-async function endWhenBad(messages: ConsumerMessages, end: () => void): Promise<void> {
-  for await (const { type } of messages.status()) if (bad.has(type)) end();
+async function closeWhenLost(messages: ConsumerMessages, end: () => void): Promise<void> {
+  for await (const { type } of messages.status()) if (lostConsumerEvents.has(type)) end();
 }

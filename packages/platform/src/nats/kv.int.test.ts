@@ -4,7 +4,7 @@ import { readEndpoints } from '@millrace/services';
 import { eventually, startTcpProxy, testNames } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { SimulatedClock, systemClock } from '../clock/index.ts';
-import { insideTransaction } from '../db/scope.ts';
+import { runInTransactionScope } from '../db/scope.ts';
 import { createLogger } from '../log/index.ts';
 import { connectNats, type Bucket, type BucketEntry, type BucketSpec, type NatsClient } from './index.ts';
 
@@ -90,10 +90,10 @@ describe('a bucket', () => {
 
   it('is not used inside a transaction', async () => {
     const bucket = client.bucket((await newBucket()).name);
-    await expect(insideTransaction('outer', () => bucket.read('key.a'))).rejects.toThrow(
+    await expect(runInTransactionScope('outer', () => bucket.read('key.a'))).rejects.toThrow(
       'inside the transaction',
     );
-    await expect(insideTransaction('outer', () => bucket.write('key.a', '', 0))).rejects.toThrow('NATS');
+    await expect(runInTransactionScope('outer', () => bucket.write('key.a', '', 0))).rejects.toThrow('NATS');
   });
 });
 

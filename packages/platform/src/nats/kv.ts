@@ -25,7 +25,7 @@ import { isStreamMissing } from './streams.ts';
  */
 
 const writeTimeoutMs = 2_000;
-const mostAtAGlance = 1_000;
+const maxKeysPerRead = 1_000;
 
 function bucketConfig(spec: BucketSpec): Partial<StreamConfig> & Pick<StreamConfig, 'name' | 'subjects'> {
   return {
@@ -55,7 +55,7 @@ export async function ensureBucket(manager: JetStreamManager, spec: BucketSpec):
   await manager.streams.update(config.name, config);
 }
 
-export interface BucketParts {
+export interface BucketDeps {
   readonly manager: JetStreamManager;
   readonly streams: JetStreamClient;
   readonly clock: Timer;
@@ -69,7 +69,7 @@ function storedEntry(bucket: string, message: StoredMsg): BucketEntry {
   return toEntry(bucket, { subject, seq, headers: header, text: () => message.string() });
 }
 
-export function openBucket(parts: BucketParts, bucket: string): Bucket {
+export function openBucket(parts: BucketDeps, bucket: string): Bucket {
   const { manager, streams, clock } = parts;
   const stream = bucketStream(bucket);
 
@@ -91,7 +91,7 @@ export function openBucket(parts: BucketParts, bucket: string): Bucket {
       const entries: BucketEntry[] = [];
       const callback = (done: { err?: Error } | null, message: StoredMsg): void => {
         if (done === null) entries.push(storedEntry(bucket, message));
-        else if (done.err === undefined || isNothingFound(done.err)) resolve(entries);
+        else if (done.err === undefined || isKeyMissing(done.err)) resolve(entries);
         else reject(done.err);
       };
       manager.direct.getLastMessagesFor(stream, { multi_last: subjects, callback }).catch(reject);
@@ -108,7 +108,7 @@ export function openBucket(parts: BucketParts, bucket: string): Bucket {
 
     async glance(keys) {
       assertOutsideTransaction('NATS');
-      if (keys.length > mostAtAGlance) throw new RangeError(`At most ${mostAtAGlance} keys at a glance.`);
+      if (keys.length > maxKeysPerRead) throw new RangeError(`At most ${maxKeysPerRead} keys at a glance.`);
       if (keys.length === 0) return new Map();
       const entries = await lastOf(keys.map((key) => subjectOf(bucket, key)));
       return new Map(entries.map((entry) => [entry.key, entry]));
@@ -129,7 +129,7 @@ export function openBucket(parts: BucketParts, bucket: string): Bucket {
       try {
         return (await retryTransient(clock, store)).seq;
       } catch (error) {
-        if (isOutrun(error)) return null;
+        if (isRevisionConflict(error)) return null;
         throw error;
       }
     },
@@ -138,12 +138,12 @@ export function openBucket(parts: BucketParts, bucket: string): Bucket {
   };
 }
 
-function isNothingFound(error: unknown): boolean {
+function isKeyMissing(error: unknown): boolean {
   return error instanceof JetStreamApiError && error.status === 404;
 }
 
 /** The key has moved on since that revision. */
-function isOutrun(error: unknown): boolean {
+function isRevisionConflict(error: unknown): boolean {
   return (
     error instanceof JetStreamApiError &&
     (error.code === JetStreamApiCodes.StreamWrongLastSequence ||

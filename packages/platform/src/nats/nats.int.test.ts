@@ -4,7 +4,7 @@ import { readEndpoints } from '@millrace/services';
 import { eventually, startTcpProxy, testNames } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { SimulatedClock } from '../clock/index.ts';
-import { insideTransaction } from '../db/scope.ts';
+import { runInTransactionScope } from '../db/scope.ts';
 import type { Envelope } from '../envelope/index.ts';
 import { createLogger } from '../log/index.ts';
 import {
@@ -215,10 +215,10 @@ describe('the connection', () => {
 
   it('is refused inside a transaction', async () => {
     await expect(
-      insideTransaction('outer', async () => client.notify(subject, {}, envelope)),
+      runInTransactionScope('outer', async () => client.notify(subject, {}, envelope)),
     ).rejects.toThrow('inside the transaction "outer"');
     await expect(
-      insideTransaction('outer', () => client.publish(subject, {}, { messageId: 'never', envelope })),
+      runInTransactionScope('outer', () => client.publish(subject, {}, { messageId: 'never', envelope })),
     ).rejects.toThrow('NATS was used inside the transaction "outer"');
   });
 });

@@ -5,7 +5,7 @@ import type { Timer } from '../clock/index.ts';
 // After a cold start the server is reachable several seconds before JetStream answers.
 const maxAttempts = 8;
 const firstWaitMs = 100;
-const longestWaitMs = 2_000;
+const maxWaitMs = 2_000;
 const serviceUnavailable = 503;
 const storeFailed = 10077;
 
@@ -31,7 +31,7 @@ export async function retryTransient<T>(
       return await call();
     } catch (error) {
       if (attempt >= maxAttempts || !isTransient(error)) throw error;
-      await clock.sleep(Math.min(longestWaitMs, firstWaitMs * 2 ** (attempt - 1)), signal);
+      await clock.sleep(Math.min(maxWaitMs, firstWaitMs * 2 ** (attempt - 1)), signal);
     }
   }
 }

@@ -47,7 +47,7 @@ export interface ConsumerSpec {
   readonly maxDeliveries: number;
 }
 
-export interface Published {
+export interface PublishAck {
   readonly stream: string;
   readonly sequence: number;
   /** The server had this message already. */
@@ -120,7 +120,7 @@ export interface NatsClient {
       /** The longest it may take in all. */
       readonly timeoutMs?: number;
     },
-  ): Promise<Published>;
+  ): Promise<PublishAck>;
   /** Tells whoever listens now. Nothing is stored and nothing is confirmed: for wake-up calls only. */
   notify(subject: string, payload: unknown, envelope: Envelope): void;
   /** Asks and waits for one answer. */

@@ -8,7 +8,7 @@ import {
   ForbiddenAddressError,
   guardedConnect,
   guardedLookup,
-  refuseForbidden,
+  assertAddressAllowed,
 } from './guard.ts';
 
 const guard = createNetGuard({ allowedNetworks: [] });
@@ -150,10 +150,10 @@ test('a name that cannot be found is not found', async () => {
 });
 
 test('addresses are refused at once, names wait for their turn', () => {
-  expect(() => refuseForbidden(guard, '169.254.169.254')).toThrow(ForbiddenAddressError);
-  expect(() => refuseForbidden(guard, '[::1]')).toThrow(ForbiddenAddressError);
-  expect(() => refuseForbidden(guard, '8.8.8.8')).not.toThrow();
-  expect(() => refuseForbidden(guard, 'localhost')).not.toThrow();
+  expect(() => assertAddressAllowed(guard, '169.254.169.254')).toThrow(ForbiddenAddressError);
+  expect(() => assertAddressAllowed(guard, '[::1]')).toThrow(ForbiddenAddressError);
+  expect(() => assertAddressAllowed(guard, '8.8.8.8')).not.toThrow();
+  expect(() => assertAddressAllowed(guard, 'localhost')).not.toThrow();
 });
 
 test.each(['localhost', '127.0.0.1', '2130706433', '0x7f000001'])(

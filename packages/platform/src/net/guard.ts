@@ -1,7 +1,7 @@
 import { lookup as systemLookup, type LookupAddress, type LookupOptions } from 'node:dns';
 import { connect, isIP, type LookupFunction, type Socket } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import { createAddressBook } from '../http/client-ip.ts';
+import { createCidrSet } from '../http/client-ip.ts';
 
 /**
  * Says where a connection may go whose target somebody else named: a supplier its daemon, a tenant its webhook. Whoever
@@ -36,7 +36,7 @@ const platformAddress = '168.63.129.16';
  * documentation, and IPv6 forms that carry an IPv4 address inside.
  */
 export function createNetGuard(options: { readonly allowedNetworks: readonly string[] }): NetGuard {
-  const allowed = createAddressBook(options.allowedNetworks);
+  const allowed = createCidrSet(options.allowedNetworks);
   return {
     problemWith: (address) => {
       // A zone is of this machine's own cards, so an address with one is never of the internet.
@@ -78,15 +78,15 @@ export function guardedLookup(guard: NetGuard, resolve: Resolve = systemLookup):
 }
 
 /** Throws for an address that nothing of ours connects to. Names pass: they are judged by what they stand for then. */
-export function refuseForbidden(guard: NetGuard, host: string): void {
-  const address = bare(host);
+export function assertAddressAllowed(guard: NetGuard, host: string): void {
+  const address = withoutBrackets(host);
   if (isIP(address) === 0) return;
   const problem = guard.problemWith(address);
   if (problem !== null) throw new ForbiddenAddressError(host, problem);
 }
 
 /** As URLs write IPv6 addresses. */
-function bare(host: string): string {
+function withoutBrackets(host: string): string {
   return host.startsWith('[') && host.endsWith(']') ? host.slice(1, -1) : host;
 }
 
@@ -97,9 +97,13 @@ export function guardedConnect(
   signal: AbortSignal,
 ): Promise<Socket> {
   return new Promise((resolve, reject) => {
-    refuseForbidden(guard, target.host);
+    assertAddressAllowed(guard, target.host);
     signal.throwIfAborted();
-    const socket = connect({ host: bare(target.host), port: target.port, lookup: guardedLookup(guard) });
+    const socket = connect({
+      host: withoutBrackets(target.host),
+      port: target.port,
+      lookup: guardedLookup(guard),
+    });
     const giveUp = (): void => {
       socket.destroy(signal.reason instanceof Error ? signal.reason : new Error('given up'));
     };

@@ -3,6 +3,6 @@ export {
   ForbiddenAddressError,
   guardedConnect,
   guardedLookup,
-  refuseForbidden,
+  assertAddressAllowed,
   type NetGuard,
 } from './guard.ts';

@@ -1,6 +1,6 @@
 export {
   appendOutbox,
-  appendOutboxAll,
+  appendOutboxBatch,
   type CommandEntry,
   type EventEntry,
   type EventType,

@@ -1,21 +1,21 @@
 import { payloadSchemaVersion, type Actor, type Mode } from '../envelope/index.ts';
 import type { Tx } from '../db/index.ts';
 import { cellOf, toUuid, type EventId, type OrgId } from '../ids/index.ts';
-import { splitBy } from '../money/index.ts';
+import { divideWithRemainder } from '../money/index.ts';
 import { activeTraceparent } from '../telemetry/index.ts';
 import { shardOf } from './shard.ts';
 
 /** What happened, as noun and past participle: `key.created`. Features name their own. */
 export type EventType = `${string}.${string}`;
 
-interface Cause {
+interface EventOrigin {
   readonly orgId: OrgId;
   readonly mode: Mode;
   readonly actor: Actor;
 }
 
 /** Tells the organisation and other services that something happened. */
-export interface EventEntry extends Cause {
+export interface EventEntry extends EventOrigin {
   readonly kind: 'event';
   readonly type: EventType;
   /** What it happened to, by its public id. */
@@ -26,7 +26,7 @@ export interface EventEntry extends Cause {
 }
 
 /** Calls a durable handler once this transaction has committed. */
-export interface CommandEntry extends Cause {
+export interface CommandEntry extends EventOrigin {
   readonly kind: 'command';
   readonly service: string;
   readonly key: string;
@@ -55,11 +55,11 @@ export async function appendOutbox(tx: Tx, entry: OutboxEntry): Promise<EventId>
 const maxParameters = 65_535;
 
 /** The same for many at once, in the order in which they are given. */
-export async function appendOutboxAll(tx: Tx, entries: readonly EventEntry[]): Promise<void> {
+export async function appendOutboxBatch(tx: Tx, entries: readonly EventEntry[]): Promise<void> {
   const rows = entries.map((entry) => toRow(tx, tx.ids.next('evt'), entry));
   const [first] = rows;
   if (first === undefined) return;
-  const [atOnce] = splitBy(maxParameters, Object.keys(first).length);
+  const [atOnce] = divideWithRemainder(maxParameters, Object.keys(first).length);
   for (let done = 0; done < rows.length; done += atOnce) {
     await tx.kysely
       .insertInto('outbox')

@@ -1,7 +1,7 @@
 import { connect, constants } from 'node:http2';
 import { object, TerminalError, type ObjectContext } from '@restatedev/restate-sdk';
 import { readEndpoints } from '@millrace/services';
-import { eventually, forgetDeployment, testNames } from '@millrace/testing';
+import { eventually, unregisterDeployment, testNames } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Envelope } from '../envelope/index.ts';
 import { createLogger } from '../log/index.ts';
@@ -253,7 +253,7 @@ describe('installations that share a Restate', () => {
     await eventually({ what: 'both heard' }, async () => heard.length === 2);
     expect(heard.toSorted()).toEqual(['one first', 'two second']);
     for (const { served, deploymentId } of [one, two]) {
-      await forgetDeployment(deploymentId);
+      await unregisterDeployment(deploymentId);
       await served.close();
     }
   });

@@ -3,4 +3,4 @@ export type { Traceparent } from './traceparent.ts';
 export { startTelemetry } from './telemetry.ts';
 export type { Telemetry, TelemetryOptions } from './telemetry.ts';
 export { counter, gauge, histogram, inSpan } from './instruments.ts';
-export type { CounterMetric, RecordedMetric, SpanOptions } from './instruments.ts';
+export type { CounterMetric, RecordableMetric, SpanOptions } from './instruments.ts';

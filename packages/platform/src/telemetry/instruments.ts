@@ -57,11 +57,11 @@ export function counter(name: string, description: string): CounterMetric {
   return { add: (value, attributes) => instrument().add(value, attributes) };
 }
 
-export interface RecordedMetric {
+export interface RecordableMetric {
   record(value: number, attributes?: Attributes): void;
 }
 
-export function gauge(name: string, description: string): RecordedMetric {
+export function gauge(name: string, description: string): RecordableMetric {
   const instrument = lazily((meter) => meter.createGauge(name, { description }));
   return { record: (value, attributes) => instrument().record(value, attributes) };
 }
@@ -71,7 +71,7 @@ export function histogram(
   name: string,
   description: string,
   options: { readonly unit?: string; readonly buckets: readonly number[] },
-): RecordedMetric {
+): RecordableMetric {
   const instrument = lazily((meter) =>
     meter.createHistogram(name, {
       description,

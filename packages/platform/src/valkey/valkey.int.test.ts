@@ -1,7 +1,7 @@
 import { readEndpoints } from '@millrace/services';
-import { eventually, startStopwatch, startTcpProxy, testNames, stretchedMs } from '@millrace/testing';
+import { eventually, startStopwatch, startTcpProxy, testNames, scaledLimitMs } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { insideTransaction } from '../db/scope.ts';
+import { runInTransactionScope } from '../db/scope.ts';
 import { createLogger } from '../log/index.ts';
 import { connectValkey, defineScript, isScriptUnknown, type ValkeyClient } from './index.ts';
 
@@ -47,7 +47,7 @@ describe('Valkey', () => {
   });
 
   it('is refused inside a transaction', async () => {
-    await expect(insideTransaction('outer', () => client.ping())).rejects.toThrow(
+    await expect(runInTransactionScope('outer', () => client.ping())).rejects.toThrow(
       'Valkey was used inside the transaction "outer"',
     );
   });
@@ -69,7 +69,7 @@ describe('without Valkey', () => {
     );
     const stopwatch = startStopwatch();
     await expect(fragile.ping()).rejects.toThrow();
-    expect(await stopwatch.elapsedMs()).toBeLessThan(stretchedMs(100));
+    expect(await stopwatch.elapsedMs()).toBeLessThan(scaledLimitMs(100));
     proxy.heal();
     await eventually({ what: 'the reconnection' }, () => fragile.ping().then(() => true));
     await fragile.close();

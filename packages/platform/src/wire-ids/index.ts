@@ -2,7 +2,7 @@ export {
   blocksOfCell,
   createWireIdAllocator,
   idsOfBlock,
-  largestWireId,
+  maxWireId,
   wireIdBlockSize,
   wireIdCells,
   type WireIdAllocator,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { blocksOfCell, idsOfBlock, largestWireId, wireIdBlockSize, wireIdCells } from './index.ts';
+import { blocksOfCell, idsOfBlock, maxWireId, wireIdBlockSize, wireIdCells } from './index.ts';
 
 describe('blocks of wire ids', () => {
   const cells = Array.from({ length: wireIdCells }, (_, cell) => cell);
@@ -12,7 +12,7 @@ describe('blocks of wire ids', () => {
 
   it('cover exactly the ids from 1 to the largest 32-bit integer', () => {
     expect(idsOfBlock(0)).toEqual({ first: 1, last: wireIdBlockSize - 1 });
-    expect(idsOfBlock(2_047).last).toBe(largestWireId);
+    expect(idsOfBlock(2_047).last).toBe(maxWireId);
     for (let block = 1; block < 2_048; block += 1) {
       expect(idsOfBlock(block).first).toBe(idsOfBlock(block - 1).last + 1);
     }

@@ -5,11 +5,11 @@ import { assertCell, type CellId } from '../ids/index.ts';
 export type WireIdKind = 'rental' | 'volume';
 
 export const wireIdBlockSize = 1_048_576;
-export const largestWireId = 2_147_483_647;
+export const maxWireId = 2_147_483_647;
 const blockCount = 2_048;
 /** How many cells can give wire ids: block n belongs to cell n mod this. Fixed for ever, like the blocks. */
 export const wireIdCells = 64;
-const largestChunk = 65_536;
+const maxChunk = 65_536;
 
 /** The blocks of a cell, in the order it uses them up. No two cells share one, so no cell has to ask another. */
 export function blocksOfCell(cell: CellId): readonly number[] {
@@ -46,8 +46,8 @@ export interface WireIdOptions {
 /** Gives ids from memory and takes a chunk from the cell's block in a short transaction when they run out. */
 export function createWireIdAllocator(options: WireIdOptions): WireIdAllocator {
   const { db, cell, kind, chunk } = options;
-  if (!Number.isInteger(chunk) || chunk < 1 || chunk > largestChunk) {
-    throw new RangeError(`A chunk has 1 to ${largestChunk} ids; got ${chunk}.`);
+  if (!Number.isInteger(chunk) || chunk < 1 || chunk > maxChunk) {
+    throw new RangeError(`A chunk has 1 to ${maxChunk} ids; got ${chunk}.`);
   }
   const blocks = blocksOfCell(cell);
   let nextId = 0;
@@ -56,7 +56,7 @@ export function createWireIdAllocator(options: WireIdOptions): WireIdAllocator {
 
   async function takeChunk(): Promise<void> {
     const taken = await db.transaction({ name: 'take wire ids', isolation: 'read committed' }, (tx) =>
-      takeFromBlock(tx, { kind, cell, chunk, blocks }),
+      takeIdsFromBlock(tx, { kind, cell, chunk, blocks }),
     );
     nextId = taken.first;
     endId = taken.end;
@@ -78,7 +78,7 @@ export function createWireIdAllocator(options: WireIdOptions): WireIdAllocator {
   };
 }
 
-interface Take {
+interface ChunkRequest {
   readonly kind: WireIdKind;
   readonly cell: CellId;
   readonly chunk: number;
@@ -86,7 +86,7 @@ interface Take {
 }
 
 /** Takes up to a chunk from the newest block; a block that is used up makes room for the cell's next one. */
-async function takeFromBlock(tx: Tx, take: Take): Promise<{ first: number; end: number }> {
+async function takeIdsFromBlock(tx: Tx, take: ChunkRequest): Promise<{ first: number; end: number }> {
   for (let tries = 0; tries <= take.blocks.length; tries += 1) {
     const current = await lockNewestBlock(tx, take);
     const first = Number(current?.next_id ?? 0);
@@ -101,13 +101,13 @@ async function takeFromBlock(tx: Tx, take: Take): Promise<{ first: number; end: 
         .execute();
       return { first, end: takenEnd };
     }
-    await dealNextBlock(tx, take, current?.block);
+    await allocateNextBlock(tx, take, current?.block);
   }
   throw new Error(`Dealing a block of ${take.kind} ids to cell ${take.cell} did not succeed.`);
 }
 
 /** The row lock makes two processes take turns; the one that waited then sees what the first left. */
-async function lockNewestBlock(tx: Tx, take: Take) {
+async function lockNewestBlock(tx: Tx, take: ChunkRequest) {
   return tx.kysely
     .selectFrom('id_blocks')
     .select(['block', 'next_id'])
@@ -120,7 +120,7 @@ async function lockNewestBlock(tx: Tx, take: Take) {
 }
 
 /** When another process has dealt the same block at the same moment, theirs is as good. */
-async function dealNextBlock(tx: Tx, take: Take, usedUp: number | undefined): Promise<void> {
+async function allocateNextBlock(tx: Tx, take: ChunkRequest, usedUp: number | undefined): Promise<void> {
   const block = take.blocks[usedUp === undefined ? 0 : take.blocks.indexOf(usedUp) + 1];
   if (block === undefined) {
     throw new Error(

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { bookedUsage, readAnswer, tokensPerSecond, usageOfBooks } from './answer.ts';
+import { waitForLedgerUsage, readCompletion, tokensPerSecond, toCompletionUsage } from './answer.ts';
 
 const piece = (content: string, finish: string | null = null) => ({
   id: 'req_1',
@@ -21,7 +21,7 @@ async function* streamOf<Item>(items: readonly Item[], fail?: Error): AsyncGener
 describe('reading an answer', () => {
   test('tells its words as they come, and at the end what it came to', async () => {
     const shown: string[] = [];
-    const end = await readAnswer(
+    const end = await readCompletion(
       streamOf([piece(''), piece('The'), piece(' mill', 'stop'), { id: 'req_1', choices: [], usage }]),
       { clock: ticking(), signal: new AbortController().signal, show: ({ text }) => shown.push(text) },
     );
@@ -39,7 +39,7 @@ describe('reading an answer', () => {
   test('a stream that breaks is an error', async () => {
     const broken = streamOf([piece('The')], new Error('cut'));
     const { signal } = new AbortController();
-    await expect(readAnswer(broken, { clock: ticking(), signal, show: () => undefined })).rejects.toThrow(
+    await expect(readCompletion(broken, { clock: ticking(), signal, show: () => undefined })).rejects.toThrow(
       'cut',
     );
   });
@@ -48,14 +48,14 @@ describe('reading an answer', () => {
     const leaving = new AbortController();
     const cut = streamOf([piece('The')], new Error('aborted'));
     const show = (): void => leaving.abort();
-    const end = await readAnswer(cut, { clock: ticking(), signal: leaving.signal, show });
+    const end = await readCompletion(cut, { clock: ticking(), signal: leaving.signal, show });
     expect(end).toMatchObject({ text: 'The', usage: null, stopped: true });
   });
 
   test('time counts from when it was asked, where that is told', async () => {
     const { signal } = new AbortController();
     const clock = ticking();
-    const end = await readAnswer(streamOf([piece('The')]), {
+    const end = await readCompletion(streamOf([piece('The')]), {
       clock,
       signal,
       show: () => undefined,
@@ -92,18 +92,18 @@ describe('what the books say of a request', () => {
   const clock = { sleep: async () => undefined };
 
   test('is waited for while they do not know it yet', async () => {
-    expect(await bookedUsage(booksOf([absent(404), absent(404), booked]), 'req_1', { clock })).toEqual(
+    expect(await waitForLedgerUsage(booksOf([absent(404), absent(404), booked]), 'req_1', { clock })).toEqual(
       booked,
     );
-    expect(usageOfBooks(booked)).toEqual({ ...usage, prompt_tokens_details: { cached_tokens: 1 } });
+    expect(toCompletionUsage(booked)).toEqual({ ...usage, prompt_tokens_details: { cached_tokens: 1 } });
   });
 
   test('is not waited for where one may not read them, nor without end', async () => {
-    expect(await bookedUsage(booksOf([absent(403)]), 'req_1', { clock })).toBeNull();
+    expect(await waitForLedgerUsage(booksOf([absent(403)]), 'req_1', { clock })).toBeNull();
     expect(
-      await bookedUsage(booksOf(Array.from({ length: 8 }, () => absent(404))), 'req_1', { clock }),
+      await waitForLedgerUsage(booksOf(Array.from({ length: 8 }, () => absent(404))), 'req_1', { clock }),
     ).toBeNull();
-    expect(await bookedUsage(booksOf([]), null, { clock })).toBeNull();
-    expect(usageOfBooks(null)).toBeNull();
+    expect(await waitForLedgerUsage(booksOf([]), null, { clock })).toBeNull();
+    expect(toCompletionUsage(null)).toBeNull();
   });
 });

@@ -2,7 +2,7 @@ import { perSecond } from './units.ts';
 
 /** One answer of a model, word by word, and what it came to: tokens, cost, latency. */
 
-export interface AnswerUsage {
+export interface CompletionUsage {
   readonly prompt_tokens: number;
   readonly completion_tokens: number;
   readonly prompt_tokens_details?: { readonly cached_tokens: number } | undefined;
@@ -15,15 +15,15 @@ export interface Timing {
   readonly totalMs: number;
 }
 
-export interface AnswerPart {
+export interface CompletionDelta {
   readonly text: string;
   /** What a reasoning model thinks before it answers: shown to a person, never part of the answer. */
   readonly thought: string;
 }
 
-export interface AnswerEnd {
+export interface CompletionResult {
   readonly text: string;
-  readonly usage: AnswerUsage | null;
+  readonly usage: CompletionUsage | null;
   readonly timing: Timing;
   readonly requestId: string | null;
   readonly finishReason: string | null;
@@ -42,29 +42,29 @@ interface Chunk {
     };
     readonly finish_reason: string | null;
   }[];
-  readonly usage?: AnswerUsage | null | undefined;
+  readonly usage?: CompletionUsage | null | undefined;
 }
 
 /**
  * Reads a stream to its end. A stream that breaks is an error, for what came is not all; one that the person ended, by
  * `signal`, is an answer with less in it.
  */
-export async function readAnswer(
+export async function readCompletion(
   chunks: AsyncIterable<Chunk>,
   reading: {
     readonly clock: { monotonicMs(): number };
     readonly signal: AbortSignal;
-    readonly show: (part: AnswerPart) => void;
+    readonly show: (part: CompletionDelta) => void;
     /** When it was asked; now, unless said. */
     readonly startedMs?: number;
   },
-): Promise<AnswerEnd> {
+): Promise<CompletionResult> {
   const { clock, signal, show } = reading;
   const startedMs = reading.startedMs ?? clock.monotonicMs();
   let text = '';
   let firstMs: number | null = null;
   let last: Chunk | null = null;
-  let usage: AnswerUsage | null = null;
+  let usage: CompletionUsage | null = null;
   let finishReason: string | null = null;
   const sinceMs = (): number => Math.round(clock.monotonicMs() - startedMs);
   try {
@@ -90,24 +90,24 @@ export async function readAnswer(
 }
 
 /** How fast the words came, after the first: `33.3`. Null where that says nothing: one token has no speed. */
-export function tokensPerSecond(usage: AnswerUsage | null, { firstMs, totalMs }: Timing): string | null {
+export function tokensPerSecond(usage: CompletionUsage | null, { firstMs, totalMs }: Timing): string | null {
   const out = usage?.completion_tokens ?? 0;
   return firstMs === null || out < 2 || totalMs <= firstMs ? null : perSecond(out - 1, totalMs - firstMs);
 }
 
 /** What there is of a request in the books, which know it about a second after its end. */
-export interface BookedRequest {
+export interface LedgerUsage {
   readonly tokens_prompt: number;
   readonly tokens_completion: number;
   readonly tokens_cached: number;
   readonly cost_nano_usd: number;
 }
 
-const bookedTries = 8;
-const bookedEveryMs = 400;
+const ledgerPolls = 8;
+const ledgerPollMs = 400;
 
 /** Null when the books do not have it in time, or the asker may not read them. */
-export async function bookedUsage<Booked extends BookedRequest>(
+export async function waitForLedgerUsage<Booked extends LedgerUsage>(
   client: {
     readonly usage: {
       getRequest(
@@ -123,7 +123,7 @@ export async function bookedUsage<Booked extends BookedRequest>(
   },
 ): Promise<Booked | null> {
   if (requestId === null) return null;
-  for (let tried = 0; tried < bookedTries; tried += 1) {
+  for (let tried = 0; tried < ledgerPolls; tried += 1) {
     try {
       return await client.usage.getRequest(
         { requestId },
@@ -132,14 +132,14 @@ export async function bookedUsage<Booked extends BookedRequest>(
     } catch (error) {
       const isYetToCome = error instanceof Error && 'status' in error && error.status === 404;
       if (!isYetToCome) return null;
-      await waiting.clock.sleep(bookedEveryMs, waiting.signal);
+      await waiting.clock.sleep(ledgerPollMs, waiting.signal);
     }
   }
   return null;
 }
 
 /** The counts of the books in the words of an answer. */
-export const usageOfBooks = (booked: BookedRequest | null): AnswerUsage | null =>
+export const toCompletionUsage = (booked: LedgerUsage | null): CompletionUsage | null =>
   booked === null
     ? null
     : {

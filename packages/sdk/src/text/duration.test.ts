@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { elapsedText, exactDuration, parseDuration, relativeText, roughDuration } from './duration.ts';
+import { elapsedText, exactDuration, parseDuration, relativeText, approximateDuration } from './duration.ts';
 
 describe('spans of time', () => {
   it.each([
@@ -12,13 +12,13 @@ describe('spans of time', () => {
     [273_605, '3 d 4 h 5 s', 'about 3 d 4 h'],
   ])('%s seconds are %s, and %s where it is an estimate', (seconds, exact, rough) => {
     expect(exactDuration(seconds)).toBe(exact);
-    expect(roughDuration(seconds)).toBe(rough);
+    expect(approximateDuration(seconds)).toBe(rough);
   });
 
   it('says that it leaves something out, whenever it does', () => {
     fc.assert(
       fc.property(fc.nat(10_000_000), (seconds) => {
-        const rough = roughDuration(seconds);
+        const rough = approximateDuration(seconds);
         if (rough.startsWith('about ') || seconds === 0) return;
         expect(parseDuration(rough)).toBe(seconds);
       }),

@@ -9,7 +9,7 @@ const units = [
   ['s', 1],
 ] as const;
 
-function partsOf(seconds: number): readonly string[] {
+function durationUnits(seconds: number): readonly string[] {
   let left = seconds;
   const parts: string[] = [];
   for (const [name, size] of units) {
@@ -22,12 +22,12 @@ function partsOf(seconds: number): readonly string[] {
 
 /** To the second: `1 h 2 min 5 s`. For what is charged. */
 export function exactDuration(seconds: number): string {
-  return partsOf(Math.floor(seconds)).join(' ') || '0 s';
+  return durationUnits(Math.floor(seconds)).join(' ') || '0 s';
 }
 
 /** Its two largest units, and it says so when there was more: `about 3 d 4 h`. For what is only an estimate anyway. */
-export function roughDuration(seconds: number): string {
-  const parts = partsOf(Math.floor(seconds));
+export function approximateDuration(seconds: number): string {
+  const parts = durationUnits(Math.floor(seconds));
   if (parts.length === 0) return 'less than 1 s';
   return parts.length > 2 ? `about ${parts.slice(0, 2).join(' ')}` : parts.join(' ');
 }
@@ -40,7 +40,7 @@ export function elapsedText(ms: number): string {
 /** How long ago, or in how long, something is: `5 min ago`, `in about 3 d 4 h`. */
 export function relativeText(instant: string, nowMs: number): string {
   const ms = Date.parse(instant) - nowMs;
-  const span = roughDuration(Math.abs(ms) * 0.001);
+  const span = approximateDuration(Math.abs(ms) * 0.001);
   return ms < 0 ? `${span} ago` : `in ${span}`;
 }
 

@@ -1,12 +1,12 @@
-import { share } from './units.ts';
+import { ratio } from './units.ts';
 
 /** What is measured of a machine, as people read it. */
-export type MeasureUnit = 'percent' | 'bytes' | 'bytes_per_second' | 'watts' | 'celsius' | 'count';
+export type MetricUnit = 'percent' | 'bytes' | 'bytes_per_second' | 'watts' | 'celsius' | 'count';
 
 const byteUnits = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'] as const;
 
 /** `64.2 %`, `80.0 GiB`, `1.5 KiB/s`. */
-export function measureText(value: number, unit: MeasureUnit): string {
+export function metricText(value: number, unit: MetricUnit): string {
   switch (unit) {
     case 'percent':
       return `${value.toFixed(1)} %`;
@@ -27,7 +27,7 @@ function bytesText(bytes: number): string {
   let size = bytes;
   let unit = 0;
   while (size >= 1_024 && unit < byteUnits.length - 1) {
-    size = share(size, 1_024);
+    size = ratio(size, 1_024);
     unit += 1;
   }
   return `${unit === 0 ? Math.round(size) : size.toFixed(1)} ${byteUnits[unit] ?? ''}`;
@@ -35,5 +35,5 @@ function bytesText(bytes: number): string {
 
 /** How far apart points are so that so many of them fill a line. The API takes 10 seconds to a day. */
 export function stepSecondsOf(seconds: number, points: number): number {
-  return Math.min(86_400, Math.max(10, Math.ceil(share(seconds, points))));
+  return Math.min(86_400, Math.max(10, Math.ceil(ratio(seconds, points))));
 }

@@ -1,6 +1,6 @@
 /** Names for rentals that nobody named: easy to read out, and to type after `millrace ssh`. */
 
-const manners = [
+const adjectives = [
   'amber',
   'brisk',
   'calm',
@@ -34,7 +34,7 @@ const manners = [
   'warm',
   'wide',
 ] as const;
-const waters = [
+const nouns = [
   'bay',
   'beck',
   'bend',
@@ -70,6 +70,6 @@ const waters = [
 ] as const;
 
 /** `pick` gives a whole number from 0 up to, and not, the one that it is given. */
-export function newName(pick: (below: number) => number): string {
-  return `${manners[pick(manners.length)] ?? ''}-${waters[pick(waters.length)] ?? ''}-${pick(90) + 10}`;
+export function randomRentalName(pick: (below: number) => number): string {
+  return `${adjectives[pick(adjectives.length)] ?? ''}-${nouns[pick(nouns.length)] ?? ''}-${pick(90) + 10}`;
 }

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { measureText, stepSecondsOf } from './measures.ts';
-import { creating, usualText } from './plans.ts';
+import { metricText, stepSecondsOf } from './measures.ts';
+import { createRentalSteps, typicalDurationText } from './plans.ts';
 import { rentalHandle, rentalStateText } from './rentals.ts';
 
 it.each([
@@ -20,16 +20,16 @@ it('a rental is written by its name, unless that would be taken for something el
 });
 
 it('a step says how long it usually lasts, and that it lasts longer', () => {
-  const [place, create] = creating['virtual-machine'];
+  const [place, create] = createRentalSteps['virtual-machine'];
   if (place === undefined || create === undefined) throw new Error('There are no steps.');
-  expect(usualText(null, place)).toBe('usually up to 1 s');
-  expect(usualText(30_000, create)).toBe('usually 1 s to 30 s');
-  expect(usualText(30_001, create)).toBe('longer than the usual 30 s');
+  expect(typicalDurationText(null, place)).toBe('usually up to 1 s');
+  expect(typicalDurationText(30_000, create)).toBe('usually 1 s to 30 s');
+  expect(typicalDurationText(30_001, create)).toBe('longer than the usual 30 s');
 });
 
 it('what is measured is shown with its unit, at a distance that the API takes', () => {
-  expect(measureText(85_899_345_920, 'bytes')).toBe('80.0 GiB');
-  expect(measureText(64.25, 'percent')).toBe('64.3 %');
+  expect(metricText(85_899_345_920, 'bytes')).toBe('80.0 GiB');
+  expect(metricText(64.25, 'percent')).toBe('64.3 %');
   expect(stepSecondsOf(86_400, 10_000)).toBe(10);
   expect(stepSecondsOf(604_800, 1_000)).toBe(605);
 });

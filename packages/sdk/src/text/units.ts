@@ -6,7 +6,7 @@ export function splitBy(value: number, size: number): readonly [whole: number, r
 }
 
 /** How many of `size` units stand for `value` when all of them stand for `most`. Rounded down; never none for something. */
-export function scaled(value: bigint, most: bigint, size: number): number {
+export function scaleTo(value: bigint, most: bigint, size: number): number {
   if (value <= 0n || most <= 0n) return 0;
   // oxlint-disable-next-line house/divide-only-in-money -- a width on the screen
   return Math.max(1, Math.min(size, Number((value * BigInt(size)) / most)));
@@ -26,7 +26,7 @@ export function perSecond(count: number, ms: number): string {
 }
 
 /** What part of `most` a value is; none of nothing. */
-export function share(value: number, most: number): number {
+export function ratio(value: number, most: number): number {
   // oxlint-disable-next-line house/divide-only-in-money -- the height of a bar, the mean of measurements
   return most <= 0 ? 0 : value / most;
 }

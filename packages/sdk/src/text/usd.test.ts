@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { centsOf, nanoOf, partOfPrice, signedUsd, usdOfNumber, usdText } from './usd.ts';
+import { parseCents, parseUsd, proratePrice, signedUsd, usdNumberText, usdText } from './usd.ts';
 
 describe('money', () => {
   test.each([
@@ -17,8 +17,8 @@ describe('money', () => {
   test('what is shown is the amount, to the nano: reading it again gives the same', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: -(10n ** 18n), max: 10n ** 18n }), (nano) => {
-        expect(nanoOf(usdText(nano).replace('-$', '-'))).toBe(nano);
-        expect(nanoOf(usdText(nano))).toBe(nano);
+        expect(parseUsd(usdText(nano).replace('-$', '-'))).toBe(nano);
+        expect(parseUsd(usdText(nano))).toBe(nano);
       }),
     );
   });
@@ -30,10 +30,10 @@ describe('money', () => {
   });
 
   test('numbers of dollars lose nothing either', () => {
-    expect(usdOfNumber(2.49)).toBe('$2.49');
-    expect(usdOfNumber(0.1 + 0.2)).toBe('$0.30');
-    expect(usdOfNumber(0.000000001)).toBe('$0.000000001');
-    expect(usdOfNumber(1_000_000)).toBe('$1,000,000.00');
+    expect(usdNumberText(2.49)).toBe('$2.49');
+    expect(usdNumberText(0.1 + 0.2)).toBe('$0.30');
+    expect(usdNumberText(0.000000001)).toBe('$0.000000001');
+    expect(usdNumberText(1_000_000)).toBe('$1,000,000.00');
   });
 });
 
@@ -46,21 +46,21 @@ describe('amounts that people type', () => {
     ['0.01', 1],
     ['0', 0],
     [' 5 ', 500],
-  ])('%s is %d cents', (text, cents) => expect(centsOf(text)).toBe(cents));
+  ])('%s is %d cents', (text, cents) => expect(parseCents(text)).toBe(cents));
 
   test.each(['', 'five', '1.', '.5', '1,00', '0.001', '1e3', '1.2.3', '--5', '5 USD', '1.0000000001'])(
     '%j is no amount in cents',
-    (text) => expect(centsOf(text)).toBeNull(),
+    (text) => expect(parseCents(text)).toBeNull(),
   );
 
   test('what is finer than a nano-USD is refused and not cut off', () => {
-    expect(nanoOf('0.000000001')).toBe(1n);
-    expect(nanoOf('0.0000000001')).toBeNull();
+    expect(parseUsd('0.000000001')).toBe(1n);
+    expect(parseUsd('0.0000000001')).toBeNull();
   });
 });
 
 test('a part of something that has a price is rounded up to the nano, and never more than that', () => {
-  expect(partOfPrice(100n, 1n, 3n)).toBe(34n);
-  expect(partOfPrice(100n, 3n, 3n)).toBe(100n);
-  expect(partOfPrice(100n, 0n, 3n)).toBe(0n);
+  expect(proratePrice(100n, 1n, 3n)).toBe(34n);
+  expect(proratePrice(100n, 3n, 3n)).toBe(100n);
+  expect(proratePrice(100n, 0n, 3n)).toBe(0n);
 });

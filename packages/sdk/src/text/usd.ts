@@ -31,21 +31,21 @@ export function signedUsd(nanoUsd: string | bigint): string {
  * Rates and prices that the API sends as a number of dollars. These have at most nine decimals, and that many of a number
  * below nine million dollars are exact.
  */
-export function nanoOfNumber(dollars: number): bigint {
+export function usdToNano(dollars: number): bigint {
   return BigInt(dollars.toFixed(decimals).replace('.', ''));
 }
 
-export function usdOfNumber(dollars: number): string {
-  return usdText(nanoOfNumber(dollars));
+export function usdNumberText(dollars: number): string {
+  return usdText(usdToNano(dollars));
 }
 
 /** A rate: `$2.49/h`. */
 export function perHourText(dollarsPerHour: number): string {
-  return `${usdOfNumber(dollarsPerHour)}/h`;
+  return `${usdNumberText(dollarsPerHour)}/h`;
 }
 
 /** The nano-USD of an amount that a person typed: `12.50`, `$1,000`, `0.000001`; null when it is none. */
-export function nanoOf(text: string): bigint | null {
+export function parseUsd(text: string): bigint | null {
   const match = /^(?<sign>-?)\$?(?<whole>\d{1,3}(?:,\d{3})+|\d+)(?:\.(?<fraction>\d{1,9}))?$/.exec(
     text.trim(),
   );
@@ -55,15 +55,15 @@ export function nanoOf(text: string): bigint | null {
 }
 
 /** Whole cents of an amount that a person typed; null when it is no amount, or one with a part of a cent. */
-export function centsOf(text: string): number | null {
-  const nano = nanoOf(text);
+export function parseCents(text: string): number | null {
+  const nano = parseUsd(text);
   const cents = nano?.toString().padStart(8, '0');
   if (cents === undefined || !cents.endsWith('0000000')) return null;
   return Number(cents.slice(0, -7) || '0');
 }
 
 /** What a part costs of something whose whole has a price; a fraction of a nano-USD counts as one, as in every charge. */
-export function partOfPrice(nanoUsd: bigint, part: bigint, whole: bigint): bigint {
+export function proratePrice(nanoUsd: bigint, part: bigint, whole: bigint): bigint {
   // oxlint-disable-next-line house/divide-only-in-money -- a price told before it is charged, rounded as the charge is
   return (nanoUsd * part + whole - 1n) / whole;
 }

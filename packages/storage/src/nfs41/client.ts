@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { RpcConnection, type RpcOptions } from './rpc.ts';
 import { NfsError } from './status.ts';
-import { MalformedAnswer, XdrWriter, type XdrReader } from './xdr.ts';
+import { MalformedResponseError, XdrWriter, type XdrReader } from './xdr.ts';
 
 export interface Nfs41Options extends RpcOptions {
   /** Who comes back under the same name may claim what it had open, if it also shows the same verifier. */
@@ -46,27 +46,31 @@ interface Operation<T> {
   readonly read: (result: XdrReader) => T;
 }
 
-const nothing = (): void => undefined;
-const begin = (name: OpName): XdrWriter => new XdrWriter().u32(op[name]);
+const readVoid = (): void => undefined;
+const newOperationArgs = (name: OpName): XdrWriter => new XdrWriter().u32(op[name]);
 
-const putRoot: Operation<void> = { name: 'putrootfh', args: begin('putrootfh'), read: nothing };
+const putRoot: Operation<void> = { name: 'putrootfh', args: newOperationArgs('putrootfh'), read: readVoid };
 const putHandle = (handle: Buffer): Operation<void> => ({
   name: 'putfh',
-  args: begin('putfh').opaque(handle),
-  read: nothing,
+  args: newOperationArgs('putfh').opaque(handle),
+  read: readVoid,
 });
 const getHandle: Operation<Buffer> = {
   name: 'getfh',
-  args: begin('getfh'),
+  args: newOperationArgs('getfh'),
   read: (result) => result.opaque(),
 };
 
 /** From the root of the server down a path such as `/volume/a`. */
-function walk(path: string): Operation<void>[] {
+function lookupOperations(path: string): Operation<void>[] {
   const names = path.split('/').filter((name) => name !== '');
   return [
     putRoot,
-    ...names.map((name) => ({ name: 'lookup' as const, args: begin('lookup').opaque(name), read: nothing })),
+    ...names.map((name) => ({
+      name: 'lookup' as const,
+      args: newOperationArgs('lookup').opaque(name),
+      read: readVoid,
+    })),
   ];
 }
 
@@ -89,7 +93,7 @@ export class Nfs41Client {
   /** As what the server names itself. Clients take two servers of one name for one server with two addresses. */
   readonly serverName: string;
 
-  private constructor(rpc: RpcConnection, met: Met, session: Buffer) {
+  private constructor(rpc: RpcConnection, met: ExchangeIdResult, session: Buffer) {
     this.#rpc = rpc;
     this.#clientId = met.clientId;
     this.#session = session;
@@ -100,8 +104,8 @@ export class Nfs41Client {
   static async connect(options: Nfs41Options): Promise<Nfs41Client> {
     const rpc = await RpcConnection.open(options);
     try {
-      const met = await one(rpc, exchangeId(options));
-      const session = await one(rpc, createSession(met));
+      const met = await runSingle(rpc, exchangeId(options));
+      const session = await runSingle(rpc, createSession(met));
       return new Nfs41Client(rpc, met, session);
     } catch (error) {
       rpc.end();
@@ -111,15 +115,19 @@ export class Nfs41Client {
 
   /** Says that nothing (more) of an earlier life is claimed: servers let nobody open files before it. */
   async reclaimComplete(): Promise<void> {
-    await this.#run({ name: 'reclaimComplete', args: begin('reclaimComplete').u32(0), read: nothing });
+    await this.#run({
+      name: 'reclaimComplete',
+      args: newOperationArgs('reclaimComplete').u32(0),
+      read: readVoid,
+    });
   }
 
   async lookup(path: string): Promise<Buffer> {
-    return this.#run(...walk(path), getHandle);
+    return this.#run(...lookupOperations(path), getHandle);
   }
 
   async open(folder: string, name: string, create = false): Promise<OpenFile> {
-    return this.#open(walk(folder), create, (args) => args.u32(0).opaque(name));
+    return this.#open(lookupOperations(folder), create, (args) => args.u32(0).opaque(name));
   }
 
   /** Takes back what the same owner had open before the server died. */
@@ -129,12 +137,12 @@ export class Nfs41Client {
 
   /** Writes through to the disk, and answers how much was written. */
   async write(file: OpenFile, offset: number, data: Buffer | string): Promise<number> {
-    const args = begin('write').fixed(file.stateid).u64(BigInt(offset)).u32(2).opaque(data);
+    const args = newOperationArgs('write').fixed(file.stateid).u64(BigInt(offset)).u32(2).opaque(data);
     return this.#run(putHandle(file.handle), { name: 'write', args, read: (result) => result.u32() });
   }
 
   async read(file: OpenFile, offset: number, length: number): Promise<Buffer> {
-    const args = begin('read').fixed(file.stateid).u64(BigInt(offset)).u32(length);
+    const args = newOperationArgs('read').fixed(file.stateid).u64(BigInt(offset)).u32(length);
     const read = (result: XdrReader): Buffer => {
       result.u32();
       return result.opaque();
@@ -145,30 +153,35 @@ export class Nfs41Client {
   async size(handle: Buffer): Promise<bigint> {
     const sizeAttribute = 1 << 4;
     const read = (result: XdrReader): bigint => {
-      if (result.bitmap()[0] !== sizeAttribute) throw new MalformedAnswer('The size was not answered.');
+      if (result.bitmap()[0] !== sizeAttribute)
+        throw new MalformedResponseError('The size was not answered.');
       result.u32();
       return result.u64();
     };
-    const args = begin('getattr').u32(1).u32(sizeAttribute);
+    const args = newOperationArgs('getattr').u32(1).u32(sizeAttribute);
     return this.#run(putHandle(handle), { name: 'getattr', args, read });
   }
 
   async close(file: OpenFile): Promise<void> {
-    const args = begin('close').u32(0).fixed(file.stateid);
-    await this.#run(putHandle(file.handle), { name: 'close', args, read: nothing });
+    const args = newOperationArgs('close').u32(0).fixed(file.stateid);
+    await this.#run(putHandle(file.handle), { name: 'close', args, read: readVoid });
   }
 
   async remove(folder: string, name: string): Promise<void> {
-    await this.#run(...walk(folder), { name: 'remove', args: begin('remove').opaque(name), read: nothing });
+    await this.#run(...lookupOperations(folder), {
+      name: 'remove',
+      args: newOperationArgs('remove').opaque(name),
+      read: readVoid,
+    });
   }
 
   /** Takes leave, so that the server forgets us, as far as it still answers. */
   async end(): Promise<void> {
     try {
-      const session = begin('destroySession').fixed(this.#session);
-      await one(this.#rpc, { name: 'destroySession', args: session, read: nothing });
-      const client = begin('destroyClientid').u64(this.#clientId);
-      await one(this.#rpc, { name: 'destroyClientid', args: client, read: nothing });
+      const session = newOperationArgs('destroySession').fixed(this.#session);
+      await runSingle(this.#rpc, { name: 'destroySession', args: session, read: readVoid });
+      const client = newOperationArgs('destroyClientid').u64(this.#clientId);
+      await runSingle(this.#rpc, { name: 'destroyClientid', args: client, read: readVoid });
     } catch {
       // A server that is gone, or has forgotten us already, has nothing to forget.
     } finally {
@@ -187,7 +200,7 @@ export class Nfs41Client {
     claim: (args: XdrWriter) => XdrWriter,
   ): Promise<OpenFile> {
     const [readAndWrite, wantNoDelegation] = [3, 0x400];
-    const args = begin('open')
+    const args = newOperationArgs('open')
       .u32(0)
       .u32(readAndWrite | wantNoDelegation)
       .u32(0);
@@ -214,7 +227,7 @@ export class Nfs41Client {
   /** One call in the session; answers what the last operation does. Calls wait for each other: there is one slot. */
   #run<T>(...operations: readonly [...Operation<unknown>[], Operation<T>]): Promise<T> {
     const turn = this.#last.then(async () => {
-      const args = begin('sequence').fixed(this.#session).u32(this.#sequence).u32(0).u32(0).u32(0);
+      const args = newOperationArgs('sequence').fixed(this.#session).u32(this.#sequence).u32(0).u32(0).u32(0);
       const sequence: Operation<void> = {
         name: 'sequence',
         args,
@@ -225,12 +238,12 @@ export class Nfs41Client {
       };
       return call(this.#rpc, [sequence, ...operations]);
     });
-    this.#last = turn.catch(nothing);
+    this.#last = turn.catch(readVoid);
     return turn;
   }
 }
 
-function one<T>(rpc: RpcConnection, operation: Operation<T>): Promise<T> {
+function runSingle<T>(rpc: RpcConnection, operation: Operation<T>): Promise<T> {
   return call(rpc, [operation]);
 }
 
@@ -251,37 +264,37 @@ async function call<T>(
     const status = results.u32();
     if (status !== 0) throw new NfsError(status, name.toUpperCase());
     if (answered !== op[name])
-      throw new MalformedAnswer(`Operation ${answered} was answered instead of ${op[name]}.`);
+      throw new MalformedResponseError(`Operation ${answered} was answered instead of ${op[name]}.`);
     last = read(results);
   }
   // The last operation is of type T, and the loop ended with it.
   return last as T;
 }
 
-interface Met {
+interface ExchangeIdResult {
   readonly clientId: bigint;
   readonly sequence: number;
   readonly serverName: string;
 }
 
-function exchangeId({ owner, verifier }: Nfs41Options): Operation<Met> {
-  const args = begin('exchangeId')
+function exchangeId({ owner, verifier }: Nfs41Options): Operation<ExchangeIdResult> {
+  const args = newOperationArgs('exchangeId')
     .fixed(verifier ?? randomBytes(8))
     .opaque(owner ?? `millrace-${randomBytes(12).toString('hex')}`);
   // No flags, no protection of state, no name of the implementation.
   args.u32(0).u32(0).u32(0);
-  const read = (result: XdrReader): Met => {
+  const read = (result: XdrReader): ExchangeIdResult => {
     const [clientId, sequence] = [result.u64(), result.u32()];
     result.u32();
-    if (result.u32() !== 0) throw new MalformedAnswer('The server protects what it was not asked to.');
+    if (result.u32() !== 0) throw new MalformedResponseError('The server protects what it was not asked to.');
     result.u64();
     return { clientId, sequence, serverName: result.opaque().toString('utf8') };
   };
   return { name: 'exchangeId', args, read };
 }
 
-function createSession({ clientId, sequence }: Met): Operation<Buffer> {
-  const args = begin('createSession').u64(clientId).u32(sequence).u32(0);
+function createSession({ clientId, sequence }: ExchangeIdResult): Operation<Buffer> {
+  const args = newOperationArgs('createSession').u64(clientId).u32(sequence).u32(0);
   const [operations, slots] = [16, 1];
   for (const _channel of ['fore', 'back']) {
     args.u32(0).u32(callBytes).u32(callBytes).u32(8_192).u32(operations).u32(slots).u32(0);
@@ -306,7 +319,7 @@ function readOpened(result: XdrReader): Buffer {
     const [contention, resource] = [1, 2];
     if (why === contention || why === resource) result.u32();
   } else if (delegation !== none) {
-    throw new MalformedAnswer('The server delegates a file although it was asked not to.');
+    throw new MalformedResponseError('The server delegates a file although it was asked not to.');
   }
   return stateid;
 }

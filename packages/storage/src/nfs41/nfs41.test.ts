@@ -3,7 +3,7 @@ import { systemClock } from '@millrace/platform/clock';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Nfs41Client } from './index.ts';
-import { MalformedAnswer, XdrReader, XdrWriter } from './xdr.ts';
+import { MalformedResponseError, XdrReader, XdrWriter } from './xdr.ts';
 
 describe('XDR', () => {
   it('reads what it wrote', () => {
@@ -21,7 +21,7 @@ describe('XDR', () => {
             bytes,
             large,
           ]);
-          expect(() => reader.u32()).toThrow(MalformedAnswer);
+          expect(() => reader.u32()).toThrow(MalformedResponseError);
         },
       ),
     );
@@ -34,7 +34,7 @@ describe('XDR', () => {
           try {
             new XdrReader(Buffer.from(bytes))[read]();
           } catch (error) {
-            expect(error).toBeInstanceOf(MalformedAnswer);
+            expect(error).toBeInstanceOf(MalformedResponseError);
           }
         }
       }),

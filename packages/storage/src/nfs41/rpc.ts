@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import type { Clock } from '@millrace/platform/clock';
-import { MalformedAnswer, XdrReader, XdrWriter } from './xdr.ts';
+import { MalformedResponseError, XdrReader, XdrWriter } from './xdr.ts';
 
 /** Where an NFS server is, and as whom it is spoken to. */
 export interface RpcOptions {
@@ -22,9 +22,9 @@ const compoundProcedure = 1;
 const authSys = 1;
 const lastFragment = 0x8000_0000;
 /** The largest answer that is read. Servers are asked for less. */
-const mostBytes = 4 * 1_048_576;
+const maxBytes = 4 * 1_048_576;
 
-interface Waiting {
+interface PendingCall {
   readonly resolve: (answer: Buffer) => void;
   readonly reject: (error: Error) => void;
 }
@@ -34,7 +34,7 @@ export class RpcConnection {
   readonly #socket: Socket;
   readonly #options: RpcOptions;
   readonly #credential: Buffer;
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #waiting = new Map<number, PendingCall>();
   #received: Buffer = Buffer.alloc(0);
   #record: Buffer[] = [];
   #recordBytes = 0;
@@ -84,7 +84,7 @@ export class RpcConnection {
     call.u32(authSys).opaque(this.#credential).u32(0).opaque('').fixed(args);
     const answer = new XdrReader(await this.#exchange(xid, call.bytes()));
     answer.u32();
-    if (answer.u32() !== 1) throw new MalformedAnswer('What came is not an answer.');
+    if (answer.u32() !== 1) throw new MalformedResponseError('What came is not an answer.');
     if (answer.u32() !== 0)
       throw new Error(`The server refused the call itself (${answer.u32()}, ${answer.u32()}).`);
     answer.u32();
@@ -131,8 +131,8 @@ export class RpcConnection {
     while (this.#received.length >= 4) {
       const mark = this.#received.readUInt32BE();
       const length = mark & ~lastFragment;
-      if (this.#recordBytes + length > mostBytes) {
-        this.end(new MalformedAnswer(`The server answers more than ${mostBytes} bytes.`));
+      if (this.#recordBytes + length > maxBytes) {
+        this.end(new MalformedResponseError(`The server answers more than ${maxBytes} bytes.`));
         return;
       }
       if (this.#received.length < 4 + length) return;
@@ -148,7 +148,7 @@ export class RpcConnection {
     this.#record = [];
     this.#recordBytes = 0;
     if (record.length < 4) {
-      this.end(new MalformedAnswer('The server sent a record without a number.'));
+      this.end(new MalformedResponseError('The server sent a record without a number.'));
       return;
     }
     const xid = record.readUInt32BE();

@@ -1,5 +1,5 @@
 /** What was received does not follow the protocol. */
-export class MalformedAnswer extends Error {
+export class MalformedResponseError extends Error {
   override readonly name = 'MalformedAnswer';
 }
 
@@ -71,13 +71,14 @@ export class XdrReader {
   /** The words of a bitmap. */
   bitmap(): number[] {
     const words = this.u32();
-    if (words > 8) throw new MalformedAnswer('A bitmap is longer than the protocol has use for.');
+    if (words > 8) throw new MalformedResponseError('A bitmap is longer than the protocol has use for.');
     return Array.from({ length: words }, () => this.u32());
   }
 
   #take(length: number): Buffer {
     const end = this.#at + length;
-    if (end > this.#bytes.length) throw new MalformedAnswer('The answer ends before what it announces.');
+    if (end > this.#bytes.length)
+      throw new MalformedResponseError('The answer ends before what it announces.');
     const part = this.#bytes.subarray(this.#at, end);
     this.#at = end;
     return part;

@@ -1,5 +1,5 @@
 import { plainPng } from '@millrace/services';
-import { startHttpDouble, type DoubleAnswer, type DoubleRequest, type HttpDouble } from './http-double.ts';
+import { startHttpDouble, type DoubleResponse, type DoubleRequest, type HttpDouble } from './http-double.ts';
 
 /**
  * A double of AUTOMATIC1111's web UI: the two calls that draw, with its rules, by its sources. It is not AUTOMATIC1111:
@@ -20,7 +20,7 @@ export interface Automatic1111Options {
 
 const samplers = ['Euler', 'Euler a', 'DPM++ 2M'];
 
-interface Wish {
+interface DrawRequest {
   readonly seed: number;
   readonly n_iter: number;
   readonly batch_size: number;
@@ -40,8 +40,8 @@ export async function startAutomatic1111Double(
   const drawn: Readonly<Record<string, unknown>>[] = [];
   let interrupts = 0;
 
-  function draw(request: DoubleRequest): DoubleAnswer {
-    const wish = request.body as Wish;
+  function draw(request: DoubleRequest): DoubleResponse {
+    const wish = request.body as DrawRequest;
     if (typeof wish?.width !== 'number') {
       return {
         status: 422,
@@ -67,7 +67,7 @@ export async function startAutomatic1111Double(
       return { status: 500, body };
     }
     drawn.push({ ...wish, path: request.path });
-    return { status: 200, body: pictures(wish) };
+    return { status: 200, body: drawImages(wish) };
   }
 
   const double = await startHttpDouble((request) => {
@@ -90,7 +90,7 @@ export async function startAutomatic1111Double(
 }
 
 /** A sheet of all of them comes first when there are several, and the map of a control net last. */
-function pictures(wish: Wish): unknown {
+function drawImages(wish: DrawRequest): unknown {
   const count = wish.n_iter * wish.batch_size;
   const seeds = Array.from({ length: count }, (_, index) => wish.seed + index);
   const draw = (width: number, height: number, seed: number): string =>

@@ -51,18 +51,15 @@ export interface ChatDoubleOptions {
 /** How one engine looks from outside. */
 export interface EngineStyle {
   /** What the engine refuses; null when it takes the request. */
-  refuse(
-    body: DoubleBody,
-    settings: DoubleSettings,
-  ): { readonly status: number; readonly body: object } | null;
+  refuse(body: DoubleBody, settings: ChatSettings): { readonly status: number; readonly body: object } | null;
   /** The events of a stream, in order, without `[DONE]`. */
-  events(body: DoubleBody, settings: DoubleSettings, isChat: boolean): readonly object[];
-  whole(body: DoubleBody, settings: DoubleSettings, isChat: boolean): object;
+  events(body: DoubleBody, settings: ChatSettings, isChat: boolean): readonly object[];
+  whole(body: DoubleBody, settings: ChatSettings, isChat: boolean): object;
   failure(status: number, message: string): object;
   metrics(load: { readonly running: number; readonly waiting: number }): string;
 }
 
-export interface DoubleSettings {
+export interface ChatSettings {
   readonly tokens: readonly string[];
   readonly promptTokens: number;
   readonly cachedTokens: number;
@@ -116,7 +113,7 @@ export async function startChatDouble(options: ChatDoubleOptions): Promise<ChatD
 
 interface State {
   readonly style: EngineStyle;
-  readonly settings: DoubleSettings;
+  readonly settings: ChatSettings;
   readonly pauseMs: number;
   readonly apiKey: string | null;
   readonly received: ReceivedRequest[];

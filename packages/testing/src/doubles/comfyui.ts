@@ -1,6 +1,6 @@
 import { plainPng } from '@millrace/services';
 import { uniqueId } from '../names.ts';
-import { startHttpDouble, type DoubleAnswer, type DoubleRequest, type HttpDouble } from './http-double.ts';
+import { startHttpDouble, type DoubleResponse, type DoubleRequest, type HttpDouble } from './http-double.ts';
 
 /**
  * A double of ComfyUI: its queue, history and files, with its rules for graphs, by its sources. It is not ComfyUI: it
@@ -60,7 +60,7 @@ export async function startComfyDouble(options: ComfyOptions = {}): Promise<Comf
   const cancelled: string[] = [];
   let interrupts = 0;
 
-  function queue({ body }: DoubleRequest): DoubleAnswer {
+  function queue({ body }: DoubleRequest): DoubleResponse {
     const graph = (body as { prompt?: Graph } | undefined)?.prompt;
     if (graph === undefined) return { status: 400, body: { error: 'no prompt', node_errors: [] } };
     const wrong = problemsOf(graph);
@@ -73,7 +73,7 @@ export async function startComfyDouble(options: ComfyOptions = {}): Promise<Comf
     return { status: 200, body: { prompt_id: id, number: waiting.size, node_errors: {} } };
   }
 
-  function askAfter(id: string): DoubleAnswer {
+  function askAfter(id: string): DoubleResponse {
     const job = waiting.get(id);
     if (job !== undefined && manner !== 'hold') {
       job.asks += 1;
@@ -95,12 +95,12 @@ export async function startComfyDouble(options: ComfyOptions = {}): Promise<Comf
     history.set(id, { prompt: graph, outputs: outputsOf(id, graph, files), status });
   }
 
-  function remove(from: Map<string, unknown>, { body }: DoubleRequest): DoubleAnswer {
+  function remove(from: Map<string, unknown>, { body }: DoubleRequest): DoubleResponse {
     for (const id of (body as { delete?: readonly string[] }).delete ?? []) from.delete(id);
     return { status: 200, body: {} };
   }
 
-  function view({ query }: DoubleRequest): DoubleAnswer {
+  function view({ query }: DoubleRequest): DoubleResponse {
     const file = files.get(`${query.get('type')}/${query.get('subfolder')}/${query.get('filename')}`);
     return file === undefined ? { status: 404, body: {} } : { status: 200, body: file };
   }

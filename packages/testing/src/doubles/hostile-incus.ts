@@ -9,12 +9,12 @@ import type { TLSSocket } from 'node:tls';
 import { makeCertificate, type TestCertificate } from '../certificates.ts';
 import { KEEP_ALIVE_MS } from './keep-alive.ts';
 import {
-  answered,
-  PretendedIncus,
-  refusedBy,
-  type AskedOfIncus,
-  type IncusAnswer,
-  type PretendedHardware,
+  okResponse,
+  FakeIncus,
+  errorResponse,
+  type IncusRequest,
+  type IncusResponse,
+  type FakeHardware,
 } from './pretended-incus.ts';
 
 /**
@@ -25,16 +25,16 @@ export interface HostileIncus {
   readonly url: string;
   readonly port: number;
   /** What it would answer if it were honest. */
-  readonly pretence: PretendedIncus;
+  readonly pretence: FakeIncus;
   readonly certificate: TestCertificate;
   /** Looked at for each request; null: it is honest. */
-  lie: Lie | null;
+  lie: Misbehaviour | null;
   /** Every request that it got, as `GET /1.0`. */
   readonly asked: string[];
   /** What `incus config trust add` would print: good for one certificate, once. */
   trustToken(options?: { readonly restricted?: boolean; readonly fingerprint?: string }): string;
   /** How a driver that shows this certificate reaches it, in the one project that suppliers give. */
-  settingsFor(own: TestCertificate): HostileSettings;
+  settingsFor(own: TestCertificate): HostileDriverSettings;
   /** Has it trust a certificate for the one project. */
   trust(fingerprint: string): void;
   /** Breaks every connection and shows another certificate from now on. */
@@ -46,7 +46,7 @@ export interface HostileIncus {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-export interface HostileSettings {
+export interface HostileDriverSettings {
   readonly endpoints: readonly string[];
   readonly tls: {
     readonly clientCertificate: string;
@@ -61,10 +61,10 @@ export interface HostileSettings {
 }
 
 /** What is done with a request instead of answering it honestly; null: it is answered honestly. */
-export type Lie = (asked: AskedOfIncus, honest: PretendedIncus) => LieAct | null;
+export type Misbehaviour = (asked: IncusRequest, honest: FakeIncus) => MisbehaviourResponse | null;
 
-export type LieAct =
-  | { readonly do: 'answer'; readonly answer: IncusAnswer }
+export type MisbehaviourResponse =
+  | { readonly do: 'answer'; readonly answer: IncusResponse }
   | { readonly do: 'text'; readonly text: string }
   /** The request is read, and nothing is ever said. */
   | { readonly do: 'silence' }
@@ -78,7 +78,7 @@ export type LieAct =
 
 export interface HostileIncusOptions {
   readonly name?: string;
-  readonly hardware?: Partial<PretendedHardware>;
+  readonly hardware?: Partial<FakeHardware>;
 }
 
 const GIBIBYTE = 1_073_741_824;
@@ -89,11 +89,11 @@ const FLOOD_BYTES = 512 * 1_048_576;
 
 export async function startHostileIncus(options: HostileIncusOptions = {}): Promise<HostileIncus> {
   const name = options.name ?? 'pretender';
-  const pretence = new PretendedIncus(name, { ...honestHardware(name), ...options.hardware });
+  const pretence = new FakeIncus(name, { ...validHardware(name), ...options.hardware });
   const certificate = await makeCertificate(name);
   const asked: string[] = [];
   const drips = new Set<NodeJS.Timeout>();
-  let lie: Lie | null = null;
+  let lie: Misbehaviour | null = null;
 
   const server = createServer(
     {
@@ -106,11 +106,13 @@ export async function startHostileIncus(options: HostileIncusOptions = {}): Prom
       keepAliveTimeout: KEEP_ALIVE_MS,
     },
     (request, response) => {
-      void readAsked(request)
+      void readIncusRequest(request)
         .then((question) => {
           asked.push(`${question.method} ${question.path}`);
           const act = lie?.(question, pretence) ?? null;
-          return act === null ? tell(response, pretence.answer(question)) : carryOut(act, request, response);
+          return act === null
+            ? sendResponse(response, pretence.answer(question))
+            : carryOut(act, request, response);
         })
         // Whoever asked is gone, which is what most of these tests are about.
         .catch(() => request.socket.destroy());
@@ -122,10 +124,14 @@ export async function startHostileIncus(options: HostileIncusOptions = {}): Prom
   const { port } = server.address() as AddressInfo;
   const url = `https://127.0.0.1:${port}`;
 
-  async function carryOut(act: LieAct, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function carryOut(
+    act: MisbehaviourResponse,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<void> {
     switch (act.do) {
       case 'answer':
-        return tell(response, act.answer);
+        return sendResponse(response, act.answer);
       case 'text':
         response.writeHead(200, { 'content-type': 'application/json' }).end(act.text);
         return;
@@ -202,7 +208,7 @@ export async function startHostileIncus(options: HostileIncusOptions = {}): Prom
   };
 }
 
-function honestHardware(name: string): PretendedHardware {
+function validHardware(name: string): FakeHardware {
   const gpus = Array.from({ length: 8 }, (_, index) => ({
     pciAddress: `0000:${(0x81 + index).toString(16)}:00.0`,
     model: 'NVIDIA H100 80GB HBM3',
@@ -219,7 +225,7 @@ async function stop(server: Server): Promise<void> {
   await closed;
 }
 
-function tell(response: ServerResponse, { status, body, etag }: IncusAnswer): void {
+function sendResponse(response: ServerResponse, { status, body, etag }: IncusResponse): void {
   const isBytes = body instanceof Uint8Array;
   response.writeHead(status, {
     'content-type': isBytes ? 'application/octet-stream' : 'application/json',
@@ -238,7 +244,7 @@ function* endless(): Generator<Buffer> {
   for (let sent = 0; sent < FLOOD_BYTES; sent += FLOOD_CHUNK.length) yield FLOOD_CHUNK;
 }
 
-async function readAsked(request: IncomingMessage): Promise<AskedOfIncus> {
+async function readIncusRequest(request: IncomingMessage): Promise<IncusRequest> {
   const parts: Buffer[] = [];
   for await (const part of request as AsyncIterable<Buffer>) parts.push(part);
   const { pathname, searchParams } = new URL(request.url ?? '/', 'https://pretender');
@@ -262,15 +268,15 @@ function parsed(text: string): unknown {
 }
 
 const always =
-  (act: LieAct): Lie =>
+  (act: MisbehaviourResponse): Misbehaviour =>
   () =>
     act;
 
 /** Another report of the hardware than the honest one. */
 const reports =
-  (change: (honest: PretendedHardware) => unknown): Lie =>
+  (change: (honest: FakeHardware) => unknown): Misbehaviour =>
   (asked, { hardware }) =>
-    asked.path === '/1.0/resources' ? { do: 'answer', answer: answered(change(hardware)) } : null;
+    asked.path === '/1.0/resources' ? { do: 'answer', answer: okResponse(change(hardware)) } : null;
 
 const cardAt = (pci: string, model: string): object => ({
   pci_address: pci,
@@ -286,49 +292,49 @@ const cards = (count: number): object[] =>
   Array.from({ length: count }, (_, index) => cardAt(pciOf(index), 'NVIDIA H100 80GB HBM3'));
 
 /** A daemon that answers nothing that can be used, in each of these ways. */
-export const unusableWays = {
+export const unusableResponses = {
   'garbage instead of JSON': always({ do: 'text', text: '\u0000\u0001<html>{{{' }),
   'JSON that is no answer': always({ do: 'text', text: '[[],{"type":7}]' }),
   'JSON that is nested very deeply': always({ do: 'text', text: '['.repeat(500_000) }),
   'an answer of the wrong types': (asked) =>
     asked.path === '/1.0'
-      ? { do: 'answer', answer: answered({ auth: 1, environment: null }) }
-      : { do: 'answer', answer: answered('x') },
+      ? { do: 'answer', answer: okResponse({ auth: 1, environment: null }) }
+      : { do: 'answer', answer: okResponse('x') },
   'an answer without an end': always({ do: 'flood' }),
   'a byte now and then': always({ do: 'drip' }),
   silence: always({ do: 'silence' }),
   'a connection that breaks': always({ do: 'reset' }),
   'a redirection to our inside': always({ do: 'redirect', to: 'http://169.254.169.254/latest/meta-data/' }),
-  'an error of a megabyte': always({ do: 'answer', answer: refusedBy(500, 'x'.repeat(1_048_576)) }),
-} as const satisfies Readonly<Record<string, Lie>>;
+  'an error of a megabyte': always({ do: 'answer', answer: errorResponse(500, 'x'.repeat(1_048_576)) }),
+} as const satisfies Readonly<Record<string, Misbehaviour>>;
 
 /**
  * One of each kind that whoever calls the driver can tell apart: no answer at all, half of one, none that can be read, none that
  * ends. The driver's own tests try every way.
  */
-export const unusableKinds = {
-  'garbage instead of JSON': unusableWays['garbage instead of JSON'],
-  'an answer without an end': unusableWays['an answer without an end'],
-  silence: unusableWays.silence,
-  'a connection that breaks': unusableWays['a connection that breaks'],
-} as const satisfies Readonly<Record<string, Lie>>;
+export const unusableResponseKinds = {
+  'garbage instead of JSON': unusableResponses['garbage instead of JSON'],
+  'an answer without an end': unusableResponses['an answer without an end'],
+  silence: unusableResponses.silence,
+  'a connection that breaks': unusableResponses['a connection that breaks'],
+} as const satisfies Readonly<Record<string, Misbehaviour>>;
 
 /** A daemon whose hardware cannot be true, in each of these ways. */
-export const absurdWays = {
-  'a thousand GPUs': reports(() => ({ ...sound(), gpu: { cards: cards(1_000) } })),
-  'more GPUs than anybody reads': reports(() => ({ ...sound(), gpu: { cards: cards(5_000) } })),
-  'a million processors': reports(() => ({ ...sound(), cpu: { total: 1_000_000 } })),
-  'no processor at all': reports(() => ({ ...sound(), cpu: { total: 0 } })),
-  'half a processor': reports(() => ({ ...sound(), cpu: { total: 0.5 } })),
-  'negative memory': reports(() => ({ ...sound(), memory: { total: -1 } })),
-  'memory beyond what a number holds': reports(() => ({ ...sound(), memory: { total: 1e300 } })),
+export const impossibleHardware = {
+  'a thousand GPUs': reports(() => ({ ...validReport(), gpu: { cards: cards(1_000) } })),
+  'more GPUs than anybody reads': reports(() => ({ ...validReport(), gpu: { cards: cards(5_000) } })),
+  'a million processors': reports(() => ({ ...validReport(), cpu: { total: 1_000_000 } })),
+  'no processor at all': reports(() => ({ ...validReport(), cpu: { total: 0 } })),
+  'half a processor': reports(() => ({ ...validReport(), cpu: { total: 0.5 } })),
+  'negative memory': reports(() => ({ ...validReport(), memory: { total: -1 } })),
+  'memory beyond what a number holds': reports(() => ({ ...validReport(), memory: { total: 1e300 } })),
   'a model of a megabyte': reports(() => ({
-    ...sound(),
+    ...validReport(),
     gpu: { cards: [cardAt(pciOf(1), 'x'.repeat(1_048_576))] },
   })),
-} as const satisfies Readonly<Record<string, Lie>>;
+} as const satisfies Readonly<Record<string, Misbehaviour>>;
 
-function sound(): { cpu: object; memory: object; gpu: object } {
+function validReport(): { cpu: object; memory: object; gpu: object } {
   return {
     cpu: { total: 64, sockets: [{ name: 'CPU' }] },
     memory: { total: 512 * GIBIBYTE },
@@ -337,27 +343,29 @@ function sound(): { cpu: object; memory: object; gpu: object } {
 }
 
 /** A daemon that fails those who want a machine of it, in each of these ways, and is honest otherwise. */
-export const createWays = {
+export const createFailures = {
   'says that it made the machine, and has none': (asked, honest) => {
     if (asked.method !== 'GET' || !isInstance(asked.path)) return null;
-    return honest.instances.size === 0 ? null : { do: 'answer', answer: refusedBy(404, 'Not Found') };
+    return honest.instances.size === 0 ? null : { do: 'answer', answer: errorResponse(404, 'Not Found') };
   },
   'refuses every machine': (asked) =>
-    isMake(asked) ? { do: 'answer', answer: refusedBy(500, 'Failed creating instance record') } : null,
-  'is gone in the middle of it': (asked) => (isMake(asked) ? { do: 'vanish' } : null),
+    isCreateRequest(asked)
+      ? { do: 'answer', answer: errorResponse(500, 'Failed creating instance record') }
+      : null,
+  'is gone in the middle of it': (asked) => (isCreateRequest(asked) ? { do: 'vanish' } : null),
   'falls silent in the middle of it': (asked, honest) =>
-    isMake(asked) || honest.instances.size > 0 ? { do: 'silence' } : null,
+    isCreateRequest(asked) || honest.instances.size > 0 ? { do: 'silence' } : null,
   'makes it and breaks the connection': (asked, honest) => {
-    if (!isMake(asked)) return null;
+    if (!isCreateRequest(asked)) return null;
     honest.answer(asked);
     return { do: 'reset' };
   },
   'never ends making it': (asked) =>
     asked.path.endsWith('/wait')
-      ? { do: 'answer', answer: answered({ status_code: 103, description: 'Creating instance' }) }
+      ? { do: 'answer', answer: okResponse({ status_code: 103, description: 'Creating instance' }) }
       : null,
   'makes another one than was asked for': (asked, honest) => {
-    if (!isMake(asked)) return null;
+    if (!isCreateRequest(asked)) return null;
     const body = asked.body as {
       config: Record<string, string>;
       devices: Record<string, Record<string, string>>;
@@ -367,14 +375,14 @@ export const createWays = {
   },
   'starts nothing': (asked) =>
     asked.method === 'PUT' && asked.path.endsWith('/state')
-      ? { do: 'answer', answer: refusedBy(500, 'Failed to run: forkstart') }
+      ? { do: 'answer', answer: errorResponse(500, 'Failed to run: forkstart') }
       : null,
-} as const satisfies Readonly<Record<string, Lie>>;
+} as const satisfies Readonly<Record<string, Misbehaviour>>;
 
 function isInstance(path: string): boolean {
   return path.startsWith('/1.0/instances/');
 }
 
-function isMake({ method, path }: AskedOfIncus): boolean {
+function isCreateRequest({ method, path }: IncusRequest): boolean {
   return method === 'POST' && path === '/1.0/instances';
 }

@@ -16,14 +16,14 @@ export interface DoubleRequest {
   readonly body: unknown;
 }
 
-export interface DoubleAnswer {
+export interface DoubleResponse {
   readonly status: number;
   /** JSON, or bytes as they are. */
   readonly body: unknown;
 }
 
 export async function startHttpDouble(
-  answer: (request: DoubleRequest) => DoubleAnswer | Promise<DoubleAnswer>,
+  answer: (request: DoubleRequest) => DoubleResponse | Promise<DoubleResponse>,
 ): Promise<HttpDouble> {
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
     void readRequest(request)

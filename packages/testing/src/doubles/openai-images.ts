@@ -1,5 +1,5 @@
 import { plainPng } from '@millrace/services';
-import { startHttpDouble, type DoubleAnswer, type HttpDouble } from './http-double.ts';
+import { startHttpDouble, type DoubleResponse, type HttpDouble } from './http-double.ts';
 
 /**
  * Doubles of three servers that speak OpenAI's images protocol, each with the rules in which it differs, by their sources and
@@ -24,16 +24,16 @@ interface Body {
 }
 
 /** Bad or null. */
-type Check = (body: Body) => DoubleAnswer | null;
+type Check = (body: Body) => DoubleResponse | null;
 
 const plainFields = new Set(['prompt', 'model', 'n', 'size', 'response_format', 'quality', 'style', 'user']);
 
-const openAiError = (message: string): DoubleAnswer => ({
+const openAiError = (message: string): DoubleResponse => ({
   status: 400,
   body: { error: { message, type: 'invalid_request_error', param: null, code: 'unknown_parameter' } },
 });
 
-const pydanticError = (field: string, msg: string): DoubleAnswer => ({
+const pydanticError = (field: string, msg: string): DoubleResponse => ({
   status: 422,
   body: { detail: [{ type: 'value_error', loc: ['body', field], msg, input: 'what was sent' }] },
 });
@@ -75,12 +75,12 @@ export async function startOpenAiImagesDouble(server: ImagesServer): Promise<Ope
     const refused = checks[server](wish);
     if (refused !== null) return refused;
     drawn.push(body as Readonly<Record<string, unknown>>);
-    return { status: 200, body: answerOf(server, wish) };
+    return { status: 200, body: imageResponse(server, wish) };
   });
   return { ...double, drawn };
 }
 
-function answerOf(server: ImagesServer, wish: Body): unknown {
+function imageResponse(server: ImagesServer, wish: Body): unknown {
   const [width = 0, height = 0] = (wish.size ?? '1024x1024').split('x').map(Number);
   const seed = wish.seed ?? (server === 'sglang' ? seedOfSglang : 7);
   const pictures = Array.from({ length: wish.n ?? 1 }, (_, index) =>

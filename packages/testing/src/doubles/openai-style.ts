@@ -3,8 +3,8 @@ import {
   choicesFor,
   isTooLong,
   logprobsFor,
-  promptsIn,
-  totalOf,
+  countPrompts,
+  totalTokens,
   usageFor,
   wantsUsage,
   type DoubleChoice,
@@ -45,8 +45,8 @@ export const openaiStyle: EngineStyle = {
       chunksOf(choice, body, isChat).map((part) => envelope([part], null)),
     );
     if (!wantsUsage(body)) return events;
-    const prompt = settings.promptTokens * promptsIn(body);
-    return [...events, envelope([], usageFor(prompt, totalOf(choices), settings.cachedTokens))];
+    const prompt = settings.promptTokens * countPrompts(body);
+    return [...events, envelope([], usageFor(prompt, totalTokens(choices), settings.cachedTokens))];
   },
   whole(body, settings, isChat) {
     const choices = choicesFor(body, settings);
@@ -56,7 +56,11 @@ export const openaiStyle: EngineStyle = {
       created: 1_760_000_000,
       model: `${String(body['model'])}-2025-08-07`,
       choices: choices.map((choice) => wholeChoice(choice, body, isChat)),
-      usage: usageFor(settings.promptTokens * promptsIn(body), totalOf(choices), settings.cachedTokens),
+      usage: usageFor(
+        settings.promptTokens * countPrompts(body),
+        totalTokens(choices),
+        settings.cachedTokens,
+      ),
       service_tier: 'default',
       system_fingerprint: 'fp_double',
     };

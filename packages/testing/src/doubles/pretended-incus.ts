@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
  * that it calls started. `hostile-incus.ts` puts it behind TLS and lets it lie.
  */
 
-export interface AskedOfIncus {
+export interface IncusRequest {
   readonly method: string;
   readonly path: string;
   readonly query: URLSearchParams;
@@ -15,27 +15,27 @@ export interface AskedOfIncus {
   readonly fingerprint: string | null;
 }
 
-export interface IncusAnswer {
+export interface IncusResponse {
   readonly status: number;
   /** JSON, or bytes as they are. */
   readonly body: unknown;
   readonly etag?: string;
 }
 
-export interface PretendedGpu {
+export interface FakeGpu {
   readonly pciAddress: string;
   readonly model: string;
   readonly uuid: string;
 }
 
-export interface PretendedHardware {
+export interface FakeHardware {
   readonly cpuCount: number;
   readonly ramBytes: number;
   readonly diskBytes: number;
-  readonly gpus: readonly PretendedGpu[];
+  readonly gpus: readonly FakeGpu[];
 }
 
-export interface PretendedInstance {
+export interface FakeInstance {
   readonly name: string;
   readonly project: string;
   readonly createdAt: string;
@@ -52,22 +52,22 @@ interface Trusted {
 
 const IMAGE = 'a'.repeat(64);
 
-export const answered = (metadata: unknown, etag?: string): IncusAnswer => ({
+export const okResponse = (metadata: unknown, etag?: string): IncusResponse => ({
   status: 200,
   body: { type: 'sync', status: 'Success', status_code: 200, metadata },
   ...(etag === undefined ? {} : { etag }),
 });
 
-export const refusedBy = (status: number, error: string): IncusAnswer => ({
+export const errorResponse = (status: number, error: string): IncusResponse => ({
   status,
   body: { type: 'error', error, error_code: status, metadata: null },
 });
 
-const missing = refusedBy(404, 'Not Found');
+const missing = errorResponse(404, 'Not Found');
 
-export class PretendedIncus {
+export class FakeIncus {
   readonly name: string;
-  readonly instances = new Map<string, PretendedInstance>();
+  readonly instances = new Map<string, FakeInstance>();
   readonly trusted = new Map<string, Trusted>();
   /** Secrets that it takes once in exchange for its trust. */
   readonly secrets = new Map<string, Trusted>();
@@ -84,35 +84,36 @@ export class PretendedIncus {
     'user.millrace.ssh-user': 'ubuntu',
     'user.millrace.default-image': 'ubuntu',
   };
-  hardware: PretendedHardware;
+  hardware: FakeHardware;
   readonly #operations = new Map<string, string>();
 
-  constructor(name: string, hardware: PretendedHardware) {
+  constructor(name: string, hardware: FakeHardware) {
     this.name = name;
     this.hardware = hardware;
   }
 
-  answer(asked: AskedOfIncus): IncusAnswer {
+  answer(asked: IncusRequest): IncusResponse {
     const [, version, kind = '', ...rest] = asked.path.split('/');
     if (version !== '1.0') return missing;
     const client = asked.fingerprint === null ? undefined : this.trusted.get(asked.fingerprint);
     if (kind === '' && asked.method === 'GET') return this.#server(client !== undefined);
     if (kind === 'certificates') return this.#certificates(asked, client, rest);
-    if (client === undefined) return refusedBy(403, 'not authorized');
+    if (client === undefined) return errorResponse(403, 'not authorized');
     const project = asked.query.get('project') ?? 'default';
     const isServerWide = asked.query.get('all-projects') === 'true' && kind !== 'events';
-    if (client.restricted && isServerWide && kind === 'instances') return refusedBy(403, 'not authorized');
+    if (client.restricted && isServerWide && kind === 'instances')
+      return errorResponse(403, 'not authorized');
     const isInside = ['instances', 'operations', 'images'].includes(kind) && !isServerWide;
     if (client.restricted && isInside && !client.projects.includes(project) && kind !== 'operations') {
-      return refusedBy(403, 'not authorized');
+      return errorResponse(403, 'not authorized');
     }
     switch (kind) {
       case 'projects':
         return this.#projects(asked, client, rest);
       case 'resources':
-        return answered(this.resources());
+        return okResponse(this.resources());
       case 'networks':
-        return answered({
+        return okResponse({
           managed: true,
           type: 'bridge',
           status: 'Created',
@@ -121,7 +122,7 @@ export class PretendedIncus {
       case 'storage-pools':
         return this.#pool(rest);
       case 'images':
-        return rest[1] === undefined ? answered([{ name: 'ubuntu' }]) : answered({ target: IMAGE });
+        return rest[1] === undefined ? okResponse([{ name: 'ubuntu' }]) : okResponse({ target: IMAGE });
       case 'operations':
         return this.#operation(rest);
       case 'instances':
@@ -131,14 +132,14 @@ export class PretendedIncus {
     }
   }
 
-  #server(isTrusted: boolean): IncusAnswer {
+  #server(isTrusted: boolean): IncusResponse {
     const environment = {
       server: 'incus',
       server_version: '6.0.4',
       server_name: this.name,
       server_clustered: false,
     };
-    return answered({
+    return okResponse({
       auth: isTrusted ? 'trusted' : 'untrusted',
       auth_methods: ['tls'],
       api_extensions: [],
@@ -147,43 +148,43 @@ export class PretendedIncus {
     });
   }
 
-  #certificates(asked: AskedOfIncus, client: Trusted | undefined, rest: readonly string[]): IncusAnswer {
+  #certificates(asked: IncusRequest, client: Trusted | undefined, rest: readonly string[]): IncusResponse {
     if (asked.method === 'POST') {
       const { trust_token: token = '' } = (asked.body ?? {}) as { trust_token?: string };
       const granted = this.secrets.get(secretIn(token));
-      if (granted === undefined || asked.fingerprint === null) return refusedBy(403, 'not authorized');
+      if (granted === undefined || asked.fingerprint === null) return errorResponse(403, 'not authorized');
       this.secrets.delete(secretIn(token));
       this.trusted.set(asked.fingerprint, granted);
-      return answered(null);
+      return okResponse(null);
     }
-    if (client === undefined) return refusedBy(403, 'not authorized');
+    if (client === undefined) return errorResponse(403, 'not authorized');
     if (asked.method === 'DELETE') {
-      if (client.restricted || asked.fingerprint === null) return refusedBy(403, 'not authorized');
+      if (client.restricted || asked.fingerprint === null) return errorResponse(403, 'not authorized');
       this.trusted.delete(asked.fingerprint);
-      return answered(null);
+      return okResponse(null);
     }
     const own = { ...client, type: 'client', name: 'millrace', fingerprint: asked.fingerprint };
     if (rest[0] === undefined) {
       const isFull = asked.query.get('recursion') === '1';
-      return answered([isFull ? own : `/1.0/certificates/${asked.fingerprint}`]);
+      return okResponse([isFull ? own : `/1.0/certificates/${asked.fingerprint}`]);
     }
-    return rest[0] === asked.fingerprint || !client.restricted ? answered(own) : missing;
+    return rest[0] === asked.fingerprint || !client.restricted ? okResponse(own) : missing;
   }
 
-  #projects(asked: AskedOfIncus, client: Trusted, [name]: readonly string[]): IncusAnswer {
+  #projects(asked: IncusRequest, client: Trusted, [name]: readonly string[]): IncusResponse {
     if (asked.method === 'POST') {
-      if (client.restricted) return refusedBy(403, 'not authorized');
+      if (client.restricted) return errorResponse(403, 'not authorized');
       this.projects.add((asked.body as { name: string }).name);
-      return answered(null);
+      return okResponse(null);
     }
     const visible = [...this.projects].filter((one) => !client.restricted || client.projects.includes(one));
     const shown = (one: string) => ({ name: one, config: one === 'default' ? {} : this.projectConfig });
     if (name === undefined) {
       const isFull = asked.query.get('recursion') === '1';
-      return answered(visible.map((one) => (isFull ? shown(one) : `/1.0/projects/${one}`)));
+      return okResponse(visible.map((one) => (isFull ? shown(one) : `/1.0/projects/${one}`)));
     }
-    if (visible.includes(name)) return answered(shown(name));
-    return client.restricted ? refusedBy(403, 'not authorized') : missing;
+    if (visible.includes(name)) return okResponse(shown(name));
+    return client.restricted ? errorResponse(403, 'not authorized') : missing;
   }
 
   resources(): unknown {
@@ -203,29 +204,29 @@ export class PretendedIncus {
   }
 
   /** It keeps no copies of images. */
-  #pool([, part]: readonly string[]): IncusAnswer {
-    return part === 'resources' ? answered({ space: { total: this.hardware.diskBytes } }) : missing;
+  #pool([, part]: readonly string[]): IncusResponse {
+    return part === 'resources' ? okResponse({ space: { total: this.hardware.diskBytes } }) : missing;
   }
 
-  #operation([id, wait]: readonly string[]): IncusAnswer {
-    if (id === undefined) return answered({});
-    if (!this.#operations.has(id) || wait !== 'wait') return refusedBy(404, 'Operation not found');
-    return answered({ id, status_code: 200, status: 'Success', err: '', metadata: {} });
+  #operation([id, wait]: readonly string[]): IncusResponse {
+    if (id === undefined) return okResponse({});
+    if (!this.#operations.has(id) || wait !== 'wait') return errorResponse(404, 'Operation not found');
+    return okResponse({ id, status_code: 200, status: 'Success', err: '', metadata: {} });
   }
 
   /** What goes on in the background has ended by the time that anybody asks. */
-  #begun(description: string): IncusAnswer {
+  #begun(description: string): IncusResponse {
     const id = randomUUID();
     this.#operations.set(id, description);
     const metadata = { id, status_code: 103, description };
     return { status: 202, body: { type: 'async', operation: `/1.0/operations/${id}`, metadata } };
   }
 
-  #instance(asked: AskedOfIncus, project: string, [name, part]: readonly string[]): IncusAnswer {
+  #instance(asked: IncusRequest, project: string, [name, part]: readonly string[]): IncusResponse {
     if (name === undefined) {
       if (asked.method === 'POST') return this.#make(asked.body, project);
       const inProject = [...this.instances.values()].filter((one) => one.project === project);
-      return answered(inProject.map((one) => this.#shown(one)));
+      return okResponse(inProject.map((one) => this.#shown(one)));
     }
     const instance = this.instances.get(`${project}/${name}`);
     if (instance === undefined) return missing;
@@ -234,18 +235,18 @@ export class PretendedIncus {
       instance.status = action === 'stop' ? 'Stopped' : 'Running';
       return this.#begun(`${action} instance`);
     }
-    if (part === 'metadata') return answered({ templates: {} });
+    if (part === 'metadata') return okResponse({ templates: {} });
     if (part === 'files') {
       return asked.method === 'GET'
         ? { status: 200, body: Buffer.from('root:x:0:0::/root:/bin/sh\n') }
-        : answered(null);
+        : okResponse(null);
     }
-    if (part !== undefined) return answered(null);
+    if (part !== undefined) return okResponse(null);
     return this.#change(asked, instance);
   }
 
-  #change(asked: AskedOfIncus, instance: PretendedInstance): IncusAnswer {
-    const written = (asked.body ?? {}) as Partial<Pick<PretendedInstance, 'config' | 'devices'>>;
+  #change(asked: IncusRequest, instance: FakeInstance): IncusResponse {
+    const written = (asked.body ?? {}) as Partial<Pick<FakeInstance, 'config' | 'devices'>>;
     switch (asked.method) {
       case 'DELETE':
         this.instances.delete(`${instance.project}/${instance.name}`);
@@ -260,20 +261,20 @@ export class PretendedIncus {
         instance.version += 1;
         return this.#begun('Updating instance');
       default:
-        return answered(this.#shown(instance), `v${instance.version}`);
+        return okResponse(this.#shown(instance), `v${instance.version}`);
     }
   }
 
-  #make(body: unknown, project: string): IncusAnswer {
-    const { name, config, devices } = body as Pick<PretendedInstance, 'name' | 'config' | 'devices'>;
+  #make(body: unknown, project: string): IncusResponse {
+    const { name, config, devices } = body as Pick<FakeInstance, 'name' | 'config' | 'devices'>;
     const key = `${project}/${name}`;
-    if (this.instances.has(key)) return refusedBy(500, 'UNIQUE constraint failed: instances');
+    if (this.instances.has(key)) return errorResponse(500, 'UNIQUE constraint failed: instances');
     const createdAt = '2026-01-01T00:00:00Z';
     this.instances.set(key, { name, project, createdAt, status: 'Stopped', version: 1, config, devices });
     return this.#begun('Creating instance');
   }
 
-  #shown(instance: PretendedInstance): unknown {
+  #shown(instance: FakeInstance): unknown {
     const isOn = instance.status === 'Running';
     const { name, project, config, devices, status, createdAt } = instance;
     const state = { status_code: isOn ? 103 : 102, network: {} };

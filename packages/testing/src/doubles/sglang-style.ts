@@ -1,10 +1,10 @@
-import type { DoubleBody, DoubleSettings, EngineStyle } from './chat-double.ts';
+import type { DoubleBody, ChatSettings, EngineStyle } from './chat-double.ts';
 import {
   choicesFor,
   isTooLong,
   logprobsFor,
-  promptsIn,
-  totalOf,
+  countPrompts,
+  totalTokens,
   usageFor,
   wantsRunningCounts,
   wantsUsage,
@@ -46,7 +46,7 @@ export const sglangStyle: EngineStyle = {
       chunksOf(choice, body, isChat).map(([part, completion]) => envelope([part], running(completion))),
     );
     if (!wantsUsage(body)) return events;
-    return [...events, envelope([], usage(settings, totalOf(choices), body))];
+    return [...events, envelope([], usage(settings, totalTokens(choices), body))];
   },
   whole(body, settings, isChat) {
     const choices = choicesFor(body, settings);
@@ -56,7 +56,7 @@ export const sglangStyle: EngineStyle = {
       created: 1_760_000_000,
       model: body['model'],
       choices: choices.map((choice) => wholeChoice(choice, isChat)),
-      usage: usage(settings, totalOf(choices), body),
+      usage: usage(settings, totalTokens(choices), body),
       metadata: { weight_version: 'default' },
     };
   },
@@ -72,8 +72,8 @@ function failure(status: number, message: string): object {
 }
 
 /** With a body: all prompts of the request, and what was cached of them. */
-function usage(settings: DoubleSettings, completion: number, body: DoubleBody | null): object {
-  const prompt = settings.promptTokens * (body === null ? 1 : promptsIn(body));
+function usage(settings: ChatSettings, completion: number, body: DoubleBody | null): object {
+  const prompt = settings.promptTokens * (body === null ? 1 : countPrompts(body));
   const counted = usageFor(prompt, completion, null);
   return {
     ...counted,

@@ -1,4 +1,4 @@
-import type { DoubleBody, DoubleSettings } from './chat-double.ts';
+import type { DoubleBody, ChatSettings } from './chat-double.ts';
 
 /** What the doubles share: how long an answer becomes and what is counted. */
 
@@ -9,9 +9,9 @@ export interface DoubleChoice {
   readonly toolName: string | null;
 }
 
-export function choicesFor(body: DoubleBody, { tokens }: DoubleSettings): readonly DoubleChoice[] {
-  const count = promptsIn(body) * numberOf(body['n'], 1);
-  const limit = numberOf(body['max_tokens'] ?? body['max_completion_tokens'], tokens.length + 1);
+export function choicesFor(body: DoubleBody, { tokens }: ChatSettings): readonly DoubleChoice[] {
+  const count = countPrompts(body) * numberOr(body['n'], 1);
+  const limit = numberOr(body['max_tokens'] ?? body['max_completion_tokens'], tokens.length + 1);
   const toolName = forcedTool(body);
   return Array.from({ length: count }, (_, index) =>
     toolName === null
@@ -25,11 +25,11 @@ export function choicesFor(body: DoubleBody, { tokens }: DoubleSettings): readon
   );
 }
 
-export function promptsIn(body: DoubleBody): number {
+export function countPrompts(body: DoubleBody): number {
   return Array.isArray(body['prompt']) ? body['prompt'].length : 1;
 }
 
-export function numberOf(value: unknown, otherwise: number): number {
+export function numberOr(value: unknown, otherwise: number): number {
   return typeof value === 'number' ? value : otherwise;
 }
 
@@ -48,7 +48,7 @@ export function usageFor(prompt: number, completion: number, cached: number | nu
   };
 }
 
-export function totalOf(choices: readonly DoubleChoice[]): number {
+export function totalTokens(choices: readonly DoubleChoice[]): number {
   return choices.reduce((sum, { tokens }) => sum + tokens.length, 0);
 }
 
@@ -65,11 +65,11 @@ export function wantsUsage(body: DoubleBody): boolean {
 export function logprobsFor(body: DoubleBody, token: string): object | null {
   if (body['logprobs'] !== true) return null;
   const entry = { token, logprob: -0.25, bytes: [...Buffer.from(token)] };
-  const top = Array.from({ length: numberOf(body['top_logprobs'], 0) }, () => entry);
+  const top = Array.from({ length: numberOr(body['top_logprobs'], 0) }, () => entry);
   return { content: [{ ...entry, top_logprobs: top }] };
 }
 
 /** Prompt and answer must fit into the context. */
-export function isTooLong(body: DoubleBody, { promptTokens, contextLength }: DoubleSettings): boolean {
-  return promptTokens + numberOf(body['max_tokens'], 0) > contextLength;
+export function isTooLong(body: DoubleBody, { promptTokens, contextLength }: ChatSettings): boolean {
+  return promptTokens + numberOr(body['max_tokens'], 0) > contextLength;
 }

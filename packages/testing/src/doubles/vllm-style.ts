@@ -3,8 +3,8 @@ import {
   choicesFor,
   isTooLong,
   logprobsFor,
-  promptsIn,
-  totalOf,
+  countPrompts,
+  totalTokens,
   usageFor,
   wantsRunningCounts,
   wantsUsage,
@@ -45,7 +45,11 @@ export const vllmStyle: EngineStyle = {
       chunksOf(choice, body, isChat).map(([part, completion]) => envelope([part], completion)),
     );
     if (!wantsUsage(body)) return events;
-    const usage = usageFor(settings.promptTokens * promptsIn(body), totalOf(choices), settings.cachedTokens);
+    const usage = usageFor(
+      settings.promptTokens * countPrompts(body),
+      totalTokens(choices),
+      settings.cachedTokens,
+    );
     return [...events, { ...envelope([], 0), usage }];
   },
   whole(body, settings, isChat) {
@@ -57,7 +61,11 @@ export const vllmStyle: EngineStyle = {
       model: body['model'],
       choices: choices.map((choice) => wholeChoice(choice, body, isChat)),
       service_tier: null,
-      usage: usageFor(settings.promptTokens * promptsIn(body), totalOf(choices), settings.cachedTokens),
+      usage: usageFor(
+        settings.promptTokens * countPrompts(body),
+        totalTokens(choices),
+        settings.cachedTokens,
+      ),
       prompt_logprobs: null,
       kv_transfer_params: null,
     };

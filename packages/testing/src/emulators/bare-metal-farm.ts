@@ -1,6 +1,6 @@
-import { startHttpDouble, type DoubleAnswer, type DoubleRequest } from '../doubles/http-double.ts';
-import { EmulatedMachine, type BootDisk, type MachineBody } from './emulated-machine.ts';
-import { managerAnswer, redfishError, serviceRoot, systemAnswer, type RedfishCall } from './redfish.ts';
+import { startHttpDouble, type DoubleResponse, type DoubleRequest } from '../doubles/http-double.ts';
+import { EmulatedMachine, type BootDisk, type MachineRuntime } from './emulated-machine.ts';
+import { handleManager, redfishError, serviceRoot, handleSystem, type RedfishCall } from './redfish.ts';
 import { sshSystems } from './ssh-system.ts';
 
 /** Machines without hardware: each has a BMC that speaks Redfish, and runs what it is made to boot. */
@@ -14,19 +14,21 @@ export interface FarmOptions {
   /** What a deployed disk runs; a system with an SSH server unless said. */
   readonly boot?: BootDisk;
   /** What machines are in place of an emulated agent and system. */
-  readonly body?: MachineBody;
+  readonly body?: MachineRuntime;
 }
 
-const ofMachine = /^\/redfish\/v1\/(Systems|Managers)\/(\d+)(?:\/(.*))?$/;
-const ofAgent = /^\/agents\/(\d+)\/v1\/commands\/?$/;
+const machinePath = /^\/redfish\/v1\/(Systems|Managers)\/(\d+)(?:\/(.*))?$/;
+const agentPath = /^\/agents\/(\d+)\/v1\/commands\/?$/;
 
 export async function startBareMetalFarm({ count, boot, body }: FarmOptions): Promise<BareMetalFarm> {
   const systems = sshSystems();
   const machines: EmulatedMachine[] = [];
-  const server = await startHttpDouble((request) => answer(machines, request));
+  const server = await startHttpDouble((request) => handleRequest(machines, request));
   const port = Number(new URL(server.url).port);
   for (let index = 0; index < count; index += 1) {
-    machines.push(new EmulatedMachine(placeOf(index, port, server.url), boot ?? systems.boot, body ?? null));
+    machines.push(
+      new EmulatedMachine(machineIdentity(index, port, server.url), boot ?? systems.boot, body ?? null),
+    );
   }
   return {
     url: server.url,
@@ -40,22 +42,25 @@ export async function startBareMetalFarm({ count, boot, body }: FarmOptions): Pr
 }
 
 /** No two farms have one port at a time, so their machines have no address in common either. */
-function placeOf(index: number, port: number, farmUrl: string) {
+function machineIdentity(index: number, port: number, farmUrl: string) {
   const address = `127.${64 + (port >> 10)}.${(port >> 2) & 255}.${((port & 3) << 6) + index + 1}`;
   return { index, address, farmUrl };
 }
 
-async function answer(machines: readonly EmulatedMachine[], request: DoubleRequest): Promise<DoubleAnswer> {
+async function handleRequest(
+  machines: readonly EmulatedMachine[],
+  request: DoubleRequest,
+): Promise<DoubleResponse> {
   const path = request.path.replace(/(?<=.)\/+$/, '');
   const body = (request.body ?? {}) as Readonly<Record<string, unknown>>;
-  const [, agentOf] = ofAgent.exec(path) ?? [];
-  if (agentOf !== undefined) return answerAsAgent(machines[Number(agentOf)], request.method, body);
+  const [, agentOf] = agentPath.exec(path) ?? [];
+  if (agentOf !== undefined) return handleAgentRequest(machines[Number(agentOf)], request.method, body);
   const open = serviceRoot(
     path,
     machines.map(({ id }) => id),
   );
   if (open !== null) return open;
-  const [, kind, id, rest = ''] = ofMachine.exec(path) ?? [];
+  const [, kind, id, rest = ''] = machinePath.exec(path) ?? [];
   const machine = machines[Number(id)];
   if (kind === undefined || machine === undefined) return redfishError(404, `There is no ${path}.`);
   await machine.hesitate();
@@ -64,14 +69,14 @@ async function answer(machines: readonly EmulatedMachine[], request: DoubleReque
   const { bmcStatus } = machine.faults;
   if (bmcStatus !== null) return redfishError(bmcStatus, 'This BMC is broken.');
   const call: RedfishCall = { method: request.method, path: rest, body };
-  return kind === 'Systems' ? systemAnswer(machine, call) : managerAnswer(machine, call);
+  return kind === 'Systems' ? handleSystem(machine, call) : handleManager(machine, call);
 }
 
-function answerAsAgent(
+function handleAgentRequest(
   machine: EmulatedMachine | undefined,
   method: string,
   body: Readonly<Record<string, unknown>>,
-): DoubleAnswer {
+): DoubleResponse {
   const agent = machine?.agent;
   if (agent == null) return { status: 503, body: { faultstring: 'No agent runs here.' } };
   if (method !== 'POST') return { status: 200, body: { commands: agent.commands } };

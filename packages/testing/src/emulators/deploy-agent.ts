@@ -37,8 +37,8 @@ interface ImageInfo {
 }
 
 /** A real one beats every few minutes, and at once when it has done something. One whose first beat was lost may not wait. */
-const firstBeatsMs = 300;
-const beatMs = 2_000;
+const FIRST_HEARTBEAT_MS = 300;
+const HEARTBEAT_MS = 2_000;
 const lockedMs = 100;
 const agentVersion = '9.4.0';
 const apiVersion = '1.68';
@@ -60,7 +60,7 @@ export function runDeployAgent(machine: EmulatedMachine, cd: Buffer): DeployAgen
     };
     for (;;) {
       beat();
-      await systemClock.sleep(commands.length === 0 ? firstBeatsMs : beatMs, over.signal);
+      await systemClock.sleep(commands.length === 0 ? FIRST_HEARTBEAT_MS : HEARTBEAT_MS, over.signal);
     }
   };
   if (!machine.faults.isAgentSilent) live().catch(() => undefined);
@@ -76,7 +76,7 @@ export function runDeployAgent(machine: EmulatedMachine, cd: Buffer): DeployAgen
         command_result: null,
       };
       commands.push(command);
-      carryOut(machine, command, params, () => beat());
+      executeCommand(machine, command, params, () => beat());
       return command;
     },
     stop: () => over.abort(),
@@ -112,14 +112,14 @@ async function lookUp(machine: EmulatedMachine, apiUrl: string, signal: AbortSig
   }
 }
 
-interface Beat extends BootParameters {
+interface Heartbeat extends BootParameters {
   readonly machine: EmulatedMachine;
   readonly node: string;
   readonly signal: AbortSignal;
 }
 
 /** One that meets a locked node is lost, so it is sent again. */
-async function heartbeat({ apiUrl, token, machine, node, signal }: Beat): Promise<void> {
+async function heartbeat({ apiUrl, token, machine, node, signal }: Heartbeat): Promise<void> {
   const body = JSON.stringify({
     callback_url: `${machine.farmUrl}/agents/${machine.id}`,
     agent_token: token,
@@ -133,7 +133,7 @@ async function heartbeat({ apiUrl, token, machine, node, signal }: Beat): Promis
   }
 }
 
-function carryOut(
+function executeCommand(
   machine: EmulatedMachine,
   command: AgentCommand,
   params: Readonly<Record<string, unknown>>,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { EmulatedMachine, type WrittenDisk } from './emulated-machine.ts';
-import { managerAnswer, systemAnswer } from './redfish.ts';
+import { handleManager, handleSystem } from './redfish.ts';
 
 const nothing = { hostname: null, sshKeys: [], userData: null, networkData: null, hostKey: null };
 const disk: WrittenDisk = { image: Buffer.from('an image'), config: nothing };
@@ -20,7 +20,7 @@ function machineThatCounts(): { machine: EmulatedMachine; running: () => number 
 }
 
 const reset = (machine: EmulatedMachine, ResetType: string) =>
-  systemAnswer(machine, { method: 'POST', path: 'Actions/ComputerSystem.Reset', body: { ResetType } });
+  handleSystem(machine, { method: 'POST', path: 'Actions/ComputerSystem.Reset', body: { ResetType } });
 
 test('a machine runs what is on its disk for as long as it has power, once', async () => {
   const { machine, running } = machineThatCounts();
@@ -38,7 +38,7 @@ test('what is to be booted once is booted from the disk the next time', async ()
   const { machine, running } = machineThatCounts();
   machine.disk = disk;
   const Boot = { BootSourceOverrideEnabled: 'Once', BootSourceOverrideTarget: 'Cd' };
-  await systemAnswer(machine, { method: 'PATCH', path: '', body: { Boot } });
+  await handleSystem(machine, { method: 'PATCH', path: '', body: { Boot } });
   await reset(machine, 'On');
   // There is no CD in the drive.
   expect(running()).toBe(0);
@@ -74,7 +74,7 @@ test('machines differ in everything that an engine could know them by', () => {
 test('what is not there is said to be missing, by its name', async () => {
   const { machine } = machineThatCounts();
   const call = { method: 'GET', path: 'Bios', body: {} };
-  expect(await systemAnswer(machine, call)).toMatchObject({ status: 404 });
-  expect(await managerAnswer(machine, call)).toMatchObject({ status: 404 });
+  expect(await handleSystem(machine, call)).toMatchObject({ status: 404 });
+  expect(await handleManager(machine, call)).toMatchObject({ status: 404 });
   expect(await reset(machine, 'Explode')).toMatchObject({ status: 400 });
 });

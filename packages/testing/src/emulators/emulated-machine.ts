@@ -19,7 +19,7 @@ export interface MachineFaults {
   readonly failsToClean: boolean;
 }
 
-const faultless: MachineFaults = {
+const noFaults: MachineFaults = {
   bmcDelayMs: 0,
   bmcStatus: null,
   isPowerStuck: false,
@@ -44,7 +44,7 @@ export type BootDisk = (machine: EmulatedMachine, disk: WrittenDisk) => Promise<
  * What a machine is when it is switched on, in place of the emulated agent and system: a body that boots the CD or the disk
  * by itself. One that ends by itself says so with `powerOff`.
  */
-export type MachineBody = (machine: EmulatedMachine, from: 'cd' | 'disk') => Promise<RunningSystem>;
+export type MachineRuntime = (machine: EmulatedMachine, from: 'cd' | 'disk') => Promise<RunningSystem>;
 
 export interface BootOverride {
   readonly enabled: 'Disabled' | 'Once' | 'Continuous';
@@ -77,7 +77,7 @@ export class EmulatedMachine {
   /** Who may speak to its BMC. Each has a user of its own: the engine keeps what it learnt about one by its user. */
   readonly username: string;
   readonly password = 'of-an-emulated-machine';
-  faults: MachineFaults = faultless;
+  faults: MachineFaults = noFaults;
   power: 'On' | 'Off' = 'Off';
   boot: BootOverride = { enabled: 'Disabled', target: 'None', mode: 'Legacy' };
   /** The image in the CD drive, and where it came from. */
@@ -87,13 +87,13 @@ export class EmulatedMachine {
   wipes = 0;
   agent: DeployAgent | null = null;
   readonly #bootDisk: BootDisk;
-  readonly #body: MachineBody | null;
+  readonly #body: MachineRuntime | null;
   #system: Promise<RunningSystem> | null = null;
 
   constructor(
     { index, address, farmUrl }: MachineIdentity,
     bootDisk: BootDisk,
-    body: MachineBody | null = null,
+    body: MachineRuntime | null = null,
   ) {
     this.index = index;
     this.id = String(index);
@@ -113,7 +113,7 @@ export class EmulatedMachine {
   }
 
   heal(): void {
-    this.faults = faultless;
+    this.faults = noFaults;
   }
 
   /** Carries out an order to its power. It is taken, and done, before the order is answered. */

@@ -3,15 +3,15 @@ import { gpuCount, type EmulatedMachine } from './emulated-machine.ts';
 // What a BMC shows of its machine over Redfish, as far as Ironic reads it. The resources are of one machine: each BMC of
 // a real farm has an address of its own, these share one and are told apart by their path.
 
-export interface RedfishAnswer {
+export interface RedfishResponse {
   readonly status: number;
   readonly body: unknown;
 }
 
-const ok = (body: unknown): RedfishAnswer => ({ status: 200, body });
-const done: RedfishAnswer = { status: 204, body: undefined };
+const ok = (body: unknown): RedfishResponse => ({ status: 200, body });
+const done: RedfishResponse = { status: 204, body: undefined };
 
-export function redfishError(status: number, message: string): RedfishAnswer {
+export function redfishError(status: number, message: string): RedfishResponse {
   const code = 'Base.1.0.GeneralError';
   return {
     status,
@@ -29,7 +29,7 @@ function collection(path: string, names: readonly string[]) {
 }
 
 /** What everybody may read: a client begins here, before it says who it is. */
-export function serviceRoot(path: string, ids: readonly string[]): RedfishAnswer | null {
+export function serviceRoot(path: string, ids: readonly string[]): RedfishResponse | null {
   switch (path) {
     case '/redfish':
       return ok({ v1: `${root}/` });
@@ -59,7 +59,7 @@ export interface RedfishCall {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-export async function systemAnswer(machine: EmulatedMachine, call: RedfishCall): Promise<RedfishAnswer> {
+export async function handleSystem(machine: EmulatedMachine, call: RedfishCall): Promise<RedfishResponse> {
   const at = `${root}/Systems/${machine.id}`;
   const here = `${at}/${call.path}`;
   if (call.path === '' && call.method === 'GET') return ok(systemOf(machine, at));
@@ -69,7 +69,7 @@ export async function systemAnswer(machine: EmulatedMachine, call: RedfishCall):
     return (await machine.reset(type)) ? done : redfishError(400, `There is no reset ${type}.`);
   }
   const [kind = '', name] = call.path.split('/');
-  const parts = partsOf(machine)[kind];
+  const parts = hardwareCollections(machine)[kind];
   if (parts === undefined) return redfishError(404, `There is no ${here}.`);
   if (name === undefined) return ok(collection(here, Object.keys(parts)));
   const part = parts[name];
@@ -122,9 +122,9 @@ function systemOf(machine: EmulatedMachine, at: string) {
   };
 }
 
-type Parts = Readonly<Record<string, Readonly<Record<string, object>>>>;
+type HardwareCollections = Readonly<Record<string, Readonly<Record<string, object>>>>;
 
-function partsOf(machine: EmulatedMachine): Parts {
+function hardwareCollections(machine: EmulatedMachine): HardwareCollections {
   const cpu = {
     ProcessorType: 'CPU',
     ProcessorArchitecture: 'x86',
@@ -150,7 +150,7 @@ function partsOf(machine: EmulatedMachine): Parts {
   };
 }
 
-function setBoot(machine: EmulatedMachine, wish: unknown): RedfishAnswer {
+function setBoot(machine: EmulatedMachine, wish: unknown): RedfishResponse {
   const {
     BootSourceOverrideEnabled: enabled = machine.boot.enabled,
     BootSourceOverrideTarget: target = machine.boot.target,
@@ -163,7 +163,7 @@ function setBoot(machine: EmulatedMachine, wish: unknown): RedfishAnswer {
   return done;
 }
 
-export async function managerAnswer(machine: EmulatedMachine, call: RedfishCall): Promise<RedfishAnswer> {
+export async function handleManager(machine: EmulatedMachine, call: RedfishCall): Promise<RedfishResponse> {
   const at = `${root}/Managers/${machine.id}`;
   switch (call.path) {
     case '':
@@ -182,7 +182,7 @@ export async function managerAnswer(machine: EmulatedMachine, call: RedfishCall)
     case 'VirtualMedia':
       return ok(collection(`${at}/VirtualMedia`, ['Cd']));
     case 'VirtualMedia/Cd':
-      return ok(driveOf(machine, `${at}/VirtualMedia/Cd`));
+      return ok(virtualMedia(machine, `${at}/VirtualMedia/Cd`));
     case 'VirtualMedia/Cd/Actions/VirtualMedia.InsertMedia':
       return insert(machine, String(call.body['Image']));
     case 'VirtualMedia/Cd/Actions/VirtualMedia.EjectMedia':
@@ -193,7 +193,7 @@ export async function managerAnswer(machine: EmulatedMachine, call: RedfishCall)
   }
 }
 
-function driveOf({ media }: EmulatedMachine, at: string) {
+function virtualMedia({ media }: EmulatedMachine, at: string) {
   return {
     ...link(at),
     '@odata.type': '#VirtualMedia.v1_6_0.VirtualMedia',
@@ -213,7 +213,7 @@ function driveOf({ media }: EmulatedMachine, at: string) {
 }
 
 /** A BMC reads the image from where it is told to, over the network. */
-async function insert(machine: EmulatedMachine, url: string): Promise<RedfishAnswer> {
+async function insert(machine: EmulatedMachine, url: string): Promise<RedfishResponse> {
   const answer = await fetch(url);
   if (!answer.ok) return redfishError(500, `The image cannot be read: ${answer.status}.`);
   machine.media = { url, image: Buffer.from(await answer.arrayBuffer()) };

@@ -9,7 +9,7 @@ import ssh2, { type AuthContext, type Connection, type PublicKeyAuthContext, typ
 import { gpuCount, type BootDisk, type EmulatedMachine, type WrittenDisk } from './emulated-machine.ts';
 
 /** What a booted disk keeps from one boot to the next. */
-interface Installed {
+interface InstalledSystem {
   readonly home: string;
   readonly bin: string;
   readonly hostKey: string;
@@ -29,7 +29,7 @@ const users = new Set(['root', 'ubuntu']);
  * a home, where `nvidia-smi` shows eight emulated GPUs. So what logs in is served for real; user data is not run.
  */
 export function sshSystems(): SshSystems {
-  const installed = new Map<WrittenDisk, Promise<Installed>>();
+  const installed = new Map<WrittenDisk, Promise<InstalledSystem>>();
   return {
     boot: async (machine, disk) => {
       const known = installed.get(disk) ?? install(machine, disk);
@@ -44,7 +44,7 @@ export function sshSystems(): SshSystems {
 }
 
 /** What the first boot of an image does with its config drive. */
-async function install({ uuid }: EmulatedMachine, { config }: WrittenDisk): Promise<Installed> {
+async function install({ uuid }: EmulatedMachine, { config }: WrittenDisk): Promise<InstalledSystem> {
   const folder = await mkdtemp(path.join(tmpdir(), 'mr-machine-'));
   const [home, bin] = [path.join(folder, 'home'), path.join(folder, 'bin')];
   await mkdir(path.join(home, '.ssh'), { recursive: true });
@@ -74,7 +74,7 @@ function newHostKey(): string {
   }
 }
 
-async function serve({ address }: EmulatedMachine, system: Installed): Promise<AsyncDisposable> {
+async function serve({ address }: EmulatedMachine, system: InstalledSystem): Promise<AsyncDisposable> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     sockets.add(socket);
@@ -83,7 +83,7 @@ async function serve({ address }: EmulatedMachine, system: Installed): Promise<A
     const ssh = new ssh2.Server({ hostKeys: [system.hostKey], ident: 'emulated' }, (client) => {
       client.on('error', () => socket.destroy());
       client.on('authentication', (context) => {
-        judge(context, system.home).catch(() => socket.destroy());
+        authenticate(context, system.home).catch(() => socket.destroy());
       });
       client.on('ready', () => serveSessions(client, system));
     });
@@ -99,7 +99,7 @@ async function serve({ address }: EmulatedMachine, system: Installed): Promise<A
   };
 }
 
-async function judge(context: AuthContext, home: string): Promise<void> {
+async function authenticate(context: AuthContext, home: string): Promise<void> {
   const lines = (await readFile(keysFile(home), 'utf8')).split('\n').filter((line) => line.trim() !== '');
   const isKnown =
     context.method === 'publickey' &&
@@ -118,7 +118,7 @@ function isSignedBy(line: string, context: PublicKeyAuthContext): boolean {
   return key.verify(context.blob, context.signature, context.hashAlgo) === true;
 }
 
-function serveSessions(client: Connection, system: Installed): void {
+function serveSessions(client: Connection, system: InstalledSystem): void {
   client.on('session', (acceptSession) => {
     acceptSession().on('exec', (accept, _reject, { command }) => {
       // A second request on one channel gets none, whatever the types say.
@@ -128,7 +128,7 @@ function serveSessions(client: Connection, system: Installed): void {
   });
 }
 
-function runLine(channel: ServerChannel, line: string, { home, bin }: Installed): void {
+function runLine(channel: ServerChannel, line: string, { home, bin }: InstalledSystem): void {
   const child = spawn('sh', ['-c', line], { cwd: home, env: { HOME: home, PATH: `${bin}:/usr/bin:/bin` } });
   channel.on('error', () => child.kill('SIGKILL'));
   channel.once('close', () => child.kill('SIGKILL'));

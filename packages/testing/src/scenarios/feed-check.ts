@@ -2,7 +2,7 @@ import type { EventId, OrgId } from '@millrace/platform/ids';
 import type { WrittenEvents } from './writers.ts';
 
 /** One event as a reader saw it. */
-export interface SeenEvent {
+export interface ReadEvent {
   readonly id: EventId;
   readonly seq: number;
 }
@@ -11,10 +11,10 @@ export interface SeenEvent {
  * What is wrong with what one reader saw of one organisation, in words; empty when nothing is. It must have seen every
  * committed event, each once, under the numbers 1, 2, 3, …, in that order, each writer's own in the order written.
  */
-export function checkReader(
+export function feedReaderProblems(
   reader: string,
   orgId: OrgId,
-  seen: readonly SeenEvent[],
+  seen: readonly ReadEvent[],
   written: WrittenEvents,
 ): string[] {
   const problems: string[] = [];

@@ -5,7 +5,7 @@ import { benchCommand } from './command.ts';
 import { parseCoreList, planCores } from './cores.ts';
 import type { Pinning } from './cores.ts';
 import { atLeast, atMost } from './define.ts';
-import { measureSides, summarise } from './measure.ts';
+import { measureVariants, summarise } from './measure.ts';
 
 const unpinned = (): Pinning => ({
   plan: null,
@@ -97,7 +97,7 @@ test('server and load never share a core, and one core is not split', () => {
 test('sides take turns, and the first round of each does not count', async () => {
   const order: string[] = [];
   const sides = { bare: async () => Promise.resolve('bare'), ours: async () => Promise.resolve('ours') };
-  const measured = await measureSides(sides, { concurrency: 1, rounds: 2, roundMs: 1 }, async (call) => {
+  const measured = await measureVariants(sides, { concurrency: 1, rounds: 2, roundMs: 1 }, async (call) => {
     order.push(String(await call()));
     return { latenciesMs: [order.length], elapsedMs: 1000, cpu: { ownUs: 0, serverUs: 0 } };
   });

@@ -2,11 +2,11 @@ import { parseArgs } from 'node:util';
 
 import { errorText, type Output } from '../common/cli.ts';
 import { UsageError, listNames, loadDefinition } from '../common/find.ts';
-import type { Place } from '../common/find.ts';
+import type { DefinitionLocation } from '../common/find.ts';
 import { describeMachine, machineLine } from '../common/machine.ts';
 import type { Pinning } from './cores.ts';
 import type { Bench } from './define.ts';
-import { measureSides, playRound } from './measure.ts';
+import { measureVariants, measureRound } from './measure.ts';
 import type { CpuUse, MeasureOptions } from './measure.ts';
 import { renderReport, reportJson } from './report.ts';
 
@@ -26,7 +26,7 @@ const fullRounds: MeasureOptions = { concurrency: 32, rounds: 5, roundMs: 2000 }
 const quickRounds = { rounds: 1, roundMs: 100 };
 
 export async function benchCommand(
-  place: Place,
+  place: DefinitionLocation,
   pin: () => Pinning,
   args: readonly string[],
   output: Output,
@@ -48,13 +48,13 @@ export async function benchCommand(
   }
   if (values.all) {
     if (!values.short || positionals.length > 0) throw new UsageError(help);
-    return countAll(place, output);
+    return runAllCounts(place, output);
   }
   const [name] = positionals;
   if (name === undefined || positionals.length > 1) throw new UsageError(help);
 
   const bench = await loadDefinition<Bench>(place, name);
-  if (values.short) return (await count(bench, output)) === false ? 1 : 0;
+  if (values.short) return (await runCounts(bench, output)) === false ? 1 : 0;
   // Asked before pinning: afterwards the process sees the load cores alone.
   const machine = describeMachine();
   const pinning = pin();
@@ -68,10 +68,10 @@ export async function benchCommand(
     };
     const report = await bench.run({
       measure: async (sides, options = {}) =>
-        measureSides(
+        measureVariants(
           sides,
           { ...fullRounds, ...options, ...(values.quick ? quickRounds : {}) },
-          (call, rounds, servers) => playRound(call, rounds, () => readCpu(servers)),
+          (call, rounds, servers) => measureRound(call, rounds, () => readCpu(servers)),
         ),
       pinServer: (pid) => pinning.pinServer(pid),
       note: (line) => output.line(`  ${line}`),
@@ -85,13 +85,13 @@ export async function benchCommand(
   }
 }
 
-async function countAll(place: Place, output: Output): Promise<number> {
+async function runAllCounts(place: DefinitionLocation, output: Output): Promise<number> {
   const results = new Map<string, boolean | null>();
-  for (const name of listNames(place)) results.set(name, await countNamed(place, name, output));
+  for (const name of listNames(place)) results.set(name, await runNamedCounts(place, name, output));
   const failed = [...results].filter(([, ok]) => ok === false).map(([name]) => name);
   for (const name of failed) {
     output.line(`${name} failed; it runs again`);
-    results.set(name, await countNamed(place, name, output));
+    results.set(name, await runNamedCounts(place, name, output));
   }
   const passedAgain = failed.filter((name) => results.get(name) === true);
   if (passedAgain.length > 0) output.line(`passed only when run again: ${passedAgain.join(', ')}`);
@@ -101,16 +101,20 @@ async function countAll(place: Place, output: Output): Promise<number> {
   return stillFailed === 0 ? 0 : 1;
 }
 
-async function countNamed(place: Place, name: string, output: Output): Promise<boolean | null> {
+async function runNamedCounts(
+  place: DefinitionLocation,
+  name: string,
+  output: Output,
+): Promise<boolean | null> {
   const bench = await loadDefinition<Bench>(place, name);
-  return count(bench, output).catch((error: unknown) => {
+  return runCounts(bench, output).catch((error: unknown) => {
     output.line(`  FAILED: ${error instanceof Error ? (error.stack ?? error.message) : errorText(error)}\n`);
     return false;
   });
 }
 
 /** Whether every bar of the short form holds; null if the bench has no short form. */
-async function count(bench: Bench, output: Output): Promise<boolean | null> {
+async function runCounts(bench: Bench, output: Output): Promise<boolean | null> {
   if (bench.counts === null) {
     output.line(`${bench.name} (short): not run, it measures speed alone\n`);
     return null;

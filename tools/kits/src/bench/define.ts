@@ -1,20 +1,20 @@
-import type { Measure, MeasureOptions, SideUnderTest } from './measure.ts';
+import type { Measure, MeasureOptions, VariantUnderTest } from './measure.ts';
 
 /** A limit that the measured value keeps or breaks. */
-export interface Bar {
+export interface BenchAssertion {
   readonly name: string;
   readonly limit: number;
   readonly value: number;
   readonly ok: boolean;
 }
 
-export const atLeast = (name: string, limit: number, value: number): Bar => ({
+export const atLeast = (name: string, limit: number, value: number): BenchAssertion => ({
   name,
   limit,
   value,
   ok: value >= limit,
 });
-export const atMost = (name: string, limit: number, value: number): Bar => ({
+export const atMost = (name: string, limit: number, value: number): BenchAssertion => ({
   name,
   limit,
   value,
@@ -24,7 +24,7 @@ export const atMost = (name: string, limit: number, value: number): Bar => ({
 export interface BenchRun {
   /** Measures several sides in the same run; the engine bare is one of them. `--quick` shortens the rounds. */
   measure<Side extends string>(
-    sides: Readonly<Record<Side, SideUnderTest>>,
+    sides: Readonly<Record<Side, VariantUnderTest>>,
     options?: Partial<MeasureOptions>,
   ): Promise<Record<Side, Measure>>;
   /** Gives a server process the server cores for the length of this run. */
@@ -40,7 +40,7 @@ export interface CountRun {
 
 export interface BenchReport {
   readonly figures: Readonly<Record<string, Measure | number>>;
-  readonly bars: readonly Bar[];
+  readonly bars: readonly BenchAssertion[];
 }
 
 export interface Bench {

@@ -31,14 +31,14 @@ export interface Round {
 type Call = () => Promise<unknown>;
 
 /** What is called; `servers` are the pinned processes whose time it is charged with, all of them unless it names some. */
-export type SideUnderTest = Call | { readonly call: Call; readonly servers: readonly number[] };
+export type VariantUnderTest = Call | { readonly call: Call; readonly servers: readonly number[] };
 
 /**
  * Measures the sides in turn, round by round, so that whatever disturbs the machine disturbs them alike. Each
  * side has one round first that does not count.
  */
-export async function measureSides<Side extends string>(
-  sides: Readonly<Record<Side, SideUnderTest>>,
+export async function measureVariants<Side extends string>(
+  sides: Readonly<Record<Side, VariantUnderTest>>,
   options: MeasureOptions,
   runRound: (call: Call, options: MeasureOptions, servers: readonly number[] | null) => Promise<Round>,
 ): Promise<Record<Side, Measure>> {
@@ -59,7 +59,7 @@ export async function measureSides<Side extends string>(
 }
 
 /** Calls from `concurrency` lanes until the time is up. */
-export async function playRound(
+export async function measureRound(
   call: Call,
   { concurrency, roundMs }: MeasureOptions,
   readCpu: () => CpuUse,

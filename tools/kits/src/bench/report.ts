@@ -1,6 +1,6 @@
 import type { Machine } from '../common/machine.ts';
 import type { CorePlan } from './cores.ts';
-import type { Bar, BenchReport } from './define.ts';
+import type { BenchAssertion, BenchReport } from './define.ts';
 import type { Measure } from './measure.ts';
 
 function renderTable(rows: readonly (readonly string[])[]): string {
@@ -30,7 +30,7 @@ function figureRow(name: string, figure: Measure | number): string[] {
 
 const figureHead = ['figure', 'per second', 'p50 ms', 'p99 ms', 'calls', 'cpu us', 'server cpu us'];
 
-const barRow = ({ name, limit, value, ok }: Bar): string[] => [
+const assertionRow = ({ name, limit, value, ok }: BenchAssertion): string[] => [
   name,
   String(limit),
   String(value),
@@ -41,7 +41,7 @@ const barRow = ({ name, limit, value, ok }: Bar): string[] => [
 export function renderReport({ figures, bars }: BenchReport): string {
   const rows = Object.entries(figures).map(([name, figure]) => figureRow(name, figure));
   const tables = [renderTable([figureHead, ...rows])];
-  if (bars.length > 0) tables.push(renderTable([['bar', 'limit', 'value', ''], ...bars.map(barRow)]));
+  if (bars.length > 0) tables.push(renderTable([['bar', 'limit', 'value', ''], ...bars.map(assertionRow)]));
   return tables.join('\n\n');
 }
 

@@ -5,14 +5,14 @@ import { pathToFileURL } from 'node:url';
 export const repositoryRoot = join(import.meta.dirname, '../../../..');
 
 /** Where a kind of run is kept: the files `<folder>/<name><suffix>`, each exporting one constant. */
-export interface Place {
+export interface DefinitionLocation {
   readonly root: string;
   readonly folder: string;
   readonly suffix: string;
   readonly exportName: string;
 }
 
-export function listNames({ root, folder, suffix }: Place): string[] {
+export function listNames({ root, folder, suffix }: DefinitionLocation): string[] {
   let files: string[];
   try {
     files = readdirSync(join(root, folder));
@@ -28,7 +28,7 @@ export function listNames({ root, folder, suffix }: Place): string[] {
 
 /** Loads one definition, or says what there is instead. */
 export async function loadDefinition<T extends { readonly name: string }>(
-  place: Place,
+  place: DefinitionLocation,
   name: string,
 ): Promise<T> {
   const names = listNames(place);

@@ -5,11 +5,11 @@ import { parseArgs } from 'node:util';
 import { errorText, parseWholeNumber } from '../common/cli.ts';
 import type { Output } from '../common/cli.ts';
 import { UsageError, listNames, loadDefinition } from '../common/find.ts';
-import type { Place } from '../common/find.ts';
+import type { DefinitionLocation } from '../common/find.ts';
 import { describeMachine } from '../common/machine.ts';
 import type { Revision } from '../common/machine.ts';
 import { createRandom, freshSeed } from '@millrace/testing/random';
-import { CannotProve } from './define.ts';
+import { UnsupportedHostError } from './define.ts';
 import type { Proof, ProofReport } from './define.ts';
 import { renderSection, replaceSection } from './figures.ts';
 
@@ -36,15 +36,15 @@ const notRunCode = 3;
 const shortSeed = 1;
 const figuresFile = 'docs/figures.md';
 
-export interface ProveSetting {
-  readonly place: Place;
+export interface ProveOptions {
+  readonly place: DefinitionLocation;
   readonly revision: () => Revision;
   /** Runs `prove` again in its own process and gives its exit code. */
   readonly again: (args: readonly string[]) => Promise<number>;
 }
 
 export async function proveCommand(
-  setting: ProveSetting,
+  setting: ProveOptions,
   args: readonly string[],
   output: Output,
 ): Promise<number> {
@@ -77,13 +77,13 @@ export async function proveCommand(
 }
 
 async function proveAll(
-  setting: ProveSetting,
+  setting: ProveOptions,
   names: readonly string[],
   args: readonly string[],
   output: Output,
 ): Promise<number> {
-  const codes = await proveInLanes(setting, names, args);
-  await proveFailedAgain(setting, codes, args, output);
+  const codes = await proveInParallel(setting, names, args);
+  await rerunFailed(setting, codes, args, output);
   const passed = names.filter((name) => codes.get(name) === 0);
   const left = names.filter((name) => codes.get(name) === notRunCode);
   const failed = names.length - passed.length - left.length;
@@ -93,8 +93,8 @@ async function proveAll(
 }
 
 /** A lane for each engine that proofs wait for, another for the rest; after these, one by one, those that want to be alone. */
-async function proveInLanes(
-  setting: ProveSetting,
+async function proveInParallel(
+  setting: ProveOptions,
   names: readonly string[],
   args: readonly string[],
 ): Promise<Map<string, number>> {
@@ -116,8 +116,8 @@ async function proveInLanes(
 }
 
 /** Gives each failed proof a second run with nothing beside it, and names those that passed then. */
-async function proveFailedAgain(
-  setting: ProveSetting,
+async function rerunFailed(
+  setting: ProveOptions,
   codes: Map<string, number>,
   args: readonly string[],
   output: Output,
@@ -146,11 +146,11 @@ async function proveShort(proof: Proof, seed: number, output: Output): Promise<n
     return notRun(`it is optional. By hand: npm run prove -- ${proof.name}`, output);
   }
   const { report } = await runProof(proof.short, { name: proof.name, form: 'short', seed }, output);
-  return verdict(report, output);
+  return reportOutcome(report, output);
 }
 
 async function proveLong(
-  setting: ProveSetting,
+  setting: ProveOptions,
   proof: Proof,
   seed: number,
   allowDirty: boolean,
@@ -168,15 +168,15 @@ async function proveLong(
   output.line(`${proof.name} (long, seed ${seed}): ${proof.proves}`);
   const outcome = await runProof(proof.long, { name: proof.name, form: 'long', seed }, output).catch(
     (error: unknown) => {
-      if (error instanceof CannotProve) return error;
+      if (error instanceof UnsupportedHostError) return error;
       throw error;
     },
   );
-  if (outcome instanceof CannotProve) return notRun(outcome.message, output);
+  if (outcome instanceof UnsupportedHostError) return notRun(outcome.message, output);
   const { report, elapsedSeconds } = outcome;
   if (!isProven(report)) {
     output.line(`  ${figuresFile} is left as it is: only a run that passes writes figures`);
-    return verdict(report, output);
+    return reportOutcome(report, output);
   }
   const section = renderSection({
     name: proof.name,
@@ -192,7 +192,7 @@ async function proveLong(
   const before = existsSync(file) ? readFileSync(file, 'utf8') : '';
   writeFileSync(file, replaceSection(before, proof.name, section));
   output.line(`  figures written to ${figuresFile}`);
-  return verdict(report, output);
+  return reportOutcome(report, output);
 }
 
 async function runProof(
@@ -209,7 +209,7 @@ async function runProof(
       note: (line) => output.line(`  ${line}`),
     });
   } catch (error) {
-    if (error instanceof CannotProve) throw error;
+    if (error instanceof UnsupportedHostError) throw error;
     report = {
       figures: {},
       failures: [error instanceof Error ? (error.stack ?? error.message) : errorText(error)],
@@ -228,7 +228,7 @@ async function runProof(
 
 const isProven = ({ failures = [] }: ProofReport): boolean => failures.length === 0;
 
-function verdict(report: ProofReport, output: Output): number {
+function reportOutcome(report: ProofReport, output: Output): number {
   const proven = isProven(report);
   output.line(proven ? '1 passed, 0 failed' : '0 passed, 1 failed');
   return proven ? 0 : 1;

@@ -33,7 +33,7 @@ export interface Proof {
 }
 
 /** Thrown by a proof that this machine cannot run. The message says what is missing; it is neither passed nor failed. */
-export class CannotProve extends Error {}
+export class UnsupportedHostError extends Error {}
 
 export function defineProof(proof: Proof): Proof {
   return proof;

@@ -8,7 +8,7 @@ import { proveCommand } from './command.ts';
 // Ends a short proof that hangs. The slowest takes two minutes on two idle cores.
 const shortLimitMs = 30 * 60_000;
 
-const again = async (args: readonly string[]): Promise<number> =>
+const rerun = async (args: readonly string[]): Promise<number> =>
   new Promise((resolve, reject) => {
     const limit = args.includes('--short') ? { timeout: shortLimitMs, killSignal: 'SIGKILL' as const } : {};
     const child = spawn(process.execPath, [...process.execArgv, import.meta.filename, ...args], {
@@ -30,7 +30,7 @@ await runMain((args, output) =>
     {
       place: { root: repositoryRoot, folder: 'tests/prove', suffix: '.prove.ts', exportName: 'proof' },
       revision: () => describeRevision(repositoryRoot),
-      again,
+      again: rerun,
     },
     args,
     output,

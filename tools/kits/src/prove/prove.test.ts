@@ -5,8 +5,8 @@ import { expect, test } from 'vitest';
 
 import { collectOutput, scratchRepository } from '../common/scratch.fixture.ts';
 import { proveCommand } from './command.ts';
-import { CannotProve } from './define.ts';
-import type { ProveSetting } from './command.ts';
+import { UnsupportedHostError } from './define.ts';
+import type { ProveOptions } from './command.ts';
 import { replaceSection } from './figures.ts';
 
 const proofFile = (name: string, failures: readonly string[] = []): string => `
@@ -20,7 +20,7 @@ export const proof = {
 
 const codes: Readonly<Record<string, number>> = { bad: 1, optional: 3 };
 
-function settingIn(root: string, changedFiles: readonly string[] = []): ProveSetting {
+function settingIn(root: string, changedFiles: readonly string[] = []): ProveOptions {
   return {
     place: { root, folder: 'tests/prove', suffix: '.prove.mjs', exportName: 'proof' },
     revision: () => ({ commit: 'abc123', changedFiles }),
@@ -185,7 +185,7 @@ test('an optional proof has no short form, and is neither passed nor failed in a
 test('a proof that this machine cannot run says what is missing, and is neither passed nor written down', async () => {
   const name = 'engine';
   // The scratch repository cannot import the class by its package, so the test hands it over.
-  Object.assign(globalThis, { CannotProve });
+  Object.assign(globalThis, { CannotProve: UnsupportedHostError });
   using scratch = scratchRepository({
     'tests/prove/engine.prove.mjs': `export const proof = {
       name: '${name}', proves: '', short: null,

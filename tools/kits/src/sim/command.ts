@@ -3,10 +3,10 @@ import { parseArgs } from 'node:util';
 import { parseWholeNumber } from '../common/cli.ts';
 import type { Output } from '../common/cli.ts';
 import { UsageError, listNames, loadDefinition } from '../common/find.ts';
-import type { Place } from '../common/find.ts';
+import type { DefinitionLocation } from '../common/find.ts';
 import { freshSeed } from '@millrace/testing/random';
 import type { Sim } from './define.ts';
-import { allEvents, playEvents } from './run.ts';
+import { allEvents, runEvents } from './run.ts';
 import type { Failure, SimResult } from './run.ts';
 import { shrinkList } from './shrink.ts';
 
@@ -26,7 +26,11 @@ The seed decides everything: the same seed and count play the same run.
 
 const defaultEvents = '10000';
 
-export async function simCommand(place: Place, args: readonly string[], output: Output): Promise<number> {
+export async function simCommand(
+  place: DefinitionLocation,
+  args: readonly string[],
+  output: Output,
+): Promise<number> {
   const { values, positionals } = parseArgs({
     args: [...args],
     allowPositionals: true,
@@ -39,8 +43,8 @@ export async function simCommand(place: Place, args: readonly string[], output: 
       help: { type: 'boolean', default: false },
     },
   });
-  if (values.help) return say(output, help);
-  if (values.list) return say(output, listNames(place).join('\n'));
+  if (values.help) return writeLine(output, help);
+  if (values.list) return writeLine(output, listNames(place).join('\n'));
   if (positionals.length !== (values.all ? 0 : 1)) throw new UsageError(help);
 
   const request: Request = {
@@ -53,7 +57,7 @@ export async function simCommand(place: Place, args: readonly string[], output: 
   for (const name of names) {
     const sim = await loadDefinition<Sim<unknown>>(place, name);
     const events = values.all ? (sim.ciEvents ?? request.events) : request.events;
-    if (!(await playSeeds(sim, { ...request, events }, output))) failed += 1;
+    if (!(await runSeeds(sim, { ...request, events }, output))) failed += 1;
   }
   if (values.all) output.line(`${names.length - failed} passed, ${failed} failed`);
   return failed === 0 ? 0 : 1;
@@ -66,15 +70,15 @@ interface Request {
 }
 
 /** Plays one seed after the other and stops at the first that fails: one failure is enough to work on. */
-async function playSeeds(sim: Sim<unknown>, request: Request, output: Output): Promise<boolean> {
+async function runSeeds(sim: Sim<unknown>, request: Request, output: Output): Promise<boolean> {
   const { firstSeed, seeds, events } = request;
   for (let seed = firstSeed; seed < firstSeed + seeds; seed += 1) {
-    const result = await playEvents(sim, seed, allEvents(events));
+    const result = await runEvents(sim, seed, allEvents(events));
     if (result.failure) {
       await reportFailure(sim, seed, result, result.failure, output);
       return false;
     }
-    output.line(`${sim.name}: seed ${seed}, ${events} events, no rule broken (${happenings(result)})`);
+    output.line(`${sim.name}: seed ${seed}, ${events} events, no rule broken (${actionCountsText(result)})`);
   }
   return true;
 }
@@ -92,19 +96,19 @@ async function reportFailure(
   output.line(`  last events: ${result.trace.map((step) => `${step.event} ${step.action}`).join(', ')}`);
   const shrunk = await shrinkList(
     allEvents(event + 1),
-    async (candidate) => (await playEvents(sim, seed, candidate)).failure?.where === where,
+    async (candidate) => (await runEvents(sim, seed, candidate)).failure?.where === where,
     sim.shrinkAttempts ?? 200,
   );
   if (shrunk.length <= event) output.line(`  fails already with events ${shrunk.join(', ')} alone`);
   output.line(`  again: npm run sim -- ${sim.name} --seed ${seed} --events ${event + 1}`);
 }
 
-function happenings({ happened }: SimResult): string {
+function actionCountsText({ happened }: SimResult): string {
   const entries = Object.entries(happened).toSorted(([a], [b]) => a.localeCompare(b));
   return entries.map(([action, count]) => `${action} ${count}`).join(', ');
 }
 
-function say(output: Output, text: string): number {
+function writeLine(output: Output, text: string): number {
   output.line(text);
   return 0;
 }

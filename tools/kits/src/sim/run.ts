@@ -24,7 +24,7 @@ const traceLength = 20;
  * Plays the given events, which need not be all: event n draws from a stream made of the seed and n alone, so
  * it makes the same choices whichever others are left out.
  */
-export async function playEvents(
+export async function runEvents(
   sim: Sim<unknown>,
   seed: number,
   events: Iterable<number>,
@@ -60,9 +60,9 @@ export async function playEvents(
   return { failure, happened, trace };
 }
 
-type Spot = Pick<Failure, 'event' | 'action'>;
+type FailurePosition = Pick<Failure, 'event' | 'action'>;
 
-async function validate(sim: Sim<unknown>, state: unknown, spot: Spot): Promise<Failure | null> {
+async function validate(sim: Sim<unknown>, state: unknown, spot: FailurePosition): Promise<Failure | null> {
   for (const [name, validator] of Object.entries(sim.validators)) {
     const failure = await attempt(spot, name, () => validator(state));
     if (failure) return failure;
@@ -71,7 +71,7 @@ async function validate(sim: Sim<unknown>, state: unknown, spot: Spot): Promise<
 }
 
 async function attempt(
-  spot: Spot,
+  spot: FailurePosition,
   where: string,
   work: () => string | void | Promise<string | void>,
 ): Promise<Failure | null> {

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { collectOutput, scratchRepository } from '../common/scratch.fixture.ts';
 import { simCommand } from './command.ts';
 import { defineSim } from './define.ts';
-import { allEvents, playEvents } from './run.ts';
+import { allEvents, runEvents } from './run.ts';
 import { shrinkList } from './shrink.ts';
 
 interface Counter {
@@ -30,15 +30,15 @@ const counting = defineSim<Counter>({
 });
 
 test('a seed plays the same run each time, to the same failure', async () => {
-  const first = await playEvents(counting, 11, allEvents(5000));
-  const second = await playEvents(counting, 11, allEvents(5000));
+  const first = await runEvents(counting, 11, allEvents(5000));
+  const second = await runEvents(counting, 11, allEvents(5000));
   expect(first.failure?.where).toBe('stays below 40');
   expect(second).toEqual(first);
 });
 
 test('the events up to the failure are enough to have it again', async () => {
-  const { failure } = await playEvents(counting, 11, allEvents(5000));
-  const again = await playEvents(counting, 11, allEvents((failure?.event ?? 0) + 1));
+  const { failure } = await runEvents(counting, 11, allEvents(5000));
+  const again = await runEvents(counting, 11, allEvents((failure?.event ?? 0) + 1));
   expect(again.failure).toEqual(failure);
 });
 
@@ -49,8 +49,8 @@ test('an event chooses alike whichever others are left out', async () => {
     validators: {},
     close: (state) => void histories.push(state.history),
   });
-  await playEvents(watching, 3, [0, 1, 2, 3]);
-  await playEvents(watching, 3, [2, 3]);
+  await runEvents(watching, 3, [0, 1, 2, 3]);
+  await runEvents(watching, 3, [2, 3]);
   expect(histories[0]?.slice(2)).toEqual(histories[1]);
 });
 
@@ -64,7 +64,7 @@ test('what init took is given back, also after a failure', async () => {
     validators: {},
     close: () => void (open -= 1),
   });
-  const { failure } = await playEvents(leaky, 1, allEvents(3));
+  const { failure } = await runEvents(leaky, 1, allEvents(3));
   expect(failure).toEqual({ event: 0, action: 'fail', where: 'fail', message: 'broke' });
   expect(open).toBe(0);
 });

@@ -21,11 +21,11 @@ const atStart = -1;
 const unknownBefore = -2;
 const searching = -1;
 /** Far more states than any expression here has. */
-const mostStates = 4_000;
+const MAX_STATES = 4_000;
 
 export class TooManyStates extends Error {}
 
-interface Place {
+interface MatcherPosition {
   /** The node after the last edge that read; or the search. */
   readonly node: number;
   /** The class read last. */
@@ -41,14 +41,14 @@ export interface AutomatonOptions {
 
 export function automatonOf(graph: Graph, options: AutomatonOptions): Automaton {
   const numbers = new Map<string, number>();
-  const places: Place[] = [];
+  const places: MatcherPosition[] = [];
   const steps: Step[][][] = [];
   const succeeded = new Set<number>();
-  const numberOf = (place: Place): number => {
+  const numberOf = (place: MatcherPosition): number => {
     const key = `${place.node} ${place.before}`;
     const known = numbers.get(key);
     if (known !== undefined) return known;
-    if (places.length >= mostStates) throw new TooManyStates('it has too many states');
+    if (places.length >= MAX_STATES) throw new TooManyStates('it has too many states');
     numbers.set(key, places.length);
     places.push(place);
     return places.length - 1;
@@ -90,9 +90,9 @@ interface Reached {
   readonly accepts: boolean;
 }
 
-const mostPaths = 10_000;
+const MAX_PATHS = 10_000;
 /** A second visit enters an inner loop again from an outer one: two paths for one text. More visits would add nothing. */
-const mostVisits = 2;
+const MAX_VISITS = 2;
 
 function reach(graph: Graph, start: number, before: number): Reached {
   const readers: { node: number; allowed: ReadonlySet<number> | null }[] = [];
@@ -101,8 +101,8 @@ function reach(graph: Graph, start: number, before: number): Reached {
   const visits = new Map<number, number>();
   const visit = (node: number, allowed: ReadonlySet<number> | null): void => {
     const earlier = visits.get(node) ?? 0;
-    if (earlier >= mostVisits || (allowed !== null && allowed.size === 0)) return;
-    if (++paths > mostPaths) throw new TooManyStates('it has too many paths without a character');
+    if (earlier >= MAX_VISITS || (allowed !== null && allowed.size === 0)) return;
+    if (++paths > MAX_PATHS) throw new TooManyStates('it has too many paths without a character');
     visits.set(node, earlier + 1);
     if (node === graph.accept && allowed === null) accepts = true;
     const found = graph.nodes[node];
@@ -110,7 +110,7 @@ function reach(graph: Graph, start: number, before: number): Reached {
     for (const { to, guard, repeats } of found?.empty ?? []) {
       if (repeats && (visits.get(to) ?? 0) > 0) continue;
       if (guard === null) visit(to, allowed);
-      else if (guard.at === 'after') visit(to, meet(allowed, guard));
+      else if (guard.at === 'after') visit(to, intersect(allowed, guard));
       else if (mayFollow(guard, before)) visit(to, allowed);
     }
     visits.set(node, earlier);
@@ -119,7 +119,7 @@ function reach(graph: Graph, start: number, before: number): Reached {
   return { readers, accepts };
 }
 
-function meet(allowed: ReadonlySet<number> | null, guard: Guard): ReadonlySet<number> {
+function intersect(allowed: ReadonlySet<number> | null, guard: Guard): ReadonlySet<number> {
   if (allowed === null) return guard.classes;
   return new Set([...guard.classes].filter((each) => allowed.has(each)));
 }

@@ -40,9 +40,9 @@ type Part = NoParent<Element>;
 type Sequence = NoParent<Concatenation>;
 
 /** A repetition with a larger bound counts as one without. */
-const mostRepeats = 256;
+const MAX_REPEATS = 256;
 /** Repetitions below that bound are cut to this many copies: more of them change the factor and not the growth. */
-const keptRepeats = 3;
+const REPEAT_COPIES = 3;
 
 export function graphOf(source: string, flags: string): Graph {
   const { expression, maxCharacter } = parse(source, flags);
@@ -127,9 +127,9 @@ class Builder {
     times: { min: number; max: number },
     [from, to]: [number, number],
   ): void {
-    const isEndless = times.max > mostRepeats;
-    const min = Math.min(times.min, keptRepeats);
-    const max = isEndless ? Infinity : Math.max(min, Math.min(times.max, keptRepeats));
+    const isEndless = times.max > MAX_REPEATS;
+    const min = Math.min(times.min, REPEAT_COPIES);
+    const max = isEndless ? Infinity : Math.max(min, Math.min(times.max, REPEAT_COPIES));
     let at = from;
     for (let count = 0; count < min; count++) at = this.#copy(body, at);
     if (isEndless) {
@@ -202,7 +202,7 @@ function hasEndlessLoop(sequences: readonly Sequence[]): boolean {
   return sequences.some(({ elements }) =>
     elements.some((element) => {
       if (element.type === 'CharacterClass' || element.type === 'Unknown') return false;
-      if (element.type === 'Quantifier' && element.max > mostRepeats) return true;
+      if (element.type === 'Quantifier' && element.max > MAX_REPEATS) return true;
       return hasEndlessLoop(element.alternatives);
     }),
   );

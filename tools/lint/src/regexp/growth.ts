@@ -17,12 +17,12 @@ const known = new Map<string, Growth>();
 
 export function growthOf(source: string, flags: string): Growth {
   const key = `${flags}/${source}`;
-  const found = known.get(key) ?? judge(source, flags);
+  const found = known.get(key) ?? computeGrowth(source, flags);
   known.set(key, found);
   return found;
 }
 
-function judge(source: string, flags: string): Growth {
+function computeGrowth(source: string, flags: string): Growth {
   try {
     const graph = graphOf(source, flags);
     const repeats = flags.includes('g');
@@ -64,7 +64,7 @@ interface Move {
   readonly paths: 1 | 2;
 }
 
-interface Walk {
+interface SearchGraph {
   readonly states: readonly number[];
   next(state: number): readonly Move[];
   by(state: number, read: number): readonly number[];
@@ -72,7 +72,7 @@ interface Walk {
 }
 
 /** The automaton without the states where the match has succeeded. */
-function walkOf({ steps, succeeded }: Automaton): Walk {
+function walkOf({ steps, succeeded }: Automaton): SearchGraph {
   const states = steps.map((_, state) => state).filter((state) => !succeeded.has(state));
   const moves = steps.map((byClass) =>
     byClass.flatMap((found, read) =>
@@ -91,7 +91,7 @@ function walkOf({ steps, succeeded }: Automaton): Walk {
 }
 
 /** Two different paths for one text from a state of the loop back to itself. Returns the character where they part. */
-function exponentialIn(walk: Walk, loop: ReadonlySet<number>): number | null {
+function exponentialIn(walk: SearchGraph, loop: ReadonlySet<number>): number | null {
   for (const state of loop) {
     const twice = walk.next(state).find(({ to, paths }) => paths === 2 && loop.has(to));
     if (twice !== undefined) return twice.read;
@@ -131,7 +131,7 @@ function exponentialIn(walk: Walk, loop: ReadonlySet<number>): number | null {
  * there is such a path exactly if one of those edges lies on a cycle.
  */
 function polynomialBetween(
-  walk: Walk,
+  walk: SearchGraph,
   first: ReadonlySet<number>,
   later: ReadonlySet<number>,
 ): number | null {
@@ -182,7 +182,7 @@ function polynomialBetween(
 }
 
 /** The states from which one of the loop can be reached. */
-function leadingTo(walk: Walk, loop: ReadonlySet<number>): ReadonlySet<number> {
+function leadingTo(walk: SearchGraph, loop: ReadonlySet<number>): ReadonlySet<number> {
   const reaching = new Set(loop);
   for (let grew = true; grew;) {
     grew = false;

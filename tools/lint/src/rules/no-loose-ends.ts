@@ -7,7 +7,7 @@ const message =
 const marker = /\b(?:TODO|FIXME|XXX|HACK)\b/;
 
 /** A marker in a comment has no owner and no date; an issue has both. */
-export const noLooseEnds: Rule = {
+export const noTodoComments: Rule = {
   meta: { type: 'problem', docs: { description: 'no TODO, FIXME, XXX or HACK comments' } },
   create(context) {
     return {

@@ -6,7 +6,7 @@ const message =
   'node:crypto), so that a test or a simulation can replay a run by its seed.';
 
 /** Only the call is banned: naming Math.random as a default is how production gets its source. */
-export const randomFromOutside: Rule = {
+export const injectedRandom: Rule = {
   meta: { type: 'problem', docs: { description: 'random numbers come from an injected source' } },
   create(context) {
     return {

@@ -19,7 +19,7 @@ const readings: Readonly<Record<string, readonly string[]>> = {
   process: ['hrtime', 'uptime'],
 };
 
-function asksTheTime(context: RuleContext, call: Call): boolean {
+function readsSystemTime(context: RuleContext, call: Call): boolean {
   const { callee } = call;
   if (isGlobal(context, callee, 'Date')) return call.type === 'CallExpression' || call.arguments.length === 0;
   if (timers.some((timer) => isGlobal(context, callee, timer))) return true;
@@ -38,7 +38,7 @@ export const timeOnlyFromClock: Rule = {
   meta: { type: 'problem', docs: { description: 'only platform/clock asks the time or waits' } },
   create(context) {
     const check = (node: Call): void => {
-      if (asksTheTime(context, node)) context.report({ node, message });
+      if (readsSystemTime(context, node)) context.report({ node, message });
     };
     return {
       CallExpression: check,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { findBreakages } from './document.ts';
+import { findBreakingChanges } from './document.ts';
 import { rules, type Rule } from './rules.ts';
 
 type Json = Record<string, unknown>;
@@ -47,7 +47,7 @@ function documentOf(parts: Parts): Json {
 }
 
 const rulesOf = (before: Parts, after: Parts) =>
-  findBreakages(documentOf(before), documentOf(after)).map(({ rule }) => rule);
+  findBreakingChanges(documentOf(before), documentOf(after)).map(({ rule }) => rule);
 
 describe('an operation', () => {
   const parameter = (name: string, more: Json = {}) => ({
@@ -334,7 +334,7 @@ describe('a schema', () => {
     const after = documentOf({
       request: object({ limits: object({ rpm: { type: 'integer', maximum: 8 } }) }),
     });
-    expect(findBreakages(before, after)).toEqual([
+    expect(findBreakingChanges(before, after)).toEqual([
       {
         rule: 'request-narrowed',
         at: 'POST /things/{} request body.limits.rpm',

@@ -1,17 +1,17 @@
 import { isObject, listAt, objectAt, type JsonObject } from './json.ts';
 import { compareOperations } from './operation.ts';
-import type { Breakage } from './rules.ts';
+import type { BreakingChange } from './rules.ts';
 
 /**
  * Every way in which a document breaks the clients of an earlier one. A pure function of the two. A new major
  * version is a new promise: nothing is compared then.
  */
-export function findBreakages(before: unknown, after: unknown): readonly Breakage[] {
+export function findBreakingChanges(before: unknown, after: unknown): readonly BreakingChange[] {
   if (!isObject(before) || !isObject(after)) throw new Error('A document is a JSON object.');
   if (majorOf(after) > majorOf(before)) return [];
   const documents = { before, after };
   const settled = { request: new Set<string>(), response: new Set<string>() };
-  const found: Breakage[] = [];
+  const found: BreakingChange[] = [];
   const now = operationsOf(after);
   for (const [at, operation] of operationsOf(before)) {
     const match = now.get(at);

@@ -4,7 +4,7 @@ import { canonical, isObject, listAt, numberAt, same, type JsonObject } from './
  * How one keyword of a schema changed: does the schema now admit less than before, more than before, or both
  * (some values fell out, others came in)?
  */
-export interface Shift {
+export interface KeywordChange {
   readonly less: boolean;
   readonly more: boolean;
   readonly what: string;
@@ -30,15 +30,15 @@ const opaque = [
   'else',
 ];
 
-export function shiftsOf(before: JsonObject, after: JsonObject): readonly Shift[] {
+export function keywordChanges(before: JsonObject, after: JsonObject): readonly KeywordChange[] {
   const found = [
-    typeShift(before, after),
-    valueShift(before, after),
-    multipleShift(before, after),
-    ...lowerBounds.map((keyword) => boundShift(keyword, before, after, (a, b) => a > b)),
-    ...upperBounds.map((keyword) => boundShift(keyword, before, after, (a, b) => a < b)),
-    ...opaque.map((keyword) => opaqueShift(keyword, before, after)),
-    ...nameShifts(before, after),
+    typeChange(before, after),
+    valueChange(before, after),
+    multipleChange(before, after),
+    ...lowerBounds.map((keyword) => boundChange(keyword, before, after, (a, b) => a > b)),
+    ...upperBounds.map((keyword) => boundChange(keyword, before, after, (a, b) => a < b)),
+    ...opaque.map((keyword) => opaqueChange(keyword, before, after)),
+    ...nameChanges(before, after),
   ];
   return found.filter((shift) => shift !== null);
 }
@@ -56,7 +56,7 @@ function covers(types: readonly string[], type: string): boolean {
   return types.includes(type) || (type === 'integer' && types.includes('number'));
 }
 
-function typeShift(before: JsonObject, after: JsonObject): Shift | null {
+function typeChange(before: JsonObject, after: JsonObject): KeywordChange | null {
   // An enumeration says it all: its values have the types they have.
   if (valuesOf(before) !== null && valuesOf(after) !== null) return null;
   const [old, now] = [typesOf(before), typesOf(after)];
@@ -70,7 +70,7 @@ export function valuesOf(schema: JsonObject): readonly string[] | null {
   return Array.isArray(schema['enum']) ? listAt(schema, 'enum').map(canonical) : null;
 }
 
-function valueShift(before: JsonObject, after: JsonObject): Shift | null {
+function valueChange(before: JsonObject, after: JsonObject): KeywordChange | null {
   const [old, now] = [valuesOf(before), valuesOf(after)];
   if (old === null && now === null) return null;
   if (old === null) return { less: true, more: false, what: `only ${now?.join(', ')} are admitted now` };
@@ -86,7 +86,7 @@ function valueShift(before: JsonObject, after: JsonObject): Shift | null {
   return { less: gone.length > 0, more: come.length > 0 && before['x-extensible'] !== true, what };
 }
 
-function multipleShift(before: JsonObject, after: JsonObject): Shift | null {
+function multipleChange(before: JsonObject, after: JsonObject): KeywordChange | null {
   const [old, now] = [numberAt(before, 'multipleOf'), numberAt(after, 'multipleOf')];
   if (old === now) return null;
   const less = now !== undefined && (old === undefined || old % now !== 0);
@@ -94,12 +94,12 @@ function multipleShift(before: JsonObject, after: JsonObject): Shift | null {
   return { less, more, what: `multipleOf ${old ?? 'anything'} became ${now ?? 'anything'}` };
 }
 
-function boundShift(
+function boundChange(
   keyword: string,
   before: JsonObject,
   after: JsonObject,
   tighter: (a: number, b: number) => boolean,
-): Shift | null {
+): KeywordChange | null {
   const [old, now] = [numberAt(before, keyword), numberAt(after, keyword)];
   if (old === now) return null;
   const isFirst = old === undefined && sizes.includes(keyword);
@@ -108,16 +108,16 @@ function boundShift(
 }
 
 /** Names of properties are texts, whether or not the schema says so. */
-function nameShifts(before: JsonObject, after: JsonObject): readonly Shift[] {
+function nameChanges(before: JsonObject, after: JsonObject): readonly KeywordChange[] {
   const [old, now] = [before, after].map(({ propertyNames }) => ({
     ...(isObject(propertyNames) ? propertyNames : {}),
     type: 'string',
   }));
   if (old === undefined || now === undefined || same(old, now)) return [];
-  return shiftsOf(old, now).map((shift) => ({ ...shift, what: `propertyNames: ${shift.what}` }));
+  return keywordChanges(old, now).map((shift) => ({ ...shift, what: `propertyNames: ${shift.what}` }));
 }
 
-function opaqueShift(keyword: string, before: JsonObject, after: JsonObject): Shift | null {
+function opaqueChange(keyword: string, before: JsonObject, after: JsonObject): KeywordChange | null {
   const [old, now] = [before[keyword], after[keyword]];
   if (same(old, now)) return null;
   const show = (value: unknown) => (isObject(value) ? 'another' : (canonical(value) ?? 'none'));

@@ -1,6 +1,6 @@
 import { isObject, listAt, objectAt, resolve, textAt, type JsonObject } from './json.ts';
-import type { Breakage, Rule } from './rules.ts';
-import { compareSchemas, type SchemaOptions, type Settled } from './schema.ts';
+import type { BreakingChange, Rule } from './rules.ts';
+import { compareSchemas, type SchemaOptions, type ComparedSchemas } from './schema.ts';
 
 export interface Pair {
   /** `POST /v2/api-keys`. */
@@ -8,11 +8,11 @@ export interface Pair {
   readonly documents: { readonly before: JsonObject; readonly after: JsonObject };
   readonly before: JsonObject;
   readonly after: JsonObject;
-  readonly settled: Settled;
+  readonly settled: ComparedSchemas;
 }
 
 /** Every way in which an operation breaks the clients that know its earlier form. */
-export function compareOperations(pair: Pair): readonly Breakage[] {
+export function compareOperations(pair: Pair): readonly BreakingChange[] {
   return [
     ...compareIdentity(pair),
     ...compareParameters(pair),
@@ -21,22 +21,22 @@ export function compareOperations(pair: Pair): readonly Breakage[] {
   ];
 }
 
-function breakage(rule: Rule, at: string, what: string): Breakage {
+function breakingChange(rule: Rule, at: string, what: string): BreakingChange {
   return { rule, at, what };
 }
 
-function compareIdentity({ at, before, after }: Pair): readonly Breakage[] {
-  const found: Breakage[] = [];
+function compareIdentity({ at, before, after }: Pair): readonly BreakingChange[] {
+  const found: BreakingChange[] = [];
   const [oldId, newId] = [textAt(before, 'operationId'), textAt(after, 'operationId')];
   if (oldId !== newId) {
-    found.push(breakage('operation-id-changed', at, `${oldId ?? 'none'} became ${newId ?? 'none'}`));
+    found.push(breakingChange('operation-id-changed', at, `${oldId ?? 'none'} became ${newId ?? 'none'}`));
   }
   if (listAt(before, 'security').length === 0 && listAt(after, 'security').length > 0) {
-    found.push(breakage('security-added', at, 'a key is needed now'));
+    found.push(breakingChange('security-added', at, 'a key is needed now'));
   }
   const [oldScope, newScope] = [textAt(before, 'x-scope'), textAt(after, 'x-scope')];
   if (newScope !== undefined && newScope !== oldScope) {
-    found.push(breakage('scope-changed', at, `${oldScope ?? 'any key'} became ${newScope}`));
+    found.push(breakingChange('scope-changed', at, `${oldScope ?? 'any key'} became ${newScope}`));
   }
   return found;
 }
@@ -53,15 +53,15 @@ function parametersOf(document: JsonObject, operation: JsonObject): ReadonlyMap<
   return new Map(named);
 }
 
-function compareParameters({ at, documents, before, after, settled }: Pair): readonly Breakage[] {
+function compareParameters({ at, documents, before, after, settled }: Pair): readonly BreakingChange[] {
   const old = parametersOf(documents.before, before);
   const now = parametersOf(documents.after, after);
-  const found: Breakage[] = [];
+  const found: BreakingChange[] = [];
   for (const [key, parameter] of old) {
     const where = `${at} ${key}`;
     const match = now.get(key);
     if (match === undefined) {
-      found.push(breakage('parameter-removed', where, 'it is gone'));
+      found.push(breakingChange('parameter-removed', where, 'it is gone'));
       continue;
     }
     const options = { documents, direction: 'request', at: where, settled } as const;
@@ -69,20 +69,21 @@ function compareParameters({ at, documents, before, after, settled }: Pair): rea
   }
   for (const [key, parameter] of now) {
     if (parameter['required'] === true && old.get(key)?.['required'] !== true) {
-      found.push(breakage('parameter-required', `${at} ${key}`, 'it is required now'));
+      found.push(breakingChange('parameter-required', `${at} ${key}`, 'it is required now'));
     }
   }
   return found;
 }
 
-function compareRequestBody({ at, documents, before, after, settled }: Pair): readonly Breakage[] {
+function compareRequestBody({ at, documents, before, after, settled }: Pair): readonly BreakingChange[] {
   const [old, now] = [before['requestBody'], after['requestBody']];
   const where = `${at} request body`;
   const required = (body: unknown) => isObject(body) && body['required'] === true;
-  const found: Breakage[] = [];
-  if (required(now) && !required(old)) found.push(breakage('body-required', where, 'it is required now'));
+  const found: BreakingChange[] = [];
+  if (required(now) && !required(old))
+    found.push(breakingChange('body-required', where, 'it is required now'));
   if (old === undefined) return found;
-  if (now === undefined) return [...found, breakage('body-removed', where, 'it is gone')];
+  if (now === undefined) return [...found, breakingChange('body-removed', where, 'it is gone')];
   const [oldContent, newContent] = [objectAt(old, 'content'), objectAt(now, 'content')];
   return [
     ...found,
@@ -90,19 +91,19 @@ function compareRequestBody({ at, documents, before, after, settled }: Pair): re
   ];
 }
 
-function compareContent(old: JsonObject, now: JsonObject, options: SchemaOptions): readonly Breakage[] {
+function compareContent(old: JsonObject, now: JsonObject, options: SchemaOptions): readonly BreakingChange[] {
   return Object.keys(old).flatMap((type) => {
-    if (!(type in now)) return [breakage('media-type-removed', options.at, `${type} is gone`)];
+    if (!(type in now)) return [breakingChange('media-type-removed', options.at, `${type} is gone`)];
     return compareSchemas(objectAt(old, type)['schema'], objectAt(now, type)['schema'], options);
   });
 }
 
-function compareResponses({ at, documents, before, after, settled }: Pair): readonly Breakage[] {
+function compareResponses({ at, documents, before, after, settled }: Pair): readonly BreakingChange[] {
   const [old, now] = [objectAt(before, 'responses'), objectAt(after, 'responses')];
-  const found: Breakage[] = [];
+  const found: BreakingChange[] = [];
   for (const [status, raw] of Object.entries(old)) {
     if (!(status in now)) {
-      found.push(breakage('status-removed', at, `${status} is gone`));
+      found.push(breakingChange('status-removed', at, `${status} is gone`));
       continue;
     }
     const where = `${at} ${status}`;
@@ -111,12 +112,12 @@ function compareResponses({ at, documents, before, after, settled }: Pair): read
     found.push(...compareContent(objectAt(was, 'content'), objectAt(is, 'content'), options));
     const headers = objectAt(is, 'headers');
     for (const name of Object.keys(objectAt(was, 'headers'))) {
-      if (!(name in headers)) found.push(breakage('header-removed', where, `${name} is gone`));
+      if (!(name in headers)) found.push(breakingChange('header-removed', where, `${name} is gone`));
     }
   }
   for (const status of Object.keys(now)) {
     if (status.startsWith('2') && !(status in old)) {
-      found.push(breakage('success-status-added', at, `${status} is new`));
+      found.push(breakingChange('success-status-added', at, `${status} is new`));
     }
   }
   return found;

@@ -1,7 +1,7 @@
 import { contract } from '@millrace/contract';
 import { buildDocument, documentNames } from '@millrace/contract/openapi';
 import { describe, expect, it } from 'vitest';
-import { findBreakages } from './document.ts';
+import { findBreakingChanges } from './document.ts';
 
 type Schemas = Record<string, Readonly<Record<string, unknown>>>;
 
@@ -15,11 +15,11 @@ describe.each(documentNames)('the %s document', (name) => {
   );
 
   it('does not break itself', () => {
-    expect(findBreakages(document, document)).toEqual([]);
+    expect(findBreakingChanges(document, document)).toEqual([]);
   });
 
   it('breaks by the loss of any path that is answered', () => {
-    const found = findBreakages(document, { ...document, paths: {} });
+    const found = findBreakingChanges(document, { ...document, paths: {} });
     expect(found.map(({ at }) => at).toSorted()).toEqual(answered.toSorted());
     for (const { rule } of found) expect(rule).toBe('operation-removed');
   });
@@ -40,6 +40,6 @@ describe.each(documentNames)('the %s document', (name) => {
     };
     const schemas: Schemas = { ...document.components.schemas, [component]: without };
     const after = { ...document, components: { ...document.components, schemas } };
-    expect(findBreakages(document, after).map(({ what }) => what)).toContain(`${field} is gone`);
+    expect(findBreakingChanges(document, after).map(({ what }) => what)).toContain(`${field} is gone`);
   });
 });

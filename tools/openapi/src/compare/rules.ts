@@ -28,7 +28,7 @@ export type Rule = keyof typeof rules;
 /** Whose face of a schema is looked at: what clients send, or what they read. */
 export type Direction = 'request' | 'response';
 
-export interface Breakage {
+export interface BreakingChange {
   readonly rule: Rule;
   /** Where, as a person would point at it: `POST /v2/api-keys request body.limits.rpm`. */
   readonly at: string;

@@ -1,27 +1,31 @@
 import { canonical, isObject, listAt, objectAt, resolve, same, textAt, type JsonObject } from './json.ts';
-import { shiftsOf, valuesOf } from './keywords.ts';
-import type { Breakage, Direction } from './rules.ts';
+import { keywordChanges, valuesOf } from './keywords.ts';
+import type { BreakingChange, Direction } from './rules.ts';
 
 interface Walk {
   readonly documents: { readonly before: JsonObject; readonly after: JsonObject };
   readonly direction: Direction;
-  readonly found: Breakage[];
+  readonly found: BreakingChange[];
   /** Pairs of components that were found to agree, or are being looked at: a schema may contain itself. */
   readonly settled: Set<string>;
 }
 
 /** What a comparison of two documents has found out, so that a component used everywhere is walked once. */
-export type Settled = Readonly<Record<Direction, Set<string>>>;
+export type ComparedSchemas = Readonly<Record<Direction, Set<string>>>;
 
 export interface SchemaOptions {
   readonly documents: Walk['documents'];
   readonly direction: Direction;
   readonly at: string;
-  readonly settled: Settled;
+  readonly settled: ComparedSchemas;
 }
 
 /** Every way in which a schema breaks the clients that know its earlier form. */
-export function compareSchemas(before: unknown, after: unknown, options: SchemaOptions): readonly Breakage[] {
+export function compareSchemas(
+  before: unknown,
+  after: unknown,
+  options: SchemaOptions,
+): readonly BreakingChange[] {
   const { documents, direction, settled } = options;
   const walk: Walk = { documents, direction, found: [], settled: settled[direction] };
   compare(walk, before, after, options.at);
@@ -62,7 +66,7 @@ function compareResolved(walk: Walk, rawBefore: unknown, rawAfter: unknown, at: 
   const after = normalise(walk.documents.after, rawAfter);
   if (before.nullable && !after.nullable) admitsLess(walk, at, 'null is no longer admitted');
   if (!before.nullable && after.nullable) admitsMore(walk, at, 'it may be null');
-  for (const { less, more, what } of shiftsOf(before.schema, after.schema)) {
+  for (const { less, more, what } of keywordChanges(before.schema, after.schema)) {
     if (less) admitsLess(walk, at, what);
     if (more) admitsMore(walk, at, what);
   }
@@ -119,11 +123,11 @@ function compareProperties(walk: Walk, before: JsonObject, after: JsonObject, at
   for (const name of wasRequired.filter((each) => !isRequired.includes(each) && String(each) in now)) {
     admitsMore(walk, `${at}.${String(name)}`, 'it may be left out');
   }
-  compareFurther(walk, before, after, at);
+  compareAdditionalProperties(walk, before, after, at);
 }
 
 /** Fields beyond those named: a closed shape promises that there are none. */
-function compareFurther(walk: Walk, before: JsonObject, after: JsonObject, at: string): void {
+function compareAdditionalProperties(walk: Walk, before: JsonObject, after: JsonObject, at: string): void {
   const [old, now] = [before['additionalProperties'] ?? true, after['additionalProperties'] ?? true];
   if (old === false) {
     const come = Object.keys(objectAt(after, 'properties')).filter(

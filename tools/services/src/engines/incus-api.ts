@@ -2,7 +2,7 @@ import { request as httpRequest, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 
 /** What Incus answers to every call: a result at once, an operation to wait for, or an error. */
-interface IncusAnswer {
+interface IncusResponse {
   readonly type: 'sync' | 'async' | 'error';
   readonly metadata: unknown;
   readonly operation?: string;
@@ -37,7 +37,7 @@ function exchange(
   method: string,
   target: string,
   body: Body | undefined,
-): Promise<IncusAnswer> {
+): Promise<IncusResponse> {
   const payload = body === undefined || Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body));
   const type = Buffer.isBuffer(body) ? 'application/octet-stream' : 'application/json';
   const settings: RequestOptions & { checkServerIdentity?: () => undefined } = {
@@ -57,7 +57,7 @@ function exchange(
       answer.on('error', reject);
       answer.on('end', () => {
         try {
-          resolve(JSON.parse(Buffer.concat(chunks).toString('utf8')) as IncusAnswer);
+          resolve(JSON.parse(Buffer.concat(chunks).toString('utf8')) as IncusResponse);
         } catch (error) {
           reject(error);
         }
@@ -71,7 +71,7 @@ function exchange(
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-async function accepted(address: IncusAddress, method: Method, target: string, body?: Body) {
+async function requestOrThrow(address: IncusAddress, method: Method, target: string, body?: Body) {
   const answer = await exchange(address, method, target, body);
   if (answer.type !== 'error') return answer;
   throw new IncusError(answer.error_code ?? 0, `${method} ${target}: ${answer.error}`);
@@ -84,7 +84,7 @@ export async function incusCall(
   target: string,
   body?: Body,
 ): Promise<unknown> {
-  const answer = await accepted(address, method, target, body);
+  const answer = await requestOrThrow(address, method, target, body);
   if (answer.type === 'sync' || answer.operation === undefined) return answer.metadata;
   const ended = await exchange(address, 'GET', waitTarget(answer.operation), undefined);
   const operation = ended.metadata as { status_code?: number; err?: string; metadata?: unknown } | null;
@@ -99,13 +99,13 @@ function waitTarget(operation: string): string {
 }
 
 /** One call whose operation is not waited for, but given back as it was begun. */
-export async function incusBegin(
+export async function incusStartOperation(
   address: IncusAddress,
   method: Method,
   target: string,
   body?: Body,
 ): Promise<unknown> {
-  return (await accepted(address, method, target, body)).metadata;
+  return (await requestOrThrow(address, method, target, body)).metadata;
 }
 
 /** The result of a GET, or null when there is no such thing. */

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { portSpan } from '../site.ts';
 import { containerCgroups } from './incus-cgroups.ts';
 import { gpusOf, renderContainerCli, simulatedGpus } from './incus-gpus.ts';
-import { memberAddress, wireOf } from './incus-host.ts';
+import { memberAddress, siteBridge } from './incus-host.ts';
 import { librariesIn } from './incus-image.ts';
 
 const members = ['incus-1', 'incus-2', 'incus-3'];
@@ -35,7 +35,7 @@ test('what Incus is told about a GPU calls it simulated', () => {
 
 test('sites that can run at the same time have wires and addresses of their own', () => {
   const bases = Array.from({ length: 316 }, (_, index) => 1024 + index * portSpan);
-  const wires = bases.map(wireOf);
+  const wires = bases.map(siteBridge);
   expect(new Set(wires.map(({ prefix }) => prefix)).size).toBe(bases.length);
   for (const { bridge, prefix } of wires) {
     // A member's cable has two more letters, and the kernel takes 15.

@@ -4,7 +4,7 @@ import type { Group, NodeSpec, Note } from '../engine.ts';
 import { Failure } from '../failure.ts';
 import { liveRecord } from '../records.ts';
 import { writeAtomically, type Site } from '../site.ts';
-import { incusBegin, incusCall, incusFind, type IncusAddress } from './incus-api.ts';
+import { incusStartOperation, incusCall, incusFind, type IncusAddress } from './incus-api.ts';
 import { incusFiles } from './incus-files.ts';
 import { simulationKey } from './incus-gpus.ts';
 import { memberAddress } from './incus-host.ts';
@@ -112,7 +112,7 @@ async function join(group: Group, node: NodeSpec, note: Note): Promise<void> {
 
 /** The cluster gives the parts of a token; their encoding is what its own client makes of them. */
 async function joinToken(atLeader: IncusAddress, name: string): Promise<string> {
-  const begun = await incusBegin(atLeader, 'POST', '/1.0/cluster/members', { server_name: name });
+  const begun = await incusStartOperation(atLeader, 'POST', '/1.0/cluster/members', { server_name: name });
   const { metadata } = begun as { metadata: Readonly<Record<string, unknown>> };
   const token = {
     server_name: name,

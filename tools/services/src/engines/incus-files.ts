@@ -1,13 +1,17 @@
 import path from 'node:path';
 
-import { isOpenToOthers, knownHome, nodeHome, type Site } from '../site.ts';
+import { isTraversableByAll, knownHome, nodeHome, type Site } from '../site.ts';
 
 /** Incus puts sockets with long names of their own below its folder, and a socket's path ends at 108 bytes. */
-const longestHome = 60;
+const MAX_HOME_PATH_LENGTH = 60;
 
 /** Makes a node's folder. The users inside containers are unprivileged ones, which must be able to reach their disks. */
 export function makeIncusHome(site: Site, nodeName: string): string {
-  return nodeHome(site, nodeName, (folder) => folder.length <= longestHome && isOpenToOthers(folder));
+  return nodeHome(
+    site,
+    nodeName,
+    (folder) => folder.length <= MAX_HOME_PATH_LENGTH && isTraversableByAll(folder),
+  );
 }
 
 export function incusFiles(site: Site, nodeName: string) {

@@ -9,7 +9,7 @@ import {
   identify,
   isAlive,
   launchDaemon,
-  mustRun,
+  runOrThrow,
   parentOf,
   run,
   signal,
@@ -26,18 +26,18 @@ import { isDaemonChild } from './incus-leftovers.ts';
 // its containers see. One sleeping process keeps these namespaces, so that they outlive a daemon that dies.
 
 /** The wire that joins the members and this machine. Sites that can coexist have port bases 100 apart. */
-export function wireOf(portBase: number): { readonly bridge: string; readonly prefix: string } {
+export function siteBridge(portBase: number): { readonly bridge: string; readonly prefix: string } {
   // 198.18.0.0/15 is set aside for laboratories and routed nowhere; 512 networks of it, one for each 64 ports.
   const network = portBase >> 6;
   return { bridge: `mrc${portBase}`, prefix: `198.${18 + (network >> 8)}.${network & 0xff}` };
 }
 
 export function memberAddress(portBase: number, node: NodeSpec): string {
-  return `${wireOf(portBase).prefix}.${10 + node.index}`;
+  return `${siteBridge(portBase).prefix}.${10 + node.index}`;
 }
 
-function cableOf(portBase: number, node: NodeSpec): string {
-  return `${wireOf(portBase).bridge}-${node.index}`;
+function vethName(portBase: number, node: NodeSpec): string {
+  return `${siteBridge(portBase).bridge}-${node.index}`;
 }
 
 interface HostRecord extends ProcessIdentity {
@@ -52,36 +52,36 @@ function readHostRecord(file: string): HostRecord | null {
 }
 
 /** The process that keeps a member's namespaces, if it lives and they are furnished. */
-export function hostOf(site: Site, nodeName: string): ProcessIdentity | null {
+export function liveNamespaceHolder(site: Site, nodeName: string): ProcessIdentity | null {
   const record = readHostRecord(incusFiles(site, nodeName).hostRecord);
   return record !== null && record.ready && isAlive(record) ? record : null;
 }
 
 /** Makes the namespaces of a member, or finds them. What a killed attempt left is cleared away first. */
 export async function ensureHost(site: Site, node: NodeSpec): Promise<void> {
-  if (hostOf(site, node.name) !== null) return;
+  if (liveNamespaceHolder(site, node.name) !== null) return;
   await clearHost(site, node);
   const { home, hostRecord, simulation } = incusFiles(site, node.name);
   writeSimulation(simulation, gpusOf(site.portBase, node.name));
-  const keeper = await launchKeeper(home);
+  const keeper = await launchNamespaceHolder(home);
   const remember = (ready: boolean): void =>
     writeAtomically(hostRecord, `${JSON.stringify({ ...keeper, ready })}\n`);
   remember(false);
-  await separated(keeper);
+  await waitForNamespaces(keeper);
   await connect(site.portBase, node, keeper);
-  await furnish(site, node, keeper);
+  await setUpNamespaces(site, node, keeper);
   remember(true);
 }
 
 /** Known by its command line, which is exactly ours: `sleep infinity` under a name that says whose it is. */
-function keeperCommand(home: string): string {
+function namespaceHolderCommand(home: string): string {
   return `millrace-host ${home}/`;
 }
 
-function launchKeeper(home: string): Promise<ProcessIdentity> {
+function launchNamespaceHolder(home: string): Promise<ProcessIdentity> {
   const rename = 'exec -a "$0" sleep infinity';
   const spaces = ['--mount', '--net', '--uts', '--propagation', 'private'];
-  const launch = { file: 'unshare', args: [...spaces, 'bash', '-c', rename, keeperCommand(home)] };
+  const launch = { file: 'unshare', args: [...spaces, 'bash', '-c', rename, namespaceHolderCommand(home)] };
   return launchDaemon(launch, path.join(home, 'host.log'));
 }
 
@@ -94,7 +94,7 @@ function namespaceOf(pid: number | 'self', kind: 'mnt' | 'net'): string | null {
 }
 
 /** `unshare` becomes the keeper a moment after it was started. */
-async function separated(keeper: ProcessIdentity): Promise<void> {
+async function waitForNamespaces(keeper: ProcessIdentity): Promise<void> {
   const giveUp = (): void => {
     if (!isAlive(keeper)) throw new Failure('`unshare` could not make namespaces.', 'Is this a full root?');
   };
@@ -105,14 +105,15 @@ async function separated(keeper: ProcessIdentity): Promise<void> {
 
 /** A cable from the member to the bridge of its site. */
 async function connect(portBase: number, node: NodeSpec, keeper: ProcessIdentity): Promise<void> {
-  const { bridge, prefix } = wireOf(portBase);
-  if (!existsSync(`/sys/class/net/${bridge}`)) await mustRun('ip', ['link', 'add', bridge, 'type', 'bridge']);
-  await mustRun('ip', ['addr', 'replace', `${prefix}.1/24`, 'dev', bridge]);
-  await mustRun('ip', ['link', 'set', bridge, 'up']);
-  const cable = cableOf(portBase, node);
+  const { bridge, prefix } = siteBridge(portBase);
+  if (!existsSync(`/sys/class/net/${bridge}`))
+    await runOrThrow('ip', ['link', 'add', bridge, 'type', 'bridge']);
+  await runOrThrow('ip', ['addr', 'replace', `${prefix}.1/24`, 'dev', bridge]);
+  await runOrThrow('ip', ['link', 'set', bridge, 'up']);
+  const cable = vethName(portBase, node);
   const peer = ['peer', 'name', 'eth0', 'netns', String(keeper.pid)];
-  await mustRun('ip', ['link', 'add', cable, 'type', 'veth', ...peer]);
-  await mustRun('ip', ['link', 'set', cable, 'master', bridge, 'up']);
+  await runOrThrow('ip', ['link', 'add', cable, 'type', 'veth', ...peer]);
+  await runOrThrow('ip', ['link', 'set', cable, 'master', bridge, 'up']);
 }
 
 /**
@@ -120,7 +121,7 @@ async function connect(portBase: number, node: NodeSpec, keeper: ProcessIdentity
  * their nodes. Incus finds free loop devices by number, and the kernel would show new ones in the real /dev only.
  * The second sysfs is for the kernel's eyes: it lets a container have one only where a whole one is in sight already.
  */
-const furnishing = `set -e
+const namespaceSetupScript = `set -e
 name=$1 address=$2 home=$3 cards=$4 memory=$5
 echo "$name" >/proc/sys/kernel/hostname
 ip link set lo up
@@ -151,13 +152,13 @@ if [ -n "$memory" ]; then
 fi
 `;
 
-async function furnish(site: Site, node: NodeSpec, keeper: ProcessIdentity): Promise<void> {
+async function setUpNamespaces(site: Site, node: NodeSpec, keeper: ProcessIdentity): Promise<void> {
   const { home, database } = incusFiles(site, node.name);
   for (const name of ['cgroup', 'dev', 'sys']) mkdirSync(path.join(home, 'mnt', name), { recursive: true });
   const cards = gpusOf(site.portBase, node.name).length;
   const memory = site.databaseInMemory === true ? database : '';
   const words = [node.name, memberAddress(site.portBase, node), home, String(cards), memory];
-  await mustRun('nsenter', [...enter(keeper), 'sh', '-c', furnishing, 'sh', ...words]);
+  await runOrThrow('nsenter', [...enter(keeper), 'sh', '-c', namespaceSetupScript, 'sh', ...words]);
 }
 
 /** The arguments with which `nsenter` runs something on a member; without one they name no process. */
@@ -171,7 +172,7 @@ export async function clearHost(site: Site, node: NodeSpec): Promise<void> {
   if (!existsSync(home)) return;
   const cgroupsFile = path.join(home, 'cgroups.json');
   await eventually({ timeoutMs: 20_000, intervalMs: 50 }, async () => {
-    const inhabitants = inhabitantsOf(rootsOf(home, dir, readHostRecord(hostRecord)));
+    const inhabitants = namespaceProcesses(rootProcesses(home, dir, readHostRecord(hostRecord)));
     if (inhabitants.length === 0) return;
     // Written before anything is killed: of a dead container nobody could tell any more which cgroups it had.
     rememberCgroups(cgroupsFile, inhabitants);
@@ -183,7 +184,7 @@ export async function clearHost(site: Site, node: NodeSpec): Promise<void> {
   });
   removeCgroups(readCgroups(cgroupsFile));
   rmSync(cgroupsFile, { force: true });
-  await run('ip', ['link', 'delete', cableOf(site.portBase, node)]);
+  await run('ip', ['link', 'delete', vethName(site.portBase, node)]);
   rmSync(hostRecord, { force: true });
 }
 
@@ -197,8 +198,8 @@ function rememberCgroups(file: string, inhabitants: readonly ProcessIdentity[]):
 }
 
 /** The keeper by its record or command line, and whatever the daemon started by theirs. */
-function rootsOf(home: string, dir: string, record: HostRecord | null): number[] {
-  const keeper = `${keeperCommand(home)} infinity`;
+function rootProcesses(home: string, dir: string, record: HostRecord | null): number[] {
+  const keeper = `${namespaceHolderCommand(home)} infinity`;
   const named = allPids().filter((pid) => {
     const command = commandLine(pid);
     return command === keeper || isDaemonChild(command, dir);
@@ -207,7 +208,7 @@ function rootsOf(home: string, dir: string, record: HostRecord | null): number[]
 }
 
 /** The roots, whoever shares a namespace of theirs that is not this machine's own, and all descendants. */
-function inhabitantsOf(roots: readonly number[]): ProcessIdentity[] {
+function namespaceProcesses(roots: readonly number[]): ProcessIdentity[] {
   const kinds = ['mnt', 'net'] as const;
   const own = new Set(kinds.map((kind) => namespaceOf('self', kind)));
   const spaces = new Set(roots.flatMap((pid) => kinds.map((kind) => namespaceOf(pid, kind))));
@@ -223,8 +224,8 @@ function inhabitantsOf(roots: readonly number[]): ProcessIdentity[] {
 }
 
 /** The bridge of the site, when no member hangs on it any more. */
-export async function removeWire(portBase: number): Promise<void> {
-  const { bridge } = wireOf(portBase);
+export async function removeSiteBridge(portBase: number): Promise<void> {
+  const { bridge } = siteBridge(portBase);
   const cables = `/sys/class/net/${bridge}/brif`;
   if (existsSync(cables) && readdirSync(cables).length === 0) await run('ip', ['link', 'delete', bridge]);
 }

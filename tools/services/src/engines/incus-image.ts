@@ -11,7 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
-import { mustRun } from '../processes.ts';
+import { runOrThrow } from '../processes.ts';
 
 /** A file or folder (without text) of an image; whoever is not named is root. */
 interface Entry {
@@ -165,7 +165,7 @@ async function buildImage(target: string, contents: Contents): Promise<void> {
     // JSON is YAML, so the metadata needs no YAML writer.
     writeFileSync(path.join(work, 'metadata.yaml'), JSON.stringify(metadataOf(contents), null, 2));
     place(path.join(work, 'templates/hostname.tpl'), file(0o644, '{{ container.name }}'));
-    await mustRun('tar', [
+    await runOrThrow('tar', [
       '-C',
       work,
       '--numeric-owner',
@@ -206,9 +206,9 @@ function makeFolders(target: string): void {
 }
 
 async function placeBusybox(root: string): Promise<void> {
-  const busybox = (await mustRun('sh', ['-c', 'command -v busybox'])).trim();
+  const busybox = (await runOrThrow('sh', ['-c', 'command -v busybox'])).trim();
   copyExecutable(busybox, path.join(root, 'bin/busybox'));
-  const applets = (await mustRun(busybox, ['--list'])).split('\n').filter((name) => name !== '');
+  const applets = (await runOrThrow(busybox, ['--list'])).split('\n').filter((name) => name !== '');
   for (const applet of applets) {
     if (applet !== 'busybox') symlinkSync('/bin/busybox', path.join(root, 'bin', applet));
   }
@@ -216,7 +216,7 @@ async function placeBusybox(root: string): Promise<void> {
 }
 
 async function placeProgram(root: string, program: string): Promise<void> {
-  const loaded = librariesIn(await mustRun('ldd', [program]));
+  const loaded = librariesIn(await runOrThrow('ldd', [program]));
   for (const name of [program, ...loaded]) {
     const target = path.join(root, name);
     makeFolders(path.dirname(target));

@@ -27,7 +27,7 @@ function killLeftovers(dir: string): string[] {
   return [...new Set(cgroups)];
 }
 
-function cardsOn(bridge: string): string[] {
+function interfacesOn(bridge: string): string[] {
   const folder = `/sys/class/net/${bridge}/brif`;
   return existsSync(folder) ? readdirSync(folder) : [];
 }
@@ -44,7 +44,7 @@ export function mountsBelow(mountinfo: string, folder: string): string[] {
 /** The bridge with the cards that hang on it and its rules in the firewall. */
 export async function removeBridge(bridge: string): Promise<void> {
   // A killed container gives its card back to the host; the other end still hangs on the bridge.
-  for (const card of cardsOn(bridge)) await run('ip', ['link', 'delete', card]);
+  for (const card of interfacesOn(bridge)) await run('ip', ['link', 'delete', card]);
   await run('ip', ['link', 'delete', bridge]);
   for (const chain of ['in', 'out', 'fwd', 'pstrt']) {
     await run('nft', ['delete', 'chain', 'inet', 'incus', `${chain}.${bridge}`]);
@@ -52,7 +52,7 @@ export async function removeBridge(bridge: string): Promise<void> {
 }
 
 /** What a daemon in this machine's own namespaces leaves: little after a clean stop, a lot after a kill. */
-export async function clearMachine(dir: string, bridge: string): Promise<void> {
+export async function removeDaemonLeftovers(dir: string, bridge: string): Promise<void> {
   const cgroups = killLeftovers(dir);
   await removeBridge(bridge);
   await eventually({ timeoutMs: 10_000, intervalMs: 200 }, async () => {

@@ -3,7 +3,7 @@ import { chmodSync, existsSync, readFileSync, renameSync } from 'node:fs';
 import path from 'node:path';
 
 import type { Note } from '../engine.ts';
-import { mustRun } from '../processes.ts';
+import { runOrThrow } from '../processes.ts';
 import { incusCall, incusFind, type IncusAddress } from './incus-api.ts';
 import { buildBusyboxImage, buildSshImage } from './incus-image.ts';
 import { removeBridge } from './incus-leftovers.ts';
@@ -24,7 +24,7 @@ export async function ensureClientCertificate(certificateFile: string, keyFile: 
   const draft = `${certificateFile}.new`;
   const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-384', '-sha384', '-nodes'];
   const output = ['-days', '3650', '-subj', '/CN=millrace', '-keyout', keyFile, '-out', draft];
-  await mustRun('openssl', ['req', '-x509', ...curve, ...output]);
+  await runOrThrow('openssl', ['req', '-x509', ...curve, ...output]);
   chmodSync(keyFile, 0o600);
   renameSync(draft, certificateFile);
 }

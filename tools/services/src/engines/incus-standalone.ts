@@ -6,7 +6,14 @@ import { writeAtomically, type Site } from '../site.ts';
 import { incusCall, type IncusAddress } from './incus-api.ts';
 import { clusterNetwork, httpsAddress } from './incus-cluster.ts';
 import { incusFiles, makeIncusHome } from './incus-files.ts';
-import { clearHost, ensureHost, enter, hostOf, memberAddress, removeWire } from './incus-host.ts';
+import {
+  clearHost,
+  ensureHost,
+  enter,
+  liveNamespaceHolder,
+  memberAddress,
+  removeSiteBridge,
+} from './incus-host.ts';
 import { ensureImage, ensureNetwork, ensurePool, hasImage, images, setProfile } from './incus-setup.ts';
 import { incus, incusDaemon, systemPath } from './incus.ts';
 
@@ -73,7 +80,14 @@ export const incusHost: Engine = {
     const { dir, daemonLog, simulation } = incusFiles(site, node.name);
     return {
       file: 'nsenter',
-      args: [...enter(hostOf(site, node.name)), incusDaemon, '--group', 'root', '--logfile', daemonLog],
+      args: [
+        ...enter(liveNamespaceHolder(site, node.name)),
+        incusDaemon,
+        '--group',
+        'root',
+        '--logfile',
+        daemonLog,
+      ],
       env: { INCUS_DIR: dir, PATH: `${simulation}/bin:${systemPath}` },
     };
   },
@@ -102,7 +116,7 @@ export const incusHost: Engine = {
 
   async release({ site, nodes }) {
     await Promise.all(nodes.map((node) => clearHost(site, node)));
-    await removeWire(site.portBase);
+    await removeSiteBridge(site.portBase);
     const { dir, socket } = incusFiles(site, nodeName);
     rmSync(isFormed(site) ? socket : dir, { recursive: true, force: true });
   },
@@ -114,7 +128,7 @@ export const incusHost: Engine = {
 };
 
 /** Makes a host's daemon as it was at first: nothing in it but its network, pool and images, and nobody trusted. */
-export async function emptyIncusHost({ socketPath }: Pick<IncusHostEndpoints, 'socketPath'>): Promise<void> {
+export async function resetIncusHost({ socketPath }: Pick<IncusHostEndpoints, 'socketPath'>): Promise<void> {
   const address: IncusAddress = { socketPath };
   const list = async (target: string): Promise<readonly string[]> =>
     ((await incusCall(address, 'GET', target)) as readonly string[]).map((url) => url.split('?')[0] ?? '');

@@ -15,8 +15,15 @@ import {
 } from './incus-cluster.ts';
 import { incusFiles, makeIncusHome } from './incus-files.ts';
 import { pciDevices } from './incus-gpus.ts';
-import { clearHost, ensureHost, enter, hostOf, memberAddress, removeWire } from './incus-host.ts';
-import { clearMachine } from './incus-leftovers.ts';
+import {
+  clearHost,
+  ensureHost,
+  enter,
+  liveNamespaceHolder,
+  memberAddress,
+  removeSiteBridge,
+} from './incus-host.ts';
+import { removeDaemonLeftovers } from './incus-leftovers.ts';
 import {
   ensureClientCertificate,
   ensureImage,
@@ -202,7 +209,7 @@ export const incus: Engine = {
     if (topology === 'single') return { file: incusDaemon, args, env: { INCUS_DIR: dir, PATH: systemPath } };
     return {
       file: 'nsenter',
-      args: [...enter(hostOf(site, node.name)), incusDaemon, ...args],
+      args: [...enter(liveNamespaceHolder(site, node.name)), incusDaemon, ...args],
       env: { INCUS_DIR: dir, PATH: `${simulation}/bin:${systemPath}` },
     };
   },
@@ -232,12 +239,12 @@ export const incus: Engine = {
     if (topology === 'single') {
       const { dir, socket } = incusFiles(site, 'incus');
       if (!existsSync(dir)) return;
-      await clearMachine(dir, bridgeOf(site.portBase).name);
+      await removeDaemonLeftovers(dir, bridgeOf(site.portBase).name);
       rmSync(socket, { force: true });
       return;
     }
     await Promise.all(nodes.map((node) => clearHost(site, node)));
-    await removeWire(site.portBase);
+    await removeSiteBridge(site.portBase);
     for (const node of nodes) {
       const { dir, socket } = incusFiles(site, node.name);
       // What was never formed is begun again from nothing.

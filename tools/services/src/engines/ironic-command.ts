@@ -13,9 +13,9 @@ import path from 'node:path';
 
 import { Failure } from '../failure.ts';
 import { withLock } from '../lock.ts';
-import { mustRun, run } from '../processes.ts';
+import { runOrThrow, run } from '../processes.ts';
 import { defaultCacheDir, writeAtomically } from '../site.ts';
-import { placesIn, renderIronicConf, type IronicSettings } from './ironic-conf.ts';
+import { ironicPaths, renderIronicConf, type IronicSettings } from './ironic-conf.ts';
 
 /** An Ironic as a process, ready to be started: configured, with a database and a password. */
 export interface IronicCommand {
@@ -53,7 +53,7 @@ export async function ironicCommand(settings: IronicSettings): Promise<IronicCom
 /** Writes what it starts with. What is there already, password and data, stays. */
 export async function prepareIronic(cacheDir: string, settings: IronicSettings): Promise<IronicCommand> {
   const { home, filesFolder } = settings;
-  const places = placesIn(home);
+  const places = ironicPaths(home);
   for (const folder of [...places.folders, filesFolder]) mkdirSync(folder, { recursive: true });
   if (!existsSync(places.htpasswd)) await writePassword(places);
   writeAtomically(places.conf, renderIronicConf(settings), 0o600);
@@ -68,22 +68,22 @@ export async function prepareIronic(cacheDir: string, settings: IronicSettings):
 export function ironicLaunch(home: string): Pick<IronicCommand, 'file' | 'args' | 'env'> {
   return {
     file: python,
-    args: ['-c', mainOf('singleprocess'), '--config-file', placesIn(home).conf],
+    args: ['-c', mainOf('singleprocess'), '--config-file', ironicPaths(home).conf],
     // It speaks to machines on this one, whatever proxy the shell of whoever starts it names.
     env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', no_proxy: '*', NO_PROXY: '*' },
   };
 }
 
 export function readPassword(home: string): string {
-  return readFileSync(placesIn(home).password, 'utf8').trim();
+  return readFileSync(ironicPaths(home).password, 'utf8').trim();
 }
 
 /** It takes bcrypt alone, and computes it anew for every request: so the password is long and the hash cheap. */
-async function writePassword({ password, htpasswd }: ReturnType<typeof placesIn>): Promise<void> {
+async function writePassword({ password, htpasswd }: ReturnType<typeof ironicPaths>): Promise<void> {
   writeAtomically(password, `${randomBytes(24).toString('hex')}\n`, 0o600);
   const hashing =
     'import bcrypt, sys; print(bcrypt.hashpw(open(sys.argv[1]).read().strip().encode(), bcrypt.gensalt(rounds=4)).decode())';
-  const hash = (await mustRun(python, ['-c', hashing, password])).trim();
+  const hash = (await runOrThrow(python, ['-c', hashing, password])).trim();
   writeAtomically(htpasswd, `${ironicUser}:${hash}\n`, 0o600);
 }
 
@@ -108,13 +108,13 @@ async function copySchema(cacheDir: string, database: string): Promise<void> {
 async function makeSchema(folder: string, schema: string): Promise<void> {
   const scratch = mkdtempSync(path.join(folder, 'new-'));
   try {
-    const { conf, database } = placesIn(scratch);
+    const { conf, database } = ironicPaths(scratch);
     const filesFolder = path.join(scratch, 'files');
     writeAtomically(
       conf,
       renderIronicConf({ home: scratch, port: 0, filesFolder, filesUrl: 'http://127.0.0.1' }),
     );
-    await mustRun(python, ['-c', mainOf('dbsync'), '--config-file', conf, 'create_schema'], {
+    await runOrThrow(python, ['-c', mainOf('dbsync'), '--config-file', conf, 'create_schema'], {
       timeoutMs: 180_000,
       cwd: '/',
     });

@@ -17,7 +17,7 @@ export interface IronicSettings {
 /** The same in every instance: an engine takes up the nodes that it finds in a copied database only as itself. */
 const hostName = 'millrace';
 
-export const placesIn = (home: string) => ({
+export const ironicPaths = (home: string) => ({
   conf: path.join(home, 'ironic.conf'),
   database: path.join(home, 'ironic.sqlite'),
   password: path.join(home, 'password'),
@@ -33,7 +33,7 @@ export const placesIn = (home: string) => ({
  * `fake-hardware` is for tests.
  */
 function standard({ home, port, filesFolder, filesUrl }: IronicSettings): IronicConf {
-  const places = placesIn(home);
+  const places = ironicPaths(home);
   const inHome = (name: string): string => path.join(home, name);
   return {
     DEFAULT: {

@@ -13,7 +13,7 @@ import {
   python,
   readPassword,
 } from './ironic-command.ts';
-import { placesIn } from './ironic-conf.ts';
+import { ironicPaths } from './ironic-conf.ts';
 
 // The engine itself, and beside it the server from which machines fetch what they boot.
 
@@ -30,7 +30,7 @@ function urlOf({ nodes }: Group, name: string): string {
 }
 
 /** Whoever may ask for the conductors knows our password; and one of them must be alive to do any work. */
-async function assertAtWork(url: string, password: string): Promise<void> {
+async function assertConductorAlive(url: string, password: string): Promise<void> {
   const authorization = `Basic ${Buffer.from(`${ironicUser}:${password}`).toString('base64')}`;
   const text = await httpGet(`${url}/v1/conductors`, {
     authorization,
@@ -81,13 +81,14 @@ export const ironic: Engine = {
 
   async ready(group, node) {
     const url = urlOf(group, node.name);
-    if (node.name === engineNode) await assertAtWork(url, readPassword(knownHome(group.site, engineNode)));
+    if (node.name === engineNode)
+      await assertConductorAlive(url, readPassword(knownHome(group.site, engineNode)));
     else await httpGet(`${url}/`);
   },
 
   endpoints(group) {
     const home = knownHome(group.site, engineNode);
-    const places = placesIn(home);
+    const places = ironicPaths(home);
     if (!existsSync(places.htpasswd)) return {};
     return {
       ironic: {

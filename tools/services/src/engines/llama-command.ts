@@ -34,7 +34,7 @@ export function llamaFolder(cacheDir: string): string {
   return path.join(cacheDir, 'llama.cpp');
 }
 
-function placesIn(folder: string) {
+function llamaPaths(folder: string) {
   const libraries = path.join(folder, 'usr', 'lib', 'x86_64-linux-gnu');
   return {
     loader: path.join(libraries, 'ld-linux-x86-64.so.2'),
@@ -45,7 +45,7 @@ function placesIn(folder: string) {
 }
 
 export function isLlamaUnpacked(cacheDir: string): boolean {
-  const { loader, server, backends } = placesIn(llamaFolder(cacheDir));
+  const { loader, server, backends } = llamaPaths(llamaFolder(cacheDir));
   return [loader, server, backends].every((place) => existsSync(place));
 }
 
@@ -54,7 +54,7 @@ export function isLlamaUnpacked(cacheDir: string): boolean {
  * nothing of the machine changes, and neither a chroot nor root is needed.
  */
 export function llamaCommandIn(cacheDir: string, options: LlamaOptions): LlamaCommand {
-  const { loader, server, libraryPath, backends } = placesIn(llamaFolder(cacheDir));
+  const { loader, server, libraryPath, backends } = llamaPaths(llamaFolder(cacheDir));
   return {
     folder: backends,
     file: loader,

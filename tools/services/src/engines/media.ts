@@ -4,7 +4,7 @@ import path from 'node:path';
 
 import type { Engine, NodeSpec } from '../engine.ts';
 import { isInstalled } from '../install/commands.ts';
-import type { Need } from '../install/needs.ts';
+import type { Requirement } from '../install/needs.ts';
 import { knownHome, nodeHome, writeAtomically, type Site } from '../site.ts';
 import { httpGet } from '../wire.ts';
 import { mediaCommand, mediaModels, type MediaServer } from './media-command.ts';
@@ -20,7 +20,7 @@ interface MediaEngine {
   readonly title: string;
   /** Behind the first port of the block. */
   readonly port: number;
-  readonly needs: () => Promise<readonly Need[]>;
+  readonly needs: () => Promise<readonly Requirement[]>;
 }
 
 function mediaEngine({ server, title, port, needs }: MediaEngine): Engine {

@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { Engine, Group, NodeSpec } from '../engine.ts';
 import { run } from '../processes.ts';
 import { knownHome, nodeHome, type Site } from '../site.ts';
-import { converse, httpGet } from '../wire.ts';
+import { exchangeText, httpGet } from '../wire.ts';
 
 const suite = 'forky';
 const oldest = [2, 15] as const;
@@ -60,7 +60,7 @@ export function renderNatsConf(options: {
 /** Asks for the JetStream account information, as every client library does first. */
 async function askJetStream(node: NodeSpec): Promise<void> {
   const inbox = '_INBOX.millrace.services';
-  const received = await converse({
+  const received = await exchangeText({
     port: node.ports['client'] ?? 0,
     send: [
       'CONNECT {"verbose":false,"pedantic":false,"lang":"millrace","version":"1"}\r\n',

@@ -2,8 +2,8 @@ import { chmodSync, chownSync, existsSync, readFileSync, renameSync, rmSync, wri
 import path from 'node:path';
 
 import type { Engine, Group, Launch, NodeSpec } from '../engine.ts';
-import { commandLine, mustRun, run } from '../processes.ts';
-import { isOpenToOthers, knownHome, nodeHome, type Site } from '../site.ts';
+import { commandLine, runOrThrow, run } from '../processes.ts';
+import { isTraversableByAll, knownHome, nodeHome, type Site } from '../site.ts';
 
 const user = 'millrace';
 const database = 'millrace';
@@ -31,7 +31,7 @@ function asServerUser(site: Site, file: string, args: readonly string[]): Launch
 
 /** A checkout below /root, or anywhere private, cannot be entered by user postgres. */
 function homeOf(site: Site, node: NodeSpec): string {
-  return nodeHome(site, node.name, (folder) => !site.isRoot || isOpenToOthers(folder));
+  return nodeHome(site, node.name, (folder) => !site.isRoot || isTraversableByAll(folder));
 }
 
 export function renderPostgresConf(port: number): string {
@@ -61,7 +61,7 @@ async function initialise(site: Site, home: string): Promise<void> {
   rmSync(draft, { recursive: true, force: true });
   const options = ['-U', user, '--auth=trust', '--no-locale', '-E', 'UTF8', '--data-checksums'];
   const { file, args } = asServerUser(site, binary('initdb'), ['-D', draft, ...options]);
-  await mustRun(file, args, { timeoutMs: 120_000, cwd: '/' });
+  await runOrThrow(file, args, { timeoutMs: 120_000, cwd: '/' });
   renameSync(draft, data);
 }
 
@@ -109,7 +109,7 @@ export const postgres: Engine = {
     const home = homeOf(site, node);
     if (site.isRoot) {
       const [uid, gid] = await Promise.all(
-        ['-u', '-g'].map(async (flag) => Number(await mustRun('id', [flag, 'postgres']))),
+        ['-u', '-g'].map(async (flag) => Number(await runOrThrow('id', [flag, 'postgres']))),
       );
       if (uid === undefined || gid === undefined) throw new Error('user postgres has no ids');
       chownSync(home, uid, gid);

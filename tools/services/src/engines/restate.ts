@@ -4,7 +4,7 @@ import path from 'node:path';
 
 import type { Engine, Group, NodeSpec } from '../engine.ts';
 import { ensureIdentityKey, identityPublicKey } from '../identity-key.ts';
-import { mustRun, run } from '../processes.ts';
+import { runOrThrow, run } from '../processes.ts';
 import { knownHome, nodeHome, type Site } from '../site.ts';
 import { httpGet, httpPost } from '../wire.ts';
 
@@ -152,7 +152,7 @@ export const restate: Engine = {
     const [first] = nodes;
     if (topology === 'single' || first === undefined || (await isProvisioned(nodes))) return;
     note('provisioning the cluster');
-    await mustRun(controlBinary, ['-s', fabricUrl(first), 'provision', '--yes'], { timeoutMs: 30_000 });
+    await runOrThrow(controlBinary, ['-s', fabricUrl(first), 'provision', '--yes'], { timeoutMs: 30_000 });
   },
 
   async ready(_group: Group, node) {

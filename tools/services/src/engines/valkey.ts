@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { Engine } from '../engine.ts';
 import { isInstalled } from '../install/commands.ts';
 import { knownHome, nodeHome } from '../site.ts';
-import { converse } from '../wire.ts';
+import { exchangeText } from '../wire.ts';
 
 export function renderValkeyConf(home: string, port: number): string {
   return [
@@ -49,7 +49,7 @@ export const valkey: Engine = {
   },
 
   async ready({ site }, node) {
-    const answer = await converse({
+    const answer = await exchangeText({
       port: node.ports['client'] ?? 0,
       send: ['PING\r\nINFO server\r\n'],
       until: (text) => text.includes('config_file:') && text.endsWith('\r\n'),

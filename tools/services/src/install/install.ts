@@ -16,12 +16,12 @@ import {
   type AptSource,
   type SourceFile,
 } from './apt-sources.ts';
-import type { Need } from './needs.ts';
+import type { Requirement } from './needs.ts';
 import { forbidPackageStarts, restorePackageStarts } from './policy.ts';
 import { installSteps, shellLine, type Step } from './steps.ts';
 
 /** The commands that bring what is missing, with the apt configuration they read already in place. */
-export function prepareInstallation(site: Site, needs: readonly Need[]): Step[] {
+export function prepareInstallation(site: Site, needs: readonly Requirement[]): Step[] {
   if (needs.every((need) => need.kind === 'npm')) {
     return installSteps(needs, '', { release: '', suite: () => '' });
   }
@@ -59,7 +59,7 @@ function makeReadable(folder: string, top: string): void {
 }
 
 function releaseCodename(): string {
-  const text = readOrNothing('/etc/os-release');
+  const text = readOrEmpty('/etc/os-release');
   const codename = /^VERSION_CODENAME=(\w+)/mu.exec(text)?.[1];
   const isDebian = /^ID=debian$/mu.test(text);
   if (isDebian && codename === 'bookworm') return codename;
@@ -71,14 +71,14 @@ function releaseCodename(): string {
 
 function systemSourceFiles(): SourceFile[] {
   const folder = '/etc/apt/sources.list.d';
-  const names = readdirOrNothing(folder).filter((name) => /\.(?:list|sources)$/u.test(name));
+  const names = readdirOrEmpty(folder).filter((name) => /\.(?:list|sources)$/u.test(name));
   return ['/etc/apt/sources.list', ...names.map((name) => path.join(folder, name))].map((file) => ({
     path: file,
-    text: readOrNothing(file),
+    text: readOrEmpty(file),
   }));
 }
 
-function readOrNothing(file: string): string {
+function readOrEmpty(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch {
@@ -86,7 +86,7 @@ function readOrNothing(file: string): string {
   }
 }
 
-function readdirOrNothing(folder: string): string[] {
+function readdirOrEmpty(folder: string): string[] {
   try {
     return readdirSync(folder);
   } catch {

@@ -1,5 +1,5 @@
 /** Something that must be on the machine before an engine can start, and how it gets there. */
-export type Need =
+export type Requirement =
   /** Installed into the system with apt, from the release itself or from its backports. */
   | {
       readonly kind: 'packages';
@@ -16,7 +16,7 @@ export type Need =
   /** Part of this repository's own dependencies. */
   | { readonly kind: 'npm'; readonly package: string };
 
-export function describeNeed(need: Need): string {
+export function describeRequirement(need: Requirement): string {
   switch (need.kind) {
     case 'packages':
       return need.packages.join(', ');

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import type { Need } from './needs.ts';
+import type { Requirement } from './needs.ts';
 import { installSteps, quote, shellLine } from './steps.ts';
 
 const apt = { release: '/c/apt/bookworm', suite: (suite: string) => `/c/apt/${suite}` };
@@ -10,7 +10,7 @@ test('nothing missing means nothing to do', () => {
 });
 
 test('packages of all engines are installed in one run, backports by their suite', () => {
-  const needs: Need[] = [
+  const needs: Requirement[] = [
     { kind: 'packages', from: 'release', packages: ['postgresql-15', 'openssl'] },
     { kind: 'packages', from: 'backports', packages: ['valkey-server'] },
     { kind: 'packages', from: 'release', packages: ['openssl'] },
@@ -24,7 +24,12 @@ test('packages of all engines are installed in one run, backports by their suite
 });
 
 test('a package of another suite is fetched and unpacked without root', () => {
-  const need: Need = { kind: 'unpack', suite: 'forky', packages: ['nats-server'], folder: '/c/nats-server' };
+  const need: Requirement = {
+    kind: 'unpack',
+    suite: 'forky',
+    packages: ['nats-server'],
+    folder: '/c/nats-server',
+  };
   const steps = installSteps([need], 'bookworm', apt);
   expect(steps.some((step) => step.needsRoot)).toBe(false);
   expect(steps.at(-1)?.argv.at(-1)).toBe(
@@ -36,7 +41,12 @@ test('a package of another suite is fetched and unpacked without root', () => {
 });
 
 test('a program and the libraries it needs are fetched together and share a folder', () => {
-  const need: Need = { kind: 'unpack', suite: 'forky', packages: ['llama', 'libc6'], folder: '/c/llama' };
+  const need: Requirement = {
+    kind: 'unpack',
+    suite: 'forky',
+    packages: ['llama', 'libc6'],
+    folder: '/c/llama',
+  };
   expect(installSteps([need], 'bookworm', apt).at(-1)?.argv.at(-1)).toBe(
     'rm -f /c/apt/forky/llama_*.deb /c/apt/forky/libc6_*.deb' +
       ' && cd /c/apt/forky && apt-get -c /c/apt/forky/apt.conf download llama libc6' +

@@ -1,6 +1,6 @@
 import path from 'node:path';
 
-import type { Need } from './needs.ts';
+import type { Requirement } from './needs.ts';
 
 /** One command of an installation, exactly as a person would type it. */
 export interface Step {
@@ -18,16 +18,16 @@ export interface AptFolders {
 const noninteractive = ['env', 'DEBIAN_FRONTEND=noninteractive'];
 
 /** The commands that bring everything that is needed, in order. */
-export function installSteps(needs: readonly Need[], codename: string, apt: AptFolders): Step[] {
+export function installSteps(needs: readonly Requirement[], codename: string, apt: AptFolders): Step[] {
   return [...npmSteps(needs), ...packageSteps(needs, codename, apt.release), ...unpackSteps(needs, apt)];
 }
 
-function npmSteps(needs: readonly Need[]): Step[] {
+function npmSteps(needs: readonly Requirement[]): Step[] {
   if (!needs.some((need) => need.kind === 'npm')) return [];
   return [{ argv: ['npm', 'ci'], needsRoot: false, says: 'installing npm packages' }];
 }
 
-function packageSteps(needs: readonly Need[], codename: string, aptFolder: string): Step[] {
+function packageSteps(needs: readonly Requirement[], codename: string, aptFolder: string): Step[] {
   const packages = needs.flatMap((need) => {
     if (need.kind !== 'packages') return [];
     if (need.from === 'release') return need.packages;
@@ -45,7 +45,7 @@ function packageSteps(needs: readonly Need[], codename: string, aptFolder: strin
   ];
 }
 
-function unpackSteps(needs: readonly Need[], apt: AptFolders): Step[] {
+function unpackSteps(needs: readonly Requirement[], apt: AptFolders): Step[] {
   return needs.flatMap((need) => {
     if (need.kind !== 'unpack') return [];
     const folder = apt.suite(need.suite);

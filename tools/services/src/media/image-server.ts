@@ -3,13 +3,13 @@ import path from 'node:path';
 
 import { mediaModels } from '../engines/media-command.ts';
 import { repositoryRoot } from '../site.ts';
-import { loadPainter } from './painter.ts';
+import { loadImageModel } from './painter.ts';
 import { toPng } from './png.ts';
 import { BadRequest, json, numberIn, serve, textIn } from './server.ts';
 
 /** The toy image model behind OpenAI's images protocol, with the fields that engines of diffusion models add to it. */
 
-const painter = await loadPainter(path.join(repositoryRoot, 'fixtures', 'models', 'image'));
+const painter = await loadImageModel(path.join(repositoryRoot, 'fixtures', 'models', 'image'));
 
 const whole = (value: number): number => Math.trunc(value);
 

@@ -5,7 +5,7 @@ import { InferenceSession, Tensor } from 'onnxruntime-node';
 
 /** The toy text-to-image model: noise that is led towards a picture, step by step, by what the prompt says. */
 
-export interface DrawWish {
+export interface DrawRequest {
   readonly prompt: string;
   readonly negativePrompt: string;
   readonly seed: number;
@@ -19,9 +19,9 @@ export interface Picture {
   readonly planes: Float32Array;
 }
 
-export interface Painter {
+export interface ImageModel {
   /** Ends between two steps once the signal is aborted. */
-  draw(wish: DrawWish, signal: AbortSignal): Promise<Picture>;
+  draw(wish: DrawRequest, signal: AbortSignal): Promise<Picture>;
 }
 
 interface Vocabulary {
@@ -33,7 +33,7 @@ interface Vocabulary {
 const unknownWord = 1;
 const noWord = 0;
 
-export async function loadPainter(folder: string): Promise<Painter> {
+export async function loadImageModel(folder: string): Promise<ImageModel> {
   const {
     size: side,
     maxTokens,

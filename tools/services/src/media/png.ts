@@ -15,13 +15,13 @@ const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 
 /** The picture in the size that was asked for, as a PNG of eight bits a colour. */
 export function toPng(picture: Picture, width: number, height: number): Buffer {
-  const columns = places(width, picture.side);
-  const rows = places(height, picture.side);
+  const columns = pixelNeighbours(width, picture.side);
+  const rows = pixelNeighbours(height, picture.side);
   return encode(width, height, (pixels, at, x, y) => {
     const [column, row] = [columns[x], rows[y]];
     if (column === undefined || row === undefined) return;
     for (let plane = 0; plane < 3; plane += 1) {
-      const value = between(picture, plane, column, row);
+      const value = interpolate(picture, plane, column, row);
       pixels[at + plane] = Math.max(0, Math.min(255, Math.round((value + 1) * 127.5)));
     }
   });
@@ -50,13 +50,13 @@ function encode(width: number, height: number, paint: Paint): Buffer {
 }
 
 /** Two neighbours in the small picture, and how near the second is. */
-interface Place {
+interface PixelNeighbours {
   readonly first: number;
   readonly second: number;
   readonly share: number;
 }
 
-function places(length: number, side: number): Place[] {
+function pixelNeighbours(length: number, side: number): PixelNeighbours[] {
   return Array.from({ length }, (_, at) => {
     const exact = ((at + 0.5) * side) / length - 0.5;
     const first = Math.floor(exact);
@@ -65,7 +65,12 @@ function places(length: number, side: number): Place[] {
   });
 }
 
-function between({ side, planes }: Picture, plane: number, column: Place, row: Place): number {
+function interpolate(
+  { side, planes }: Picture,
+  plane: number,
+  column: PixelNeighbours,
+  row: PixelNeighbours,
+): number {
   const at = (x: number, y: number): number => planes[(plane * side + y) * side + x] ?? 0;
   const top = mix(at(column.first, row.first), at(column.second, row.first), column.share);
   const bottom = mix(at(column.first, row.second), at(column.second, row.second), column.share);

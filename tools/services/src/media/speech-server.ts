@@ -31,17 +31,17 @@ serve(mediaModels.speech, '/v1/audio/speech', async (body, signal) => {
   const speed = numberIn(body, 'speed', 1, [0.25, 4]);
   const format = body['response_format'] ?? 'mp3';
   if (format !== 'mp3') throw new BadRequest('Only response_format mp3 is supported.');
-  return { contentType: 'audio/mpeg', body: await toMp3(await say(text, { voice, speed, signal })) };
+  return { contentType: 'audio/mpeg', body: await toMp3(await synthesise(text, { voice, speed, signal })) };
 });
 
-interface Manner {
+interface SpeechOptions {
   readonly voice: string;
   readonly speed: number;
   readonly signal: AbortSignal;
 }
 
 /** A WAV file. Text goes by a file: an argument has a bound, and might look like an option. */
-async function say(text: string, { voice, speed, signal }: Manner): Promise<Buffer> {
+async function synthesise(text: string, { voice, speed, signal }: SpeechOptions): Promise<Buffer> {
   const folder = await mkdtemp(path.join(tmpdir(), 'millrace-speech-'));
   try {
     const [spoken, written] = [path.join(folder, 'speech.wav'), path.join(folder, 'text')];

@@ -1,4 +1,4 @@
-import { fleetLines } from '../../admin/fleet.ts';
+import { fleetRows } from '../../admin/fleet.ts';
 import { defineCommand } from '../../frame/command.ts';
 import { printList } from '../../frame/output.ts';
 
@@ -20,7 +20,7 @@ export const command = defineCommand({
     const { io } = context;
     printList(
       context,
-      fleetLines(nodes),
+      fleetRows(nodes),
       [
         { name: 'region', value: ({ region }) => region },
         { name: 'gpu', value: ({ gpuType }) => gpuType },

@@ -5,9 +5,9 @@ import {
   budgetFields,
   budgetPeriods,
   consequenceFlag,
-  limitOf,
+  parseLimit,
   thresholdFlag,
-  thresholdsOf,
+  parseThresholds,
 } from '../../money/budget.ts';
 
 export const command = defineCommand({
@@ -45,11 +45,11 @@ export const command = defineCommand({
   failure: 'Could not create the budget',
   advice: { API_KEY_NOT_FOUND: 'millrace key list' },
   run: async (context, { flags }) => {
-    const thresholdsPercent = thresholdsOf(flags.threshold);
+    const thresholdsPercent = parseThresholds(flags.threshold);
     const budget = await context.client().budgets.create({
       name: flags.name,
       period: flags.period,
-      limitNanoUsd: limitOf(flags.limit),
+      limitNanoUsd: parseLimit(flags.limit),
       ...(flags.key === undefined ? {} : { keyId: flags.key }),
       ...(thresholdsPercent.length === 0 ? {} : { thresholdsPercent }),
       ...(flags['on-exceeded'] === undefined ? {} : { onExceeded: flags['on-exceeded'] }),

@@ -1,5 +1,5 @@
 import { defineCommand } from '../../frame/command.ts';
-import { printDone } from '../../frame/output.ts';
+import { printResult } from '../../frame/output.ts';
 
 export const command = defineCommand({
   name: 'budget delete',
@@ -15,6 +15,6 @@ export const command = defineCommand({
   run: async (context, { args: { budgetId } }) => {
     await context.confirm(`Delete the budget ${budgetId}? Spending is then no longer limited by it.`);
     await context.client().budgets.delete({ budgetId });
-    printDone(context, `Deleted ${budgetId}.`, { id: budgetId, deleted: true });
+    printResult(context, `Deleted ${budgetId}.`, { id: budgetId, deleted: true });
   },
 });

@@ -1,6 +1,6 @@
 import { defineCommand } from '../../frame/command.ts';
 import { budgetColumns, budgetFields } from '../../money/budget.ts';
-import { limitFlag, pageSize, printSome } from '../../money/limit.ts';
+import { limitFlag, pageSize, printLimitedList } from '../../money/limit.ts';
 
 export const command = defineCommand({
   name: 'budget list',
@@ -14,7 +14,7 @@ export const command = defineCommand({
   json: { kind: 'list', fields: budgetFields },
   failure: 'Could not list the budgets',
   run: (context, { flags: { limit } }) =>
-    printSome(context, context.client().budgets.list({ limit: pageSize(limit) }), budgetColumns, {
+    printLimitedList(context, context.client().budgets.list({ limit: pageSize(limit) }), budgetColumns, {
       limit,
       noun: 'budgets',
       empty: 'There is no budget. Make one: millrace budget create --name monthly --period month --limit 100',

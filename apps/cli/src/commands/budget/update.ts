@@ -5,9 +5,9 @@ import {
   budgetColumns,
   budgetFields,
   consequenceFlag,
-  limitOf,
+  parseLimit,
   thresholdFlag,
-  thresholdsOf,
+  parseThresholds,
 } from '../../money/budget.ts';
 
 export const command = defineCommand({
@@ -31,10 +31,10 @@ export const command = defineCommand({
   json: { kind: 'record', fields: budgetFields },
   failure: 'Could not change the budget',
   run: async (context, { args: { budgetId }, flags }) => {
-    const thresholdsPercent = thresholdsOf(flags.threshold);
+    const thresholdsPercent = parseThresholds(flags.threshold);
     const change = {
       ...(flags.name === undefined ? {} : { name: flags.name }),
-      ...(flags.limit === undefined ? {} : { limitNanoUsd: limitOf(flags.limit) }),
+      ...(flags.limit === undefined ? {} : { limitNanoUsd: parseLimit(flags.limit) }),
       ...(thresholdsPercent.length === 0 ? {} : { thresholdsPercent }),
       ...(flags['on-exceeded'] === undefined ? {} : { onExceeded: flags['on-exceeded'] }),
     };

@@ -1,5 +1,5 @@
 import { defineCommand } from '../../frame/command.ts';
-import { deliver, fileFlag, wholeBody } from '../../money/file.ts';
+import { writeFileOutput, fileFlag, readFullBody } from '../../money/file.ts';
 
 export const command = defineCommand({
   name: 'invoice download',
@@ -18,8 +18,8 @@ export const command = defineCommand({
   failure: 'Could not download the invoice',
   run: async (context, { args: { invoiceId }, flags: { file } }) => {
     const response = await context.client().invoices.getPdf({ invoiceId }).asResponse();
-    const data = await wholeBody(response);
-    const place = await deliver(context, data, { file, name: `${invoiceId}.pdf`, binary: true });
+    const data = await readFullBody(response);
+    const place = await writeFileOutput(context, data, { file, name: `${invoiceId}.pdf`, binary: true });
     if (place !== null) context.io.out(`${place}\n`);
   },
 });

@@ -1,6 +1,6 @@
 import { defineCommand } from '../../frame/command.ts';
 import { invoiceColumns, invoiceFields } from '../../money/invoice.ts';
-import { limitFlag, pageSize, printSome } from '../../money/limit.ts';
+import { limitFlag, pageSize, printLimitedList } from '../../money/limit.ts';
 
 export const command = defineCommand({
   name: 'invoice list',
@@ -14,7 +14,7 @@ export const command = defineCommand({
   json: { kind: 'list', fields: invoiceFields },
   failure: 'Could not list the invoices',
   run: (context, { flags: { limit } }) =>
-    printSome(context, context.client().invoices.list({ limit: pageSize(limit) }), invoiceColumns, {
+    printLimitedList(context, context.client().invoices.list({ limit: pageSize(limit) }), invoiceColumns, {
       limit,
       noun: 'invoices',
       empty: 'There is no invoice yet: the first comes after the first month. Meanwhile: millrace usage',

@@ -1,5 +1,5 @@
 import { keyFields } from '../../account/keys.ts';
-import { keyLimitFlags, limitsOf } from '../../account/key-limits.ts';
+import { keyLimitFlags, parseKeyLimits } from '../../account/key-limits.ts';
 import { showNewKey } from '../../account/new-key.ts';
 import { defineCommand } from '../../frame/command.ts';
 import { UsageError } from '../../frame/errors.ts';
@@ -53,7 +53,7 @@ export const command = defineCommand({
         scopes: [...scopes] as Input<'createApiKey'>['scopes'],
         // A test key makes test keys only.
         mode: flags.mode ?? (hasTestKey(context.profile) ? 'test' : 'live'),
-        limits: limitsOf(flags),
+        limits: parseKeyLimits(flags),
         allowedIps: [...flags['allow-ip']],
         ...(flags.expires === undefined ? {} : { expiresAt: expiry(flags.expires, context.clock.now()) }),
       },

@@ -1,4 +1,4 @@
-import { keyColumns, keyFields, stateOf } from '../../account/keys.ts';
+import { keyColumns, keyFields, keyState } from '../../account/keys.ts';
 import { defineCommand } from '../../frame/command.ts';
 import { printList } from '../../frame/output.ts';
 
@@ -16,7 +16,7 @@ export const command = defineCommand({
   async run(context, { flags }) {
     const keys = await context.client().keys.list({ limit: 200 }, { signal: context.signal }).all();
     const nowMs = context.clock.now().getTime();
-    const shown = flags.all === true ? keys : keys.filter((key) => stateOf(key, nowMs) === 'active');
+    const shown = flags.all === true ? keys : keys.filter((key) => keyState(key, nowMs) === 'active');
     const left = keys.length - shown.length;
     printList(context, shown, keyColumns(context), {
       empty: 'There is no key yet. Create one: millrace key create ci --scope rentals:read',

@@ -1,6 +1,6 @@
 import { findKey, keyFields } from '../../account/keys.ts';
 import { defineCommand } from '../../frame/command.ts';
-import { printDone } from '../../frame/output.ts';
+import { printResult } from '../../frame/output.ts';
 
 export const command = defineCommand({
   name: 'key revoke',
@@ -17,6 +17,6 @@ export const command = defineCommand({
     const key = await findKey(context, args.key);
     await context.confirm(`Revoke key "${key.name}" (${key.prefix}…)? Whatever uses it stops working.`);
     const revoked = await context.client().keys.revoke({ keyId: key.id }, { signal: context.signal });
-    printDone(context, `Revoked key "${key.name}" (${key.id}).`, revoked);
+    printResult(context, `Revoked key "${key.name}" (${key.id}).`, revoked);
   },
 });

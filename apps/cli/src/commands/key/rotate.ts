@@ -3,7 +3,7 @@ import { showNewKey } from '../../account/new-key.ts';
 import { defineCommand } from '../../frame/command.ts';
 import { UsageError } from '../../frame/errors.ts';
 import { parseDuration } from '@millrace/sdk/text';
-import { momentText } from '../../text/when.ts';
+import { timestampText } from '../../text/when.ts';
 
 export const command = defineCommand({
   name: 'key rotate',
@@ -30,6 +30,6 @@ export const command = defineCommand({
       .client()
       .keys.rotate({ keyId: key.id, overlapSeconds: seconds }, { signal: context.signal });
     showNewKey(context, rotated);
-    context.note(`The old key works until ${momentText(rotated.previous.expiresAt)}.`);
+    context.note(`The old key works until ${timestampText(rotated.previous.expiresAt)}.`);
   },
 });

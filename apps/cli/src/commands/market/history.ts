@@ -1,6 +1,6 @@
 import { defineCommand } from '../../frame/command.ts';
 import { printList } from '../../frame/output.ts';
-import { shownLine } from '../../text/shown.ts';
+import { truncatedListNote } from '../../text/shown.ts';
 import { perHourText, usdText } from '@millrace/sdk/text';
 
 export const command = defineCommand({
@@ -41,7 +41,7 @@ export const command = defineCommand({
       .listHistory({ limit: limit + 1 }, { signal: context.signal })
       .all({ max: limit + 1 });
     const shown = found.slice(0, limit);
-    const footer = shownLine({
+    const footer = truncatedListNote({
       shown: shown.length,
       total: found.length > shown.length ? null : shown.length,
       noun: 'instances',

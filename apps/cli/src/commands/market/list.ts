@@ -1,8 +1,8 @@
 import { defineCommand } from '../../frame/command.ts';
 import { printList } from '../../frame/output.ts';
 import { machineColumns, machineFields } from '../../market/columns.ts';
-import { regionOf } from '../../market/find.ts';
-import { shownLine } from '../../text/shown.ts';
+import { defaultRegion } from '../../market/find.ts';
+import { truncatedListNote } from '../../text/shown.ts';
 
 const unverified = 'GPUs are unverified: the models are what the machines report.';
 
@@ -48,7 +48,7 @@ export const command = defineCommand({
     const filters = {
       gpu_model: flags.gpu,
       max_price: flags['max-price'],
-      region: regionOf(context, flags.region),
+      region: defaultRegion(context, flags.region),
       ...(flags.all === true ? {} : { available: true, min_gpus_available: flags.gpus }),
     };
     const sort = [{ field: 'pricing.price.amount' as const, dir: 'asc' as const }];
@@ -56,7 +56,7 @@ export const command = defineCommand({
       .openClient()
       .marketplace.list({ filters, sort, limit: limit + 1 }, { signal: context.signal });
     const shown = page.items.slice(0, limit);
-    const footer = shownLine({
+    const footer = truncatedListNote({
       shown: shown.length,
       total: page.items.length > shown.length ? null : shown.length,
       noun: 'machines',

@@ -2,17 +2,17 @@ import { defineCommand } from '../../frame/command.ts';
 import type { Context } from '../../frame/context.ts';
 import { CliError, UsageError } from '../../frame/errors.ts';
 import { exitCodes } from '../../frame/exit-codes.ts';
-import { printDone } from '../../frame/output.ts';
+import { printResult } from '../../frame/output.ts';
 import { hasTestKey } from '../../frame/profiles.ts';
 import { freeGpus, instanceFields } from '../../market/columns.ts';
-import { regionOf, type Instance, type Machine } from '../../market/find.ts';
-import { ownStep } from '../../progress/own-step.ts';
-import { instanceCreating } from '@millrace/sdk/text';
-import { orUnwatched, withProgress } from '../../progress/watch.ts';
-import { durationFlag, portFlags, tagFlags } from '../../rentals/flags.ts';
-import { noSuch } from '../../rentals/find.ts';
+import { defaultRegion, type Instance, type Machine } from '../../market/find.ts';
+import { localStep } from '../../progress/own-step.ts';
+import { createInstanceSteps } from '@millrace/sdk/text';
+import { withInterruptNotice, withProgress } from '../../progress/watch.ts';
+import { parseDurationFlag, parsePortFlags, parseTagFlags } from '../../rentals/flags.ts';
+import { notFoundError } from '../../rentals/find.ts';
 import { showQuote } from '../../rentals/money.ts';
-import { nanoOfNumber, perHourText, usdText } from '@millrace/sdk/text';
+import { usdToNano, perHourText, usdText } from '@millrace/sdk/text';
 
 export const command = defineCommand({
   name: 'market rent',
@@ -46,8 +46,8 @@ export const command = defineCommand({
   failure: 'Could not rent the machine.',
   async run(context, { args, flags }) {
     const { signal } = context;
-    const image = imageOf(flags.image, portFlags(flags.port));
-    const ttl = flags.ttl === undefined ? undefined : durationFlag('ttl', flags.ttl);
+    const image = imageOf(flags.image, parsePortFlags(flags.port));
+    const ttl = flags.ttl === undefined ? undefined : parseDurationFlag('ttl', flags.ttl);
     const idle = flags['idle-after'];
     const machine = await findMachine(context, args.node, flags.region);
     requireFree(machine, flags.gpus);
@@ -62,10 +62,10 @@ export const command = defineCommand({
         ssh_key_ids: flags['ssh-key'].length === 0 ? undefined : [...flags['ssh-key']],
         ttl_seconds: ttl,
         max_usd: flags['max-usd'],
-        idle: idle === undefined ? undefined : { afterSeconds: durationFlag('idle-after', idle) },
+        idle: idle === undefined ? undefined : { afterSeconds: parseDurationFlag('idle-after', idle) },
         user_data:
           flags['user-data'] === undefined ? undefined : await context.files.readText(flags['user-data']),
-        tags: tagFlags(flags.tag),
+        tags: parseTagFlags(flags.tag),
       },
       { signal },
     );
@@ -73,7 +73,7 @@ export const command = defineCommand({
     const state = instance.instance.status;
     const next =
       state === 'online' ? `Log in: millrace ssh ${instance.id}` : 'See: millrace market instances';
-    printDone(context, `Instance ${instance.id} is ${state}. ${next}`, instance);
+    printResult(context, `Instance ${instance.id} is ${state}. ${next}`, instance);
   },
 });
 
@@ -87,7 +87,7 @@ function imageOf(image: string | undefined, ports: number[] | undefined) {
 }
 
 async function findMachine(context: Context, node: string, region: string | undefined): Promise<Machine> {
-  const filters = { id: node, region: regionOf(context, region) };
+  const filters = { id: node, region: defaultRegion(context, region) };
   const page = await context.client().marketplace.list({ filters, limit: 1 }, { signal: context.signal });
   const [machine] = page.items;
   if (machine === undefined) {
@@ -115,7 +115,7 @@ function showCost(context: Context, machine: Machine, gpus: number): void {
   const model = machine.hardware.gpus[0]?.model ?? 'GPU';
   showQuote(context, `${gpus} × ${model} of ${machine.id} in ${machine.location.region}`, [
     ...(gpus > 1 ? ([['each', perHourText(each)]] as const) : []),
-    ['price', `${usdText(nanoOfNumber(each) * BigInt(gpus))}/h, by the second from when it is proven usable`],
+    ['price', `${usdText(usdToNano(each) * BigInt(gpus))}/h, by the second from when it is proven usable`],
     ...(hasTestKey(context.profile) ? ([['you pay', 'nothing, with a test key']] as const) : []),
     ['supplier', machine.supplier_id],
   ]);
@@ -127,23 +127,23 @@ async function watchInstance(context: Context, name: string, isWaiting: boolean)
   if (!isWaiting) {
     const found = (await instances.list({}, { signal }).all()).find(({ id }) => id === name);
     if (found !== undefined) return found;
-    throw noSuch('instance', name, 'millrace market instances');
+    throw notFoundError('instance', name, 'millrace market instances');
   }
   const unwatched = {
     goesOn: `Instance ${name} is still being brought up, and costs from when it is online.`,
     watchAgain: 'millrace market instances',
     undo: `millrace market terminate ${name}`,
   };
-  const online = await orUnwatched(
+  const online = await withInterruptNotice(
     context,
     unwatched,
-    withProgress(context, instanceCreating, (show) => {
+    withProgress(context, createInstanceSteps, (show) => {
       // The states that it goes through are the steps; each ends when the next is seen.
-      const steps: ReturnType<typeof ownStep>[] = [];
+      const steps: ReturnType<typeof localStep>[] = [];
       const onStep = ({ name: state }: { readonly name: string }): void => {
         const over = steps.map((step) => step.done());
         if (state === 'online') return show(over);
-        const next = ownStep(context, state);
+        const next = localStep(context, state);
         steps.push(next);
         show([...over, next.running]);
       };

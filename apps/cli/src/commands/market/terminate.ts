@@ -1,5 +1,5 @@
 import { defineCommand } from '../../frame/command.ts';
-import { printDone } from '../../frame/output.ts';
+import { printResult } from '../../frame/output.ts';
 
 export const command = defineCommand({
   name: 'market terminate',
@@ -17,6 +17,10 @@ export const command = defineCommand({
     await context.confirm(`End instance ${args.instance}? Everything on its disk is lost.`);
     const { instances } = context.client().marketplace;
     const answer = await instances.terminate({ id: args.instance }, { signal: context.signal });
-    printDone(context, `Instance ${args.instance} has ended. What it cost: millrace market history`, answer);
+    printResult(
+      context,
+      `Instance ${args.instance} has ended. What it cost: millrace market history`,
+      answer,
+    );
   },
 });

@@ -51,14 +51,14 @@ export const command = defineCommand({
       [
         { name: 'kind', value: ({ kind }) => kind },
         { name: 'sent', value: ({ enabled, available }) => enabled && available },
-        { name: 'because', value: ({ chosen, available }) => because(chosen, available, isTest) },
+        { name: 'because', value: ({ chosen, available }) => noticeReason(chosen, available, isTest) },
       ],
       { empty: 'There are none.', footer: `Sent to ${answer.email}.` },
     );
   },
 });
 
-function because(chosen: boolean | null, available: boolean, isTest: boolean): string {
+function noticeReason(chosen: boolean | null, available: boolean, isTest: boolean): string {
   if (!available) return 'your role has nothing to do with it';
   if (chosen !== null) return 'you chose it';
   return isTest ? 'usual for test mode' : 'usual for your role';

@@ -1,4 +1,4 @@
-import { memberColumns, memberFields, organisationOf, orgFlag } from '../../account/members.ts';
+import { memberColumns, memberFields, resolveOrganisationId, orgFlag } from '../../account/members.ts';
 import { defineCommand } from '../../frame/command.ts';
 import { printList } from '../../frame/output.ts';
 
@@ -14,7 +14,7 @@ export const command = defineCommand({
   json: { kind: 'list', fields: memberFields },
   failure: 'Could not list the members',
   async run(context, { flags }) {
-    const organisationId = await organisationOf(context, flags.org);
+    const organisationId = await resolveOrganisationId(context, flags.org);
     const members = await context
       .client()
       .members.list({ organisationId, limit: 200 }, { signal: context.signal })

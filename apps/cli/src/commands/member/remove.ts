@@ -1,6 +1,6 @@
-import { findMember, organisationOf, orgFlag } from '../../account/members.ts';
+import { findMember, resolveOrganisationId, orgFlag } from '../../account/members.ts';
 import { defineCommand } from '../../frame/command.ts';
-import { printDone } from '../../frame/output.ts';
+import { printResult } from '../../frame/output.ts';
 
 export const command = defineCommand({
   name: 'member remove',
@@ -16,12 +16,12 @@ export const command = defineCommand({
   json: { kind: 'record', fields: ['userId', 'removed'] },
   failure: 'Could not remove the member',
   async run(context, { args, flags }) {
-    const organisationId = await organisationOf(context, flags.org);
+    const organisationId = await resolveOrganisationId(context, flags.org);
     const member = await findMember(context, organisationId, args.user);
     await context.confirm(`Remove ${member.email} (${member.role})? Their keys stop working.`);
     await context
       .client()
       .members.remove({ organisationId, userId: member.userId }, { signal: context.signal });
-    printDone(context, `Removed ${member.email}.`, { userId: member.userId, removed: true });
+    printResult(context, `Removed ${member.email}.`, { userId: member.userId, removed: true });
   },
 });

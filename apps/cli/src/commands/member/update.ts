@@ -1,6 +1,6 @@
-import { findMember, memberFields, organisationOf, orgFlag } from '../../account/members.ts';
+import { findMember, memberFields, resolveOrganisationId, orgFlag } from '../../account/members.ts';
 import { defineCommand } from '../../frame/command.ts';
-import { printDone } from '../../frame/output.ts';
+import { printResult } from '../../frame/output.ts';
 
 export const command = defineCommand({
   name: 'member update',
@@ -27,11 +27,11 @@ export const command = defineCommand({
   json: { kind: 'record', fields: memberFields },
   failure: 'Could not change the role',
   async run(context, { args, flags }) {
-    const organisationId = await organisationOf(context, flags.org);
+    const organisationId = await resolveOrganisationId(context, flags.org);
     const { userId } = await findMember(context, organisationId, args.user);
     const changed = await context
       .client()
       .members.update({ organisationId, userId, role: flags.role }, { signal: context.signal });
-    printDone(context, `${changed.email} is ${changed.role} now.`, changed);
+    printResult(context, `${changed.email} is ${changed.role} now.`, changed);
   },
 });

@@ -1,7 +1,7 @@
 import { defineCommand } from '../../frame/command.ts';
 import { printJson, printList } from '../../frame/output.ts';
-import { wishTitle } from '../../rentals/money.ts';
-import { readWish, wishFlags } from '../../rentals/wish.ts';
+import { quoteTitle } from '../../rentals/money.ts';
+import { readQuoteRequest, quoteFlags } from '../../rentals/wish.ts';
 import { perHourText } from '@millrace/sdk/text';
 
 export const command = defineCommand({
@@ -9,7 +9,7 @@ export const command = defineCommand({
   summary: 'Why something can or cannot be had now, and what could be had instead',
   description:
     'Nothing is reserved by asking. Your balance and limits are another matter: millrace quote tells those.',
-  flags: wishFlags,
+  flags: quoteFlags,
   examples: [
     { command: 'millrace offers explain --gpu h100 --count 16 --region us-central-1', about: 'Why not?' },
     {
@@ -31,7 +31,7 @@ export const command = defineCommand({
     ],
   },
   async run(context, { flags }) {
-    const wish = await readWish(context, flags);
+    const wish = await readQuoteRequest(context, flags);
     const explained = await context.client().options.explain(wish, { signal: context.signal });
     if (context.output.format === 'json') {
       printJson(context, explained);
@@ -39,7 +39,7 @@ export const command = defineCommand({
     }
     const { nodesFitting, nodesConsidered } = explained;
     const verdict = explained.placeable ? 'can be had now' : 'cannot be had now';
-    context.io.out(`${wishTitle(wish)} ${verdict}: ${nodesFitting} of ${nodesConsidered} hosts would do.\n`);
+    context.io.out(`${quoteTitle(wish)} ${verdict}: ${nodesFitting} of ${nodesConsidered} hosts would do.\n`);
     if (explained.obstacles.length > 0) {
       printList(
         context,

@@ -1,4 +1,4 @@
-import { modeOf } from '../../account/key-text.ts';
+import { keyMode } from '../../account/key-text.ts';
 import { defineCommand } from '../../frame/command.ts';
 import { printList } from '../../frame/output.ts';
 import { readProfiles } from '../../frame/profiles.ts';
@@ -19,7 +19,7 @@ export const command = defineCommand({
       name,
       apiUrl,
       inferenceUrl: inferenceUrl ?? apiUrl,
-      mode: modeOf(apiKey),
+      mode: keyMode(apiKey),
       current: name === context.profile.name,
     }));
     printList(

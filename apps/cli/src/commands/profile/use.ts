@@ -1,7 +1,7 @@
 import { defineCommand } from '../../frame/command.ts';
 import { CliError } from '../../frame/errors.ts';
 import { exitCodes } from '../../frame/exit-codes.ts';
-import { printDone } from '../../frame/output.ts';
+import { printResult } from '../../frame/output.ts';
 import { readProfiles, writeProfiles } from '../../frame/profiles.ts';
 
 export const command = defineCommand({
@@ -25,6 +25,6 @@ export const command = defineCommand({
       });
     }
     await writeProfiles(context.files, context, { ...book, current: name });
-    printDone(context, `Profile "${name}" is in use.`, { current: name });
+    printResult(context, `Profile "${name}" is in use.`, { current: name });
   },
 });

@@ -1,19 +1,19 @@
 import { defineCommand } from '../../frame/command.ts';
 import type { Context } from '../../frame/context.ts';
-import { printDone } from '../../frame/output.ts';
+import { printResult } from '../../frame/output.ts';
 import { rentalJson } from '../../rentals/columns.ts';
 import { handleOf } from '../../rentals/find.ts';
 import {
-  noCapacity,
+  noCapacityError,
   quoteLines,
-  quoteOf,
-  requirePossible,
+  fetchQuote,
+  requirePlaceable,
   showQuote,
-  wishTitle,
+  quoteTitle,
 } from '../../rentals/money.ts';
-import { orderFlags, readOrder, type Order } from '../../rentals/order.ts';
-import { untilRunning, watchRental, wayIn } from '../../rentals/watch.ts';
-import { readWish, wishFlags, type Wish } from '../../rentals/wish.ts';
+import { createFlags, readCreateRequest, type CreateRequest } from '../../rentals/order.ts';
+import { waitUntilRunning, waitForRental, loginHint } from '../../rentals/watch.ts';
+import { readQuoteRequest, quoteFlags, type QuoteRequest } from '../../rentals/wish.ts';
 
 export const command = defineCommand({
   name: 'rental create',
@@ -21,8 +21,8 @@ export const command = defineCommand({
   description:
     'Shows the cost and asks before anything happens. Without --region it takes the cheapest that is free now. You pay by the second from when the machine was proven usable; one that cannot be made costs nothing. Ctrl-C stops watching, and the rental goes on.',
   flags: {
-    ...wishFlags,
-    ...orderFlags,
+    ...quoteFlags,
+    ...createFlags,
     wait: { type: 'boolean', describe: 'wait until it runs; --no-wait returns at once' },
   },
   examples: [
@@ -48,37 +48,41 @@ export const command = defineCommand({
   json: rentalJson,
   failure: 'Could not create the rental.',
   async run(context, { flags }) {
-    const wish = await readWish(context, flags);
-    const order = await readOrder(context, flags, wish);
-    const quote = await quoteOf(
+    const wish = await readQuoteRequest(context, flags);
+    const order = await readCreateRequest(context, flags, wish);
+    const quote = await fetchQuote(
       context,
       { ...wish, storageSizeInGb: flags['storage-gb'] },
       order.body.ttlSeconds,
     );
-    await requirePossible(context, wish, quote);
+    await requirePlaceable(context, wish, quote);
     showQuote(
       context,
-      `${order.body.name ?? ''}: ${wishTitle(wish)}`,
+      `${order.body.name ?? ''}: ${quoteTitle(wish)}`,
       quoteLines(quote, order.body.ttlSeconds),
     );
     await context.confirm('Create it?');
-    const rentalId = await place(context, order, wish);
+    const rentalId = await createRental(context, order, wish);
     const { client, signal } = context;
     const made = await client().rentals.get({ rentalId }, { signal });
     if (flags.wait === false) {
-      printDone(
+      printResult(
         context,
         `Rental ${made.id} (${handleOf(made)}) is being made. Watch it: millrace rental wait ${made.id}`,
         made,
       );
       return;
     }
-    const rental = await watchRental(context, rentalId, untilRunning(made));
-    printDone(context, `Rental ${rental.id} (${handleOf(rental)}) is running.${wayIn(rental)}`, rental);
+    const rental = await waitForRental(context, rentalId, waitUntilRunning(made));
+    printResult(context, `Rental ${rental.id} (${handleOf(rental)}) is running.${loginHint(rental)}`, rental);
   },
 });
 
-async function place({ client, signal, ...context }: Context, order: Order, wish: Wish): Promise<number> {
+async function createRental(
+  { client, signal, ...context }: Context,
+  order: CreateRequest,
+  wish: QuoteRequest,
+): Promise<number> {
   const { rentals } = client();
   try {
     const { id } =
@@ -89,6 +93,6 @@ async function place({ client, signal, ...context }: Context, order: Order, wish
   } catch (error) {
     // Somebody was faster. What is left is worth more than the refusal.
     const isFull = error instanceof Error && 'reason' in error && error.reason === 'INSUFFICIENT_CAPACITY';
-    throw isFull ? await noCapacity({ ...context, client, signal }, wish, error) : error;
+    throw isFull ? await noCapacityError({ ...context, client, signal }, wish, error) : error;
   }
 }

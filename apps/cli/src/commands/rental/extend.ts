@@ -1,11 +1,11 @@
 import { defineCommand } from '../../frame/command.ts';
 import { UsageError } from '../../frame/errors.ts';
-import { printDone } from '../../frame/output.ts';
-import { endOf, rentalJson } from '../../rentals/columns.ts';
+import { printResult } from '../../frame/output.ts';
+import { endText, rentalJson } from '../../rentals/columns.ts';
 import { findRental, handleOf, type Rental } from '../../rentals/find.ts';
-import { durationFlag } from '../../rentals/flags.ts';
-import { quoteLines, quoteOf, showQuote, wishTitle } from '../../rentals/money.ts';
-import type { Wish } from '../../rentals/wish.ts';
+import { parseDurationFlag } from '../../rentals/flags.ts';
+import { quoteLines, fetchQuote, showQuote, quoteTitle } from '../../rentals/money.ts';
+import type { QuoteRequest } from '../../rentals/wish.ts';
 
 export const command = defineCommand({
   name: 'rental extend',
@@ -34,15 +34,15 @@ export const command = defineCommand({
     if ((flags.days === undefined) === (flags.by === undefined)) {
       throw new UsageError('Say either --days, for a reserved term, or --by, for a time to live.');
     }
-    const ttlSeconds = flags.by === undefined ? undefined : durationFlag('by', flags.by);
+    const ttlSeconds = flags.by === undefined ? undefined : parseDurationFlag('by', flags.by);
     const rental = await findRental(context, args.rental);
     const { id: rentalId } = rental;
     if (flags.days !== undefined) {
-      const wish = { ...wishOf(rental), termType: 'reserved', termPeriodDays: flags.days } as const;
-      const quote = await quoteOf(context, wish, undefined);
+      const wish = { ...quoteRequestFor(rental), termType: 'reserved', termPeriodDays: flags.days } as const;
+      const quote = await fetchQuote(context, wish, undefined);
       showQuote(
         context,
-        `${handleOf(rental)}: ${flags.days} more days of ${wishTitle(wish)}`,
+        `${handleOf(rental)}: ${flags.days} more days of ${quoteTitle(wish)}`,
         quoteLines(quote, undefined),
       );
       await context.confirm(`Reserve rental ${rentalId} (${handleOf(rental)}) for ${flags.days} more days?`);
@@ -53,12 +53,12 @@ export const command = defineCommand({
       flags.days === undefined
         ? await rentals.extend({ rentalId, ttlSeconds: ttlSeconds ?? 0 }, { signal })
         : await rentals.extend({ rentalId, termPeriodDays: flags.days }, { signal });
-    const end = endOf(extended, context.clock.now().getTime());
-    printDone(context, `Rental ${rentalId} (${handleOf(extended)}) ends ${end}.`, extended);
+    const end = endText(extended, context.clock.now().getTime());
+    printResult(context, `Rental ${rentalId} (${handleOf(extended)}) ends ${end}.`, extended);
   },
 });
 
 /** What somebody would ask for today to get this rental. */
-function wishOf({ rentalType, gpuCount, gpuType, region, connectionType }: Rental): Wish {
+function quoteRequestFor({ rentalType, gpuCount, gpuType, region, connectionType }: Rental): QuoteRequest {
   return { rentalType, gpuCount, gpuType, region, networkType: connectionType };
 }

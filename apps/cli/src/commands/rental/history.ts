@@ -1,6 +1,6 @@
 import { defineCommand } from '../../frame/command.ts';
 import { printList } from '../../frame/output.ts';
-import { shownLine } from '../../text/shown.ts';
+import { truncatedListNote } from '../../text/shown.ts';
 import { relativeText } from '@millrace/sdk/text';
 import { usdText } from '@millrace/sdk/text';
 
@@ -61,7 +61,7 @@ export const command = defineCommand({
       .all({ max: limit + 1 });
     const shown = found.slice(0, limit);
     const now = context.clock.now().getTime();
-    const footer = shownLine({
+    const footer = truncatedListNote({
       shown: shown.length,
       total: found.length > shown.length ? null : shown.length,
       noun: 'rentals',

@@ -1,7 +1,7 @@
 import { defineCommand } from '../../frame/command.ts';
 import { printList } from '../../frame/output.ts';
 import { rentalColumns, rentalJson } from '../../rentals/columns.ts';
-import { shownLine } from '../../text/shown.ts';
+import { truncatedListNote } from '../../text/shown.ts';
 
 export const command = defineCommand({
   name: 'rental list',
@@ -31,7 +31,7 @@ export const command = defineCommand({
     const page = { limit: Math.min(200, most) };
     const rentals = await context.client().rentals.list(page, { signal }).all({ max: most });
     const shown = rentals.slice(0, flags.limit);
-    const footer = shownLine({
+    const footer = truncatedListNote({
       shown: shown.length,
       total: rentals.length > shown.length ? null : shown.length,
       noun: 'rentals',

@@ -1,9 +1,9 @@
 import { defineCommand } from '../../frame/command.ts';
 import { printJson, printList } from '../../frame/output.ts';
 import { findRentalId } from '../../rentals/find.ts';
-import { durationFlag } from '../../rentals/flags.ts';
+import { parseDurationFlag } from '../../rentals/flags.ts';
 import { stepSecondsOf } from '@millrace/sdk/text';
-import { measuredOf } from '../../rentals/metrics.ts';
+import { summariseSeries } from '../../rentals/metrics.ts';
 
 const pointsShown = 30;
 
@@ -32,9 +32,9 @@ export const command = defineCommand({
   json: { kind: 'record', fields: ['rentalId', 'from', 'until', 'stepSeconds', 'series'] },
   failure: 'Could not read the metrics.',
   async run(context, { args, flags }) {
-    const seconds = durationFlag('for', flags.for);
+    const seconds = parseDurationFlag('for', flags.for);
     const stepSeconds =
-      flags.step === undefined ? stepSecondsOf(seconds, pointsShown) : durationFlag('step', flags.step);
+      flags.step === undefined ? stepSecondsOf(seconds, pointsShown) : parseDurationFlag('step', flags.step);
     const rentalId = await findRentalId(context, args.rental, { ended: true });
     const now = context.clock.now();
     const from = new Date(now.getTime() - seconds * 1_000).toISOString();
@@ -44,7 +44,7 @@ export const command = defineCommand({
       printJson(context, metrics);
       return;
     }
-    const measured = metrics.series.map(measuredOf).filter(({ last }) => last !== '');
+    const measured = metrics.series.map(summariseSeries).filter(({ last }) => last !== '');
     printList(
       context,
       measured,

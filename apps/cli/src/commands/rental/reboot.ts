@@ -1,8 +1,8 @@
 import { defineCommand } from '../../frame/command.ts';
-import { rebooting } from '@millrace/sdk/text';
+import { rebootSteps } from '@millrace/sdk/text';
 import { rentalJson } from '../../rentals/columns.ts';
 import { findRental, handleOf } from '../../rentals/find.ts';
-import { afterSwitch, waitFlag } from '../../rentals/power.ts';
+import { finishPowerChange, waitFlag } from '../../rentals/power.ts';
 
 export const command = defineCommand({
   name: 'rental reboot',
@@ -25,9 +25,9 @@ export const command = defineCommand({
     const { signal } = context;
     const body = { rentalId: rental.id, force: flags.force === true };
     const accepted = await context.client().rentals.reboot(body, { signal });
-    await afterSwitch(context, rental, {
+    await finishPowerChange(context, rental, {
       until: 'running',
-      plan: rebooting,
+      plan: rebootSteps,
       doing: 'rebooted',
       wait: flags.wait,
       accepted,

@@ -1,5 +1,5 @@
 import { defineCommand } from '../../frame/command.ts';
-import { printDone } from '../../frame/output.ts';
+import { printResult } from '../../frame/output.ts';
 import { safeText } from '../../frame/text.ts';
 import { rentalJson } from '../../rentals/columns.ts';
 import { findRentalId } from '../../rentals/find.ts';
@@ -22,6 +22,6 @@ export const command = defineCommand({
     const rentalId = await findRentalId(context, args.rental);
     const { signal } = context;
     const rental = await context.client().rentals.update({ rentalId, name: args.name }, { signal });
-    printDone(context, `Rental ${rentalId} is called ${safeText(rental.name ?? '')}.`, rental);
+    printResult(context, `Rental ${rentalId} is called ${safeText(rental.name ?? '')}.`, rental);
   },
 });

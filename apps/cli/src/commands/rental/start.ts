@@ -1,8 +1,8 @@
 import { defineCommand } from '../../frame/command.ts';
-import { starting, switchingOn } from '@millrace/sdk/text';
+import { startRentalSteps, powerOnSteps } from '@millrace/sdk/text';
 import { rentalJson } from '../../rentals/columns.ts';
 import { findRental } from '../../rentals/find.ts';
-import { afterSwitch, waitFlag } from '../../rentals/power.ts';
+import { finishPowerChange, waitFlag } from '../../rentals/power.ts';
 
 export const command = defineCommand({
   name: 'rental start',
@@ -22,8 +22,8 @@ export const command = defineCommand({
     const rental = await findRental(context, args.rental);
     const { signal } = context;
     const accepted = await context.client().rentals.start({ rentalId: rental.id }, { signal });
-    const plan = rental.gpuHeld ? switchingOn : starting;
-    await afterSwitch(context, rental, {
+    const plan = rental.gpuHeld ? powerOnSteps : startRentalSteps;
+    await finishPowerChange(context, rental, {
       until: 'running',
       plan,
       doing: 'switched on',

@@ -1,8 +1,8 @@
 import { defineCommand } from '../../frame/command.ts';
-import { switchingOff } from '@millrace/sdk/text';
+import { powerOffSteps } from '@millrace/sdk/text';
 import { rentalJson } from '../../rentals/columns.ts';
 import { findRental, handleOf } from '../../rentals/find.ts';
-import { afterSwitch, waitFlag } from '../../rentals/power.ts';
+import { finishPowerChange, waitFlag } from '../../rentals/power.ts';
 import { perHourText } from '@millrace/sdk/text';
 
 export const command = defineCommand({
@@ -33,9 +33,9 @@ export const command = defineCommand({
     );
     const { signal } = context;
     const accepted = await context.client().rentals.stop({ rentalId: rental.id, release }, { signal });
-    await afterSwitch(context, rental, {
+    await finishPowerChange(context, rental, {
       until: 'off',
-      plan: switchingOff,
+      plan: powerOffSteps,
       doing: 'switched off',
       wait: flags.wait,
       accepted,

@@ -1,12 +1,12 @@
 import { defineCommand } from '../../frame/command.ts';
-import { printDone } from '../../frame/output.ts';
+import { printResult } from '../../frame/output.ts';
 import { safeText } from '../../frame/text.ts';
 import { findRental, handleOf } from '../../rentals/find.ts';
-import { untilTerminated, watchRental } from '../../rentals/watch.ts';
-import type { Answer } from '../../sdk.ts';
+import { waitUntilTerminated, waitForRental } from '../../rentals/watch.ts';
+import type { Output } from '../../sdk.ts';
 import { usdText } from '@millrace/sdk/text';
 
-type Receipt = Answer<'terminateVirtualMachineRental'>;
+type Receipt = Output<'terminateVirtualMachineRental'>;
 
 export const command = defineCommand({
   name: 'rental terminate',
@@ -52,8 +52,8 @@ export const command = defineCommand({
       rental.rentalType === 'bare-metal'
         ? await rentals.terminateBareMetal(body, { signal })
         : await rentals.terminateVirtualMachine(body, { signal });
-    if (flags.wait === true) await watchRental(context, rental.id, untilTerminated(rental));
-    printDone(context, receiptText(receipt, handleOf(rental)), receipt);
+    if (flags.wait === true) await waitForRental(context, rental.id, waitUntilTerminated(rental));
+    printResult(context, receiptText(receipt, handleOf(rental)), receipt);
   },
 });
 

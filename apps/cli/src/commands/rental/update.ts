@@ -1,9 +1,9 @@
 import { defineCommand } from '../../frame/command.ts';
 import { UsageError } from '../../frame/errors.ts';
-import { printDone } from '../../frame/output.ts';
+import { printResult } from '../../frame/output.ts';
 import { rentalJson } from '../../rentals/columns.ts';
 import { findRentalId, handleOf } from '../../rentals/find.ts';
-import { durationFlag, tagFlags } from '../../rentals/flags.ts';
+import { parseDurationFlag, parseTagFlags } from '../../rentals/flags.ts';
 
 export const command = defineCommand({
   name: 'rental update',
@@ -28,11 +28,11 @@ export const command = defineCommand({
   json: rentalJson,
   failure: 'Could not change the rental.',
   async run(context, { args, flags }) {
-    const ttl = flags.ttl === undefined ? undefined : durationFlag('ttl', flags.ttl);
+    const ttl = flags.ttl === undefined ? undefined : parseDurationFlag('ttl', flags.ttl);
     const changes = {
       name: flags.name,
       label: flags.label,
-      tags: tagFlags(flags.tag),
+      tags: parseTagFlags(flags.tag),
       ttlSeconds: flags['lift-ttl'] === true ? null : ttl,
       maxUsd: flags['lift-max-usd'] === true ? null : flags['max-usd'],
       convertToOnDemandOnExpiry: flags.convert,
@@ -43,6 +43,6 @@ export const command = defineCommand({
     const rentalId = await findRentalId(context, args.rental);
     const { signal } = context;
     const rental = await context.client().rentals.update({ rentalId, ...changes }, { signal });
-    printDone(context, `Rental ${rentalId} (${handleOf(rental)}) was changed.`, rental);
+    printResult(context, `Rental ${rentalId} (${handleOf(rental)}) was changed.`, rental);
   },
 });

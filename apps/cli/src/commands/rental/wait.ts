@@ -1,9 +1,15 @@
 import { defineCommand } from '../../frame/command.ts';
-import { printDone } from '../../frame/output.ts';
-import { switchingOff } from '@millrace/sdk/text';
+import { printResult } from '../../frame/output.ts';
+import { powerOffSteps } from '@millrace/sdk/text';
 import { rentalJson, stateOf } from '../../rentals/columns.ts';
 import { findRental, handleOf } from '../../rentals/find.ts';
-import { untilRunning, untilTerminated, watchRental, wayIn, type Wait } from '../../rentals/watch.ts';
+import {
+  waitUntilRunning,
+  waitUntilTerminated,
+  waitForRental,
+  loginHint,
+  type WaitOptions,
+} from '../../rentals/watch.ts';
 
 export const command = defineCommand({
   name: 'rental wait',
@@ -26,19 +32,23 @@ export const command = defineCommand({
   json: rentalJson,
   async run(context, { args, flags }) {
     const found = await findRental(context, args.rental, { ended: true });
-    const waits: Readonly<Record<typeof flags.until, () => Wait>> = {
-      running: () => untilRunning(found),
-      terminated: () => untilTerminated(found),
+    const waits: Readonly<Record<typeof flags.until, () => WaitOptions>> = {
+      running: () => waitUntilRunning(found),
+      terminated: () => waitUntilTerminated(found),
       off: () => ({
         until: 'off',
-        plan: switchingOff,
+        plan: powerOffSteps,
         stepsBefore: null,
         goesOn: 'It is switched off all the same.',
         undo: null,
       }),
     };
-    const rental = await watchRental(context, found.id, waits[flags.until]());
-    const entrance = flags.until === 'running' ? wayIn(rental) : '';
-    printDone(context, `Rental ${rental.id} (${handleOf(rental)}) is ${stateOf(rental)}.${entrance}`, rental);
+    const rental = await waitForRental(context, found.id, waits[flags.until]());
+    const entrance = flags.until === 'running' ? loginHint(rental) : '';
+    printResult(
+      context,
+      `Rental ${rental.id} (${handleOf(rental)}) is ${stateOf(rental)}.${entrance}`,
+      rental,
+    );
   },
 });

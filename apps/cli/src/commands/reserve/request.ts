@@ -1,5 +1,5 @@
 import { defineCommand } from '../../frame/command.ts';
-import { printDone } from '../../frame/output.ts';
+import { printResult } from '../../frame/output.ts';
 import { safeText } from '../../frame/text.ts';
 
 export const command = defineCommand({
@@ -18,6 +18,6 @@ export const command = defineCommand({
     const answer = await context
       .client()
       .rentals.requestReservation({ gpuCount: Number(args.gpus) }, { signal: context.signal });
-    printDone(context, safeText(answer.message), answer);
+    printResult(context, safeText(answer.message), answer);
   },
 });

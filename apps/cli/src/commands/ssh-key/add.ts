@@ -1,6 +1,6 @@
 import { readPublicKey, sshKeyFields } from '../../account/ssh-keys.ts';
 import { defineCommand } from '../../frame/command.ts';
-import { printDone } from '../../frame/output.ts';
+import { printResult } from '../../frame/output.ts';
 
 export const command = defineCommand({
   name: 'ssh-key add',
@@ -21,6 +21,6 @@ export const command = defineCommand({
     const added = await context
       .client()
       .sshKeys.create({ name: flags.name ?? file.name, publicKey: file.text }, { signal: context.signal });
-    printDone(context, `Added "${added.name}" (${added.fingerprint}) from ${file.path}.`, added);
+    printResult(context, `Added "${added.name}" (${added.fingerprint}) from ${file.path}.`, added);
   },
 });

@@ -1,6 +1,6 @@
 import { findSshKey } from '../../account/ssh-keys.ts';
 import { defineCommand } from '../../frame/command.ts';
-import { printDone } from '../../frame/output.ts';
+import { printResult } from '../../frame/output.ts';
 
 export const command = defineCommand({
   name: 'ssh-key delete',
@@ -18,6 +18,6 @@ export const command = defineCommand({
     const key = await findSshKey(context, args.key);
     await context.confirm(`Remove SSH key "${key.name}" (${key.fingerprint})?`);
     await context.client().sshKeys.delete({ sshKeyId: key.id }, { signal: context.signal });
-    printDone(context, `Removed "${key.name}".`, { id: key.id, deleted: true });
+    printResult(context, `Removed "${key.name}".`, { id: key.id, deleted: true });
   },
 });

@@ -1,5 +1,5 @@
 import { defineCommand } from '../../frame/command.ts';
-import { limitFlag, pageSize, printSome } from '../../money/limit.ts';
+import { limitFlag, pageSize, printLimitedList } from '../../money/limit.ts';
 import { topUpColumns, topUpFields } from '../../money/topup.ts';
 
 export const command = defineCommand({
@@ -14,7 +14,7 @@ export const command = defineCommand({
   json: { kind: 'list', fields: topUpFields },
   failure: 'Could not list the top-ups',
   run: (context, { flags: { limit } }) =>
-    printSome(context, context.client().topUps.list({ limit: pageSize(limit) }), topUpColumns, {
+    printLimitedList(context, context.client().topUps.list({ limit: pageSize(limit) }), topUpColumns, {
       limit,
       noun: 'top-ups',
       empty: 'No money was added yet: millrace topup 25',

@@ -1,9 +1,9 @@
 import { usdText } from '@millrace/sdk/text';
 import { defineCommand } from '../../frame/command.ts';
-import { limitFlag, pageSize, printSome } from '../../money/limit.ts';
+import { limitFlag, pageSize, printLimitedList } from '../../money/limit.ts';
 import { requestFields } from '../../money/request-fields.ts';
 import type { Item } from '../../sdk.ts';
-import { momentText } from '../../text/when.ts';
+import { timestampText } from '../../text/when.ts';
 
 type RequestUsage = Item<'listBatchRequests'>;
 
@@ -29,7 +29,7 @@ export const command = defineCommand({
   failure: 'Could not read the requests of the batch',
   run: async (context, { args: { batchId }, flags: { limit } }) => {
     const requests = context.client().usage.listBatchRequests({ batchId, limit: pageSize(limit) });
-    await printSome(context, requests, columns, {
+    await printLimitedList(context, requests, columns, {
       limit,
       noun: 'requests',
       empty: 'The batch has no requests.',
@@ -39,7 +39,7 @@ export const command = defineCommand({
 
 const columns = [
   { name: 'request', value: (usage: RequestUsage) => usage.id },
-  { name: 'time', value: (usage: RequestUsage) => momentText(usage.created_at) },
+  { name: 'time', value: (usage: RequestUsage) => timestampText(usage.created_at) },
   { name: 'model', value: (usage: RequestUsage) => usage.model },
   { name: 'tokens in', align: 'right', value: (usage: RequestUsage) => usage.tokens_prompt },
   { name: 'tokens out', align: 'right', value: (usage: RequestUsage) => usage.tokens_completion },

@@ -1,11 +1,11 @@
-import type { Answer } from '../../sdk.ts';
+import type { Output } from '../../sdk.ts';
 import { defineCommand } from '../../frame/command.ts';
 import { printRecord } from '../../frame/output.ts';
 import { requestFields } from '../../money/request-fields.ts';
 import { usdText } from '@millrace/sdk/text';
-import { momentText } from '../../text/when.ts';
+import { timestampText } from '../../text/when.ts';
 
-type RequestUsage = Answer<'getRequestUsage'>;
+type RequestUsage = Output<'getRequestUsage'>;
 
 export const command = defineCommand({
   name: 'usage request',
@@ -30,7 +30,7 @@ const ms = (value: number | null): string => (value === null ? '' : `${value} ms
 const columns = [
   { name: 'request', value: (usage: RequestUsage) => usage.id },
   { name: 'model', value: (usage: RequestUsage) => usage.model },
-  { name: 'began', value: (usage: RequestUsage) => momentText(usage.created_at) },
+  { name: 'began', value: (usage: RequestUsage) => timestampText(usage.created_at) },
   { name: 'cost', value: (usage: RequestUsage) => usdText(BigInt(usage.cost_nano_usd)) },
   { name: 'tokens in', value: (usage: RequestUsage) => usage.tokens_prompt },
   { name: 'cached', value: (usage: RequestUsage) => usage.tokens_cached },

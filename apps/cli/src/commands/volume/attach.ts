@@ -1,5 +1,5 @@
 import { defineCommand } from '../../frame/command.ts';
-import { printDone } from '../../frame/output.ts';
+import { printResult } from '../../frame/output.ts';
 import { findRentalId } from '../../rentals/find.ts';
 import { findVolume } from '../../volumes/find.ts';
 
@@ -28,7 +28,7 @@ export const command = defineCommand({
     const rentalIds = await Promise.all(args.rentals.map((words) => findRentalId(context, words)));
     const { signal } = context;
     const answer = await context.client().volumes.attach({ storageVolumeId, rentalIds }, { signal });
-    printDone(
+    printResult(
       context,
       `Volume ${storageVolumeId} (${label}) can be mounted from ${vip} by ${rentalIds.join(', ')}.`,
       answer,

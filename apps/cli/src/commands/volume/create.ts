@@ -1,11 +1,11 @@
 import { defineCommand } from '../../frame/command.ts';
 import { CliError } from '../../frame/errors.ts';
-import { printDone } from '../../frame/output.ts';
-import { ownStep } from '../../progress/own-step.ts';
-import { volumeCreating } from '@millrace/sdk/text';
-import { orUnwatched, withProgress } from '../../progress/watch.ts';
+import { printResult } from '../../frame/output.ts';
+import { localStep } from '../../progress/own-step.ts';
+import { createVolumeSteps } from '@millrace/sdk/text';
+import { withInterruptNotice, withProgress } from '../../progress/watch.ts';
 import { findRentalId } from '../../rentals/find.ts';
-import { tagFlags } from '../../rentals/flags.ts';
+import { parseTagFlags } from '../../rentals/flags.ts';
 import type { Input } from '../../sdk.ts';
 import { perHourText } from '@millrace/sdk/text';
 import { volumeFields } from '../../volumes/columns.ts';
@@ -62,7 +62,7 @@ export const command = defineCommand({
         label: args.label,
         sizeInGb: flags['size-gb'],
         maxUsd: flags['max-usd'],
-        tags: tagFlags(flags.tag),
+        tags: parseTagFlags(flags.tag),
         ...(rentalIds.length === 0 ? {} : { rentalIds }),
       },
       { signal },
@@ -70,7 +70,7 @@ export const command = defineCommand({
     const { storageVolumeId } = made;
     if (flags.wait === false) {
       const volume = await findVolume(context, String(storageVolumeId));
-      printDone(
+      printResult(
         context,
         `Volume ${storageVolumeId} (${args.label}) is being made. See: millrace volume list`,
         volume,
@@ -82,11 +82,11 @@ export const command = defineCommand({
       watchAgain: `millrace volume get ${storageVolumeId}`,
       undo: `millrace volume delete ${storageVolumeId}`,
     };
-    const volume = await orUnwatched(
+    const volume = await withInterruptNotice(
       context,
       unwatched,
-      withProgress(context, volumeCreating, async (show) => {
-        const serving = ownStep(context, 'serve');
+      withProgress(context, createVolumeSteps, async (show) => {
+        const serving = localStep(context, 'serve');
         show([serving.running]);
         const active = await context.client().volumes.waitUntil({ storageVolumeId }, 'active', { signal });
         show([serving.done()]);
@@ -96,6 +96,6 @@ export const command = defineCommand({
     if (volume === null)
       throw new CliError(`Volume ${storageVolumeId} is gone.`, { fix: 'See: millrace volume list' });
     const sentence = `Volume ${volume.id} (${volume.label}) is active at ${volume.vip} for ${perHourText(volume.costPerHour)}.`;
-    printDone(context, sentence, volume);
+    printResult(context, sentence, volume);
   },
 });

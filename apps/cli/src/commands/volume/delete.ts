@@ -1,5 +1,5 @@
 import { defineCommand } from '../../frame/command.ts';
-import { printDone } from '../../frame/output.ts';
+import { printResult } from '../../frame/output.ts';
 import { volumeDetailFields } from '../../volumes/columns.ts';
 import { findVolume } from '../../volumes/find.ts';
 
@@ -24,6 +24,6 @@ export const command = defineCommand({
     const { signal } = context;
     const gone = await context.client().volumes.delete({ storageVolumeId: volume.id }, { signal });
     const until = gone.purgeAt === null ? '' : ` Its data is kept, and costs, until ${gone.purgeAt}.`;
-    printDone(context, `Volume ${gone.id} (${gone.label}) is deleted.${until}`, gone);
+    printResult(context, `Volume ${gone.id} (${gone.label}) is deleted.${until}`, gone);
   },
 });

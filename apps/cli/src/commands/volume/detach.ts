@@ -1,5 +1,5 @@
 import { defineCommand } from '../../frame/command.ts';
-import { printDone } from '../../frame/output.ts';
+import { printResult } from '../../frame/output.ts';
 import { findRentalId } from '../../rentals/find.ts';
 import { findVolume } from '../../volumes/find.ts';
 
@@ -32,6 +32,10 @@ export const command = defineCommand({
     );
     const { signal } = context;
     const answer = await context.client().volumes.detach({ storageVolumeId, rentalIds }, { signal });
-    printDone(context, `Volume ${storageVolumeId} (${label}) is closed to ${rentalIds.join(', ')}.`, answer);
+    printResult(
+      context,
+      `Volume ${storageVolumeId} (${label}) is closed to ${rentalIds.join(', ')}.`,
+      answer,
+    );
   },
 });

@@ -1,7 +1,7 @@
 import { defineCommand } from '../../frame/command.ts';
 import { UsageError } from '../../frame/errors.ts';
-import { printDone } from '../../frame/output.ts';
-import { tagFlags } from '../../rentals/flags.ts';
+import { printResult } from '../../frame/output.ts';
+import { parseTagFlags } from '../../rentals/flags.ts';
 import { volumeDetailFields } from '../../volumes/columns.ts';
 import { findVolumeId } from '../../volumes/find.ts';
 
@@ -29,7 +29,7 @@ export const command = defineCommand({
   json: { kind: 'record', fields: volumeDetailFields },
   failure: 'Could not change the volume.',
   async run(context, { args, flags }) {
-    const changes = { sizeInGb: flags['size-gb'], label: flags.label, tags: tagFlags(flags.tag) };
+    const changes = { sizeInGb: flags['size-gb'], label: flags.label, tags: parseTagFlags(flags.tag) };
     if (Object.values(changes).every((value) => value === undefined)) {
       throw new UsageError('Nothing to change was named.');
     }
@@ -37,6 +37,10 @@ export const command = defineCommand({
     const { signal } = context;
     const volume = await context.client().volumes.update({ storageVolumeId, ...changes }, { signal });
     const growing = volume.growingToGb === null ? '' : ` It grows to ${volume.growingToGb} GB.`;
-    printDone(context, `Volume ${volume.id} (${volume.label}) has ${volume.sizeInGb} GB.${growing}`, volume);
+    printResult(
+      context,
+      `Volume ${volume.id} (${volume.label}) has ${volume.sizeInGb} GB.${growing}`,
+      volume,
+    );
   },
 });

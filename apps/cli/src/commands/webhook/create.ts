@@ -1,6 +1,6 @@
 import type { Input } from '../../sdk.ts';
 import { defineCommand } from '../../frame/command.ts';
-import { secretLost } from '../../frame/errors.ts';
+import { lostSecretError } from '../../frame/errors.ts';
 import { printJson, printRecord } from '../../frame/output.ts';
 import { typesFlag, webhookColumns, webhookFields } from '../../webhooks/webhook.ts';
 
@@ -42,7 +42,7 @@ export const command = defineCommand({
       ]);
     if (webhook.secret === null) {
       const fix = `Give it another: millrace webhook rotate-secret ${webhook.id} --overlap 0`;
-      throw secretLost('The webhook was created', fix);
+      throw lostSecretError('The webhook was created', fix);
     }
     if (isJson) return;
     context.note('Keep the secret now: it is not shown again.');

@@ -1,5 +1,5 @@
 import { defineCommand } from '../../frame/command.ts';
-import { printDone } from '../../frame/output.ts';
+import { printResult } from '../../frame/output.ts';
 
 export const command = defineCommand({
   name: 'webhook delete',
@@ -15,6 +15,6 @@ export const command = defineCommand({
   run: async (context, { args: { webhookId } }) => {
     await context.confirm(`Delete the webhook ${webhookId}? Its deliveries and its secret are lost.`);
     await context.client().webhooks.delete({ webhookId });
-    printDone(context, `Deleted ${webhookId}.`, { id: webhookId, deleted: true });
+    printResult(context, `Deleted ${webhookId}.`, { id: webhookId, deleted: true });
   },
 });

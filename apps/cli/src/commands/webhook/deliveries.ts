@@ -1,5 +1,5 @@
 import { defineCommand } from '../../frame/command.ts';
-import { limitFlag, pageSize, printSome } from '../../money/limit.ts';
+import { limitFlag, pageSize, printLimitedList } from '../../money/limit.ts';
 import { deliveryColumns, deliveryFields } from '../../webhooks/webhook.ts';
 
 export const command = defineCommand({
@@ -26,7 +26,7 @@ export const command = defineCommand({
   json: { kind: 'list', fields: deliveryFields },
   failure: 'Could not list the deliveries',
   run: (context, { args: { webhookId }, flags: { limit, status } }) =>
-    printSome(
+    printLimitedList(
       context,
       context.client().webhooks.listDeliveries({
         webhookId,

@@ -1,5 +1,5 @@
 import { defineCommand } from '../../frame/command.ts';
-import { limitFlag, pageSize, printSome } from '../../money/limit.ts';
+import { limitFlag, pageSize, printLimitedList } from '../../money/limit.ts';
 import { webhookColumns, webhookFields } from '../../webhooks/webhook.ts';
 
 export const command = defineCommand({
@@ -14,7 +14,7 @@ export const command = defineCommand({
   json: { kind: 'list', fields: webhookFields },
   failure: 'Could not list the webhooks',
   run: (context, { flags: { limit } }) =>
-    printSome(context, context.client().webhooks.list({ limit: pageSize(limit) }), webhookColumns, {
+    printLimitedList(context, context.client().webhooks.list({ limit: pageSize(limit) }), webhookColumns, {
       limit,
       noun: 'webhooks',
       empty: 'There is no webhook. Try one first: millrace webhook listen http://127.0.0.1:3000',

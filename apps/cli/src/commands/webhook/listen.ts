@@ -1,12 +1,12 @@
-import { follow, headOf, isWanted, typeFlag } from '../../events/feed.ts';
+import { followEvents, readFeedHead, matchesTypes, typeFlag } from '../../events/feed.ts';
 import { defineCommand } from '../../frame/command.ts';
 import type { Context } from '../../frame/context.ts';
 import { UsageError } from '../../frame/errors.ts';
 import { printJsonLine } from '../../frame/output.ts';
-import { present } from '../../frame/profiles.ts';
+import { nonEmpty } from '../../frame/profiles.ts';
 import { padTo, safeText } from '../../frame/text.ts';
-import { forward, receiverOf, type Forwarded } from '../../webhooks/forward.ts';
-import { isSecret, newSecret } from '../../webhooks/sign.ts';
+import { forward, parseReceiverUrl, type ForwardResult } from '../../webhooks/forward.ts';
+import { isValidSecret, newSecret } from '../../webhooks/sign.ts';
 
 /** As long as the service waits for a receiver. */
 const timeoutMs = 15_000;
@@ -41,17 +41,17 @@ export const command = defineCommand({
   json: { kind: 'lines', fields: ['seq', 'id', 'type', 'httpStatus', 'error', 'durationMs'] },
   failure: 'Could not follow the events',
   run: async (context, { args, flags }) => {
-    const url = receiverOf(args.url);
-    const given = present(context.env['MILLRACE_WEBHOOK_SECRET']);
+    const url = parseReceiverUrl(args.url);
+    const given = nonEmpty(context.env['MILLRACE_WEBHOOK_SECRET']);
     const secret = secretOf(context, given);
     const { clock, fetch, signal } = context;
-    let last = flags.after ?? (await headOf(context.client())).last;
+    let last = flags.after ?? (await readFeedHead(context.client())).last;
     let left = flags.limit ?? Number.POSITIVE_INFINITY;
     context.note(`Forwarding to ${url}. Ctrl-C ends this.`);
     if (given === undefined) context.note(`Signed with ${secret}`);
-    await follow(context, last, async (event) => {
-      if (isWanted(flags.type, event)) {
-        show(context, await forward(event, { url, secret, clock, fetch, timeoutMs, signal }));
+    await followEvents(context, last, async (event) => {
+      if (matchesTypes(flags.type, event)) {
+        printForwarded(context, await forward(event, { url, secret, clock, fetch, timeoutMs, signal }));
         left -= 1;
       }
       last = event.seq;
@@ -65,11 +65,11 @@ export const command = defineCommand({
 
 function secretOf(context: Context, given: string | undefined): string {
   if (given === undefined) return newSecret(context.randomBytes);
-  if (isSecret(given)) return given;
+  if (isValidSecret(given)) return given;
   throw new UsageError('MILLRACE_WEBHOOK_SECRET must be whsec_ followed by 24 to 64 bytes in base64.');
 }
 
-function show(context: Context, forwarded: Forwarded): void {
+function printForwarded(context: Context, forwarded: ForwardResult): void {
   if (context.output.format === 'json') {
     printJsonLine(context, forwarded);
     return;

@@ -1,7 +1,7 @@
 import { defineCommand } from '../../frame/command.ts';
 import { UsageError } from '../../frame/errors.ts';
-import { printDone } from '../../frame/output.ts';
-import { count } from '../../frame/text.ts';
+import { printResult } from '../../frame/output.ts';
+import { countText } from '../../frame/text.ts';
 
 export const command = defineCommand({
   name: 'webhook replay',
@@ -48,7 +48,7 @@ export const command = defineCommand({
         );
       }
       const { eventId } = await webhooks.replayDelivery({ webhookId, deliveryId });
-      printDone(context, `Sending ${eventId} again.`, { webhookId, eventCount: 1 });
+      printResult(context, `Sending ${eventId} again.`, { webhookId, eventCount: 1 });
       return;
     }
     if (after === undefined) throw new UsageError('What is to be sent again? Give --delivery, or --after.');
@@ -63,6 +63,6 @@ export const command = defineCommand({
       eventCount += part.eventCount;
       from = part.nextAfter;
     }
-    printDone(context, `Sending ${count(eventCount, 'event')} again.`, { webhookId, eventCount });
+    printResult(context, `Sending ${countText(eventCount, 'event')} again.`, { webhookId, eventCount });
   },
 });

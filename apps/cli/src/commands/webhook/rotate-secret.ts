@@ -1,5 +1,5 @@
 import { defineCommand } from '../../frame/command.ts';
-import { secretLost, UsageError } from '../../frame/errors.ts';
+import { lostSecretError, UsageError } from '../../frame/errors.ts';
 import { printJson } from '../../frame/output.ts';
 import { exactDuration, parseDuration } from '@millrace/sdk/text';
 import { webhookFields } from '../../webhooks/webhook.ts';
@@ -38,7 +38,7 @@ export const command = defineCommand({
     if (context.output.format === 'json') printJson(context, webhook);
     if (webhook.secret === null) {
       const fix = `Rotate it once more: millrace webhook rotate-secret ${webhook.id}`;
-      throw secretLost('The webhook has a new secret', fix);
+      throw lostSecretError('The webhook has a new secret', fix);
     }
     if (context.output.format === 'json') return;
     context.io.out(`${webhook.secret}\n`);

@@ -1,27 +1,30 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { openClient } from '../../api/client.ts';
+import { anonymousClient } from '../../api/client.ts';
 import { useSession } from '../../app/session.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { CommandHint, Id } from '../../ui/copy.tsx';
-import { Card, Facts, PageHead } from '../../ui/page.tsx';
-import { Problem, Shown } from '../../ui/states.tsx';
+import { Card, DescriptionList, PageHeader } from '../../ui/page.tsx';
+import { Problem, QueryView } from '../../ui/states.tsx';
 import { Table } from '../../ui/table.tsx';
-import { Ago, When } from '../../ui/time.tsx';
-import { NoticeChoices } from './notice-choices.tsx';
+import { RelativeTime, Timestamp } from '../../ui/time.tsx';
+import { NotificationSettings } from './notice-choices.tsx';
 import { Passkeys } from './passkey-card.tsx';
 import { PasswordCard } from './password-card.tsx';
-import { SecondStep } from './second-step-card.tsx';
+import { TwoFactorCard } from './second-step-card.tsx';
 
 /** What concerns the person and no organisation: name, password, second step, passkeys, where one is signed in, mail. */
 export function AccountPage() {
   const { me } = useSession();
   return (
     <>
-      <PageHead title="Account and security" about="What concerns you, whichever organisation you act for." />
+      <PageHeader
+        title="Account and security"
+        about="What concerns you, whichever organisation you act for."
+      />
       <Card title="You">
-        <Facts
+        <DescriptionList
           items={[
             ['Name', me.user.name ?? '–'],
             ['Email', me.user.email],
@@ -32,10 +35,10 @@ export function AccountPage() {
         />
       </Card>
       <PasswordCard />
-      <SecondStep />
+      <TwoFactorCard />
       <Passkeys />
       <Sessions />
-      <NoticeChoices />
+      <NotificationSettings />
       <CommandHint command="millrace login" />
     </>
   );
@@ -48,11 +51,11 @@ function Sessions() {
   const [error, setError] = useState<unknown>(null);
   const query = useQuery({
     queryKey: sessionsKey,
-    queryFn: async () => (await openClient.me.listSessions()).items,
+    queryFn: async () => (await anonymousClient.me.listSessions()).items,
   });
   const end = async (sessionId: string): Promise<void> => {
     setError(null);
-    await openClient.me.endSession({ sessionId });
+    await anonymousClient.me.endSession({ sessionId });
     await cache.invalidateQueries({ queryKey: sessionsKey });
   };
   return (
@@ -62,7 +65,7 @@ function Sessions() {
       about="End what you do not know; it is refused within a second."
     >
       {error !== null && <Problem error={error} doing="end the session" />}
-      <Shown query={query} what="sessions">
+      <QueryView query={query} what="sessions">
         {(sessions) => (
           <Table
             caption="Sessions"
@@ -79,8 +82,8 @@ function Sessions() {
                 ),
               },
               { head: 'Address', cell: ({ ip }) => ip ?? 'unknown' },
-              { head: 'Signed in', cell: ({ createdAt }) => <Ago at={createdAt} /> },
-              { head: 'Ends', cell: ({ expiresAt }) => <When at={expiresAt} /> },
+              { head: 'Signed in', cell: ({ createdAt }) => <RelativeTime at={createdAt} /> },
+              { head: 'Ends', cell: ({ expiresAt }) => <Timestamp at={expiresAt} /> },
               {
                 head: 'Action',
                 right: true,
@@ -98,7 +101,7 @@ function Sessions() {
             ]}
           />
         )}
-      </Shown>
+      </QueryView>
     </Card>
   );
 }

@@ -1,9 +1,9 @@
 import { Link } from '@tanstack/react-router';
 import { useEffect, type ReactNode } from 'react';
-import { Mark } from '../../ui/mark.tsx';
+import { Logo } from '../../ui/mark.tsx';
 
 /** A page that is nothing but one form: signing in and what belongs to it. */
-export function BarePage({
+export function SingleFormPage({
   title,
   about,
   children,
@@ -20,7 +20,7 @@ export function BarePage({
   return (
     <div className="flex min-h-dvh flex-col items-center px-4 py-10 sm:justify-center">
       <Link to="/" className="mb-6 flex items-center gap-2 text-lg font-semibold">
-        <Mark /> Millrace
+        <Logo /> Millrace
       </Link>
       <main className="border-line bg-surface w-full max-w-sm rounded-lg border p-6">
         <h1>{title}</h1>

@@ -4,11 +4,11 @@ import { authCall } from '../../api/auth.ts';
 import { usePerson } from '../../app/session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { TextField } from '../../ui/field.tsx';
-import { Facts } from '../../ui/page.tsx';
+import { DescriptionList } from '../../ui/page.tsx';
 import { Loading, Note, Problem } from '../../ui/states.tsx';
-import { Ago } from '../../ui/time.tsx';
-import { BarePage } from './bare-page.tsx';
-import { decideOnCode, findCode } from './device.ts';
+import { RelativeTime } from '../../ui/time.tsx';
+import { SingleFormPage } from './bare-page.tsx';
+import { approveOrDenyCode, findCode } from './device.ts';
 import { useForm } from './use-form.ts';
 
 type Found = Awaited<ReturnType<typeof findCode>>;
@@ -26,11 +26,13 @@ export function DevicePage() {
   if (person.state === 'out') return <Navigate to="/sign-in" search={{ next: '/console/device' }} replace />;
   if (outcome !== null) {
     return (
-      <BarePage title={outcome === 'approved' ? 'The terminal is signed in' : 'The terminal was refused'}>
+      <SingleFormPage
+        title={outcome === 'approved' ? 'The terminal is signed in' : 'The terminal was refused'}
+      >
         <p>
           {outcome === 'approved' ? 'Go back to it; this page can be closed.' : 'Nothing was given to it.'}
         </p>
-      </BarePage>
+      </SingleFormPage>
     );
   }
   return found === null ? <CodeForm onFound={setFound} /> : <Decision found={found} onDecided={setOutcome} />;
@@ -40,7 +42,7 @@ function CodeForm({ onFound }: { readonly onFound: (found: Found) => void }) {
   const [code, setCode] = useState('');
   const { busy, error, onSubmit } = useForm(async () => onFound(await findCode(authCall, code)));
   return (
-    <BarePage title="Sign a terminal in" about="Type the code that your own terminal shows.">
+    <SingleFormPage title="Sign a terminal in" about="Type the code that your own terminal shows.">
       <form onSubmit={onSubmit} className="flex flex-col gap-3">
         <TextField
           label="Code"
@@ -58,7 +60,7 @@ function CodeForm({ onFound }: { readonly onFound: (found: Found) => void }) {
           Continue
         </Button>
       </form>
-    </BarePage>
+    </SingleFormPage>
   );
 }
 
@@ -71,25 +73,25 @@ function Decision({
 }) {
   const [denying, setDenying] = useState<unknown>(null);
   const { busy, error, onSubmit } = useForm(async () => {
-    await decideOnCode(authCall, code, 'approve');
+    await approveOrDenyCode(authCall, code, 'approve');
     onDecided('approved');
   });
   const deny = async (): Promise<void> => {
-    await decideOnCode(authCall, code, 'deny');
+    await approveOrDenyCode(authCall, code, 'deny');
     onDecided('denied');
   };
   return (
-    <BarePage
+    <SingleFormPage
       title="Sign this terminal in?"
       about="It can then create an API key in your name, with everything that your role allows."
     >
       <form onSubmit={onSubmit} className="flex flex-col gap-3">
-        <Facts
+        <DescriptionList
           items={[
             ['Code', code],
             ['Requested from', requestedFrom?.ip ?? 'unknown address'],
             ['Program', requestedFrom?.userAgent ?? 'unknown'],
-            requestedFrom === null ? null : ['Requested', <Ago key="at" at={requestedFrom.at} />],
+            requestedFrom === null ? null : ['Requested', <RelativeTime key="at" at={requestedFrom.at} />],
           ]}
         />
         <Note tone="warn">Refuse it if you did not start this yourself, or if the code was sent to you.</Note>
@@ -102,6 +104,6 @@ function Decision({
           Refuse
         </Button>
       </form>
-    </BarePage>
+    </SingleFormPage>
   );
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { decideOnCode, findCode } from './device.ts';
+import { approveOrDenyCode, findCode } from './device.ts';
 
 test.each(['approve', 'deny'] as const)(
   'a code is looked up, with its origin, before it is decided on: %s',
@@ -12,7 +12,7 @@ test.each(['approve', 'deny'] as const)(
     };
     const found = await findCode(call, ' abcd-ef23 ');
     expect(found).toEqual({ code: 'ABCDEF23', requestedFrom });
-    await decideOnCode(call, found.code, decision);
+    await approveOrDenyCode(call, found.code, decision);
     expect(calls).toEqual([
       ['GET', '/device?user_code=ABCDEF23'],
       ['POST', `/device/${decision}`, { userCode: 'ABCDEF23' }],

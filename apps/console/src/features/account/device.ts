@@ -1,7 +1,7 @@
 import type { authCall } from '../../api/auth.ts';
 
 /** A code as it is kept, however it was typed: terminals show it in two halves. */
-export function plainCode(typed: string): string {
+export function normaliseCode(typed: string): string {
   return typed.replaceAll(/[\s-]/g, '').toUpperCase();
 }
 
@@ -17,7 +17,7 @@ export async function findCode(
   call: typeof authCall,
   typed: string,
 ): Promise<{ readonly code: string; readonly requestedFrom: DeviceOrigin | null }> {
-  const code = plainCode(typed);
+  const code = normaliseCode(typed);
   const found = await call<{ requestedFrom?: DeviceOrigin } | null>(
     'GET',
     `/device?user_code=${encodeURIComponent(code)}`,
@@ -26,7 +26,7 @@ export async function findCode(
 }
 
 /** Lets a terminal in, or refuses it. `code` was looked up before. */
-export async function decideOnCode(
+export async function approveOrDenyCode(
   call: typeof authCall,
   code: string,
   decision: 'approve' | 'deny',

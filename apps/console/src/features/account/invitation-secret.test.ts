@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { forgetInvitationSecret, invitationSecretFor, keepInvitationSecret } from './invitation-secret.ts';
+import { removeInvitationSecret, invitationSecretFor, storeInvitationSecret } from './invitation-secret.ts';
 
 it('a tab keeps the secret of one invitation, and shows it for that invitation only', () => {
   const kept = new Map<string, string>();
@@ -9,10 +9,10 @@ it('a tab keeps the secret of one invitation, and shows it for that invitation o
     removeItem: (name: string) => void kept.delete(name),
   };
   expect(invitationSecretFor(storage, 'inv_1')).toBeNull();
-  keepInvitationSecret(storage, 'inv_1.abc');
+  storeInvitationSecret(storage, 'inv_1.abc');
   expect(invitationSecretFor(storage, 'inv_1')).toBe('inv_1.abc');
   expect(invitationSecretFor(storage, 'inv_')).toBeNull();
   expect(invitationSecretFor(storage, 'inv_2')).toBeNull();
-  forgetInvitationSecret(storage);
+  removeInvitationSecret(storage);
   expect(invitationSecretFor(storage, 'inv_1')).toBeNull();
 });

@@ -5,7 +5,7 @@
 
 const key = 'millrace.invitation';
 
-export function keepInvitationSecret(storage: Pick<Storage, 'setItem'>, secret: string): void {
+export function storeInvitationSecret(storage: Pick<Storage, 'setItem'>, secret: string): void {
   storage.setItem(key, secret);
 }
 
@@ -15,6 +15,6 @@ export function invitationSecretFor(storage: Pick<Storage, 'getItem'>, invitatio
   return secret?.startsWith(`${invitationId}.`) === true ? secret : null;
 }
 
-export function forgetInvitationSecret(storage: Pick<Storage, 'removeItem'>): void {
+export function removeInvitationSecret(storage: Pick<Storage, 'removeItem'>): void {
   storage.removeItem(key);
 }

@@ -1,12 +1,12 @@
 import { noticeCategories, noticeCategoryNames, type NoticeCategory } from '@millrace/contract/notices';
 import { useApiMutation, useApiQuery } from '../../api/queries.ts';
 import { useSession } from '../../app/session.tsx';
-import { CheckField } from '../../ui/field.tsx';
+import { CheckboxField } from '../../ui/field.tsx';
 import { Card } from '../../ui/page.tsx';
-import { Problem, Shown } from '../../ui/states.tsx';
+import { Problem, QueryView } from '../../ui/states.tsx';
 
 /** Which news of the organisation come by mail. */
-export function NoticeChoices() {
+export function NotificationSettings() {
   const { me, place, mayNot } = useSession();
   const query = useApiQuery(['me', 'notices'], (client, signal) =>
     client.me.getNoticePreferences({}, { signal }),
@@ -22,12 +22,12 @@ export function NoticeChoices() {
       title="Mail"
       about={`What you are told of ${me.organisation.name}${place.mode === 'test' ? ', in test mode' : ''}.`}
     >
-      <Shown query={query} what="choices">
+      <QueryView query={query} what="choices">
         {({ email, preferences }) => (
           <fieldset className="flex flex-col gap-2" disabled={off !== false}>
             <legend className="mb-2">Sent to {email}</legend>
             {noticeCategoryNames.map((name) => (
-              <CheckField
+              <CheckboxField
                 key={name}
                 label={noticeCategories[name]}
                 checked={preferences[name].enabled}
@@ -40,7 +40,7 @@ export function NoticeChoices() {
             ))}
           </fieldset>
         )}
-      </Shown>
+      </QueryView>
       {choose.error !== null && <Problem error={choose.error} doing="keep your choice" />}
     </Card>
   );

@@ -5,8 +5,8 @@ import { useInstallation } from '../../app/session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { Card } from '../../ui/page.tsx';
-import { Problem, Shown } from '../../ui/states.tsx';
-import { Ago } from '../../ui/time.tsx';
+import { Problem, QueryView } from '../../ui/states.tsx';
+import { RelativeTime } from '../../ui/time.tsx';
 import { addPasskey, canUsePasskeys } from './passkeys.ts';
 import { useForm } from './use-form.ts';
 
@@ -41,14 +41,14 @@ export function Passkeys() {
   if (!isOn) return null;
   return (
     <Card title="Passkeys" about="Sign in by fingerprint, face or a security key instead of the password.">
-      <Shown query={query} what="passkeys">
+      <QueryView query={query} what="passkeys">
         {(passkeys) => (
           <ul className="mb-3 flex flex-col gap-1">
             {passkeys.length === 0 && <li className="text-soft">You have none yet.</li>}
             {passkeys.map(({ id, name, createdAt }) => (
               <li key={id} className="flex items-center justify-between gap-2">
                 <span>
-                  {name ?? 'Passkey'} {typeof createdAt === 'string' && <Ago at={createdAt} />}
+                  {name ?? 'Passkey'} {typeof createdAt === 'string' && <RelativeTime at={createdAt} />}
                 </span>
                 <Button size="small" kind="danger" onClick={() => void remove(id).catch(setError)}>
                   Remove
@@ -57,7 +57,7 @@ export function Passkeys() {
             ))}
           </ul>
         )}
-      </Shown>
+      </QueryView>
       <form onSubmit={adding.onSubmit} className="flex max-w-sm flex-col gap-3">
         <TextField label="Name of a new one" name="name" placeholder="Laptop" required maxLength={100} />
         {(adding.error ?? error) !== null && <Problem error={adding.error ?? error} />}

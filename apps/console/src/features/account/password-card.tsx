@@ -1,14 +1,14 @@
 import { authCall } from '../../api/auth.ts';
 import { Button } from '../../ui/button.tsx';
-import { CheckField } from '../../ui/field.tsx';
+import { CheckboxField } from '../../ui/field.tsx';
 import { Card } from '../../ui/page.tsx';
 import { Problem } from '../../ui/states.tsx';
-import { useSay } from '../../ui/toast.tsx';
+import { useToast } from '../../ui/toast.tsx';
 import { NewPasswordField, PasswordField } from './password-field.tsx';
 import { useForm } from './use-form.ts';
 
 export function PasswordCard() {
-  const say = useSay();
+  const say = useToast();
   const { busy, error, onSubmit } = useForm(async ({ current = '', password = '', others }) => {
     await authCall('POST', '/change-password', {
       currentPassword: current,
@@ -22,7 +22,7 @@ export function PasswordCard() {
       <form onSubmit={onSubmit} className="flex max-w-sm flex-col gap-3">
         <PasswordField label="Present password" name="current" />
         <NewPasswordField label="New password" />
-        <CheckField label="Sign out everywhere else" name="others" defaultChecked />
+        <CheckboxField label="Sign out everywhere else" name="others" defaultChecked />
         {error !== null && <Problem error={error} />}
         <div>
           <Button type="submit" busy={busy && 'Setting it…'}>

@@ -1,7 +1,7 @@
 import { TextField } from '../../ui/field.tsx';
 
 /** The longest that the api takes; a longer one would only cost it time. */
-const longest = 128;
+const MAX_PASSWORD_LENGTH = 128;
 
 interface PasswordFieldProps {
   readonly label: string;
@@ -18,7 +18,7 @@ export function PasswordField({ name = 'password', ...rest }: PasswordFieldProps
       type="password"
       autoComplete="current-password"
       required
-      maxLength={longest}
+      maxLength={MAX_PASSWORD_LENGTH}
     />
   );
 }
@@ -34,7 +34,7 @@ export function NewPasswordField({ name = 'password', ...rest }: PasswordFieldPr
       hint="At least 10 characters. A few words that only you would put together are best."
       required
       minLength={10}
-      maxLength={longest}
+      maxLength={MAX_PASSWORD_LENGTH}
     />
   );
 }

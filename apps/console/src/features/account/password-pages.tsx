@@ -4,7 +4,7 @@ import { authCall } from '../../api/auth.ts';
 import { Button, buttonClass } from '../../ui/button.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { Problem } from '../../ui/states.tsx';
-import { BarePage } from './bare-page.tsx';
+import { SingleFormPage } from './bare-page.tsx';
 import { NewPasswordField } from './password-field.tsx';
 import { useForm } from './use-form.ts';
 
@@ -16,18 +16,18 @@ export function ForgotPasswordPage() {
   });
   if (sent) {
     return (
-      <BarePage
+      <SingleFormPage
         title="Look into your mail"
         about="If there is an account for this address, a link to set a new password is on its way. It works for an hour."
       >
         <Link to="/sign-in" className="underline">
           Back to the sign-in
         </Link>
-      </BarePage>
+      </SingleFormPage>
     );
   }
   return (
-    <BarePage title="Forgot your password?" about="We send you a link to set a new one.">
+    <SingleFormPage title="Forgot your password?" about="We send you a link to set a new one.">
       <form onSubmit={onSubmit} className="flex flex-col gap-3">
         <TextField label="Email" name="email" type="email" autoComplete="username" required autoFocus />
         {error !== null && <Problem error={error} />}
@@ -35,7 +35,7 @@ export function ForgotPasswordPage() {
           Send the link
         </Button>
       </form>
-    </BarePage>
+    </SingleFormPage>
   );
 }
 
@@ -48,27 +48,30 @@ export function ResetPasswordPage() {
   });
   if (done) {
     return (
-      <BarePage
+      <SingleFormPage
         title="Your new password is set"
         about="Whoever was signed in with the old one is signed out."
       >
         <Link to="/sign-in" className={buttonClass('primary')}>
           Sign in
         </Link>
-      </BarePage>
+      </SingleFormPage>
     );
   }
   if (token === undefined) {
     return (
-      <BarePage title="This link is not whole" about="Copy it again from the mail, or have a new one sent.">
+      <SingleFormPage
+        title="This link is not whole"
+        about="Copy it again from the mail, or have a new one sent."
+      >
         <Link to="/forgot-password" className="underline">
           Send a new link
         </Link>
-      </BarePage>
+      </SingleFormPage>
     );
   }
   return (
-    <BarePage title="Set a new password">
+    <SingleFormPage title="Set a new password">
       <form onSubmit={onSubmit} className="flex flex-col gap-3">
         <NewPasswordField label="New password" autoFocus />
         {error !== null && <Problem error={error} />}
@@ -76,6 +79,6 @@ export function ResetPasswordPage() {
           Set the password
         </Button>
       </form>
-    </BarePage>
+    </SingleFormPage>
   );
 }

@@ -3,11 +3,11 @@ import { authCall } from '../../api/auth.ts';
 import { Button } from '../../ui/button.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { Problem } from '../../ui/states.tsx';
-import { BarePage } from './bare-page.tsx';
+import { SingleFormPage } from './bare-page.tsx';
 import { useForm } from './use-form.ts';
 
 /** The second step of signing in, for those who have set one up. */
-export function SecondFactor({ onDone }: { readonly onDone: () => Promise<void> }) {
+export function TwoFactorPrompt({ onDone }: { readonly onDone: () => Promise<void> }) {
   const [backup, setBackup] = useState(false);
   const { busy, error, onSubmit } = useForm(async ({ code = '' }) => {
     const path = backup ? '/two-factor/verify-backup-code' : '/two-factor/verify-totp';
@@ -15,7 +15,7 @@ export function SecondFactor({ onDone }: { readonly onDone: () => Promise<void> 
     await onDone();
   });
   return (
-    <BarePage
+    <SingleFormPage
       title="One more step"
       about={
         backup
@@ -42,6 +42,6 @@ export function SecondFactor({ onDone }: { readonly onDone: () => Promise<void> 
           {backup ? 'Use the app instead' : 'Use a backup code instead'}
         </Button>
       </form>
-    </BarePage>
+    </SingleFormPage>
   );
 }

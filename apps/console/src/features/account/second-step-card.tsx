@@ -7,8 +7,8 @@ import { Button } from '../../ui/button.tsx';
 import { CodeBlock } from '../../ui/copy.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { Card } from '../../ui/page.tsx';
-import { Note, Problem, Shown } from '../../ui/states.tsx';
-import { useSay } from '../../ui/toast.tsx';
+import { Note, Problem, QueryView } from '../../ui/states.tsx';
+import { useToast } from '../../ui/toast.tsx';
 import { PasswordField } from './password-field.tsx';
 import { useForm } from './use-form.ts';
 
@@ -19,17 +19,21 @@ interface Account {
 const accountKey = ['person', 'account'] as const;
 
 /** A second step when signing in: six digits of an authenticator app. */
-export function SecondStep() {
+export function TwoFactorCard() {
   const cache = useQueryClient();
   const account = useQuery({ queryKey: accountKey, queryFn: () => authCall<Account>('GET', '/get-session') });
   const refresh = (): void => void cache.invalidateQueries({ queryKey: accountKey });
   return (
     <Card title="Second step" about="Six digits of an authenticator app, asked for after the password.">
-      <Shown query={account} what="settings">
+      <QueryView query={account} what="settings">
         {({ user }) =>
-          user.twoFactorEnabled === true ? <SwitchOff onDone={refresh} /> : <SwitchOn onDone={refresh} />
+          user.twoFactorEnabled === true ? (
+            <DisableTwoFactor onDone={refresh} />
+          ) : (
+            <EnableTwoFactor onDone={refresh} />
+          )
         }
-      </Shown>
+      </QueryView>
     </Card>
   );
 }
@@ -39,11 +43,11 @@ interface Secret {
   readonly backupCodes: readonly string[];
 }
 
-function SwitchOn({ onDone }: { readonly onDone: () => void }) {
+function EnableTwoFactor({ onDone }: { readonly onDone: () => void }) {
   const [secret, setSecret] = useState<Secret | null>(null);
   if (secret !== null) return <Confirmation secret={secret} onDone={onDone} />;
   return (
-    <Switch
+    <TwoFactorForm
       state={<Badge tone="warn">off</Badge>}
       label="Your password, to set it up"
       button="Set it up"
@@ -56,7 +60,7 @@ function SwitchOn({ onDone }: { readonly onDone: () => void }) {
 }
 
 function Confirmation({ secret, onDone }: { readonly secret: Secret; readonly onDone: () => void }) {
-  const say = useSay();
+  const say = useToast();
   const { busy, error, onSubmit } = useForm(async ({ code = '' }) => {
     await authCall('POST', '/two-factor/verify-totp', { code: code.trim() });
     say('The second step is on');
@@ -95,9 +99,9 @@ function Confirmation({ secret, onDone }: { readonly secret: Secret; readonly on
   );
 }
 
-function SwitchOff({ onDone }: { readonly onDone: () => void }) {
+function DisableTwoFactor({ onDone }: { readonly onDone: () => void }) {
   return (
-    <Switch
+    <TwoFactorForm
       state={<Badge tone="good">on</Badge>}
       label="Your password, to switch it off"
       button="Switch it off"
@@ -112,7 +116,7 @@ function SwitchOff({ onDone }: { readonly onDone: () => void }) {
 }
 
 /** Both ways ask for the password: a session that somebody left open is not enough to change how its owner signs in. */
-function Switch({
+function TwoFactorForm({
   state,
   label,
   button,

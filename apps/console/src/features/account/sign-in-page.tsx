@@ -5,10 +5,10 @@ import { useInstallation, usePerson } from '../../app/session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { Note, Problem } from '../../ui/states.tsx';
-import { BarePage } from './bare-page.tsx';
+import { SingleFormPage } from './bare-page.tsx';
 import { canUsePasskeys, signInWithPasskey } from './passkeys.ts';
 import { PasswordField } from './password-field.tsx';
-import { SecondFactor } from './second-factor.tsx';
+import { TwoFactorPrompt } from './second-factor.tsx';
 import { useForm } from './use-form.ts';
 import { useGoTo } from './where-next.ts';
 
@@ -25,10 +25,10 @@ export function SignInPage() {
   if (person.state === 'in' && !needsCode) {
     return <Navigate to={person.memberships.length === 0 ? '/welcome' : '/'} replace />;
   }
-  if (needsCode) return <SecondFactor onDone={arrive} />;
+  if (needsCode) return <TwoFactorPrompt onDone={arrive} />;
   const closed = installation?.signUp === 'closed';
   return (
-    <BarePage
+    <SingleFormPage
       title="Sign in"
       below={
         closed ? (
@@ -44,8 +44,8 @@ export function SignInPage() {
       }
     >
       <PasswordForm onDone={arrive} onSecondFactor={() => setNeedsCode(true)} />
-      <OtherWays next={next} onDone={arrive} />
-    </BarePage>
+      <OtherSignInMethods next={next} onDone={arrive} />
+    </SingleFormPage>
   );
 }
 
@@ -76,7 +76,7 @@ function PasswordForm({
       <TextField label="Email" name="email" type="email" autoComplete="username" required autoFocus />
       <PasswordField label="Password" />
       {error !== null && <Problem error={error} />}
-      {unverified !== null && <Unverified email={unverified} />}
+      {unverified !== null && <UnverifiedEmail email={unverified} />}
       <Button kind="primary" type="submit" busy={busy && 'Signing in…'}>
         Sign in
       </Button>
@@ -88,7 +88,7 @@ function PasswordForm({
 }
 
 /** The password was right, the mailbox is not proven yet. */
-function Unverified({ email }: { readonly email: string }) {
+function UnverifiedEmail({ email }: { readonly email: string }) {
   const [sent, setSent] = useState(false);
   const send = async (): Promise<void> => {
     await authCall('POST', '/send-verification-email', { email, callbackURL: '/console/verified' });
@@ -110,7 +110,7 @@ function Unverified({ email }: { readonly email: string }) {
   );
 }
 
-function OtherWays({
+function OtherSignInMethods({
   next,
   onDone,
 }: {

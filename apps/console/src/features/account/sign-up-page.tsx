@@ -5,8 +5,8 @@ import { useInstallation, usePerson } from '../../app/session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { Loading, Problem } from '../../ui/states.tsx';
-import { BarePage } from './bare-page.tsx';
-import { keepInvitationSecret } from './invitation-secret.ts';
+import { SingleFormPage } from './bare-page.tsx';
+import { storeInvitationSecret } from './invitation-secret.ts';
 import { NewPasswordField } from './password-field.tsx';
 import { useForm } from './use-form.ts';
 
@@ -15,7 +15,7 @@ function useInvitationSecret(): string | null {
   const hash = useLocation({ select: (location) => location.hash });
   const secret = new URLSearchParams(hash).get('invitation');
   useEffect(() => {
-    if (secret !== null) keepInvitationSecret(sessionStorage, secret);
+    if (secret !== null) storeInvitationSecret(sessionStorage, secret);
   }, [secret]);
   return secret;
 }
@@ -37,12 +37,12 @@ export function SignUpPage() {
     return <Navigate to={invitationSecret === null ? '/' : '/invitations'} replace />;
   if (installation.data === undefined) return <Loading what="the form" />;
   const { mail, signUp } = installation.data;
-  if (sentTo !== null && mail) return <LookIntoMail email={sentTo} />;
+  if (sentTo !== null && mail) return <CheckYourEmail email={sentTo} />;
   if (sentTo !== null) return <Navigate to="/sign-in" search={{ next: '/console/invitations' }} replace />;
-  if (signUp === 'closed' && invitationSecret === null) return <Closed />;
+  if (signUp === 'closed' && invitationSecret === null) return <SignUpClosed />;
   const afterwards = invitationSecret === null ? next : '/console/invitations';
   return (
-    <BarePage
+    <SingleFormPage
       title="Sign up"
       about={
         invitationSecret === null
@@ -71,14 +71,14 @@ export function SignUpPage() {
           Sign up
         </Button>
       </form>
-    </BarePage>
+    </SingleFormPage>
   );
 }
 
-function LookIntoMail({ email }: { readonly email: string }) {
+function CheckYourEmail({ email }: { readonly email: string }) {
   const [again, setAgain] = useState<'no' | 'sent'>('no');
   return (
-    <BarePage
+    <SingleFormPage
       title="Look into your mail"
       about={
         <>
@@ -97,19 +97,19 @@ function LookIntoMail({ email }: { readonly email: string }) {
       >
         {again === 'sent' ? 'Sent again' : 'Send it again'}
       </Button>
-    </BarePage>
+    </SingleFormPage>
   );
 }
 
-function Closed() {
+function SignUpClosed() {
   return (
-    <BarePage
+    <SingleFormPage
       title="By invitation"
       about="Whoever runs this cloud adds people themselves. Ask them, or a colleague who is an owner or admin, to invite you."
     >
       <Link to="/sign-in" className="underline">
         Sign in
       </Link>
-    </BarePage>
+    </SingleFormPage>
   );
 }

@@ -2,7 +2,7 @@ import { Link, Navigate, useSearch } from '@tanstack/react-router';
 import { usePerson } from '../../app/session.tsx';
 import { buttonClass } from '../../ui/button.tsx';
 import { Loading } from '../../ui/states.tsx';
-import { BarePage } from './bare-page.tsx';
+import { SingleFormPage } from './bare-page.tsx';
 
 /** Where the link of the mail leads. */
 export function VerifiedPage() {
@@ -10,24 +10,24 @@ export function VerifiedPage() {
   const { person } = usePerson();
   if (error !== undefined) {
     return (
-      <BarePage
+      <SingleFormPage
         title="This link does not work any more"
         about="It is used up, too old or not whole. Sign in, and you can have a new one sent."
       >
         <Link to="/sign-in" className={buttonClass('primary')}>
           Sign in
         </Link>
-      </BarePage>
+      </SingleFormPage>
     );
   }
   if (person.state === 'unknown') return <Loading what="your account" />;
   if (person.state === 'in')
     return <Navigate to={person.memberships.length === 0 ? '/welcome' : '/'} replace />;
   return (
-    <BarePage title="Your mailbox is confirmed" about="Sign in to go on.">
+    <SingleFormPage title="Your mailbox is confirmed" about="Sign in to go on.">
       <Link to="/sign-in" className={buttonClass('primary')}>
         Sign in
       </Link>
-    </BarePage>
+    </SingleFormPage>
   );
 }

@@ -3,15 +3,15 @@ import { Link, Navigate } from '@tanstack/react-router';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { endSession } from '../../api/auth.ts';
-import { openClient } from '../../api/client.ts';
-import { issueOf } from '../../api/problem.ts';
+import { anonymousClient } from '../../api/client.ts';
+import { fieldIssue } from '../../api/problem.ts';
 import { usePerson } from '../../app/session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { TextField } from '../../ui/field.tsx';
-import { Loading, Problem, Shown } from '../../ui/states.tsx';
-import { Ago } from '../../ui/time.tsx';
-import { BarePage } from './bare-page.tsx';
-import { forgetInvitationSecret, invitationSecretFor } from './invitation-secret.ts';
+import { Loading, Problem, QueryView } from '../../ui/states.tsx';
+import { RelativeTime } from '../../ui/time.tsx';
+import { SingleFormPage } from './bare-page.tsx';
+import { removeInvitationSecret, invitationSecretFor } from './invitation-secret.ts';
 import { useForm } from './use-form.ts';
 import { useGoTo } from './where-next.ts';
 
@@ -22,7 +22,7 @@ export function WelcomePage() {
   const { person, again } = usePerson();
   const invitations = useQuery({
     queryKey: invitationsKey,
-    queryFn: () => openClient.me.listInvitations().all(),
+    queryFn: () => anonymousClient.me.listInvitations().all(),
     enabled: person.state === 'in',
   });
   if (person.state === 'unknown') return <Loading what="your account" />;
@@ -32,7 +32,7 @@ export function WelcomePage() {
     await again();
   };
   return (
-    <BarePage
+    <SingleFormPage
       title="Welcome"
       about="Machines, money and keys belong to an organisation: your company, your group, or just you."
       below={
@@ -51,7 +51,7 @@ export function WelcomePage() {
         </>
       }
     >
-      <Shown query={invitations} what="invitations">
+      <QueryView query={invitations} what="invitations">
         {(items) => (
           <ul className="mb-4 flex flex-col gap-2">
             {items.map((invitation) => (
@@ -59,9 +59,9 @@ export function WelcomePage() {
             ))}
           </ul>
         )}
-      </Shown>
+      </QueryView>
       <NewOrganisation />
-    </BarePage>
+    </SingleFormPage>
   );
 }
 
@@ -77,13 +77,13 @@ function Invitation({ invitation }: { readonly invitation: InvitationRecord }) {
     return { invitationId: invitation.id, ...(secret === null ? {} : { secret }) };
   };
   const accept = async (): Promise<void> => {
-    await openClient.me.acceptInvitation(answerInput());
-    forgetInvitationSecret(sessionStorage);
+    await anonymousClient.me.acceptInvitation(answerInput());
+    removeInvitationSecret(sessionStorage);
     await again();
     goTo(undefined);
   };
   const decline = async (): Promise<void> => {
-    await openClient.me.declineInvitation(answerInput());
+    await anonymousClient.me.declineInvitation(answerInput());
     await cache.invalidateQueries({ queryKey: invitationsKey });
   };
   return (
@@ -92,7 +92,7 @@ function Invitation({ invitation }: { readonly invitation: InvitationRecord }) {
         <strong>{invitation.organisation.name}</strong> invites you as {invitation.role}.
       </p>
       <p className="text-soft text-xs">
-        By {invitation.invitedBy.email}; it ends <Ago at={invitation.expiresAt} />.
+        By {invitation.invitedBy.email}; it ends <RelativeTime at={invitation.expiresAt} />.
       </p>
       <div className="mt-2 flex gap-2">
         <Button kind="primary" size="small" onClick={() => void accept().catch(setError)}>
@@ -111,7 +111,7 @@ function NewOrganisation() {
   const { again } = usePerson();
   const goTo = useGoTo();
   const { busy, error, onSubmit } = useForm(async ({ name = '' }) => {
-    await openClient.organisations.create({ name });
+    await anonymousClient.organisations.create({ name });
     await again();
     goTo(undefined);
   });
@@ -123,10 +123,10 @@ function NewOrganisation() {
         required
         maxLength={100}
         autoComplete="organization"
-        error={issueOf(error, 'name')}
+        error={fieldIssue(error, 'name')}
         autoFocus
       />
-      {error !== null && issueOf(error, 'name') === undefined && <Problem error={error} />}
+      {error !== null && fieldIssue(error, 'name') === undefined && <Problem error={error} />}
       <Button kind="primary" type="submit" busy={busy && 'Making it…'}>
         Create the organisation
       </Button>

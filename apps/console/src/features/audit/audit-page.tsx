@@ -4,9 +4,9 @@ import { Button } from '../../ui/button.tsx';
 import { CommandHint, CopyButton } from '../../ui/copy.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
-import { Card, PageHead } from '../../ui/page.tsx';
-import { Empty } from '../../ui/states.tsx';
-import { When } from '../../ui/time.tsx';
+import { Card, PageHeader } from '../../ui/page.tsx';
+import { EmptyState } from '../../ui/states.tsx';
+import { Timestamp } from '../../ui/time.tsx';
 import type { AuditSearch } from './routes.tsx';
 
 type Entry = Item<'listAuditLog'>;
@@ -41,7 +41,10 @@ export function AuditPage() {
   const isFiltered = Object.keys(search).length > 0;
   return (
     <>
-      <PageHead title="Audit log" about="Every change, who made it and from where. Nobody can change this." />
+      <PageHeader
+        title="Audit log"
+        about="Every change, who made it and from where. Nobody can change this."
+      />
       <form
         key={JSON.stringify(search)}
         className="mb-4 grid items-end gap-3 sm:grid-cols-[1fr_1fr_1fr_auto]"
@@ -69,7 +72,7 @@ export function AuditPage() {
           caption="Audit log"
           rowKey={({ id }) => id}
           empty={
-            <Empty
+            <EmptyState
               title={isFiltered ? 'Nothing fits these filters.' : 'Nothing was changed yet.'}
               action={
                 isFiltered && <Button onClick={() => void navigate({ to: '/audit' })}>Show everything</Button>
@@ -77,8 +80,8 @@ export function AuditPage() {
             />
           }
           columns={[
-            { head: 'When', cell: ({ occurredAt }) => <When at={occurredAt} /> },
-            { head: 'What', main: true, cell: (entry) => <What entry={entry} /> },
+            { head: 'When', cell: ({ occurredAt }) => <Timestamp at={occurredAt} /> },
+            { head: 'What', main: true, cell: (entry) => <ActionCell entry={entry} /> },
             { head: 'By', cell: ({ actor }) => <Reference kind={actor.kind} id={actor.id} /> },
             {
               head: 'On',
@@ -94,7 +97,7 @@ export function AuditPage() {
   );
 }
 
-function What({ entry }: { readonly entry: Entry }) {
+function ActionCell({ entry }: { readonly entry: Entry }) {
   const details = Object.keys(entry.details).length === 0 ? null : JSON.stringify(entry.details, null, 2);
   return (
     <div className="text-left">

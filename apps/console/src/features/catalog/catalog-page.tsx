@@ -2,43 +2,54 @@ import { useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { usePerson, useSessionIfAny } from '../../app/session.tsx';
 import { CommandHint } from '../../ui/copy.tsx';
-import { PageHead } from '../../ui/page.tsx';
-import { Empty, Loading, Note, Shown } from '../../ui/states.tsx';
+import { PageHeader } from '../../ui/page.tsx';
+import { EmptyState, Loading, Note, QueryView } from '../../ui/states.tsx';
 import { useNow } from '../../ui/time.tsx';
-import { FamilyCard } from './family-card.tsx';
+import { OfferGroupCard } from './family-card.tsx';
 import { FilterBar } from './filter-bar.tsx';
-import { isNarrowed, offersCommand } from './filters.ts';
+import { hasActiveFilters, offersCommand } from './filters.ts';
 import { Hero } from './hero.tsx';
-import { ageSeconds, choicesOf, factsOf, familiesOf, narrowed, OLD_AFTER_MS, type Offer } from './offers.ts';
-import { SoldOut } from './sold-out.tsx';
-import { isClosed, useOpenOffers, useOwnOffers, type Offers } from './use-offers.ts';
+import {
+  ageSeconds,
+  filterChoices,
+  summariseCatalog,
+  groupOffers,
+  filterOffers,
+  STALE_AFTER_MS,
+  type Offer,
+} from './offers.ts';
+import { SoldOutDialog } from './sold-out.tsx';
+import { isCatalogPrivate, usePublicOffers, useMemberOffers, type Offers } from './use-offers.ts';
 
 /** What can be rented now. Everybody may look; who is signed in sees their own prices. */
 export function CatalogPage() {
   const { person } = usePerson();
   const session = useSessionIfAny();
   const isMember = person.state === 'in' && person.memberships.length > 0;
-  if (isMember) return session === null ? <Loading what="your organisation" /> : <OwnCatalog />;
-  return <OpenCatalog isKnown={person.state !== 'unknown'} />;
+  if (isMember) return session === null ? <Loading what="your organisation" /> : <MemberCatalog />;
+  return <PublicCatalog isKnown={person.state !== 'unknown'} />;
 }
 
-function OwnCatalog() {
-  const offers = useOwnOffers();
+function MemberCatalog() {
+  const offers = useMemberOffers();
   return (
     <>
-      <PageHead title="Catalog" about="What can be rented now, where, and what it costs your organisation." />
-      <Shown query={offers} what="offers">
+      <PageHeader
+        title="Catalog"
+        about="What can be rented now, where, and what it costs your organisation."
+      />
+      <QueryView query={offers} what="offers">
         {(data) => <Listing data={data} />}
-      </Shown>
+      </QueryView>
     </>
   );
 }
 
 /** Asked for at once, so that a visitor does not wait for it; shown when it is known that nobody is signed in. */
-function OpenCatalog({ isKnown }: { readonly isKnown: boolean }) {
-  const offers = useOpenOffers(true);
+function PublicCatalog({ isKnown }: { readonly isKnown: boolean }) {
+  const offers = usePublicOffers(true);
   if (!isKnown) return <Loading what="the catalog" />;
-  if (isClosed(offers.error)) {
+  if (isCatalogPrivate(offers.error)) {
     return (
       <>
         <Hero facts={null} />
@@ -48,10 +59,10 @@ function OpenCatalog({ isKnown }: { readonly isKnown: boolean }) {
   }
   return (
     <>
-      <Hero facts={offers.data === undefined ? null : factsOf(offers.data.offers)} />
-      <Shown query={offers} what="offers">
+      <Hero facts={offers.data === undefined ? null : summariseCatalog(offers.data.offers)} />
+      <QueryView query={offers} what="offers">
         {(data) => <Listing data={data} />}
-      </Shown>
+      </QueryView>
     </>
   );
 }
@@ -59,31 +70,33 @@ function OpenCatalog({ isKnown }: { readonly isKnown: boolean }) {
 function Listing({ data }: { readonly data: Offers }) {
   const filters = useSearch({ from: '/shell/' });
   const [soldOut, setSoldOut] = useState<Offer | null>(null);
-  const shown = narrowed(data.offers, filters);
-  const families = familiesOf(shown, filters.sort ?? 'price');
+  const shown = filterOffers(data.offers, filters);
+  const families = groupOffers(shown, filters.sort ?? 'price');
   return (
     <>
-      <FilterBar filters={filters} choices={choicesOf(data.offers)} />
-      <Age asOfMs={data.asOfMs} shown={shown.length} total={data.offers.length} />
+      <FilterBar filters={filters} choices={filterChoices(data.offers)} />
+      <DataAge asOfMs={data.asOfMs} shown={shown.length} total={data.offers.length} />
       {families.map((family) => (
-        <FamilyCard key={family.id} family={family} onSoldOut={setSoldOut} />
+        <OfferGroupCard key={family.id} family={family} onSoldOut={setSoldOut} />
       ))}
       {families.length === 0 &&
-        (isNarrowed(filters) ? (
-          <Empty title="Nothing matches these filters.">Clear some of them to see what else there is.</Empty>
+        (hasActiveFilters(filters) ? (
+          <EmptyState title="Nothing matches these filters.">
+            Clear some of them to see what else there is.
+          </EmptyState>
         ) : (
-          <Empty title="Nothing is on offer yet.">
+          <EmptyState title="Nothing is on offer yet.">
             Machines appear here as soon as the operator sells some.
-          </Empty>
+          </EmptyState>
         ))}
       <CommandHint command={offersCommand(filters, shown.length)} />
-      {soldOut !== null && <SoldOut offer={soldOut} onClose={() => setSoldOut(null)} />}
+      {soldOut !== null && <SoldOutDialog offer={soldOut} onClose={() => setSoldOut(null)} />}
     </>
   );
 }
 
 /** How old the figures are; what is too old says so in so many words. */
-function Age({
+function DataAge({
   asOfMs,
   shown,
   total,
@@ -94,7 +107,7 @@ function Age({
 }) {
   const now = useNow(1_000);
   const age = ageSeconds(asOfMs, now);
-  if (now - asOfMs > OLD_AFTER_MS) {
+  if (now - asOfMs > STALE_AFTER_MS) {
     return (
       <div className="mb-3">
         <Note tone="warn">

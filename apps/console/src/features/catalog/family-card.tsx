@@ -2,27 +2,27 @@ import { Link } from '@tanstack/react-router';
 import { Badge } from '../../ui/badge.tsx';
 import { Money, PerHour } from '../../ui/money.tsx';
 import { Card } from '../../ui/page.tsx';
-import { picksFor } from '../create/picks.ts';
+import { selectionForOffer } from '../create/picks.ts';
 import {
   hardwareText,
   isFree,
-  machineWords,
-  networkWords,
-  type Family,
+  machineTypeText,
+  networkText,
+  type OfferGroup,
   type Offer,
-  type Spot,
+  type OfferLocation,
 } from './offers.ts';
 
-function freeWords(gpusFree: number): string {
+function freeText(gpusFree: number): string {
   return gpusFree === 1 ? '1 GPU free' : `${String(gpusFree)} GPUs free`;
 }
 
 /** One type of GPU as one type of machine: every region, every size, what it costs and how many are free. */
-export function FamilyCard({
+export function OfferGroupCard({
   family,
   onSoldOut,
 }: {
-  readonly family: Family;
+  readonly family: OfferGroup;
   /** What cannot be had now was asked for. */
   readonly onSoldOut: (offer: Offer) => void;
 }) {
@@ -31,7 +31,7 @@ export function FamilyCard({
   return (
     <Card
       flush
-      title={`${gpuType.toUpperCase()} · ${machineWords(machineType)}`}
+      title={`${gpuType.toUpperCase()} · ${machineTypeText(machineType)}`}
       about={`${form} · ${regionCount === 1 ? 'one region' : `${String(regionCount)} regions`}${machineType === 'bare-metal' ? ' · whole nodes, nobody else on them' : ''}`}
       actions={
         <div className="flex flex-wrap items-center gap-3">
@@ -41,7 +41,7 @@ export function FamilyCard({
             <span className="text-soft"> per GPU and hour</span>
           </span>
           <Badge tone={gpusFree > 0 ? 'good' : 'warn'}>
-            {gpusFree > 0 ? freeWords(gpusFree) : 'none free'}
+            {gpusFree > 0 ? freeText(gpusFree) : 'none free'}
           </Badge>
         </div>
       }
@@ -52,7 +52,7 @@ export function FamilyCard({
             key={`${spot.region} ${spot.network}`}
             className="border-line grid gap-3 border-b px-4 py-3 last:border-b-0 md:grid-cols-[13rem_1fr]"
           >
-            <SpotHead spot={spot} />
+            <LocationHead spot={spot} />
             <ul className="grid grid-cols-2 gap-2 sm:grid-cols-[repeat(auto-fill,minmax(10.5rem,1fr))]">
               {spot.sizes.map((offer) => (
                 <li key={offer.gpuCount}>
@@ -71,18 +71,18 @@ export function FamilyCard({
   );
 }
 
-function SpotHead({ spot }: { readonly spot: Spot }) {
+function LocationHead({ spot }: { readonly spot: OfferLocation }) {
   const { region, network, perGpuNano, gpusFree, isOpen } = spot;
   return (
     <div className="min-w-0">
       <h3 className="break-words">{region}</h3>
-      <p className="text-soft text-xs">{networkWords(network)}</p>
+      <p className="text-soft text-xs">{networkText(network)}</p>
       <p className="mt-1">
         <Money nano={perGpuNano} /> <span className="text-soft text-xs">per GPU and hour</span>
       </p>
       <p className="mt-1">
         {gpusFree > 0 ? (
-          <Badge tone="good">{freeWords(gpusFree)}</Badge>
+          <Badge tone="good">{freeText(gpusFree)}</Badge>
         ) : (
           <Badge tone="warn">{isOpen ? 'none free' : 'closed to new work'}</Badge>
         )}
@@ -110,7 +110,7 @@ function FreeTile({ offer }: { readonly offer: Offer }) {
   return (
     <Link
       to="/rent"
-      search={picksFor(offer)}
+      search={selectionForOffer(offer)}
       className={`${tile} border-line hover:border-accent hover:bg-accent-soft group`}
     >
       <span className="sr-only">

@@ -1,8 +1,8 @@
 import { useNavigate } from '@tanstack/react-router';
 import { Button } from '../../ui/button.tsx';
-import { CheckField, SelectField } from '../../ui/field.tsx';
-import { filtersOf, isNarrowed, type Filters } from './filters.ts';
-import type { Choices } from './offers.ts';
+import { CheckboxField, SelectField } from '../../ui/field.tsx';
+import { parseFilters, hasActiveFilters, type Filters } from './filters.ts';
+import type { FilterChoices } from './offers.ts';
 
 const any = { value: '', label: 'Any' };
 
@@ -11,10 +11,16 @@ function withChosen(values: readonly string[], chosen: string | undefined): read
   return chosen === undefined || values.includes(chosen) ? values : [...values, chosen];
 }
 
-export function FilterBar({ filters, choices }: { readonly filters: Filters; readonly choices: Choices }) {
+export function FilterBar({
+  filters,
+  choices,
+}: {
+  readonly filters: Filters;
+  readonly choices: FilterChoices;
+}) {
   const navigate = useNavigate();
   const set = (change: Readonly<Record<string, unknown>>): void => {
-    void navigate({ to: '/', search: filtersOf({ ...filters, ...change }), replace: true });
+    void navigate({ to: '/', search: parseFilters({ ...filters, ...change }), replace: true });
   };
   const gpus = withChosen(choices.gpus, filters.gpu);
   const regions = withChosen(choices.regions, filters.region);
@@ -64,12 +70,12 @@ export function FilterBar({ filters, choices }: { readonly filters: Filters; rea
         ]}
       />
       <div className="col-span-2 flex min-h-9 flex-wrap items-center gap-x-4 gap-y-2 md:col-span-5">
-        <CheckField
+        <CheckboxField
           label="Only what is free now"
           checked={filters.available === true}
           onChange={(event) => set({ available: event.target.checked })}
         />
-        {isNarrowed(filters) && (
+        {hasActiveFilters(filters) && (
           <Button
             size="small"
             onClick={() =>

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { filtersOf, isNarrowed, offersCommand, type Filters } from './filters.ts';
+import { parseFilters, hasActiveFilters, offersCommand, type Filters } from './filters.ts';
 
 describe('filters in the address', () => {
   it('are read back as they were written, whether numbers and yes come as themselves or as text', () => {
@@ -12,16 +12,17 @@ describe('filters in the address', () => {
       available: true,
       sort: 'free',
     };
-    expect(filtersOf({ ...filters })).toEqual(filters);
-    expect(filtersOf({ ...filters, count: '8', available: 'true' })).toEqual(filters);
-    expect(filtersOf({ gpu: 'H100' })).toEqual({ gpu: 'h100' });
+    expect(parseFilters({ ...filters })).toEqual(filters);
+    expect(parseFilters({ ...filters, count: '8', available: 'true' })).toEqual(filters);
+    expect(parseFilters({ gpu: 'H100' })).toEqual({ gpu: 'h100' });
   });
 
   it('leave out what goes without saying and whatever nobody could mean', () => {
-    expect(filtersOf({ sort: 'price', available: false })).toEqual({});
+    expect(parseFilters({ sort: 'price', available: false })).toEqual({});
     const odd = { gpu: '"; rm', region: 7, type: 'vm', count: 1.5, sort: 'name', more: 1 };
-    expect(filtersOf(odd)).toEqual({});
-    for (const count of [0, -1, '1e3', 1_000_000, null, Number.NaN]) expect(filtersOf({ count })).toEqual({});
+    expect(parseFilters(odd)).toEqual({});
+    for (const count of [0, -1, '1e3', 1_000_000, null, Number.NaN])
+      expect(parseFilters({ count })).toEqual({});
   });
 
   it('never fail, and once read stay as they are', () => {
@@ -29,18 +30,18 @@ describe('filters in the address', () => {
       fc.property(
         fc.dictionary(fc.constantFrom('gpu', 'region', 'type', 'count', 'sort'), fc.anything()),
         (search) => {
-          const once = filtersOf(search);
-          expect(filtersOf({ ...once })).toEqual(once);
+          const once = parseFilters(search);
+          expect(parseFilters({ ...once })).toEqual(once);
         },
       ),
     );
   });
 
   it('narrow the list, except by its order', () => {
-    expect(isNarrowed({})).toBe(false);
-    expect(isNarrowed({ sort: 'free' })).toBe(false);
-    expect(isNarrowed({ available: true })).toBe(true);
-    expect(isNarrowed({ count: 1 })).toBe(true);
+    expect(hasActiveFilters({})).toBe(false);
+    expect(hasActiveFilters({ sort: 'free' })).toBe(false);
+    expect(hasActiveFilters({ available: true })).toBe(true);
+    expect(hasActiveFilters({ count: 1 })).toBe(true);
   });
 });
 

@@ -16,31 +16,31 @@ export interface Filters {
 }
 
 /** Words of the interface: a GPU type or a region. New ones come with the service, so they are not listed here. */
-const word = /^[a-z0-9][a-z0-9-]{0,62}$/;
+const slugPattern = /^[a-z0-9][a-z0-9-]{0,62}$/;
 
-export function wordOf(value: unknown): string | undefined {
+export function slugParam(value: unknown): string | undefined {
   const text = typeof value === 'string' ? value.toLowerCase() : '';
-  return word.test(text) ? text : undefined;
+  return slugPattern.test(text) ? text : undefined;
 }
 
-export function wholeOf(value: unknown): number | undefined {
+export function integerParam(value: unknown): number | undefined {
   const number = typeof value === 'string' && /^\d{1,6}$/.test(value) ? Number(value) : value;
   return typeof number === 'number' && Number.isInteger(number) && number >= 1 && number <= 100_000
     ? number
     : undefined;
 }
 
-export function machineTypeOf(value: unknown): MachineType | undefined {
+export function machineTypeParam(value: unknown): MachineType | undefined {
   return value === 'virtual-machine' || value === 'bare-metal' ? value : undefined;
 }
 
 /** What an address says. Whatever it should not say is left out, and so is what goes without saying. */
-export function filtersOf(search: Readonly<Record<string, unknown>>): Filters {
+export function parseFilters(search: Readonly<Record<string, unknown>>): Filters {
   const { available, sort } = search;
-  const gpu = wordOf(search['gpu']);
-  const region = wordOf(search['region']);
-  const type = machineTypeOf(search['type']);
-  const count = wholeOf(search['count']);
+  const gpu = slugParam(search['gpu']);
+  const region = slugParam(search['region']);
+  const type = machineTypeParam(search['type']);
+  const count = integerParam(search['count']);
   return {
     ...(gpu !== undefined && { gpu }),
     ...(region !== undefined && { region }),
@@ -52,7 +52,7 @@ export function filtersOf(search: Readonly<Record<string, unknown>>): Filters {
 }
 
 /** Whether anything is hidden by them; an order hides nothing. */
-export function isNarrowed({ gpu, region, type, count, available }: Filters): boolean {
+export function hasActiveFilters({ gpu, region, type, count, available }: Filters): boolean {
   return [gpu, region, type, count, available].some((each) => each !== undefined);
 }
 

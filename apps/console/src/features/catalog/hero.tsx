@@ -2,16 +2,16 @@ import { Link } from '@tanstack/react-router';
 import { useInstallation } from '../../app/session.tsx';
 import { buttonClass } from '../../ui/button.tsx';
 import { Money } from '../../ui/money.tsx';
-import { Figures, PageHead } from '../../ui/page.tsx';
-import type { Facts } from './offers.ts';
+import { KeyFigures, PageHeader } from '../../ui/page.tsx';
+import type { CatalogSummary } from './offers.ts';
 
 /** For those who have never been here: what this is, three facts, and the way in. */
-export function Hero({ facts }: { readonly facts: Facts | null }) {
+export function Hero({ facts }: { readonly facts: CatalogSummary | null }) {
   const { data: installation } = useInstallation();
   const isOpen = installation?.signUp !== 'closed';
   return (
     <>
-      <PageHead
+      <PageHeader
         title="GPUs that are there now, at the price you see"
         about="Rent a virtual machine or whole nodes, log in by SSH within minutes, and stop when you are done. Look around: nobody needs an account for that."
         actions={
@@ -28,7 +28,7 @@ export function Hero({ facts }: { readonly facts: Facts | null }) {
         }
       />
       {facts !== null && (
-        <Figures
+        <KeyFigures
           items={[
             {
               label: 'A GPU from',

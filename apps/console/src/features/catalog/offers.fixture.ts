@@ -1,7 +1,7 @@
 import type { Offer } from './offers.ts';
 
 /** An offer as the service lists it, with what a test is about. */
-export function offer(fields: Partial<Offer> = {}): Offer {
+export function makeOffer(fields: Partial<Offer> = {}): Offer {
   const { gpuCount = 1 } = fields;
   return {
     gpuType: 'h100',

@@ -1,13 +1,21 @@
 import { describe, expect, it } from 'vitest';
-import { offer } from './offers.fixture.ts';
-import { ageSeconds, choicesOf, factsOf, familiesOf, hardwareText, narrowed, perGpuNano } from './offers.ts';
+import { makeOffer } from './offers.fixture.ts';
+import {
+  ageSeconds,
+  filterChoices,
+  summariseCatalog,
+  groupOffers,
+  hardwareText,
+  filterOffers,
+  perGpuNano,
+} from './offers.ts';
 
-const one = offer();
-const two = offer({ gpuCount: 2, totalAvailable: 2 });
-const soldOut = offer({ region: 'eu-west-1', totalAvailable: 0 });
-const closed = offer({ region: 'ca-east-1', enabled: false, totalAvailable: 3 });
-const dear = offer({ region: 'us-east-1', pricePerHourNanoUsd: '3000000001', totalAvailable: 9 });
-const metal = offer({
+const one = makeOffer();
+const two = makeOffer({ gpuCount: 2, totalAvailable: 2 });
+const soldOut = makeOffer({ region: 'eu-west-1', totalAvailable: 0 });
+const closed = makeOffer({ region: 'ca-east-1', enabled: false, totalAvailable: 3 });
+const dear = makeOffer({ region: 'us-east-1', pricePerHourNanoUsd: '3000000001', totalAvailable: 9 });
+const metal = makeOffer({
   machineType: 'bare-metal',
   gpuCount: 16,
   connectionType: 'infiniband',
@@ -20,11 +28,11 @@ describe('offers', () => {
   it('have the price of one GPU to the nano', () => {
     expect(perGpuNano(two)).toBe(2_490_000_000n);
     expect(perGpuNano(metal)).toBe(2_000_000_001n);
-    expect(perGpuNano(offer({ gpuCount: 8, pricePerHourNanoUsd: '0' }))).toBe(0n);
+    expect(perGpuNano(makeOffer({ gpuCount: 8, pricePerHourNanoUsd: '0' }))).toBe(0n);
   });
 
   it('are put together by GPU and type of machine, then by place, smallest machine first', () => {
-    const families = familiesOf(all, 'price');
+    const families = groupOffers(all, 'price');
     expect(families.map(({ id, gpusFree, regionCount }) => ({ id, gpusFree, regionCount }))).toEqual([
       { id: 'h100 bare-metal', gpusFree: 16, regionCount: 1 },
       { id: 'h100 virtual-machine', gpusFree: 13, regionCount: 4 },
@@ -38,7 +46,7 @@ describe('offers', () => {
 
   it('put what could be had before what could not, which stays in the list', () => {
     const places = (sort: 'price' | 'free' | 'region') =>
-      familiesOf(all, sort)
+      groupOffers(all, sort)
         .find(({ machineType }) => machineType === 'virtual-machine')
         ?.spots.map(({ region }) => region);
     expect(places('price')).toEqual(['us-central-1', 'us-east-1', 'ca-east-1', 'eu-west-1']);
@@ -47,16 +55,18 @@ describe('offers', () => {
   });
 
   it('are narrowed by every filter alone and by all together', () => {
-    expect(narrowed(all, {})).toEqual(all);
-    expect(narrowed(all, { available: true })).toEqual([two, metal, dear, one]);
-    expect(narrowed(all, { count: 2 })).toEqual([two]);
-    expect(narrowed(all, { type: 'bare-metal' })).toEqual([metal]);
-    expect(narrowed(all, { region: 'us-east-1', gpu: 'h100', count: 1, available: true })).toEqual([dear]);
-    expect(narrowed(all, { gpu: 'b200' })).toEqual([]);
+    expect(filterOffers(all, {})).toEqual(all);
+    expect(filterOffers(all, { available: true })).toEqual([two, metal, dear, one]);
+    expect(filterOffers(all, { count: 2 })).toEqual([two]);
+    expect(filterOffers(all, { type: 'bare-metal' })).toEqual([metal]);
+    expect(filterOffers(all, { region: 'us-east-1', gpu: 'h100', count: 1, available: true })).toEqual([
+      dear,
+    ]);
+    expect(filterOffers(all, { gpu: 'b200' })).toEqual([]);
   });
 
   it('say what filters can be set to', () => {
-    expect(choicesOf(all)).toEqual({
+    expect(filterChoices(all)).toEqual({
       gpus: ['h100'],
       regions: ['ca-east-1', 'eu-west-1', 'us-central-1', 'us-east-1'],
       counts: [1, 2, 16],
@@ -64,9 +74,17 @@ describe('offers', () => {
   });
 
   it('say in three figures what there is, counting nothing that is closed or sold out', () => {
-    expect(factsOf(all)).toEqual({ lowestPerGpuNano: 2_000_000_001n, gpusFree: 29, regionsWithRoom: 2 });
-    expect(factsOf([soldOut])).toEqual({ lowestPerGpuNano: 2_490_000_000n, gpusFree: 0, regionsWithRoom: 0 });
-    expect(factsOf([])).toEqual({ lowestPerGpuNano: null, gpusFree: 0, regionsWithRoom: 0 });
+    expect(summariseCatalog(all)).toEqual({
+      lowestPerGpuNano: 2_000_000_001n,
+      gpusFree: 29,
+      regionsWithRoom: 2,
+    });
+    expect(summariseCatalog([soldOut])).toEqual({
+      lowestPerGpuNano: 2_490_000_000n,
+      gpusFree: 0,
+      regionsWithRoom: 0,
+    });
+    expect(summariseCatalog([])).toEqual({ lowestPerGpuNano: null, gpusFree: 0, regionsWithRoom: 0 });
   });
 
   it('say what a machine has, node by node', () => {

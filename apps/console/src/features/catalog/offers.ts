@@ -7,7 +7,7 @@ import type { Filters, Sort } from './filters.ts';
 export type Offer = Item<'listRentalOptions'>;
 
 /** Figures older than this are not to be trusted, and the page says so. */
-export const OLD_AFTER_MS = 30_000;
+export const STALE_AFTER_MS = 30_000;
 export const REFRESH_MS = 10_000;
 
 /** Whether one could be had now. */
@@ -27,7 +27,7 @@ export function perGpuNano({
 }
 
 /** One region and network in which a type of machine is sold, with the sizes that are listed there. */
-export interface Spot {
+export interface OfferLocation {
   readonly region: Offer['region'];
   readonly network: Offer['connectionType'];
   readonly perGpuNano: bigint;
@@ -40,7 +40,7 @@ export interface Spot {
 }
 
 /** All places in which one type of GPU is sold as one type of machine. */
-export interface Family {
+export interface OfferGroup {
   readonly id: string;
   readonly gpuType: Offer['gpuType'];
   readonly machineType: Offer['machineType'];
@@ -48,10 +48,10 @@ export interface Family {
   readonly lowestPerGpuNano: bigint;
   readonly gpusFree: number;
   readonly regionCount: number;
-  readonly spots: readonly Spot[];
+  readonly spots: readonly OfferLocation[];
 }
 
-export function narrowed(offers: readonly Offer[], filters: Filters): readonly Offer[] {
+export function filterOffers(offers: readonly Offer[], filters: Filters): readonly Offer[] {
   return offers.filter(
     (offer) =>
       (filters.gpu === undefined || offer.gpuType === filters.gpu) &&
@@ -73,7 +73,7 @@ function compareText(one: string, other: string): number {
 }
 
 /** What could be had comes before what could not, whatever the order: that is what people look for. */
-function compareSpots(sort: Sort): (one: Spot, other: Spot) => number {
+function compareLocations(sort: Sort): (one: OfferLocation, other: OfferLocation) => number {
   return (one, other) => {
     const byFree = Number(other.gpusFree > 0) - Number(one.gpusFree > 0);
     const byPrice = compareNano(one.perGpuNano, other.perGpuNano);
@@ -84,7 +84,7 @@ function compareSpots(sort: Sort): (one: Spot, other: Spot) => number {
   };
 }
 
-function spotOf(sizes: readonly Offer[]): Spot | null {
+function toOfferLocation(sizes: readonly Offer[]): OfferLocation | null {
   const sorted = sizes.toSorted((one, other) => one.gpuCount - other.gpuCount);
   const [first] = sorted;
   if (first === undefined) return null;
@@ -106,12 +106,12 @@ function gpusFreeIn(sizes: readonly Offer[]): number {
   );
 }
 
-function familyOf(id: string, offers: readonly Offer[], sort: Sort): Family | null {
+function toOfferGroup(id: string, offers: readonly Offer[], sort: Sort): OfferGroup | null {
   const places = Map.groupBy(offers, ({ region, connectionType }) => `${region} ${connectionType}`);
   const spots = [...places.values()]
-    .map(spotOf)
+    .map(toOfferLocation)
     .filter((spot) => spot !== null)
-    .toSorted(compareSpots(sort));
+    .toSorted(compareLocations(sort));
   const [first] = offers;
   const [cheapest] = spots.toSorted((one, other) => compareNano(one.perGpuNano, other.perGpuNano));
   if (first === undefined || cheapest === undefined) return null;
@@ -127,7 +127,7 @@ function familyOf(id: string, offers: readonly Offer[], sort: Sort): Family | nu
   };
 }
 
-function compareFamilies(sort: Sort): (one: Family, other: Family) => number {
+function compareOfferGroups(sort: Sort): (one: OfferGroup, other: OfferGroup) => number {
   return (one, other) => {
     const byFree = Number(other.gpusFree > 0) - Number(one.gpusFree > 0);
     const byPrice = compareNano(one.lowestPerGpuNano, other.lowestPerGpuNano);
@@ -137,21 +137,21 @@ function compareFamilies(sort: Sort): (one: Family, other: Family) => number {
   };
 }
 
-export function familiesOf(offers: readonly Offer[], sort: Sort): readonly Family[] {
+export function groupOffers(offers: readonly Offer[], sort: Sort): readonly OfferGroup[] {
   return [...Map.groupBy(offers, ({ gpuType, machineType }) => `${gpuType} ${machineType}`)]
-    .map(([id, members]) => familyOf(id, members, sort))
+    .map(([id, members]) => toOfferGroup(id, members, sort))
     .filter((family) => family !== null)
-    .toSorted(compareFamilies(sort));
+    .toSorted(compareOfferGroups(sort));
 }
 
 /** What the filters can be set to: what there is at all, so that a choice never leads to a place that is not known. */
-export interface Choices {
+export interface FilterChoices {
   readonly gpus: readonly string[];
   readonly regions: readonly string[];
   readonly counts: readonly number[];
 }
 
-export function choicesOf(offers: readonly Offer[]): Choices {
+export function filterChoices(offers: readonly Offer[]): FilterChoices {
   const texts = (values: readonly string[]): readonly string[] => [...new Set(values)].toSorted(compareText);
   return {
     gpus: texts(offers.map(({ gpuType }) => gpuType)),
@@ -161,16 +161,16 @@ export function choicesOf(offers: readonly Offer[]): Choices {
 }
 
 /** The three figures that somebody who has never been here wants to know. */
-export interface Facts {
+export interface CatalogSummary {
   /** Null: nothing has a price. */
   readonly lowestPerGpuNano: bigint | null;
   readonly gpusFree: number;
   readonly regionsWithRoom: number;
 }
 
-export function factsOf(offers: readonly Offer[]): Facts {
+export function summariseCatalog(offers: readonly Offer[]): CatalogSummary {
   const free = offers.filter(isFree);
-  const families = familiesOf(free, 'price');
+  const families = groupOffers(free, 'price');
   const [cheapest] = (free.length > 0 ? free : offers).map(perGpuNano).toSorted(compareNano);
   return {
     lowestPerGpuNano: cheapest ?? null,
@@ -192,10 +192,10 @@ export function hardwareText({ nodes }: Pick<Offer, 'nodes'>): string {
   return nodes.length > 1 ? `${String(nodes.length)} nodes, each ${each}` : each;
 }
 
-export function machineWords(machineType: Offer['machineType']): string {
+export function machineTypeText(machineType: Offer['machineType']): string {
   return machineType === 'bare-metal' ? 'bare metal' : 'virtual machine';
 }
 
-export function networkWords(network: Offer['connectionType']): string {
+export function networkText(network: Offer['connectionType']): string {
   return network === 'infiniband' ? 'InfiniBand' : 'Ethernet';
 }

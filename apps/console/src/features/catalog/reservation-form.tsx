@@ -4,13 +4,13 @@ import { useSession } from '../../app/session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { Note, Problem } from '../../ui/states.tsx';
-import { wholeOf } from './filters.ts';
+import { integerParam } from './filters.ts';
 
 /** Tells the operator that more is wanted than can be had. */
 export function ReservationForm({ gpuCount }: { readonly gpuCount: number }) {
   const { mayNot } = useSession();
   const [text, setText] = useState(String(gpuCount));
-  const count = wholeOf(text.trim());
+  const count = integerParam(text.trim());
   const request = useApiMutation(
     (client, wanted: number) => client.rentals.requestReservation({ gpuCount: wanted }),
     { changes: ['rentals'] },

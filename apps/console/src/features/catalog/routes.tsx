@@ -1,12 +1,12 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { shellRoute } from '../../app/roots.tsx';
-import { filtersOf } from './filters.ts';
+import { parseFilters } from './filters.ts';
 
 export const catalogRoutes = [
   createRoute({
     getParentRoute: () => shellRoute,
     path: '/',
-    validateSearch: filtersOf,
+    validateSearch: parseFilters,
     component: lazyRouteComponent(() => import('./catalog-page.tsx'), 'CatalogPage'),
   }),
 ] as const;

@@ -3,14 +3,14 @@ import { useApiQuery } from '../../api/queries.ts';
 import { useSessionIfAny } from '../../app/session.tsx';
 import { buttonClass } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { Shown } from '../../ui/states.tsx';
-import { Explanation } from '../create/explanation.tsx';
-import { picksFor, wireWishOf, wishOf } from '../create/picks.ts';
-import { machineWords, type Offer } from './offers.ts';
+import { QueryView } from '../../ui/states.tsx';
+import { PlacementExplanation } from '../create/explanation.tsx';
+import { selectionForOffer, toQuoteRequest, resolveSpec } from '../create/picks.ts';
+import { machineTypeText, type Offer } from './offers.ts';
 import { ReservationForm } from './reservation-form.tsx';
 
 /** What can be done about something that cannot be had now. */
-export function SoldOut({ offer, onClose }: { readonly offer: Offer; readonly onClose: () => void }) {
+export function SoldOutDialog({ offer, onClose }: { readonly offer: Offer; readonly onClose: () => void }) {
   const session = useSessionIfAny();
   const { gpuCount, gpuType, region, machineType } = offer;
   return (
@@ -18,7 +18,7 @@ export function SoldOut({ offer, onClose }: { readonly offer: Offer; readonly on
       open
       onClose={onClose}
       title={`${String(gpuCount)} × ${gpuType.toUpperCase()}: none free in ${region}`}
-      about={machineWords(machineType)}
+      about={machineTypeText(machineType)}
     >
       {session === null ? <ForVisitors /> : <ForMembers offer={offer} />}
     </Dialog>
@@ -42,19 +42,20 @@ function ForVisitors() {
 }
 
 function ForMembers({ offer }: { readonly offer: Offer }) {
-  const wish = wishOf(picksFor(offer), [offer]);
+  const wish = resolveSpec(selectionForOffer(offer), [offer]);
   const explained = useApiQuery(
     ['catalog', 'explain', wish],
-    async (client, signal) => (wish === null ? null : client.options.explain(wireWishOf(wish), { signal })),
+    async (client, signal) =>
+      wish === null ? null : client.options.explain(toQuoteRequest(wish), { signal }),
     { refetchMs: 10_000 },
   );
   return (
     <div className="flex flex-col gap-4">
-      <Shown query={explained} what="reason">
+      <QueryView query={explained} what="reason">
         {(answer) =>
-          answer === null || wish === null ? null : <Explanation wish={wish} explained={answer} />
+          answer === null || wish === null ? null : <PlacementExplanation wish={wish} explained={answer} />
         }
-      </Shown>
+      </QueryView>
       <ReservationForm gpuCount={offer.gpuCount} />
     </div>
   );

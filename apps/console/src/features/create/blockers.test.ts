@@ -1,9 +1,16 @@
 import { ApiError, ConnectionError } from '@millrace/sdk';
 import { describe, expect, it } from 'vitest';
-import { attemptFor, pickFrom } from './attempt.ts';
-import { blockersOf, isRefusal, stepFor, type Budget, type Quote, type Standing } from './blockers.ts';
-import { partLines, reviewLines, termsFor, type Purse } from './summary.ts';
-import { mayComeFree, whyNot } from './why-not.ts';
+import { attemptFor, randomBelowFrom } from './attempt.ts';
+import {
+  findBlockers,
+  isRefusal,
+  fixForReason,
+  type Budget,
+  type Quote,
+  type BlockerContext,
+} from './blockers.ts';
+import { hourlyPriceLines, summaryLines, termsFor, type SpendingLimits } from './summary.ts';
+import { mayBecomeAvailable, mainObstacle } from './why-not.ts';
 
 const quote: Quote = {
   costPerHour: 2.49,
@@ -38,7 +45,7 @@ const budget: Budget = {
   createdAt: '2026-08-01T00:00:00.000Z',
 };
 
-const fine: Standing = {
+const fine: BlockerContext = {
   mayNot: false,
   isSuspended: false,
   isFrozen: false,
@@ -58,17 +65,17 @@ const fine: Standing = {
   maxNanoUsd: null,
   ttlSeconds: null,
 };
-const told = (change: Partial<Quote>): Partial<Standing> => ({
+const told = (change: Partial<Quote>): Partial<BlockerContext> => ({
   priced: { state: 'told', quote: { ...quote, ...change } },
 });
-const why = (change: Partial<Standing>) => blockersOf({ ...fine, ...change });
+const why = (change: Partial<BlockerContext>) => findBlockers({ ...fine, ...change });
 
 describe('what keeps Create from being pressed', () => {
   it('is nothing when every rule holds', () => {
     expect(why({})).toEqual([]);
   });
 
-  it.each<[string, Partial<Standing>, string, string | null]>([
+  it.each<[string, Partial<BlockerContext>, string, string | null]>([
     ['the role', { mayNot: 'Your role is viewer.' }, 'Your role is viewer.', 'team'],
     ['a suspended organisation', { isSuspended: true }, 'suspended', null],
     ['frozen money', { isFrozen: true }, 'frozen', null],
@@ -166,11 +173,11 @@ describe('refusals', () => {
   });
 
   it('lead to where something can be done about them', () => {
-    expect(stepFor('INSUFFICIENT_BALANCE')).toBe('top-up');
-    expect(stepFor('NO_PUBLIC_KEY')).toBe('ssh-key');
-    expect(stepFor('INSUFFICIENT_CAPACITY')).toBe('alternatives');
-    expect(stepFor('toString')).toBeNull();
-    expect(stepFor(null)).toBeNull();
+    expect(fixForReason('INSUFFICIENT_BALANCE')).toBe('top-up');
+    expect(fixForReason('NO_PUBLIC_KEY')).toBe('ssh-key');
+    expect(fixForReason('INSUFFICIENT_CAPACITY')).toBe('alternatives');
+    expect(fixForReason('toString')).toBeNull();
+    expect(fixForReason(null)).toBeNull();
   });
 
   it('of placement are told by the obstacle that the nearest hosts met', () => {
@@ -178,21 +185,28 @@ describe('refusals', () => {
       { code: 'NODE_DRAINING', message: 'They take nothing new.', nodeCount: 1 },
       { code: 'NO_FREE_GPUS', message: 'Their GPUs are taken.', nodeCount: 11 },
     ];
-    expect(whyNot({ placeable: false, nodesConsidered: 12, obstacles })).toBe(
+    expect(mainObstacle({ placeable: false, nodesConsidered: 12, obstacles })).toBe(
       'Of the 12 hosts there, 11 came nearest: Their GPUs are taken.',
     );
-    expect(mayComeFree({ obstacles })).toBe(true);
+    expect(mayBecomeAvailable({ obstacles })).toBe(true);
     const nowhere = [{ code: 'NO_NODES_IN_REGION', message: 'There are no hosts.', nodeCount: 0 }];
-    expect(whyNot({ placeable: false, nodesConsidered: 0, obstacles: nowhere })).toBe('There are no hosts.');
-    expect(mayComeFree({ obstacles: nowhere })).toBe(false);
-    expect(whyNot({ placeable: false, nodesConsidered: 3, obstacles: [] })).toContain('No host');
-    expect(whyNot({ placeable: true, nodesConsidered: 3, obstacles: [] })).toContain('can be had');
+    expect(mainObstacle({ placeable: false, nodesConsidered: 0, obstacles: nowhere })).toBe(
+      'There are no hosts.',
+    );
+    expect(mayBecomeAvailable({ obstacles: nowhere })).toBe(false);
+    expect(mainObstacle({ placeable: false, nodesConsidered: 3, obstacles: [] })).toContain('No host');
+    expect(mainObstacle({ placeable: true, nodesConsidered: 3, obstacles: [] })).toContain('can be had');
   });
 });
 
-const purse: Purse = { availableNanoUsd: '5000000000', ttlSeconds: null, maxNanoUsd: null, convert: true };
-const lineOf = (label: string, change: Partial<Quote> = {}, of: Partial<Purse> = {}) =>
-  reviewLines({ ...quote, ...change }, { ...purse, ...of }).find((line) => line.label === label);
+const purse: SpendingLimits = {
+  availableNanoUsd: '5000000000',
+  ttlSeconds: null,
+  maxNanoUsd: null,
+  convert: true,
+};
+const lineOf = (label: string, change: Partial<Quote> = {}, of: Partial<SpendingLimits> = {}) =>
+  summaryLines({ ...quote, ...change }, { ...purse, ...of }).find((line) => line.label === label);
 
 describe('the summary', () => {
   it('has parts that add up to the price, to the nano', () => {
@@ -201,7 +215,7 @@ describe('the summary', () => {
       { kind: 'discount' as const, description: '10 % off', costPerHourNanoUsd: '-249000000' },
       { kind: 'storage' as const, description: '256 GB of storage', costPerHourNanoUsd: '7' },
     ];
-    const sum = partLines({ ...quote, lines }).reduce(
+    const sum = hourlyPriceLines({ ...quote, lines }).reduce(
       (total, { value }) => total + (typeof value === 'string' ? 0n : value.nano),
       0n,
     );
@@ -303,7 +317,7 @@ describe('an attempt', () => {
   });
 
   it('is named by what chance picks', () => {
-    expect(pickFrom(() => 4_294_967_295)(10)).toBe(5);
-    expect(pickFrom(() => 3)(10)).toBe(3);
+    expect(randomBelowFrom(() => 4_294_967_295)(10)).toBe(5);
+    expect(randomBelowFrom(() => 3)(10)).toBe(3);
   });
 });

@@ -1,37 +1,37 @@
-import { ApiError, type Answer, type Item } from '@millrace/sdk';
+import { ApiError, type Output, type Item } from '@millrace/sdk';
 import { usdText } from '@millrace/sdk/text';
 import type { Field, Issues } from './draft.ts';
-import { countIssue, type Wish } from './picks.ts';
+import { countIssue, type RentalSpec } from './picks.ts';
 
 /** Why Create cannot be pressed: everything that the service would refuse and that is known before asking it. */
 
-export type Quote = Answer<'quoteRental'>;
+export type Quote = Output<'quoteRental'>;
 export type Budget = Item<'listBudgets'>;
 
 /** Where to go, or what to do here, about it. */
-export type Step = 'top-up' | 'budgets' | 'ssh-key' | 'alternatives' | 'catalog' | 'team';
+export type BlockerFix = 'top-up' | 'budgets' | 'ssh-key' | 'alternatives' | 'catalog' | 'team';
 
 export interface Blocker {
   readonly why: string;
-  readonly step: Step | null;
+  readonly step: BlockerFix | null;
 }
 
 /** What is known of the price: not yet, refused, or told. */
-export type Priced =
+export type QuoteState =
   | { readonly state: 'waiting' }
   | { readonly state: 'refused'; readonly message: string; readonly reason: string | null }
   | { readonly state: 'told'; readonly quote: Quote };
 
-export interface Standing {
+export interface BlockerContext {
   readonly mayNot: string | false;
   readonly isSuspended: boolean;
   /** The money of the organisation cannot be spent for now. */
   readonly isFrozen: boolean;
-  readonly wish: Wish;
+  readonly wish: RentalSpec;
   readonly issues: Issues;
   /** Of the person's keys those that will be let in; null: not known yet. */
   readonly keysChosen: number | null;
-  readonly priced: Priced;
+  readonly priced: QuoteState;
   /** What new work may use now; null: not known, or not for this person to see. */
   readonly availableNanoUsd: string | null;
   readonly budgets: readonly Budget[];
@@ -39,7 +39,7 @@ export interface Standing {
   readonly ttlSeconds: number | null;
 }
 
-const blocker = (why: string, step: Step | null = null): Blocker => ({ why, step });
+const blocker = (why: string, step: BlockerFix | null = null): Blocker => ({ why, step });
 
 /** What each field is called on the page. */
 const fieldNames: Partial<Readonly<Record<Field, string>>> = {
@@ -56,7 +56,7 @@ const fieldNames: Partial<Readonly<Record<Field, string>>> = {
 };
 
 /** Most decisive first; the button tells the first, the list below it all of them. */
-export function blockersOf(standing: Standing): readonly Blocker[] {
+export function findBlockers(standing: BlockerContext): readonly Blocker[] {
   const { mayNot, isSuspended, isFrozen, wish, issues, keysChosen, priced } = standing;
   const count = countIssue(wish);
   return [
@@ -73,26 +73,26 @@ export function blockersOf(standing: Standing): readonly Blocker[] {
       ? [blocker('Choose at least one SSH key: nobody could log in without.', 'ssh-key')]
       : []),
     ...(keysChosen === null ? [blocker('Looking up your SSH keys…')] : []),
-    ...(count === null ? pricedBlockers(priced, standing) : []),
+    ...(count === null ? quoteBlockers(priced, standing) : []),
   ];
 }
 
-function pricedBlockers(priced: Priced, standing: Standing): readonly Blocker[] {
+function quoteBlockers(priced: QuoteState, standing: BlockerContext): readonly Blocker[] {
   switch (priced.state) {
     case 'waiting':
       return [blocker('Asking for the price…')];
     case 'refused':
-      return [blocker(priced.message, stepFor(priced.reason))];
+      return [blocker(priced.message, fixForReason(priced.reason))];
     case 'told':
-      return [...roomBlockers(priced.quote), ...moneyBlockers(priced.quote, standing)];
+      return [...capacityBlockers(priced.quote), ...moneyBlockers(priced.quote, standing)];
   }
 }
 
-function roomBlockers({ available }: Quote): readonly Blocker[] {
+function capacityBlockers({ available }: Quote): readonly Blocker[] {
   return available ? [] : [blocker('No host can take it at the moment.', 'alternatives')];
 }
 
-function moneyBlockers(quote: Quote, standing: Standing): readonly Blocker[] {
+function moneyBlockers(quote: Quote, standing: BlockerContext): readonly Blocker[] {
   const { availableNanoUsd, budgets, maxNanoUsd } = standing;
   const hold = BigInt(quote.holdNanoUsd);
   const has = availableNanoUsd === null ? '' : ` You have ${usdText(availableNanoUsd)}.`;
@@ -104,10 +104,10 @@ function moneyBlockers(quote: Quote, standing: Standing): readonly Blocker[] {
           blocker(`${usdText(quote.minimumBalanceNanoUsd)} must be available to begin with.${has}`, 'top-up'),
         ]),
     ...budgets
-      .filter((budget) => refuses(budget, hold))
+      .filter((budget) => budgetRefuses(budget, hold))
       .map(({ name, limitNanoUsd, spentNanoUsd }) =>
         blocker(
-          `The budget "${name}" leaves ${usdText(leftOf(limitNanoUsd, spentNanoUsd))}, and ${usdText(hold)} would be set aside.`,
+          `The budget "${name}" leaves ${usdText(remainingOf(limitNanoUsd, spentNanoUsd))}, and ${usdText(hold)} would be set aside.`,
           'budgets',
         ),
       ),
@@ -117,14 +117,16 @@ function moneyBlockers(quote: Quote, standing: Standing): readonly Blocker[] {
   ];
 }
 
-function leftOf(limitNanoUsd: string, spentNanoUsd: string): bigint {
+function remainingOf(limitNanoUsd: string, spentNanoUsd: string): bigint {
   const left = BigInt(limitNanoUsd) - BigInt(spentNanoUsd);
   return left < 0n ? 0n : left;
 }
 
 /** Budgets of single keys say nothing of people who are signed in; those that only tell refuse nobody. */
-function refuses({ keyId, onExceeded, limitNanoUsd, spentNanoUsd }: Budget, hold: bigint): boolean {
-  return keyId === null && onExceeded !== 'notify' && hold > 0n && hold > leftOf(limitNanoUsd, spentNanoUsd);
+function budgetRefuses({ keyId, onExceeded, limitNanoUsd, spentNanoUsd }: Budget, hold: bigint): boolean {
+  return (
+    keyId === null && onExceeded !== 'notify' && hold > 0n && hold > remainingOf(limitNanoUsd, spentNanoUsd)
+  );
 }
 
 /** What is certain to be paid: the whole of a term, or of a time to live. */
@@ -133,7 +135,7 @@ function knownCost({ term, totalNanoUsd }: Quote, ttlSeconds: number | null): bi
   return ttlSeconds === null || totalNanoUsd === null ? null : BigInt(totalNanoUsd);
 }
 
-const steps: Readonly<Record<string, Step>> = {
+const fixesByReason: Readonly<Record<string, BlockerFix>> = {
   INSUFFICIENT_BALANCE: 'top-up',
   BUDGET_EXCEEDED: 'budgets',
   NO_PUBLIC_KEY: 'ssh-key',
@@ -147,8 +149,8 @@ const steps: Readonly<Record<string, Step>> = {
 };
 
 /** What to do about a refusal; null where its own words say all there is. */
-export function stepFor(reason: string | null): Step | null {
-  return reason !== null && Object.hasOwn(steps, reason) ? (steps[reason] ?? null) : null;
+export function fixForReason(reason: string | null): BlockerFix | null {
+  return reason !== null && Object.hasOwn(fixesByReason, reason) ? (fixesByReason[reason] ?? null) : null;
 }
 
 /** Whether the service said no. A failure, or silence, may have come after it was carried out. */

@@ -1,22 +1,26 @@
 import { exactDuration } from '@millrace/sdk/text';
-import type { Order } from './draft.ts';
-import type { Wish } from './picks.ts';
+import type { CreateRequest } from './draft.ts';
+import type { RentalSpec } from './picks.ts';
 
 /** The same order from a terminal. */
 
 /** As a shell takes it for one word, whatever is in it. */
-export function quoted(text: string): string {
+export function quoteShellWord(text: string): string {
   return /^[A-Za-z0-9_@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-const flag = (name: string, value: string | number): string => `--${name} ${quoted(String(value))}`;
+const flag = (name: string, value: string | number): string => `--${name} ${quoteShellWord(String(value))}`;
 
-const span = (seconds: number): string => exactDuration(seconds).replaceAll(' ', '');
+const durationText = (seconds: number): string => exactDuration(seconds).replaceAll(' ', '');
 
 /** Where the command takes a file, the page has only its text. */
 export const USER_DATA_FILE = 'user-data.sh';
 
-export function createCommand({ body, type }: Order, wish: Wish, volumeLabel: string | null): string {
+export function createCommand(
+  { body, type }: CreateRequest,
+  wish: RentalSpec,
+  volumeLabel: string | null,
+): string {
   const storage = 'storageVolume' in body ? body.storageVolume : undefined;
   const cuda = 'cudaVersion' in body ? body.cudaVersion : undefined;
   const ports = 'customPorts' in body ? (body.customPorts ?? []) : [];
@@ -38,9 +42,9 @@ export function createCommand({ body, type }: Order, wish: Wish, volumeLabel: st
       ? `${flag('new-volume', storage.label)} ${flag('storage-gb', storage.sizeInGb)}`
       : '',
     ...ports.map((port) => flag('port', port)),
-    body.ttlSeconds === undefined ? '' : flag('ttl', span(body.ttlSeconds)),
+    body.ttlSeconds === undefined ? '' : flag('ttl', durationText(body.ttlSeconds)),
     body.maxUsd === undefined ? '' : flag('max-usd', body.maxUsd),
-    body.idle === undefined ? '' : flag('idle-after', span(body.idle.afterSeconds)),
+    body.idle === undefined ? '' : flag('idle-after', durationText(body.idle.afterSeconds)),
     body.idle?.action === 'terminate' ? '--idle-terminate' : '',
     body.userData === undefined ? '' : flag('user-data', USER_DATA_FILE),
     ...Object.entries(body.tags ?? {}).map(([name, value]) => flag('tag', `${name}=${value}`)),

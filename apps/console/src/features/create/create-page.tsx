@@ -1,36 +1,43 @@
-import { newName } from '@millrace/sdk/text';
+import { randomRentalName } from '@millrace/sdk/text';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
-import { problemOf } from '../../api/problem.ts';
+import { toProblem } from '../../api/problem.ts';
 import { useApiMutation, useApiQuery } from '../../api/queries.ts';
 import { useSession } from '../../app/session.tsx';
 import { CommandHint } from '../../ui/copy.tsx';
-import { PageHead } from '../../ui/page.tsx';
-import { Empty, Problem, Shown } from '../../ui/states.tsx';
-import { useOwnOffers } from '../catalog/use-offers.ts';
-import { machineWords, type Offer } from '../catalog/offers.ts';
-import { attemptFor, pickFrom, type Attempt } from './attempt.ts';
-import { blockersOf, stepFor } from './blockers.ts';
+import { PageHeader } from '../../ui/page.tsx';
+import { EmptyState, Problem, QueryView } from '../../ui/states.tsx';
+import { useMemberOffers } from '../catalog/use-offers.ts';
+import { machineTypeText, type Offer } from '../catalog/offers.ts';
+import { attemptFor, randomBelowFrom, type IdempotentAttempt } from './attempt.ts';
+import { findBlockers, fixForReason } from './blockers.ts';
 import { createCommand, USER_DATA_FILE } from './command.ts';
-import { idleRuleIssues, idleRuleProblem, newDraft, readDraft, type Draft, type Order } from './draft.ts';
-import { FORM } from './form.ts';
+import {
+  idleRuleIssues,
+  idleRuleDisabledReason,
+  newDraft,
+  parseDraft,
+  type Draft,
+  type CreateRequest,
+} from './draft.ts';
+import { FORM_ID } from './form.ts';
 import { KeysCard } from './keys-card.tsx';
 import { MachineCard } from './machine-card.tsx';
-import { MoreCard, NameCard } from './more-card.tsx';
-import { picksOfWish, wishOf, type Picks, type Wish } from './picks.ts';
+import { AdvancedCard, NameCard } from './more-card.tsx';
+import { selectionFromSpec, resolveSpec, type RentalSelection, type RentalSpec } from './picks.ts';
 import { SummaryPanel } from './summary-panel.tsx';
 import { termsFor } from './summary.ts';
 import { TermCard } from './term-card.tsx';
-import { pricedWish, usePurse, useReview } from './use-review.ts';
+import { quoteRequestFor, useBalanceAndBudgets, useQuote } from './use-review.ts';
 import { useVolumes, VolumeCard } from './volume-card.tsx';
 
 /** Rent a machine: choose on the left, see what it costs on the right, agree once. */
 export function CreatePage() {
-  const offers = useOwnOffers();
+  const offers = useMemberOffers();
   const picks = useSearch({ from: '/shell/inside/rent' });
   return (
     <>
-      <PageHead
+      <PageHeader
         title="Rent a machine"
         back={
           <Link to="/" className="underline">
@@ -38,27 +45,35 @@ export function CreatePage() {
           </Link>
         }
       />
-      <Shown query={offers} what="offers">
-        {(data) => <Picked picks={picks} offers={data.offers} />}
-      </Shown>
+      <QueryView query={offers} what="offers">
+        {(data) => <ResolvedSpec picks={picks} offers={data.offers} />}
+      </QueryView>
     </>
   );
 }
 
-function Picked({ picks, offers }: { readonly picks: Picks; readonly offers: readonly Offer[] }) {
+function ResolvedSpec({
+  picks,
+  offers,
+}: {
+  readonly picks: RentalSelection;
+  readonly offers: readonly Offer[];
+}) {
   const navigate = useNavigate();
-  const wish = wishOf(picks, offers);
-  const whole = wish === null ? null : JSON.stringify(picksOfWish(wish));
+  const wish = resolveSpec(picks, offers);
+  const whole = wish === null ? null : JSON.stringify(selectionFromSpec(wish));
   const isWhole = whole === JSON.stringify(picks);
   useEffect(() => {
     // What was left open is settled once: it must not change under the person when something else becomes cheaper.
     if (whole !== null && !isWhole) {
-      void navigate({ to: '/rent', search: JSON.parse(whole) as Picks, replace: true });
+      void navigate({ to: '/rent', search: JSON.parse(whole) as RentalSelection, replace: true });
     }
   }, [whole, isWhole, navigate]);
   if (wish === null) {
     return (
-      <Empty title="Nothing is on offer yet.">Machines appear here as soon as the operator sells some.</Empty>
+      <EmptyState title="Nothing is on offer yet.">
+        Machines appear here as soon as the operator sells some.
+      </EmptyState>
     );
   }
   return <OrderForm wish={wish} offers={offers} />;
@@ -68,18 +83,18 @@ function random32(): number {
   return globalThis.crypto.getRandomValues(new Uint32Array(1))[0] ?? 0;
 }
 
-function OrderForm({ wish, offers }: { readonly wish: Wish; readonly offers: readonly Offer[] }) {
+function OrderForm({ wish, offers }: { readonly wish: RentalSpec; readonly offers: readonly Offer[] }) {
   const navigate = useNavigate();
   const { mayNot, me } = useSession();
-  const [draft, setDraft] = useState(() => newDraft(newName(pickFrom(random32))));
+  const [draft, setDraft] = useState(() => newDraft(randomRentalName(randomBelowFrom(random32))));
   const change = (part: Partial<Draft>): void => setDraft((before) => ({ ...before, ...part }));
-  const pick = (next: Picks): void => {
+  const pick = (next: RentalSelection): void => {
     // Another type of machine is sold elsewhere: the place is chosen anew.
-    const kept = next.type === undefined ? picksOfWish(wish) : {};
+    const kept = next.type === undefined ? selectionFromSpec(wish) : {};
     void navigate({ to: '/rent', search: { ...kept, ...next }, replace: true, resetScroll: false });
   };
   const pickDays = (days: number | null): void => {
-    const { days: _, ...kept } = picksOfWish(wish);
+    const { days: _, ...kept } = selectionFromSpec(wish);
     void navigate({
       to: '/rent',
       search: { ...kept, ...(days !== null && { days }) },
@@ -87,13 +102,13 @@ function OrderForm({ wish, offers }: { readonly wish: Wish; readonly offers: rea
       resetScroll: false,
     });
   };
-  const read = readDraft(draft, wish);
-  const asked = pricedWish(wish, draft, read);
+  const read = parseDraft(draft, wish);
+  const asked = quoteRequestFor(wish, draft, read);
   const create = useCreate(read.order);
-  const review = useReview(asked, wish, stepFor(problemOf(create.error).reason) === 'alternatives');
-  const idleProblem = idleRuleProblem(wish, review.shown?.idleRules);
+  const review = useQuote(asked, wish, fixForReason(toProblem(create.error).reason) === 'alternatives');
+  const idleProblem = idleRuleDisabledReason(wish, review.shown?.idleRules);
   const issues = { ...read.issues, ...idleRuleIssues(draft, idleProblem) };
-  const purse = usePurse();
+  const purse = useBalanceAndBudgets();
   const keys = useApiQuery(['ssh-keys', 'all'], async (client, signal) =>
     client.sshKeys.list({ limit: 200 }, { signal }).all(),
   );
@@ -104,7 +119,7 @@ function OrderForm({ wish, offers }: { readonly wish: Wish; readonly offers: rea
     { keepPrevious: true },
   );
   const volumes = useVolumes(draft.volume === 'existing');
-  const blockers = blockersOf({
+  const blockers = findBlockers({
     mayNot: mayNot('rentals:write'),
     isSuspended: me.organisation.status === 'suspended',
     isFrozen: purse.isFrozen,
@@ -125,8 +140,8 @@ function OrderForm({ wish, offers }: { readonly wish: Wish; readonly offers: rea
   return (
     <div className="lg:grid lg:grid-cols-[1fr_21rem] lg:gap-6">
       <form
-        id={FORM}
-        aria-label={`Rent a ${machineWords(wish.type)}`}
+        id={FORM_ID}
+        aria-label={`Rent a ${machineTypeText(wish.type)}`}
         className="hidden"
         onSubmit={(event) => {
           event.preventDefault();
@@ -142,16 +157,16 @@ function OrderForm({ wish, offers }: { readonly wish: Wish; readonly offers: rea
           onDays={pickDays}
           onConvert={(convert) => change({ convert })}
         />
-        <Shown query={keys} what="SSH keys">
+        <QueryView query={keys} what="SSH keys">
           {(all) => (
             <KeysCard keys={all} chosen={draft.sshKeyIds} onChoose={(sshKeyIds) => change({ sshKeyIds })} />
           )}
-        </Shown>
+        </QueryView>
         <NameCard draft={draft} issues={issues} onChange={change} />
         {wish.type === 'bare-metal' && (
           <VolumeCard wish={wish} draft={draft} issues={issues} onChange={change} />
         )}
-        <MoreCard wish={wish} idleProblem={idleProblem} draft={draft} issues={issues} onChange={change} />
+        <AdvancedCard wish={wish} idleProblem={idleProblem} draft={draft} issues={issues} onChange={change} />
         {reserve.error !== null && (
           <div className="mb-4">
             <Problem
@@ -183,11 +198,11 @@ function OrderForm({ wish, offers }: { readonly wish: Wish; readonly offers: rea
 }
 
 /** Sends the order, once however often the button is pressed, and goes to the page of what came of it. */
-function useCreate(order: Order) {
+function useCreate(order: CreateRequest) {
   const navigate = useNavigate();
-  const attempt = useRef<Attempt | null>(null);
+  const attempt = useRef<IdempotentAttempt | null>(null);
   const mutation = useApiMutation(
-    async (client, sent: Attempt & { readonly order: Order }) => {
+    async (client, sent: IdempotentAttempt & { readonly order: CreateRequest }) => {
       const options = { idempotencyKey: sent.key };
       return sent.order.type === 'bare-metal'
         ? client.rentals.createBareMetal(sent.order.body, options)

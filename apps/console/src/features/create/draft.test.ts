@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import { createCommand, quoted } from './command.ts';
+import { createCommand, quoteShellWord } from './command.ts';
 import {
   idleRuleIssues,
-  idleRuleProblem,
+  idleRuleDisabledReason,
   newDraft,
-  portsOf,
-  readDraft,
-  tagsOf,
+  parsePorts,
+  parseDraft,
+  parseTagsField,
   type Draft,
 } from './draft.ts';
-import type { Wish } from './picks.ts';
+import type { RentalSpec } from './picks.ts';
 
-const machine: Wish = {
+const machine: RentalSpec = {
   gpu: 'h100',
   type: 'virtual-machine',
   count: 2,
@@ -19,9 +19,9 @@ const machine: Wish = {
   network: 'ethernet',
   days: null,
 };
-const metal: Wish = { ...machine, type: 'bare-metal', count: 16, network: 'infiniband' };
+const metal: RentalSpec = { ...machine, type: 'bare-metal', count: 16, network: 'infiniband' };
 const plain = newDraft('calm-brook-42');
-const read = (change: Partial<Draft>, wish = machine) => readDraft({ ...plain, ...change }, wish);
+const read = (change: Partial<Draft>, wish = machine) => parseDraft({ ...plain, ...change }, wish);
 const commandOf = (change: Partial<Draft>, wish = machine, label: string | null = null) =>
   createCommand(read(change, wish).order, wish, label);
 
@@ -159,27 +159,27 @@ describe('what cannot be sent', () => {
   });
 
   it('an idle rule where the service accepts none: the reason is shown, and a rule entered before is refused', () => {
-    expect(idleRuleProblem(machine, true)).toBeNull();
-    expect(idleRuleProblem(machine, undefined)).toBeNull();
-    expect(idleRuleProblem(machine, false)).toContain('do not report how busy their GPUs are');
-    expect(idleRuleProblem(metal, true)).toContain('bare metal');
+    expect(idleRuleDisabledReason(machine, true)).toBeNull();
+    expect(idleRuleDisabledReason(machine, undefined)).toBeNull();
+    expect(idleRuleDisabledReason(machine, false)).toContain('do not report how busy their GPUs are');
+    expect(idleRuleDisabledReason(metal, true)).toContain('bare metal');
     expect(idleRuleIssues({ idleAfter: '30m' }, null)).toEqual({});
     expect(idleRuleIssues({ idleAfter: ' ' }, 'No.')).toEqual({});
     expect(Object.keys(idleRuleIssues({ idleAfter: '30m' }, 'No.'))).toEqual(['idleAfter']);
   });
 
   it('is a matter of lines for tags and of any separator for ports', () => {
-    expect(tagsOf(' a=1 \n\n b = x=y ').value).toEqual({ a: '1', b: 'x=y' });
-    expect(portsOf('').value).toEqual([]);
-    expect(portsOf('1,2\n3').value).toEqual([1, 2, 3]);
+    expect(parseTagsField(' a=1 \n\n b = x=y ').value).toEqual({ a: '1', b: 'x=y' });
+    expect(parsePorts('').value).toEqual([]);
+    expect(parsePorts('1,2\n3').value).toEqual([1, 2, 3]);
   });
 });
 
 describe('words for a shell', () => {
   it('stay one word whatever is in them', () => {
-    expect(quoted('calm-brook-42')).toBe('calm-brook-42');
-    expect(quoted('a b')).toBe("'a b'");
-    expect(quoted("it's $(rm)")).toBe(String.raw`'it'\''s $(rm)'`);
-    expect(quoted('')).toBe("''");
+    expect(quoteShellWord('calm-brook-42')).toBe('calm-brook-42');
+    expect(quoteShellWord('a b')).toBe("'a b'");
+    expect(quoteShellWord("it's $(rm)")).toBe(String.raw`'it'\''s $(rm)'`);
+    expect(quoteShellWord('')).toBe("''");
   });
 });

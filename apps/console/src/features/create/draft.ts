@@ -1,15 +1,15 @@
 import type { Input } from '@millrace/sdk';
-import { nanoOf, parseDuration } from '@millrace/sdk/text';
-import type { Wish } from './picks.ts';
+import { parseUsd, parseDuration } from '@millrace/sdk/text';
+import type { RentalSpec } from './picks.ts';
 
 /** What somebody has typed beside the picks, as text, and what the service is sent of it. */
 
-export type VirtualMachineOrder = Input<'createVirtualMachineRental'>;
-export type BareMetalOrder = Input<'createBareMetalRental'>;
+export type VirtualMachineRequest = Input<'createVirtualMachineRental'>;
+export type BareMetalRequest = Input<'createBareMetalRental'>;
 
-export type Order =
-  | { readonly type: 'virtual-machine'; readonly body: VirtualMachineOrder }
-  | { readonly type: 'bare-metal'; readonly body: BareMetalOrder };
+export type CreateRequest =
+  | { readonly type: 'virtual-machine'; readonly body: VirtualMachineRequest }
+  | { readonly type: 'bare-metal'; readonly body: BareMetalRequest };
 
 export type VolumeChoice = 'none' | 'existing' | 'new';
 
@@ -18,7 +18,7 @@ export interface Draft {
   /** Null: all keys that the person has. */
   readonly sshKeyIds: readonly string[] | null;
   readonly image: string;
-  readonly cuda: '' | NonNullable<BareMetalOrder['cudaVersion']>;
+  readonly cuda: '' | NonNullable<BareMetalRequest['cudaVersion']>;
   readonly volume: VolumeChoice;
   readonly volumeId: number | null;
   readonly volumeLabel: string;
@@ -62,9 +62,9 @@ export type Field = keyof Draft;
 export type Issues = Partial<Readonly<Record<Field, string>>>;
 
 /** What of a draft cannot be sent, field by field, and what is sent of the rest. */
-export interface Read {
+export interface ParsedDraft {
   readonly issues: Issues;
-  readonly order: Order;
+  readonly order: CreateRequest;
   /** The time to live, for the price of it. */
   readonly ttlSeconds: number | null;
   /** The size of a volume that is made along with it. */
@@ -73,16 +73,21 @@ export interface Read {
 }
 
 /** A value, or what is wrong with the text that it should have come from. */
-type Part<Value> =
+type ParsedField<Value> =
   | { readonly value: Value; readonly issue?: undefined }
   | { readonly value: null; readonly issue: string };
 
-const TTL_LEAST_SECONDS = 60;
-const IDLE_LEAST_SECONDS = 300;
-const SECONDS_MOST = 315_360_000;
-const IDLE_MOST_SECONDS = 31_536_000;
+const MIN_TTL_SECONDS = 60;
+const MIN_IDLE_SECONDS = 300;
+const MAX_SECONDS = 315_360_000;
+const MAX_IDLE_SECONDS = 31_536_000;
 
-function spanOf(text: string, least: number, most: number, leastWords: string): Part<number | null> {
+function parseDurationField(
+  text: string,
+  least: number,
+  most: number,
+  leastWords: string,
+): ParsedField<number | null> {
   if (text.trim() === '') return { value: null };
   const seconds = parseDuration(text);
   if (seconds === null) return { value: null, issue: 'Write a span of time such as 90m, 8h or 3d.' };
@@ -90,18 +95,18 @@ function spanOf(text: string, least: number, most: number, leastWords: string): 
   return seconds > most ? { value: null, issue: 'That is too long.' } : { value: seconds };
 }
 
-function amountOf(text: string): Part<bigint | null> {
+function parseAmount(text: string): ParsedField<bigint | null> {
   if (text.trim() === '') return { value: null };
-  const nano = nanoOf(text);
+  const nano = parseUsd(text);
   return nano === null || nano <= 0n
     ? { value: null, issue: 'Write an amount in dollars such as 20 or 12.50.' }
     : { value: nano };
 }
 
 const tagName = /^[A-Za-z0-9][A-Za-z0-9_.:/-]{0,62}$/;
-const TAGS_MOST = 50;
+const MAX_TAGS = 50;
 
-export function tagsOf(text: string): Part<Readonly<Record<string, string>>> {
+export function parseTagsField(text: string): ParsedField<Readonly<Record<string, string>>> {
   const tags: Record<string, string> = {};
   for (const line of text
     .split('\n')
@@ -117,29 +122,29 @@ export function tagsOf(text: string): Part<Readonly<Record<string, string>>> {
     if (Object.hasOwn(tags, name)) return { value: null, issue: `${name} is there twice.` };
     tags[name] = value;
   }
-  return Object.keys(tags).length > TAGS_MOST
-    ? { value: null, issue: `At most ${String(TAGS_MOST)} tags.` }
+  return Object.keys(tags).length > MAX_TAGS
+    ? { value: null, issue: `At most ${String(MAX_TAGS)} tags.` }
     : { value: tags };
 }
 
-const PORTS_MOST = 20;
+const MAX_PORTS = 20;
 
-export function portsOf(text: string): Part<readonly number[]> {
+export function parsePorts(text: string): ParsedField<readonly number[]> {
   const words = text.split(/[\s,]+/).filter((word) => word !== '');
   const ports = words.map((word) => (/^\d{1,5}$/.test(word) ? Number(word) : 0));
   const wrong = words[ports.findIndex((port) => port < 1 || port > 65_535)];
   if (wrong !== undefined)
     return { value: null, issue: `"${wrong}" is no port: a port is a number from 1 to 65535.` };
-  return ports.length > PORTS_MOST
-    ? { value: null, issue: `At most ${String(PORTS_MOST)} ports.` }
+  return ports.length > MAX_PORTS
+    ? { value: null, issue: `At most ${String(MAX_PORTS)} ports.` }
     : { value: [...new Set(ports)] };
 }
 
-const USER_DATA_MOST = 65_536;
+const MAX_USER_DATA_CHARACTERS = 65_536;
 
 function userDataIssue(text: string): string | undefined {
   if (text.trim() === '') return undefined;
-  if (text.length > USER_DATA_MOST) return 'It has more than 65,536 characters.';
+  if (text.length > MAX_USER_DATA_CHARACTERS) return 'It has more than 65,536 characters.';
   return text.startsWith('#!') || /^#cloud-config\s/.test(text)
     ? undefined
     : 'It begins with #! (a program, which runs once as root) or with a line #cloud-config.';
@@ -150,16 +155,16 @@ function nameIssue(name: string): string | undefined {
   return name.trim().length > 255 ? 'At most 255 characters.' : undefined;
 }
 
-const VOLUME_LEAST_GB = 256;
-const VOLUME_MOST_GB = 64_000;
+const MIN_VOLUME_GB = 256;
+const MAX_VOLUME_GB = 64_000;
 const volumeLabel = /^[A-Za-z0-9_-]{4,255}$/;
 
 interface Volume {
   readonly issues: Issues;
-  readonly storage: BareMetalOrder['storageVolume'];
+  readonly storage: BareMetalRequest['storageVolume'];
 }
 
-function volumeOf(draft: Draft): Volume {
+function parseVolume(draft: Draft): Volume {
   if (draft.volume === 'none') return { issues: {}, storage: undefined };
   if (draft.volume === 'existing') {
     return draft.volumeId === null
@@ -167,7 +172,7 @@ function volumeOf(draft: Draft): Volume {
       : { issues: {}, storage: { isNew: false, id: draft.volumeId } };
   }
   const sizeInGb = /^\d{1,5}$/.test(draft.volumeGb.trim()) ? Number(draft.volumeGb) : 0;
-  const isSize = sizeInGb >= VOLUME_LEAST_GB && sizeInGb <= VOLUME_MOST_GB;
+  const isSize = sizeInGb >= MIN_VOLUME_GB && sizeInGb <= MAX_VOLUME_GB;
   const issues: Issues = {
     ...(!volumeLabel.test(draft.volumeLabel) && {
       volumeLabel: 'At least four letters, digits, underscores or hyphens.',
@@ -182,13 +187,16 @@ function issue(field: Field, text: string | undefined): Issues {
 }
 
 /** Dollars of an amount that was typed as such: the number nearest to it, which the service reads as the amount again. */
-function dollarsOf(nano: bigint): number {
+function nanoToDollars(nano: bigint): number {
   const digits = nano.toString().padStart(10, '0');
   return Number(`${digits.slice(0, -9)}.${digits.slice(-9)}`);
 }
 
 /** Why the choice cannot have an idle rule; null where it can, or where the service has not said yet. */
-export function idleRuleProblem({ type }: Pick<Wish, 'type'>, idleRules: boolean | undefined): string | null {
+export function idleRuleDisabledReason(
+  { type }: Pick<RentalSpec, 'type'>,
+  idleRules: boolean | undefined,
+): string | null {
   if (type === 'bare-metal') return 'Idle rules are not available for bare metal: its use is not measured.';
   if (idleRules !== false) return null;
   return 'Idle rules are not available here: these machines do not report how busy their GPUs are. To bound the cost, set a time to live or a cost limit.';
@@ -201,16 +209,16 @@ export function idleRuleIssues({ idleAfter }: Pick<Draft, 'idleAfter'>, lack: st
     : { idleAfter: 'Not available here. Clear the field.' };
 }
 
-export function readDraft(draft: Draft, wish: Wish): Read {
+export function parseDraft(draft: Draft, wish: RentalSpec): ParsedDraft {
   const isMetal = wish.type === 'bare-metal';
-  const ttl = spanOf(draft.ttl, TTL_LEAST_SECONDS, SECONDS_MOST, 'a minute');
+  const ttl = parseDurationField(draft.ttl, MIN_TTL_SECONDS, MAX_SECONDS, 'a minute');
   const idle = isMetal
     ? { value: null, issue: undefined }
-    : spanOf(draft.idleAfter, IDLE_LEAST_SECONDS, IDLE_MOST_SECONDS, 'five minutes');
-  const most = amountOf(draft.maxUsd);
-  const tags = tagsOf(draft.tags);
-  const ports = isMetal ? { value: [] } : portsOf(draft.ports);
-  const volume = isMetal ? volumeOf(draft) : { issues: {}, storage: undefined };
+    : parseDurationField(draft.idleAfter, MIN_IDLE_SECONDS, MAX_IDLE_SECONDS, 'five minutes');
+  const most = parseAmount(draft.maxUsd);
+  const tags = parseTagsField(draft.tags);
+  const ports = isMetal ? { value: [] } : parsePorts(draft.ports);
+  const volume = isMetal ? parseVolume(draft) : { issues: {}, storage: undefined };
   const image = draft.image.trim();
   const common = {
     name: draft.name.trim(),
@@ -225,18 +233,18 @@ export function readDraft(draft: Draft, wish: Wish): Read {
     }),
     ...(image !== '' && { image }),
     ...(ttl.value !== null && { ttlSeconds: ttl.value }),
-    ...(most.value !== null && { maxUsd: dollarsOf(most.value) }),
+    ...(most.value !== null && { maxUsd: nanoToDollars(most.value) }),
     ...(idle.value !== null && { idle: { afterSeconds: idle.value, action: draft.idleAction } }),
     ...(tags.value !== null && Object.keys(tags.value).length > 0 && { tags: tags.value }),
     ...(draft.userData.trim() !== '' && { userData: draft.userData }),
     ...(draft.monitoring && { monitoringEnabled: true }),
   };
-  const order: Order = isMetal
+  const order: CreateRequest = isMetal
     ? {
         type: 'bare-metal',
         body: {
           ...common,
-          region: wish.region as BareMetalOrder['region'],
+          region: wish.region as BareMetalRequest['region'],
           ...(draft.cuda !== '' && { cudaVersion: draft.cuda }),
           ...(volume.storage !== undefined && { storageVolume: volume.storage }),
         },
@@ -245,7 +253,7 @@ export function readDraft(draft: Draft, wish: Wish): Read {
         type: 'virtual-machine',
         body: {
           ...common,
-          region: wish.region as VirtualMachineOrder['region'],
+          region: wish.region as VirtualMachineRequest['region'],
           ...(ports.value !== null && ports.value.length > 0 && { customPorts: [...ports.value] }),
         },
       };

@@ -1,33 +1,34 @@
-import type { Answer } from '@millrace/sdk';
+import type { Output } from '@millrace/sdk';
 import { Link } from '@tanstack/react-router';
 import { PerHour } from '../../ui/money.tsx';
-import { Ago, When } from '../../ui/time.tsx';
-import { networkWords } from '../catalog/offers.ts';
-import { picksOfWish, type Wish } from './picks.ts';
-import { mayComeFree, whyNot } from './why-not.ts';
+import { RelativeTime, Timestamp } from '../../ui/time.tsx';
+import { networkText } from '../catalog/offers.ts';
+import { selectionFromSpec, type RentalSpec } from './picks.ts';
+import { mayBecomeAvailable, mainObstacle } from './why-not.ts';
 
 /** Few enough to read; the service lists the nearest first. */
 const ALTERNATIVES_SHOWN = 4;
 
 /** Why a machine cannot be had now, when it may be, and what could be had instead. */
-export function Explanation({
+export function PlacementExplanation({
   wish,
   explained,
 }: {
-  readonly wish: Wish;
-  readonly explained: Answer<'explainPlacement'>;
+  readonly wish: RentalSpec;
+  readonly explained: Output<'explainPlacement'>;
 }) {
   const { capacityExpectedAt, alternatives } = explained;
   return (
     <div className="flex flex-col gap-2">
-      <p>{whyNot(explained)}</p>
-      {(capacityExpectedAt !== null || mayComeFree(explained)) && (
+      <p>{mainObstacle(explained)}</p>
+      {(capacityExpectedAt !== null || mayBecomeAvailable(explained)) && (
         <p>
           {capacityExpectedAt === null ? (
             'When it will be free again is not known.'
           ) : (
             <>
-              Enough is known to come free <Ago at={capacityExpectedAt} /> (<When at={capacityExpectedAt} />
+              Enough is known to come free <RelativeTime at={capacityExpectedAt} /> (
+              <Timestamp at={capacityExpectedAt} />
               ), if nobody else takes it first.
             </>
           )}
@@ -41,7 +42,7 @@ export function Explanation({
               <li key={`${each.gpuType} ${String(each.gpuCount)} ${each.region} ${each.networkType}`}>
                 <Link
                   to="/rent"
-                  search={picksOfWish({
+                  search={selectionFromSpec({
                     ...wish,
                     gpu: each.gpuType,
                     count: each.gpuCount,
@@ -51,7 +52,7 @@ export function Explanation({
                   className="underline"
                 >
                   {each.gpuCount} × {each.gpuType.toUpperCase()} in {each.region} (
-                  {networkWords(each.networkType)})
+                  {networkText(each.networkType)})
                 </Link>
                 , <PerHour usd={each.costPerHour} /> on demand, {each.totalAvailable} free
               </li>

@@ -1,13 +1,13 @@
 import type { Item } from '@millrace/sdk';
 import { useState } from 'react';
-import { issueOf } from '../../api/problem.ts';
+import { fieldIssue } from '../../api/problem.ts';
 import { useApiMutation } from '../../api/queries.ts';
 import { useSession } from '../../app/session.tsx';
 import { Button } from '../../ui/button.tsx';
-import { CheckField, TextArea, TextField } from '../../ui/field.tsx';
+import { CheckboxField, TextArea, TextField } from '../../ui/field.tsx';
 import { Card } from '../../ui/page.tsx';
 import { Note, Problem } from '../../ui/states.tsx';
-import { FORM } from './form.ts';
+import { FORM_ID } from './form.ts';
 
 export type SshKey = Item<'listSshPublicKeys'>;
 
@@ -50,9 +50,9 @@ export function KeysCard({
           </Note>
         )}
         {keys.map(({ id, name, fingerprint }) => (
-          <CheckField
+          <CheckboxField
             key={id}
-            form={FORM}
+            form={FORM_ID}
             label={name}
             hint={<code className="break-all">{fingerprint}</code>}
             checked={ids.includes(id)}
@@ -82,8 +82,8 @@ function AddKey({ onAdded }: { readonly onAdded: (id: string) => void }) {
     { changes: ['ssh-keys'], onSuccess: ({ id }) => onAdded(id) },
   );
   const isReady = name.trim() !== '' && publicKey.trim() !== '';
-  const nameError = issueOf(add.error, 'name');
-  const keyError = issueOf(add.error, 'publicKey');
+  const nameError = fieldIssue(add.error, 'name');
+  const keyError = fieldIssue(add.error, 'publicKey');
   return (
     <form
       className="border-line flex flex-col gap-3 rounded-md border p-3"

@@ -2,10 +2,18 @@ import { usdText } from '@millrace/sdk/text';
 import { SelectField, TextField } from '../../ui/field.tsx';
 import { PerHour } from '../../ui/money.tsx';
 import { Card } from '../../ui/page.tsx';
-import { choicesOf, hardwareText, isFree, networkWords, type Offer } from '../catalog/offers.ts';
+import { filterChoices, hardwareText, isFree, networkText, type Offer } from '../catalog/offers.ts';
 import { ChoiceGroup, ChoiceTile } from './choice.tsx';
-import { FORM } from './form.ts';
-import { countIssue, GPUS_OF_A_NODE, placeOf, placesFor, sizesFor, type Picks, type Wish } from './picks.ts';
+import { FORM_ID } from './form.ts';
+import {
+  countIssue,
+  GPUS_PER_NODE,
+  locationValue,
+  locationsFor,
+  sizesFor,
+  type RentalSelection,
+  type RentalSpec,
+} from './picks.ts';
 
 /** What is rented, and where. Every choice goes into the address. */
 export function MachineCard({
@@ -13,31 +21,31 @@ export function MachineCard({
   offers,
   onPick,
 }: {
-  readonly wish: Wish;
+  readonly wish: RentalSpec;
   readonly offers: readonly Offer[];
-  readonly onPick: (change: Picks) => void;
+  readonly onPick: (change: RentalSelection) => void;
 }) {
-  const places = placesFor(wish, offers);
-  const isListed = places.some(({ value }) => value === placeOf(wish));
+  const places = locationsFor(wish, offers);
+  const isListed = places.some(({ value }) => value === locationValue(wish));
   return (
     <Card title="Machine">
       <div className="flex flex-col gap-4">
         <div className="grid gap-3 sm:grid-cols-2">
           <SelectField
             label="GPU"
-            form={FORM}
+            form={FORM_ID}
             value={wish.gpu}
             onChange={(event) => onPick({ gpu: event.target.value })}
-            choices={withChosen(choicesOf(offers).gpus, wish.gpu).map((value) => ({
+            choices={withChosen(filterChoices(offers).gpus, wish.gpu).map((value) => ({
               value,
               label: value.toUpperCase(),
             }))}
           />
           <SelectField
             label="Machine type"
-            form={FORM}
+            form={FORM_ID}
             value={wish.type}
-            onChange={(event) => onPick(picksOfType(event.target.value, wish))}
+            onChange={(event) => onPick(selectionForType(event.target.value, wish))}
             choices={[
               { value: 'virtual-machine', label: 'Virtual machine' },
               { value: 'bare-metal', label: 'Bare metal (whole nodes)' },
@@ -46,8 +54,8 @@ export function MachineCard({
         </div>
         <SelectField
           label="Region and network"
-          form={FORM}
-          value={placeOf(wish)}
+          form={FORM_ID}
+          value={locationValue(wish)}
           onChange={(event) => {
             const place = places.find(({ value }) => value === event.target.value);
             if (place !== undefined) onPick({ region: place.region, network: place.network });
@@ -58,13 +66,13 @@ export function MachineCard({
               ? []
               : [
                   {
-                    value: placeOf(wish),
-                    label: `${wish.region}, ${networkWords(wish.network)} (not on offer)`,
+                    value: locationValue(wish),
+                    label: `${wish.region}, ${networkText(wish.network)} (not on offer)`,
                   },
                 ]),
             ...places.map(({ value, region, network, perGpuNano, hasRoom, isOpen }) => ({
               value,
-              label: `${region}, ${networkWords(network)}: ${usdText(perGpuNano)} per GPU and hour, ${roomWords(hasRoom, isOpen)}`,
+              label: `${region}, ${networkText(network)}: ${usdText(perGpuNano)} per GPU and hour, ${capacityText(hasRoom, isOpen)}`,
             })),
           ]}
         />
@@ -78,16 +86,16 @@ function withChosen(values: readonly string[], chosen: string): readonly string[
   return values.includes(chosen) ? values : [...values, chosen];
 }
 
-function roomWords(hasRoom: boolean, isOpen: boolean): string {
+function capacityText(hasRoom: boolean, isOpen: boolean): string {
   if (!isOpen) return 'closed';
   return hasRoom ? 'free now' : 'none of this size free';
 }
 
 /** Another type of machine is sold elsewhere and in other sizes, so the place is chosen anew. */
-function picksOfType(value: string, wish: Wish): Picks {
+function selectionForType(value: string, wish: RentalSpec): RentalSelection {
   return value === 'bare-metal'
-    ? { type: 'bare-metal', gpu: wish.gpu, count: Math.max(GPUS_OF_A_NODE, wish.count) }
-    : { type: 'virtual-machine', gpu: wish.gpu, count: Math.min(GPUS_OF_A_NODE, wish.count) };
+    ? { type: 'bare-metal', gpu: wish.gpu, count: Math.max(GPUS_PER_NODE, wish.count) }
+    : { type: 'virtual-machine', gpu: wish.gpu, count: Math.min(GPUS_PER_NODE, wish.count) };
 }
 
 function Sizes({
@@ -95,9 +103,9 @@ function Sizes({
   sizes,
   onPick,
 }: {
-  readonly wish: Wish;
+  readonly wish: RentalSpec;
   readonly sizes: readonly Offer[];
-  readonly onPick: (change: Picks) => void;
+  readonly onPick: (change: RentalSelection) => void;
 }) {
   const isMetal = wish.type === 'bare-metal';
   return (
@@ -112,7 +120,7 @@ function Sizes({
               onChoose={() => onPick({ count: offer.gpuCount })}
             >
               <span className="flex flex-wrap justify-between gap-x-3 font-medium">
-                {sizeWords(offer)}
+                {sizeText(offer)}
                 <PerHour nano={offer.pricePerHourNanoUsd} />
               </span>
               <span className="text-soft text-xs">{hardwareText(offer)}</span>
@@ -126,10 +134,10 @@ function Sizes({
       <TextField
         label={isMetal ? 'GPUs in all' : 'Number of GPUs'}
         hint={isMetal ? 'In eights: a node has 8 GPUs.' : 'Sizes between those above can be had too.'}
-        form={FORM}
+        form={FORM_ID}
         type="number"
-        min={isMetal ? GPUS_OF_A_NODE : 1}
-        step={isMetal ? GPUS_OF_A_NODE : 1}
+        min={isMetal ? GPUS_PER_NODE : 1}
+        step={isMetal ? GPUS_PER_NODE : 1}
         value={wish.count}
         onChange={(event) => {
           const count = event.target.valueAsNumber;
@@ -142,7 +150,7 @@ function Sizes({
   );
 }
 
-function sizeWords({ gpuCount, nodes, machineType }: Offer): string {
+function sizeText({ gpuCount, nodes, machineType }: Offer): string {
   const gpus = gpuCount === 1 ? '1 GPU' : `${String(gpuCount)} GPUs`;
   if (machineType === 'virtual-machine') return gpus;
   return nodes.length === 1 ? `1 node, ${gpus}` : `${String(nodes.length)} nodes, ${gpus}`;

@@ -1,11 +1,11 @@
-import { CheckField, SelectField, TextArea, TextField } from '../../ui/field.tsx';
+import { CheckboxField, SelectField, TextArea, TextField } from '../../ui/field.tsx';
 import { Card } from '../../ui/page.tsx';
 import type { Draft, Issues } from './draft.ts';
-import { FORM } from './form.ts';
-import type { Wish } from './picks.ts';
+import { FORM_ID } from './form.ts';
+import type { RentalSpec } from './picks.ts';
 
-interface Parts {
-  readonly wish: Wish;
+interface AdvancedFields {
+  readonly wish: RentalSpec;
   /** Why the choice cannot have an idle rule; null where it can. */
   readonly idleProblem: string | null;
   readonly draft: Draft;
@@ -14,13 +14,13 @@ interface Parts {
 }
 
 /** What it is called and what ends it. */
-export function NameCard({ draft, issues, onChange }: Omit<Parts, 'wish' | 'idleProblem'>) {
+export function NameCard({ draft, issues, onChange }: Omit<AdvancedFields, 'wish' | 'idleProblem'>) {
   return (
     <Card title="Name and limits">
       <div className="grid items-end gap-3 sm:grid-cols-3">
         <TextField
           label="Name"
-          form={FORM}
+          form={FORM_ID}
           hint="Also for: millrace ssh NAME"
           value={draft.name}
           maxLength={255}
@@ -29,7 +29,7 @@ export function NameCard({ draft, issues, onChange }: Omit<Parts, 'wish' | 'idle
         />
         <TextField
           label="Time to live"
-          form={FORM}
+          form={FORM_ID}
           hint="Such as 90m, 8h or 3d"
           placeholder="no end"
           value={draft.ttl}
@@ -38,7 +38,7 @@ export function NameCard({ draft, issues, onChange }: Omit<Parts, 'wish' | 'idle
         />
         <TextField
           label="Cost limit (USD)"
-          form={FORM}
+          form={FORM_ID}
           hint="It ends before it costs more"
           placeholder="no limit"
           inputMode="decimal"
@@ -52,7 +52,7 @@ export function NameCard({ draft, issues, onChange }: Omit<Parts, 'wish' | 'idle
 }
 
 /** What few need, folded away. It opens by itself where something in it is wrong. */
-export function MoreCard({ wish, idleProblem, draft, issues, onChange }: Parts) {
+export function AdvancedCard({ wish, idleProblem, draft, issues, onChange }: AdvancedFields) {
   const isWrong = [issues.idleAfter, issues.ports, issues.tags, issues.userData].some(
     (each) => each !== undefined,
   );
@@ -69,7 +69,7 @@ export function MoreCard({ wish, idleProblem, draft, issues, onChange }: Parts) 
           {wish.type === 'virtual-machine' && (
             <TextField
               label="Ports to open"
-              form={FORM}
+              form={FORM_ID}
               hint="Beside SSH, such as: 8080, 8888. Each is reachable from everywhere."
               value={draft.ports}
               onChange={(event) => onChange({ ports: event.target.value })}
@@ -78,7 +78,7 @@ export function MoreCard({ wish, idleProblem, draft, issues, onChange }: Parts) 
           )}
           <TextArea
             label="Tags"
-            form={FORM}
+            form={FORM_ID}
             hint="One on each line: team=vision"
             rows={2}
             value={draft.tags}
@@ -87,7 +87,7 @@ export function MoreCard({ wish, idleProblem, draft, issues, onChange }: Parts) 
           />
           <TextArea
             label="User data"
-            form={FORM}
+            form={FORM_ID}
             hint="A program (#!/bin/sh) that runs once as root, or #cloud-config. It can be read from inside the machine: no secrets."
             rows={5}
             spellCheck={false}
@@ -96,8 +96,8 @@ export function MoreCard({ wish, idleProblem, draft, issues, onChange }: Parts) 
             onChange={(event) => onChange({ userData: event.target.value })}
             error={issues.userData}
           />
-          <CheckField
-            form={FORM}
+          <CheckboxField
+            form={FORM_ID}
             label="Measure what it does"
             hint="Utilisation over time on its page, kept for seven days."
             checked={draft.monitoring}
@@ -109,12 +109,12 @@ export function MoreCard({ wish, idleProblem, draft, issues, onChange }: Parts) 
   );
 }
 
-function ImageFields({ wish, draft, onChange }: Omit<Parts, 'idleProblem' | 'issues'>) {
+function ImageFields({ wish, draft, onChange }: Omit<AdvancedFields, 'idleProblem' | 'issues'>) {
   return (
     <div className="grid gap-3 sm:grid-cols-2">
       <TextField
         label="Image"
-        form={FORM}
+        form={FORM_ID}
         hint="By its name, if another than the usual one"
         placeholder="the usual one"
         value={draft.image}
@@ -124,7 +124,7 @@ function ImageFields({ wish, draft, onChange }: Omit<Parts, 'idleProblem' | 'iss
       {wish.type === 'bare-metal' && (
         <SelectField
           label="CUDA"
-          form={FORM}
+          form={FORM_ID}
           hint="What the driver must support at least"
           value={draft.cuda}
           onChange={(event) => onChange({ cuda: event.target.value as Draft['cuda'] })}
@@ -139,12 +139,12 @@ function ImageFields({ wish, draft, onChange }: Omit<Parts, 'idleProblem' | 'iss
   );
 }
 
-function IdleFields({ draft, issues, onChange }: Omit<Parts, 'wish' | 'idleProblem'>) {
+function IdleFields({ draft, issues, onChange }: Omit<AdvancedFields, 'wish' | 'idleProblem'>) {
   return (
     <div className="grid gap-3 sm:grid-cols-2">
       <TextField
         label="When it has idled for"
-        form={FORM}
+        form={FORM_ID}
         hint="At least five minutes: 30m, 2h"
         placeholder="nothing happens"
         value={draft.idleAfter}
@@ -153,7 +153,7 @@ function IdleFields({ draft, issues, onChange }: Omit<Parts, 'wish' | 'idleProbl
       />
       <SelectField
         label="Then"
-        form={FORM}
+        form={FORM_ID}
         hint="A stop keeps the disk; an end deletes it."
         value={draft.idleAction}
         onChange={(event) => onChange({ idleAction: event.target.value as Draft['idleAction'] })}

@@ -1,21 +1,21 @@
 import { describe, expect, it } from 'vitest';
-import { offer } from '../catalog/offers.fixture.ts';
+import { makeOffer } from '../catalog/offers.fixture.ts';
 import {
   countIssue,
-  picksFor,
-  picksOf,
-  picksOfWish,
-  placesFor,
+  selectionForOffer,
+  parseSelection,
+  selectionFromSpec,
+  locationsFor,
   sizesFor,
-  wireWishOf,
-  wishOf,
-  type Wish,
+  toQuoteRequest,
+  resolveSpec,
+  type RentalSpec,
 } from './picks.ts';
 
-const cheap = offer({ region: 'us-east-1', pricePerHourNanoUsd: '1000000000', totalAvailable: 0 });
-const free = offer({ region: 'us-central-1', pricePerHourNanoUsd: '2000000000' });
-const freeTwo = offer({ region: 'us-central-1', gpuCount: 2, pricePerHourNanoUsd: '4000000000' });
-const metal = offer({
+const cheap = makeOffer({ region: 'us-east-1', pricePerHourNanoUsd: '1000000000', totalAvailable: 0 });
+const free = makeOffer({ region: 'us-central-1', pricePerHourNanoUsd: '2000000000' });
+const freeTwo = makeOffer({ region: 'us-central-1', gpuCount: 2, pricePerHourNanoUsd: '4000000000' });
+const metal = makeOffer({
   machineType: 'bare-metal',
   gpuCount: 8,
   connectionType: 'infiniband',
@@ -23,7 +23,7 @@ const metal = offer({
 });
 const all = [cheap, freeTwo, free, metal];
 
-const wish: Wish = {
+const wish: RentalSpec = {
   gpu: 'h100',
   type: 'virtual-machine',
   count: 1,
@@ -34,26 +34,34 @@ const wish: Wish = {
 
 describe('picks', () => {
   it('are in the address as they were picked', () => {
-    expect(picksOf({ ...picksFor(metal) })).toEqual(picksFor(metal));
-    expect(picksOf({ ...picksOfWish({ ...wish, days: 30 }) })).toEqual({ ...picksFor(free), days: 30 });
-    expect(picksOf({ gpu: ['h100'], type: 'vm', count: -1, network: 'wifi', days: 'soon' })).toEqual({});
+    expect(parseSelection({ ...selectionForOffer(metal) })).toEqual(selectionForOffer(metal));
+    expect(parseSelection({ ...selectionFromSpec({ ...wish, days: 30 }) })).toEqual({
+      ...selectionForOffer(free),
+      days: 30,
+    });
+    expect(parseSelection({ gpu: ['h100'], type: 'vm', count: -1, network: 'wifi', days: 'soon' })).toEqual(
+      {},
+    );
   });
 
   it('are filled in by the cheapest that is free, not by the cheapest of all', () => {
-    expect(wishOf({ type: 'virtual-machine' }, all)).toEqual(wish);
-    expect(wishOf({}, [cheap])?.region).toBe('us-east-1');
-    expect(wishOf({}, [])).toBeNull();
+    expect(resolveSpec({ type: 'virtual-machine' }, all)).toEqual(wish);
+    expect(resolveSpec({}, [cheap])?.region).toBe('us-east-1');
+    expect(resolveSpec({}, [])).toBeNull();
   });
 
   it('stay as they were picked, also where nothing like it is listed', () => {
     const odd = { gpu: 'b200', type: 'virtual-machine', count: 64, region: 'jp-east-1' } as const;
-    expect(wishOf(odd, all)).toMatchObject(odd);
-    expect(wishOf({ ...picksFor(cheap), days: 7 }, all)).toMatchObject({ region: 'us-east-1', days: 7 });
+    expect(resolveSpec(odd, all)).toMatchObject(odd);
+    expect(resolveSpec({ ...selectionForOffer(cheap), days: 7 }, all)).toMatchObject({
+      region: 'us-east-1',
+      days: 7,
+    });
   });
 
   it('of a size between two are looked for where there are larger ones', () => {
-    const large = offer({ region: 'eu-west-1', gpuCount: 4, pricePerHourNanoUsd: '20000000000' });
-    expect(wishOf({ count: 3, type: 'virtual-machine' }, [...all, large])).toMatchObject({
+    const large = makeOffer({ region: 'eu-west-1', gpuCount: 4, pricePerHourNanoUsd: '20000000000' });
+    expect(resolveSpec({ count: 3, type: 'virtual-machine' }, [...all, large])).toMatchObject({
       count: 3,
       region: 'eu-west-1',
     });
@@ -61,20 +69,20 @@ describe('picks', () => {
 
   it('once whole lead to themselves, so that the address comes to rest', () => {
     for (const picks of [{}, { gpu: 'h100' }, { type: 'bare-metal' as const }, { count: 2 }]) {
-      const first = wishOf(picks, all);
+      const first = resolveSpec(picks, all);
       expect(first).not.toBeNull();
-      if (first !== null) expect(wishOf(picksOfWish(first), all)).toEqual(first);
+      if (first !== null) expect(resolveSpec(selectionFromSpec(first), all)).toEqual(first);
     }
   });
 });
 
 describe('where and how large', () => {
   it('lists every place that sells it, cheapest first, and says where such a machine is free', () => {
-    expect(placesFor(wish, all).map(({ region, hasRoom }) => ({ region, hasRoom }))).toEqual([
+    expect(locationsFor(wish, all).map(({ region, hasRoom }) => ({ region, hasRoom }))).toEqual([
       { region: 'us-east-1', hasRoom: false },
       { region: 'us-central-1', hasRoom: true },
     ]);
-    expect(placesFor({ ...wish, count: 4 }, all).map(({ hasRoom }) => hasRoom)).toEqual([false, false]);
+    expect(locationsFor({ ...wish, count: 4 }, all).map(({ hasRoom }) => hasRoom)).toEqual([false, false]);
   });
 
   it('lists the sizes of the chosen place, smallest first', () => {
@@ -100,7 +108,11 @@ describe('a wish as the service reads it', () => {
       region: 'us-central-1',
       networkType: 'ethernet',
     };
-    expect(wireWishOf(wish)).toEqual(wire);
-    expect(wireWishOf({ ...wish, days: 30 })).toEqual({ ...wire, termType: 'reserved', termPeriodDays: 30 });
+    expect(toQuoteRequest(wish)).toEqual(wire);
+    expect(toQuoteRequest({ ...wish, days: 30 })).toEqual({
+      ...wire,
+      termType: 'reserved',
+      termPeriodDays: 30,
+    });
   });
 });

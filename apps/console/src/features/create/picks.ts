@@ -1,12 +1,12 @@
 import type { Input } from '@millrace/sdk';
-import { machineTypeOf, wholeOf, wordOf, type MachineType } from '../catalog/filters.ts';
+import { machineTypeParam, integerParam, slugParam, type MachineType } from '../catalog/filters.ts';
 import { isFree, perGpuNano, type Offer } from '../catalog/offers.ts';
 
 /** What somebody picked to rent. It lives in the address: a link to the page is a link to the choice. */
 
 export type Network = Offer['connectionType'];
 
-export interface Picks {
+export interface RentalSelection {
   readonly gpu?: string;
   readonly type?: MachineType;
   readonly count?: number;
@@ -16,13 +16,13 @@ export interface Picks {
   readonly days?: number;
 }
 
-export function picksOf(search: Readonly<Record<string, unknown>>): Picks {
+export function parseSelection(search: Readonly<Record<string, unknown>>): RentalSelection {
   const { network } = search;
-  const gpu = wordOf(search['gpu']);
-  const type = machineTypeOf(search['type']);
-  const count = wholeOf(search['count']);
-  const region = wordOf(search['region']);
-  const days = wholeOf(search['days']);
+  const gpu = slugParam(search['gpu']);
+  const type = machineTypeParam(search['type']);
+  const count = integerParam(search['count']);
+  const region = slugParam(search['region']);
+  const days = integerParam(search['days']);
   return {
     ...(gpu !== undefined && { gpu }),
     ...(type !== undefined && { type }),
@@ -34,12 +34,18 @@ export function picksOf(search: Readonly<Record<string, unknown>>): Picks {
 }
 
 /** The picks that lead to an offer of the catalog. */
-export function picksFor({ gpuType, machineType, gpuCount, region, connectionType }: Offer): Picks {
+export function selectionForOffer({
+  gpuType,
+  machineType,
+  gpuCount,
+  region,
+  connectionType,
+}: Offer): RentalSelection {
   return { gpu: gpuType, type: machineType, count: gpuCount, region, network: connectionType };
 }
 
 /** Everything that a price depends on, with nothing left open. */
-export interface Wish {
+export interface RentalSpec {
   readonly gpu: Offer['gpuType'];
   readonly type: MachineType;
   readonly count: number;
@@ -49,7 +55,7 @@ export interface Wish {
 }
 
 /** Bare metal is rented by whole nodes of this many GPUs. */
-export const GPUS_OF_A_NODE = 8;
+export const GPUS_PER_NODE = 8;
 
 function compareByPrice(one: Offer, other: Offer): number {
   const difference = perGpuNano(one) - perGpuNano(other);
@@ -62,7 +68,7 @@ function compareByPrice(one: Offer, other: Offer): number {
  * stays as it is even where nothing like it is listed; why it cannot be had is for the service to say. Null: there is nothing
  * to rent at all.
  */
-export function wishOf(picks: Picks, offers: readonly Offer[]): Wish | null {
+export function resolveSpec(picks: RentalSelection, offers: readonly Offer[]): RentalSpec | null {
   const fits = (offer: Offer, count: boolean): boolean =>
     (picks.gpu === undefined || offer.gpuType === picks.gpu) &&
     (picks.type === undefined || offer.machineType === picks.type) &&
@@ -80,7 +86,7 @@ export function wishOf(picks: Picks, offers: readonly Offer[]): Wish | null {
   return {
     gpu: (picks.gpu ?? best.gpuType) as Offer['gpuType'],
     type,
-    count: picks.count ?? (type === 'bare-metal' ? Math.max(GPUS_OF_A_NODE, best.gpuCount) : best.gpuCount),
+    count: picks.count ?? (type === 'bare-metal' ? Math.max(GPUS_PER_NODE, best.gpuCount) : best.gpuCount),
     region: (picks.region ?? best.region) as Offer['region'],
     network: picks.network ?? best.connectionType,
     days: picks.days ?? null,
@@ -88,12 +94,12 @@ export function wishOf(picks: Picks, offers: readonly Offer[]): Wish | null {
 }
 
 /** The wish as the address has it, so that a change of one pick keeps the others. */
-export function picksOfWish({ gpu, type, count, region, network, days }: Wish): Picks {
+export function selectionFromSpec({ gpu, type, count, region, network, days }: RentalSpec): RentalSelection {
   return { gpu, type, count, region, network, ...(days !== null && { days }) };
 }
 
 /** One place where the GPUs of a wish are sold as such machines. */
-export interface Place {
+export interface SpecLocation {
   readonly value: string;
   readonly region: Offer['region'];
   readonly network: Network;
@@ -103,13 +109,13 @@ export interface Place {
   readonly isOpen: boolean;
 }
 
-const placeValue = (region: string, network: string): string => `${region} ${network}`;
+const joinLocation = (region: string, network: string): string => `${region} ${network}`;
 
 /** Everywhere that the GPUs of a wish are sold, cheapest first. The wished place is among them even where it is not listed. */
-export function placesFor(wish: Wish, offers: readonly Offer[]): readonly Place[] {
+export function locationsFor(wish: RentalSpec, offers: readonly Offer[]): readonly SpecLocation[] {
   const sold = offers.filter(({ gpuType, machineType }) => gpuType === wish.gpu && machineType === wish.type);
-  const places = Map.groupBy(sold, ({ region, connectionType }) => placeValue(region, connectionType));
-  const listed = [...places].flatMap(([value, sizes]): Place[] => {
+  const places = Map.groupBy(sold, ({ region, connectionType }) => joinLocation(region, connectionType));
+  const listed = [...places].flatMap(([value, sizes]): SpecLocation[] => {
     const [first] = sizes;
     if (first === undefined) return [];
     return [
@@ -130,12 +136,12 @@ export function placesFor(wish: Wish, offers: readonly Offer[]): readonly Place[
   });
 }
 
-export function placeOf({ region, network }: Pick<Wish, 'region' | 'network'>): string {
-  return placeValue(region, network);
+export function locationValue({ region, network }: Pick<RentalSpec, 'region' | 'network'>): string {
+  return joinLocation(region, network);
 }
 
 /** The sizes that are listed where the wish is, smallest first. */
-export function sizesFor(wish: Wish, offers: readonly Offer[]): readonly Offer[] {
+export function sizesFor(wish: RentalSpec, offers: readonly Offer[]): readonly Offer[] {
   return offers
     .filter(
       (offer) =>
@@ -148,18 +154,18 @@ export function sizesFor(wish: Wish, offers: readonly Offer[]): readonly Offer[]
 }
 
 /** What is wrong with the number of GPUs, or null. */
-export function countIssue({ type, count }: Pick<Wish, 'type' | 'count'>): string | null {
+export function countIssue({ type, count }: Pick<RentalSpec, 'type' | 'count'>): string | null {
   if (!Number.isInteger(count) || count < 1) return 'Say how many GPUs: a whole number from 1.';
-  if (type === 'bare-metal' && count % GPUS_OF_A_NODE !== 0) {
-    return `Bare metal comes in whole nodes of ${String(GPUS_OF_A_NODE)} GPUs: 8, 16, 24 and so on.`;
+  if (type === 'bare-metal' && count % GPUS_PER_NODE !== 0) {
+    return `Bare metal comes in whole nodes of ${String(GPUS_PER_NODE)} GPUs: 8, 16, 24 and so on.`;
   }
   return null;
 }
 
-export type WireWish = Input<'quoteRental'>;
+export type QuoteRequest = Input<'quoteRental'>;
 
 /** The wish in the words of the service, for a quote or an explanation. */
-export function wireWishOf(wish: Wish): WireWish {
+export function toQuoteRequest(wish: RentalSpec): QuoteRequest {
   return {
     rentalType: wish.type,
     gpuCount: wish.count,

@@ -1,12 +1,12 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { insideRoute } from '../../app/roots.tsx';
-import { picksOf } from './picks.ts';
+import { parseSelection } from './picks.ts';
 
 export const createRoutes = [
   createRoute({
     getParentRoute: () => insideRoute,
     path: 'rent',
-    validateSearch: picksOf,
+    validateSearch: parseSelection,
     component: lazyRouteComponent(() => import('./create-page.tsx'), 'CreatePage'),
   }),
 ] as const;

@@ -1,34 +1,34 @@
-import type { Answer } from '@millrace/sdk';
+import type { Output } from '@millrace/sdk';
 import { Link } from '@tanstack/react-router';
 import { ChevronDown, ChevronUp } from 'lucide-react';
 import { useState } from 'react';
 import { Button } from '../../ui/button.tsx';
 import { Money, PerHour } from '../../ui/money.tsx';
 import { Loading, Note, Problem } from '../../ui/states.tsx';
-import { isRefusal, stepFor, type Blocker, type Quote, type Step } from './blockers.ts';
+import { isRefusal, fixForReason, type Blocker, type Quote, type BlockerFix } from './blockers.ts';
 import { ReservationForm } from '../catalog/reservation-form.tsx';
-import { Explanation } from './explanation.tsx';
-import { FORM } from './form.ts';
-import type { Wish } from './picks.ts';
-import { partLines, reviewLines, type Line, type Purse } from './summary.ts';
-import { problemOf } from '../../api/problem.ts';
+import { PlacementExplanation } from './explanation.tsx';
+import { FORM_ID } from './form.ts';
+import type { RentalSpec } from './picks.ts';
+import { hourlyPriceLines, summaryLines, type Line, type SpendingLimits } from './summary.ts';
+import { toProblem } from '../../api/problem.ts';
 
-export interface Summary {
-  readonly wish: Wish;
+export interface SummaryProps {
+  readonly wish: RentalSpec;
   readonly quote: Quote | undefined;
   /** False: the quote is of what was chosen a moment ago. */
   readonly isCurrent: boolean;
   readonly quoteError: Error | null;
   readonly onRetry: () => void;
-  readonly purse: Purse;
+  readonly purse: SpendingLimits;
   readonly blockers: readonly Blocker[];
-  readonly explained: Answer<'explainPlacement'> | undefined;
+  readonly explained: Output<'explainPlacement'> | undefined;
   readonly isCreating: boolean;
   readonly createError: Error | null;
 }
 
 /** What is about to be agreed to, always in view: beside the form, or at the bottom of a small screen. */
-export function SummaryPanel(summary: Summary) {
+export function SummaryPanel(summary: SummaryProps) {
   return (
     <>
       <aside
@@ -37,9 +37,9 @@ export function SummaryPanel(summary: Summary) {
       >
         <section className="border-line bg-surface flex flex-col gap-3 rounded-lg border p-4">
           <h2>Summary</h2>
-          <Figures {...summary} />
+          <CostFigures {...summary} />
           <CreateButton {...summary} />
-          <Obstacles {...summary} />
+          <BlockerList {...summary} />
         </section>
       </aside>
       <BottomBar {...summary} />
@@ -47,7 +47,7 @@ export function SummaryPanel(summary: Summary) {
   );
 }
 
-function BottomBar(summary: Summary) {
+function BottomBar(summary: SummaryProps) {
   const [isOpen, setOpen] = useState(false);
   const [first] = summary.blockers;
   return (
@@ -57,8 +57,8 @@ function BottomBar(summary: Summary) {
     >
       {isOpen && (
         <div className="mb-3 flex max-h-[60dvh] flex-col gap-3 overflow-y-auto">
-          <Figures {...summary} />
-          <Obstacles {...summary} />
+          <CostFigures {...summary} />
+          <BlockerList {...summary} />
         </div>
       )}
       <div className="flex flex-wrap items-center justify-between gap-2">
@@ -92,11 +92,11 @@ function BottomBar(summary: Summary) {
   );
 }
 
-function CreateButton({ blockers, isCreating, wish }: Summary) {
+function CreateButton({ blockers, isCreating, wish }: SummaryProps) {
   return (
     <Button
       type="submit"
-      form={FORM}
+      form={FORM_ID}
       kind="primary"
       busy={isCreating && 'Creating…'}
       off={blockers[0]?.why}
@@ -107,7 +107,7 @@ function CreateButton({ blockers, isCreating, wish }: Summary) {
   );
 }
 
-function Figures({ quote, isCurrent, quoteError, onRetry, purse }: Summary) {
+function CostFigures({ quote, isCurrent, quoteError, onRetry, purse }: SummaryProps) {
   if (quoteError !== null) return <Problem error={quoteError} doing="find out the price" retry={onRetry} />;
   if (quote === undefined) return <Loading what="the price" />;
   return (
@@ -118,9 +118,9 @@ function Figures({ quote, isCurrent, quoteError, onRetry, purse }: Summary) {
       <p className="text-soft text-xs">
         {isCurrent ? 'To the millisecond, from when it is proven usable.' : 'Asking for the price of this…'}
       </p>
-      <Lines lines={partLines(quote)} />
+      <Lines lines={hourlyPriceLines(quote)} />
       <hr className="border-line my-2" />
-      <Lines lines={reviewLines(quote, purse)} />
+      <Lines lines={summaryLines(quote, purse)} />
     </div>
   );
 }
@@ -146,7 +146,7 @@ function Value({ value }: Pick<Line, 'value'>) {
   return value.unit === '/h' ? <PerHour nano={value.nano} /> : <Money nano={value.nano} />;
 }
 
-function Obstacles(summary: Summary) {
+function BlockerList(summary: SummaryProps) {
   const { wish, blockers, explained, createError } = summary;
   return (
     <>
@@ -157,7 +157,7 @@ function Obstacles(summary: Summary) {
           <ul className="mt-1 flex list-disc flex-col gap-1 pl-4">
             {blockers.map(({ why, step }) => (
               <li key={why}>
-                {why} <StepLink step={step} />
+                {why} <FixLink step={step} />
               </li>
             ))}
           </ul>
@@ -165,7 +165,7 @@ function Obstacles(summary: Summary) {
       )}
       {explained !== undefined && (
         <Note tone="warn">
-          <Explanation wish={wish} explained={explained} />
+          <PlacementExplanation wish={wish} explained={explained} />
           <details className="mt-2">
             <summary className="font-medium">Ask the operator for more</summary>
             <ReservationForm gpuCount={wish.count} />
@@ -177,8 +177,8 @@ function Obstacles(summary: Summary) {
 }
 
 /** What the service said to the order, and what to do about that. */
-function Refusal({ createError }: Summary) {
-  const step = stepFor(problemOf(createError).reason);
+function Refusal({ createError }: SummaryProps) {
+  const step = fixForReason(toProblem(createError).reason);
   return (
     <div className="flex flex-col gap-1">
       <Problem error={createError} doing="create it" />
@@ -186,14 +186,14 @@ function Refusal({ createError }: Summary) {
         {isRefusal(createError)
           ? 'Nothing was created and nothing is charged.'
           : 'Whether it was created is not known. Press again: the same order is never carried out twice.'}{' '}
-        <StepLink step={step} />
+        <FixLink step={step} />
       </p>
     </div>
   );
 }
 
 /** Where to go about it, or what to do on this page. */
-function StepLink({ step }: { readonly step: Step | null }) {
+function FixLink({ step }: { readonly step: BlockerFix | null }) {
   switch (step) {
     case 'top-up':
       return (

@@ -1,4 +1,4 @@
-import { roughDuration } from '@millrace/sdk/text';
+import { approximateDuration } from '@millrace/sdk/text';
 import type { Quote } from './blockers.ts';
 
 /** What a rental will cost, as it is read before anybody agrees to it. Every amount is the service's own. */
@@ -14,7 +14,7 @@ const amount = (nano: string | bigint): Line['value'] => ({ nano: BigInt(nano), 
 const perHour = (nano: string | bigint): Line['value'] => ({ nano: BigInt(nano), unit: '/h' });
 
 /** What the price of an hour is made of. */
-export function partLines(quote: Quote): readonly Line[] {
+export function hourlyPriceLines(quote: Quote): readonly Line[] {
   return quote.lines.map(({ description, costPerHourNanoUsd }) => ({
     label: description,
     value: perHour(costPerHourNanoUsd),
@@ -66,7 +66,7 @@ function stoppedLines({ released, costPerHourNanoUsd, lines }: Quote): readonly 
   ];
 }
 
-export interface Purse {
+export interface SpendingLimits {
   /** What new work may use now; null: not known, or not for this person to see. */
   readonly availableNanoUsd: string | null;
   readonly ttlSeconds: number | null;
@@ -75,13 +75,13 @@ export interface Purse {
   readonly convert: boolean;
 }
 
-function limitLines(quote: Quote, { ttlSeconds, maxNanoUsd }: Purse): readonly Line[] {
+function limitLines(quote: Quote, { ttlSeconds, maxNanoUsd }: SpendingLimits): readonly Line[] {
   return [
     ...(ttlSeconds === null || quote.term !== null || quote.totalNanoUsd === null
       ? []
       : [
           {
-            label: `For ${roughDuration(ttlSeconds)}`,
+            label: `For ${approximateDuration(ttlSeconds)}`,
             value: amount(quote.totalNanoUsd),
             note: 'Then it ends by itself.',
           },
@@ -92,7 +92,7 @@ function limitLines(quote: Quote, { ttlSeconds, maxNanoUsd }: Purse): readonly L
   ];
 }
 
-function balanceLines(quote: Quote, { availableNanoUsd }: Purse): readonly Line[] {
+function balanceLines(quote: Quote, { availableNanoUsd }: SpendingLimits): readonly Line[] {
   const { holdNanoUsd, minimumBalanceNanoUsd, runwaySeconds, term, affordable } = quote;
   const nothingBurns = term === null ? 'nothing costs anything' : 'the term is paid for';
   return [
@@ -118,7 +118,7 @@ function balanceLines(quote: Quote, { availableNanoUsd }: Purse): readonly Line[
       ? [
           {
             label: 'Balance then lasts',
-            value: runwaySeconds === null ? nothingBurns : roughDuration(runwaySeconds),
+            value: runwaySeconds === null ? nothingBurns : approximateDuration(runwaySeconds),
             ...(runwaySeconds !== null && { note: 'With everything that runs now beside it.' }),
           },
         ]
@@ -126,7 +126,7 @@ function balanceLines(quote: Quote, { availableNanoUsd }: Purse): readonly Line[
   ];
 }
 
-export function reviewLines(quote: Quote, purse: Purse): readonly Line[] {
+export function summaryLines(quote: Quote, purse: SpendingLimits): readonly Line[] {
   return [
     ...limitLines(quote, purse),
     ...termLines(quote, purse.convert),

@@ -1,8 +1,8 @@
-import { CheckField } from '../../ui/field.tsx';
+import { CheckboxField } from '../../ui/field.tsx';
 import { Card } from '../../ui/page.tsx';
 import { ChoiceGroup, ChoiceTile } from './choice.tsx';
-import { FORM } from './form.ts';
-import type { Wish } from './picks.ts';
+import { FORM_ID } from './form.ts';
+import type { RentalSpec } from './picks.ts';
 import type { TermOption } from './summary.ts';
 
 /** By the hour, or reserved for a while: cheaper, and agreed to as a whole. */
@@ -13,7 +13,7 @@ export function TermCard({
   onDays,
   onConvert,
 }: {
-  readonly wish: Wish;
+  readonly wish: RentalSpec;
   readonly terms: readonly TermOption[];
   readonly convert: boolean;
   readonly onDays: (days: number | null) => void;
@@ -53,8 +53,8 @@ export function TermCard({
           <p className="text-soft text-xs">No reserved terms are on offer for this machine.</p>
         )}
         {wish.days !== null && (
-          <CheckField
-            form={FORM}
+          <CheckboxField
+            form={FORM_ID}
             label="Go on by the hour after the term"
             hint="Otherwise it ends with the term, and its disk with it."
             checked={convert}

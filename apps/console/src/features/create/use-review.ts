@@ -1,24 +1,24 @@
 import { useApiQuery } from '../../api/queries.ts';
-import { problemOf } from '../../api/problem.ts';
+import { toProblem } from '../../api/problem.ts';
 import { useSession } from '../../app/session.tsx';
-import { useSettled } from '../../ui/settled.ts';
-import type { Budget, Priced } from './blockers.ts';
-import type { Draft, Read } from './draft.ts';
-import { countIssue, wireWishOf, type WireWish, type Wish } from './picks.ts';
+import { useDebounced } from '../../ui/settled.ts';
+import type { Budget, QuoteState } from './blockers.ts';
+import type { Draft, ParsedDraft } from './draft.ts';
+import { countIssue, toQuoteRequest, type QuoteRequest, type RentalSpec } from './picks.ts';
 
 /** What is asked of the service while somebody chooses: the price, the room, the money. */
 
-const SETTLE_MS = 250;
-const LOOK_AGAIN_MS = 10_000;
+const DEBOUNCE_MS = 250;
+const REFETCH_MS = 10_000;
 
 /** All that the price depends on. */
-export function pricedWish(
-  wish: Wish,
+export function quoteRequestFor(
+  wish: RentalSpec,
   draft: Pick<Draft, 'cuda'>,
-  read: Pick<Read, 'ttlSeconds' | 'newVolumeGb'>,
-): WireWish {
+  read: Pick<ParsedDraft, 'ttlSeconds' | 'newVolumeGb'>,
+): QuoteRequest {
   return {
-    ...wireWishOf(wish),
+    ...toQuoteRequest(wish),
     ...(wish.type === 'bare-metal' && draft.cuda !== '' && { cudaVersion: draft.cuda }),
     ...(read.newVolumeGb !== null && read.newVolumeGb >= 256 && { storageSizeInGb: read.newVolumeGb }),
     ...(read.ttlSeconds !== null && wish.days === null && { durationSeconds: read.ttlSeconds }),
@@ -26,25 +26,25 @@ export function pricedWish(
 }
 
 /** The price of just this wish: what was told of another is not taken for it, though it may still be shown, greyed. */
-export function useReview(asked: WireWish, wish: Wish, wasRefused: boolean) {
+export function useQuote(asked: QuoteRequest, wish: RentalSpec, wasRefused: boolean) {
   const text = JSON.stringify(asked);
-  const settled = useSettled(text, SETTLE_MS);
+  const settled = useDebounced(text, DEBOUNCE_MS);
   const isAsked = countIssue(wish) === null;
   const quote = useApiQuery(
     ['catalog', 'quote', settled],
-    (client, signal) => client.options.quote(JSON.parse(settled) as WireWish, { signal }),
-    { enabled: isAsked, keepPrevious: true, refetchMs: LOOK_AGAIN_MS },
+    (client, signal) => client.options.quote(JSON.parse(settled) as QuoteRequest, { signal }),
+    { enabled: isAsked, keepPrevious: true, refetchMs: REFETCH_MS },
   );
   const isCurrent = settled === text && !quote.isPlaceholderData;
   // Somebody else may have been faster than what was told a moment ago.
   const isFull = isAsked && isCurrent && (wasRefused || quote.data?.available === false);
   const explained = useApiQuery(
     ['catalog', 'explain', settled],
-    (client, signal) => client.options.explain(JSON.parse(settled) as WireWish, { signal }),
-    { enabled: isFull, refetchMs: LOOK_AGAIN_MS },
+    (client, signal) => client.options.explain(JSON.parse(settled) as QuoteRequest, { signal }),
+    { enabled: isFull, refetchMs: REFETCH_MS },
   );
   return {
-    priced: pricedOf(isCurrent, quote),
+    priced: toQuoteState(isCurrent, quote),
     shown: isAsked ? quote.data : undefined,
     isCurrent,
     error: isCurrent ? quote.error : null,
@@ -53,16 +53,19 @@ export function useReview(asked: WireWish, wish: Wish, wasRefused: boolean) {
   };
 }
 
-function pricedOf(
+function toQuoteState(
   isCurrent: boolean,
   {
     data,
     error,
-  }: { readonly data: Extract<Priced, { state: 'told' }>['quote'] | undefined; readonly error: Error | null },
-): Priced {
+  }: {
+    readonly data: Extract<QuoteState, { state: 'told' }>['quote'] | undefined;
+    readonly error: Error | null;
+  },
+): QuoteState {
   if (!isCurrent) return { state: 'waiting' };
   if (error !== null) {
-    const { title, reason } = problemOf(error);
+    const { title, reason } = toProblem(error);
     return { state: 'refused', message: title, reason };
   }
   return data === undefined ? { state: 'waiting' } : { state: 'told', quote: data };
@@ -71,12 +74,12 @@ function pricedOf(
 const noBudgets: readonly Budget[] = [];
 
 /** What the organisation has and what its budgets leave, for those who may see it. */
-export function usePurse() {
+export function useBalanceAndBudgets() {
   const { may } = useSession();
   const enabled = may('billing:read');
   const balance = useApiQuery(['money', 'balance'], (client, signal) => client.balance.get({}, { signal }), {
     enabled,
-    refetchMs: LOOK_AGAIN_MS,
+    refetchMs: REFETCH_MS,
   });
   const budgets = useApiQuery(
     ['money', 'budgets', 'all'],

@@ -3,11 +3,11 @@ import { useSession } from '../../app/session.tsx';
 import { SelectField, TextField } from '../../ui/field.tsx';
 import { PerHour } from '../../ui/money.tsx';
 import { Card } from '../../ui/page.tsx';
-import { Note, Shown } from '../../ui/states.tsx';
+import { Note, QueryView } from '../../ui/states.tsx';
 import { ChoiceGroup, ChoiceTile } from './choice.tsx';
 import type { Draft, Issues, VolumeChoice } from './draft.ts';
-import { FORM } from './form.ts';
-import type { Wish } from './picks.ts';
+import { FORM_ID } from './form.ts';
+import type { RentalSpec } from './picks.ts';
 
 export function useVolumes(enabled: boolean) {
   return useApiQuery(
@@ -30,7 +30,7 @@ export function VolumeCard({
   issues,
   onChange,
 }: {
-  readonly wish: Wish;
+  readonly wish: RentalSpec;
   readonly draft: Draft;
   readonly issues: Issues;
   readonly onChange: (change: Partial<Draft>) => void;
@@ -63,14 +63,14 @@ export function VolumeCard({
           <div className="grid gap-3 sm:grid-cols-2">
             <TextField
               label="Label"
-              form={FORM}
+              form={FORM_ID}
               value={draft.volumeLabel}
               onChange={(event) => onChange({ volumeLabel: event.target.value })}
               error={issues.volumeLabel}
             />
             <TextField
               label="Size in GB"
-              form={FORM}
+              form={FORM_ID}
               inputMode="numeric"
               value={draft.volumeGb}
               onChange={(event) => onChange({ volumeGb: event.target.value })}
@@ -89,14 +89,14 @@ function Existing({
   issue,
   onChange,
 }: {
-  readonly wish: Wish;
+  readonly wish: RentalSpec;
   readonly draft: Draft;
   readonly issue: string | undefined;
   readonly onChange: (change: Partial<Draft>) => void;
 }) {
   const volumes = useVolumes(true);
   return (
-    <Shown query={volumes} what="volumes">
+    <QueryView query={volumes} what="volumes">
       {(all) => {
         const here = all.filter(({ region, status }) => region === wish.region && status === 'active');
         const chosen = here.find(({ id }) => id === draft.volumeId);
@@ -106,7 +106,7 @@ function Existing({
           <>
             <SelectField
               label="Which one"
-              form={FORM}
+              form={FORM_ID}
               value={chosen === undefined ? '' : String(chosen.id)}
               onChange={(event) =>
                 onChange({ volumeId: event.target.value === '' ? null : Number(event.target.value) })
@@ -128,6 +128,6 @@ function Existing({
           </>
         );
       }}
-    </Shown>
+    </QueryView>
   );
 }

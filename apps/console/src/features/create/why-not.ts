@@ -1,14 +1,14 @@
-import type { Answer } from '@millrace/sdk';
+import type { Output } from '@millrace/sdk';
 
 /**
  * Obstacles come in the order in which they are looked at, so whoever the last one stops came nearest: that is the one worth
  * telling.
  */
-export function whyNot({
+export function mainObstacle({
   placeable,
   nodesConsidered,
   obstacles,
-}: Pick<Answer<'explainPlacement'>, 'placeable' | 'nodesConsidered' | 'obstacles'>): string {
+}: Pick<Output<'explainPlacement'>, 'placeable' | 'nodesConsidered' | 'obstacles'>): string {
   if (placeable) return 'It can be had now.';
   const nearest = obstacles.at(-1);
   if (nearest === undefined) return 'No host can take it at the moment.';
@@ -18,7 +18,7 @@ export function whyNot({
 }
 
 /** Obstacles that no waiting removes: nothing there is of the kind that is wanted. */
-const lasting: ReadonlySet<string> = new Set([
+const permanentObstacles: ReadonlySet<string> = new Set([
   'REGION_NOT_OFFERED',
   'GPU_COUNT_NOT_OFFERED',
   'NO_NODES_IN_REGION',
@@ -29,6 +29,6 @@ const lasting: ReadonlySet<string> = new Set([
 ]);
 
 /** Whether it is worth saying when it may be had. */
-export function mayComeFree({ obstacles }: Pick<Answer<'explainPlacement'>, 'obstacles'>): boolean {
-  return obstacles.some(({ code }) => !lasting.has(code));
+export function mayBecomeAvailable({ obstacles }: Pick<Output<'explainPlacement'>, 'obstacles'>): boolean {
+  return obstacles.some(({ code }) => !permanentObstacles.has(code));
 }

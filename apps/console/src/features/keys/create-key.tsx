@@ -1,15 +1,15 @@
 import { scopes as scopeWords, type Scope } from '@millrace/contract/scopes';
-import type { Answer } from '@millrace/sdk';
+import type { Output } from '@millrace/sdk';
 import { useState, type FormEvent } from 'react';
 import { nowMs } from '../../api/clock.ts';
-import { issueOf } from '../../api/problem.ts';
+import { fieldIssue } from '../../api/problem.ts';
 import { useApiMutation } from '../../api/queries.ts';
 import { useSession } from '../../app/session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { CheckField, SelectField, TextField } from '../../ui/field.tsx';
+import { CheckboxField, SelectField, TextField } from '../../ui/field.tsx';
 import { Problem } from '../../ui/states.tsx';
-import { emptyKey, expiries, keyOf, type KeyFields, type KeyProblems } from './key-form.ts';
+import { emptyKey, expiries, parseKeyForm, type KeyFields, type KeyIssues } from './key-form.ts';
 import { KeyLimitFields } from './key-limit-fields.tsx';
 import { presetsFor, sameScopes, scopeGroups } from './scope-choice.ts';
 
@@ -18,14 +18,14 @@ export function CreateKey({
   onMade,
 }: {
   readonly onClose: () => void;
-  readonly onMade: (made: Answer<'createApiKey'>) => void;
+  readonly onMade: (made: Output<'createApiKey'>) => void;
 }) {
   const { may, place } = useSession();
   const [fields, setFields] = useState<KeyFields>(() => {
     const first = presetsFor(may).find(({ scopes }) => scopes.length > 0);
     return emptyKey(place.mode, first?.scopes ?? [], 'My key');
   });
-  const [problems, setProblems] = useState<KeyProblems>({});
+  const [problems, setProblems] = useState<KeyIssues>({});
   const create = useApiMutation(
     (client, body: Parameters<typeof client.keys.create>[0]) => client.keys.create(body),
     { changes: ['keys', 'money'], onSuccess: onMade },
@@ -33,7 +33,7 @@ export function CreateKey({
   const set = (change: Partial<KeyFields>): void => setFields({ ...fields, ...change });
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    const made = keyOf(fields, nowMs());
+    const made = parseKeyForm(fields, nowMs());
     setProblems('problems' in made ? made.problems : {});
     if ('body' in made) create.mutate(made.body);
   };
@@ -45,7 +45,7 @@ export function CreateKey({
           hint="What it is for, so that you know what breaks when you revoke it."
           value={fields.name}
           maxLength={100}
-          error={problems.name ?? issueOf(create.error, 'name')}
+          error={problems.name ?? fieldIssue(create.error, 'name')}
           onChange={(event) => set({ name: event.target.value })}
         />
         <SelectField
@@ -65,7 +65,7 @@ export function CreateKey({
         />
         <ScopeFields
           chosen={fields.scopes}
-          error={problems.scopes ?? issueOf(create.error, 'scopes')}
+          error={problems.scopes ?? fieldIssue(create.error, 'scopes')}
           onChoose={(scopes) => set({ scopes })}
         />
         <SelectField
@@ -136,7 +136,7 @@ function ScopeFields({
             <fieldset key={label} className="mt-3 flex flex-col gap-1.5">
               <legend className="text-soft text-xs">{label}</legend>
               {own.map((scope) => (
-                <CheckField
+                <CheckboxField
                   key={scope}
                   label={scope}
                   hint={scopeWords[scope]}

@@ -1,14 +1,14 @@
-import type { Answer } from '@millrace/sdk';
+import type { Output } from '@millrace/sdk';
 import { useState, type FormEvent } from 'react';
 import { useApiMutation } from '../../api/queries.ts';
 import { Button } from '../../ui/button.tsx';
 import { CommandHint } from '../../ui/copy.tsx';
-import { Confirm, Dialog } from '../../ui/dialog.tsx';
+import { ConfirmDialog, Dialog } from '../../ui/dialog.tsx';
 import { SelectField } from '../../ui/field.tsx';
-import { overlaps } from '../../ui/overlaps.ts';
+import { rotationOverlaps } from '../../ui/overlaps.ts';
 import { Problem } from '../../ui/states.tsx';
-import { Ago } from '../../ui/time.tsx';
-import { useSay } from '../../ui/toast.tsx';
+import { RelativeTime } from '../../ui/time.tsx';
+import { useToast } from '../../ui/toast.tsx';
 import type { ApiKey } from './key-form.ts';
 
 export function RotateKey({
@@ -18,7 +18,7 @@ export function RotateKey({
 }: {
   readonly apiKey: ApiKey;
   readonly onClose: () => void;
-  readonly onMade: (made: Answer<'rotateApiKey'>) => void;
+  readonly onMade: (made: Output<'rotateApiKey'>) => void;
 }) {
   const [overlap, setOverlap] = useState('3600');
   const rotate = useApiMutation(
@@ -41,7 +41,7 @@ export function RotateKey({
           label={`When ${apiKey.prefix}… stops working`}
           hint="Long enough to put the new one everywhere the old one is."
           value={overlap}
-          choices={overlaps}
+          choices={rotationOverlaps}
           onChange={(event) => setOverlap(event.target.value)}
         />
         {rotate.error !== null && <Problem error={rotate.error} doing={`rotate ${apiKey.name}`} />}
@@ -58,13 +58,13 @@ export function RotateKey({
 }
 
 export function RevokeKey({ apiKey, onClose }: { readonly apiKey: ApiKey; readonly onClose: () => void }) {
-  const say = useSay();
+  const say = useToast();
   const revoke = useApiMutation((client, keyId: string) => client.keys.revoke({ keyId }), {
     changes: ['keys', 'money'],
     onSuccess: () => say('Revoked', `${apiKey.name} is refused from now on.`),
   });
   return (
-    <Confirm
+    <ConfirmDialog
       open
       onClose={onClose}
       title={`Revoke ${apiKey.name}?`}
@@ -79,11 +79,11 @@ export function RevokeKey({ apiKey, onClose }: { readonly apiKey: ApiKey; readon
           'never used.'
         ) : (
           <>
-            last used <Ago at={apiKey.lastUsedAt} />.
+            last used <RelativeTime at={apiKey.lastUsedAt} />.
           </>
         )}
       </p>
       <p>What it started is not ended: rentals, volumes and instances run on and go on costing.</p>
-    </Confirm>
+    </ConfirmDialog>
   );
 }

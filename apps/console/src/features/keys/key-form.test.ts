@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { emptyKey, keyOf, keySnippet, keyState, limitLines, type KeyFields } from './key-form.ts';
+import { emptyKey, parseKeyForm, keySnippet, keyState, limitLines, type KeyFields } from './key-form.ts';
 
 const now = Date.parse('2026-11-16T12:00:00Z');
 const fields = (change: Partial<KeyFields> = {}): KeyFields => ({
@@ -20,7 +20,7 @@ const noLimits = {
 
 describe('the form of a key', () => {
   it('has no limits but its end unless told', () => {
-    expect(keyOf(fields(), now)).toEqual({
+    expect(parseKeyForm(fields(), now)).toEqual({
       body: {
         name: 'laptop',
         scopes: ['inference:read', 'inference:write'],
@@ -33,7 +33,7 @@ describe('the form of a key', () => {
   });
 
   it('takes every limit', () => {
-    const made = keyOf(
+    const made = parseKeyForm(
       fields({
         maxUsdPerHour: '$20.50',
         maxLiveRentals: '0',
@@ -79,7 +79,7 @@ describe('the form of a key', () => {
     ['rpm', { rpm: '0' }],
     ['tpm', { tpm: 'many' }],
   ] as const)('says what is wrong with %s', (field, change) => {
-    const made = keyOf(fields(change), now);
+    const made = parseKeyForm(fields(change), now);
     expect(Object.keys('problems' in made ? made.problems : {})).toEqual([field]);
   });
 });

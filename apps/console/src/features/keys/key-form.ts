@@ -1,6 +1,6 @@
 import type { Scope } from '@millrace/contract/scopes';
 import type { Input, Item } from '@millrace/sdk';
-import { exactDuration, nanoOf, parseDuration, usdOfNumber } from '@millrace/sdk/text';
+import { exactDuration, parseUsd, parseDuration, usdNumberText } from '@millrace/sdk/text';
 
 export type ApiKey = Item<'listApiKeys'>;
 export type Limits = ApiKey['limits'];
@@ -46,7 +46,7 @@ export function emptyKey(mode: 'live' | 'test', scopes: readonly Scope[], name: 
   };
 }
 
-export type KeyProblems = Partial<Record<keyof KeyFields, string>>;
+export type KeyIssues = Partial<Record<keyof KeyFields, string>>;
 
 export const expiries = [
   { value: '1d', label: 'In a day' },
@@ -56,49 +56,49 @@ export const expiries = [
   { value: '', label: 'Never' },
 ] as const;
 
-const wordsOf = (typed: string): string[] => typed.split(/[\s,;]+/).filter((word) => word !== '');
+const splitNames = (typed: string): string[] => typed.split(/[\s,;]+/).filter((word) => word !== '');
 
 /** Null: nothing was typed. Undefined: what was typed is no such number. */
-function whole(typed: string, least: number, most: number): number | null | undefined {
+function parseInteger(typed: string, least: number, most: number): number | null | undefined {
   const text = typed.trim().replaceAll(/[,_ ]/g, '');
   if (text === '') return null;
   const value = Number(text);
   return /^\d+$/.test(text) && value >= least && value <= most ? value : undefined;
 }
 
-function dollars(typed: string, positive: boolean): number | null | undefined {
+function parseDollars(typed: string, positive: boolean): number | null | undefined {
   if (typed.trim() === '') return null;
-  const nano = nanoOf(typed);
+  const nano = parseUsd(typed);
   if (nano === null || nano < 0n || (positive && nano === 0n)) return undefined;
   const value = Number(typed.trim().replaceAll(/[$,]/g, ''));
   return value <= 1_000_000_000 ? value : undefined;
 }
 
-function seconds(typed: string): number | null | undefined {
+function parseDurationSeconds(typed: string): number | null | undefined {
   if (typed.trim() === '') return null;
   const span = parseDuration(typed);
   return span === null || span < 60 || span > 315_360_000 ? undefined : span;
 }
 
 const listOrNull = (typed: string): string[] | null => {
-  const words = wordsOf(typed);
+  const words = splitNames(typed);
   return words.length === 0 ? null : words;
 };
 
 /** What was typed as the service takes it, or what is wrong with it. */
-export function keyOf(
+export function parseKeyForm(
   fields: KeyFields,
   nowMs: number,
-): { readonly body: Body } | { readonly problems: KeyProblems } {
+): { readonly body: Body } | { readonly problems: KeyIssues } {
   const name = fields.name.trim();
-  const maxUsdPerHour = dollars(fields.maxUsdPerHour, false);
-  const maxLiveRentals = whole(fields.maxLiveRentals, 0, 1_000_000);
-  const maxRentalSeconds = seconds(fields.maxRentalTime);
-  const budgetUsd = dollars(fields.budgetUsd, true);
-  const rpm = whole(fields.rpm, 1, 10_000_000);
-  const tpm = whole(fields.tpm, 1, 1_000_000_000_000);
+  const maxUsdPerHour = parseDollars(fields.maxUsdPerHour, false);
+  const maxLiveRentals = parseInteger(fields.maxLiveRentals, 0, 1_000_000);
+  const maxRentalSeconds = parseDurationSeconds(fields.maxRentalTime);
+  const budgetUsd = parseDollars(fields.budgetUsd, true);
+  const rpm = parseInteger(fields.rpm, 1, 10_000_000);
+  const tpm = parseInteger(fields.tpm, 1, 1_000_000_000_000);
   const expires = fields.expires === '' ? null : parseDuration(fields.expires);
-  const problems: KeyProblems = {
+  const problems: KeyIssues = {
     ...(name === '' ? { name: 'Give it a name that says what it is for.' } : {}),
     ...(fields.scopes.size === 0 ? { scopes: 'Choose at least one thing that it may do.' } : {}),
     ...(maxUsdPerHour === undefined ? { maxUsdPerHour: 'Dollars, such as 20.' } : {}),
@@ -139,7 +139,7 @@ export function keyOf(
       mode: fields.mode,
       // The service says which regions and GPUs there are; a list here would be outdated with the next one.
       limits: limits as NonNullable<Body['limits']>,
-      allowedIps: wordsOf(fields.allowedIps),
+      allowedIps: splitNames(fields.allowedIps),
       expiresAt: expires === null ? null : new Date(nowMs + expires * 1_000).toISOString(),
     },
   };
@@ -152,8 +152,8 @@ export function limitLines(limits: Limits): readonly string[] {
   const lines = [
     budget === null
       ? null
-      : `${usdOfNumber(budget.usd)} ${budget.period === 'total' ? 'in all' : `a ${budget.period}`}`,
-    maxUsdPerHour === null ? null : `rentals up to ${usdOfNumber(maxUsdPerHour)}/h`,
+      : `${usdNumberText(budget.usd)} ${budget.period === 'total' ? 'in all' : `a ${budget.period}`}`,
+    maxUsdPerHour === null ? null : `rentals up to ${usdNumberText(maxUsdPerHour)}/h`,
     maxLiveRentals === null ? null : `${String(maxLiveRentals)} rentals at a time`,
     maxRentalSeconds === null ? null : `each rental up to ${exactDuration(maxRentalSeconds)}`,
     rpm === null ? null : `${String(rpm)} requests a minute`,

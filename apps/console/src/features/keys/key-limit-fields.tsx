@@ -1,5 +1,5 @@
 import { SelectField, TextArea, TextField } from '../../ui/field.tsx';
-import type { KeyFields, KeyProblems } from './key-form.ts';
+import type { KeyFields, KeyIssues } from './key-form.ts';
 
 const periods = [
   { value: 'hour', label: 'an hour' },
@@ -16,7 +16,7 @@ export function KeyLimitFields({
   onSet,
 }: {
   readonly fields: KeyFields;
-  readonly problems: KeyProblems;
+  readonly problems: KeyIssues;
   readonly onSet: (change: Partial<KeyFields>) => void;
 }) {
   const text = (

@@ -1,4 +1,4 @@
-import type { Answer } from '@millrace/sdk';
+import type { Output } from '@millrace/sdk';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { Plus } from 'lucide-react';
 import { useState } from 'react';
@@ -7,21 +7,21 @@ import { useInstallation, useSession } from '../../app/session.tsx';
 import { Badge, StateBadge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { CodeBlock, CommandHint, CopyButton } from '../../ui/copy.tsx';
-import { CheckField } from '../../ui/field.tsx';
+import { CheckboxField } from '../../ui/field.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
-import { Card, PageHead } from '../../ui/page.tsx';
-import { SecretOnce } from '../../ui/secret.tsx';
-import { Empty } from '../../ui/states.tsx';
+import { Card, PageHeader } from '../../ui/page.tsx';
+import { OneTimeSecret } from '../../ui/secret.tsx';
+import { EmptyState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table.tsx';
-import { Ago, useNow, When } from '../../ui/time.tsx';
+import { RelativeTime, useNow, Timestamp } from '../../ui/time.tsx';
 import { CreateKey } from './create-key.tsx';
 import { RevokeKey, RotateKey } from './key-actions.tsx';
 import { keySnippet, keyState, limitLines, type ApiKey } from './key-form.ts';
 import { scopesText } from './scope-choice.ts';
 
-type NewKey = Answer<'createApiKey'>;
+type NewKey = Output<'createApiKey'>;
 
-type Open =
+type OpenDialog =
   | { readonly what: 'create' }
   | { readonly what: 'rotate' | 'revoke'; readonly key: ApiKey }
   | { readonly what: 'made'; readonly made: NewKey; readonly previousUntil: string | null }
@@ -46,7 +46,7 @@ export function KeysPage() {
   const { show } = useSearch({ from: '/shell/inside/keys' });
   const navigate = useNavigate();
   const now = useNow(30_000);
-  const [open, setOpen] = useState<Open>(null);
+  const [open, setOpen] = useState<OpenDialog>(null);
   const keys = usePages(['keys', 'list'], (client, signal) => client.keys.list({}, { signal }));
   const columns = useColumns(now, setOpen);
   const close = (): void => setOpen(null);
@@ -62,13 +62,13 @@ export function KeysPage() {
   );
   return (
     <>
-      <PageHead
+      <PageHeader
         title="API keys"
         about="For programs and the command line. Each does what you let it, and no more than you may yourself."
         actions={create}
       />
       <div className="mb-3">
-        <CheckField
+        <CheckboxField
           label="Show keys that no longer work too"
           checked={show === 'all'}
           onChange={(event) =>
@@ -85,9 +85,9 @@ export function KeysPage() {
           rowKey={({ id }) => id}
           {...(show === 'all' ? {} : { keep: (key: ApiKey) => keyState(key, now) === 'active' })}
           empty={
-            <Empty title="You have no API keys that work." action={create}>
+            <EmptyState title="You have no API keys that work." action={create}>
               Make one to use the command line, the SDK or models from your own programs.
-            </Empty>
+            </EmptyState>
           }
         />
       </Card>
@@ -104,13 +104,13 @@ export function KeysPage() {
       )}
       {open?.what === 'revoke' && <RevokeKey apiKey={open.key} onClose={close} />}
       {open?.what === 'made' && (
-        <MadeKey made={open.made} previousUntil={open.previousUntil} onClose={close} />
+        <CreatedKey made={open.made} previousUntil={open.previousUntil} onClose={close} />
       )}
     </>
   );
 }
 
-function useColumns(now: number, onOpen: (open: Open) => void): readonly Column<ApiKey>[] {
+function useColumns(now: number, onOpen: (open: OpenDialog) => void): readonly Column<ApiKey>[] {
   const { may, mayNot } = useSession();
   const people = useMemberNames();
   return [
@@ -158,12 +158,12 @@ function useColumns(now: number, onOpen: (open: Open) => void): readonly Column<
     {
       head: 'Last used',
       cell: ({ lastUsedAt }) =>
-        lastUsedAt === null ? <span className="text-soft">never</span> : <Ago at={lastUsedAt} />,
+        lastUsedAt === null ? <span className="text-soft">never</span> : <RelativeTime at={lastUsedAt} />,
     },
     {
       head: 'Expires',
       cell: ({ expiresAt }) =>
-        expiresAt === null ? <span className="text-soft">never</span> : <When at={expiresAt} />,
+        expiresAt === null ? <span className="text-soft">never</span> : <Timestamp at={expiresAt} />,
     },
     {
       head: 'Made by',
@@ -171,7 +171,7 @@ function useColumns(now: number, onOpen: (open: Open) => void): readonly Column<
         <>
           {people.data?.get(createdBy) ?? <code className="break-all">{createdBy}</code>}{' '}
           <span className="text-soft text-xs">
-            <Ago at={createdAt} />
+            <RelativeTime at={createdAt} />
           </span>
         </>
       ),
@@ -207,7 +207,7 @@ function useColumns(now: number, onOpen: (open: Open) => void): readonly Column<
   ];
 }
 
-function MadeKey({
+function CreatedKey({
   made,
   previousUntil,
   onClose,
@@ -222,7 +222,7 @@ function MadeKey({
     inference: installation?.inferenceUrl ?? null,
   };
   return (
-    <SecretOnce
+    <OneTimeSecret
       title={`The key ${made.name}`}
       what="API key"
       secret={made.key}
@@ -234,9 +234,9 @@ function MadeKey({
       )}
       {previousUntil !== null && (
         <p>
-          The key before it works until <When at={previousUntil} />.
+          The key before it works until <Timestamp at={previousUntil} />.
         </p>
       )}
-    </SecretOnce>
+    </OneTimeSecret>
   );
 }

@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest';
-import { proposedName, readPasted } from './ssh-key.ts';
+import { suggestedName, inspectPastedKey } from './ssh-key.ts';
 
 const body = 'AAAAC3NzaC1lZDI1NTE5AAAAIBQ0Zk7H0f1b5gYx2rJm3p1q0c7n8s9t0u1v2w3x4y5z';
 
 describe('a pasted key', () => {
   it('in OpenSSH form has a type and a comment, which becomes its name', () => {
-    const pasted = readPasted(`  ssh-ed25519 ${body} ada@laptop home \n`);
+    const pasted = inspectPastedKey(`  ssh-ed25519 ${body} ada@laptop home \n`);
     expect(pasted).toEqual({
       kind: 'public',
       algorithm: 'ssh-ed25519',
       comment: 'ada@laptop home',
       problem: null,
     });
-    expect(proposedName(pasted)).toBe('ada@laptop home');
+    expect(suggestedName(pasted)).toBe('ada@laptop home');
   });
 
   it.each([
@@ -21,19 +21,25 @@ describe('a pasted key', () => {
     'sk-ssh-ed25519@openssh.com',
     'sk-ecdsa-sha2-nistp256@openssh.com',
   ])('of type %s is one', (type) => {
-    expect(readPasted(`${type} ${body}`)).toMatchObject({ kind: 'public', algorithm: type, comment: null });
+    expect(inspectPastedKey(`${type} ${body}`)).toMatchObject({
+      kind: 'public',
+      algorithm: type,
+      comment: null,
+    });
   });
 
   it('without a comment gets a name all the same', () => {
-    expect(proposedName(readPasted(`ssh-ed25519 ${body}`))).toBe('My ed25519 key');
+    expect(suggestedName(inspectPastedKey(`ssh-ed25519 ${body}`))).toBe('My ed25519 key');
   });
 
   it('may be in other forms that the service reads', () => {
-    expect(readPasted('---- BEGIN SSH2 PUBLIC KEY ----\nComment: "work"\nAAAA\n---- END')).toMatchObject({
+    expect(
+      inspectPastedKey('---- BEGIN SSH2 PUBLIC KEY ----\nComment: "work"\nAAAA\n---- END'),
+    ).toMatchObject({
       kind: 'public',
       comment: 'work',
     });
-    expect(readPasted('-----BEGIN PUBLIC KEY-----\nMIIB').kind).toBe('public');
+    expect(inspectPastedKey('-----BEGIN PUBLIC KEY-----\nMIIB').kind).toBe('public');
   });
 
   it.each([
@@ -42,18 +48,20 @@ describe('a pasted key', () => {
     '-----BEGIN ENCRYPTED PRIVATE KEY-----',
     'PuTTY-User-Key-File-3: ssh-ed25519\nPublic-Lines: 2\nPrivate-Lines: 1\nAAAA',
   ])('that is private is not sent', (text) => {
-    expect(readPasted(text)).toMatchObject({
+    expect(inspectPastedKey(text)).toMatchObject({
       kind: 'private',
       problem: expect.stringContaining('private key'),
     });
   });
 
   it('that is something else is refused in words', () => {
-    expect(readPasted('hello').problem).toContain('no SSH public key');
-    expect(readPasted(`ssh-ed25519 ${body} a\nssh-ed25519 ${body} b`).problem).toContain('one key at a time');
+    expect(inspectPastedKey('hello').problem).toContain('no SSH public key');
+    expect(inspectPastedKey(`ssh-ed25519 ${body} a\nssh-ed25519 ${body} b`).problem).toContain(
+      'one key at a time',
+    );
   });
 
   it('that is not there yet is no mistake', () => {
-    expect(readPasted(' \n')).toMatchObject({ kind: 'empty', problem: null });
+    expect(inspectPastedKey(' \n')).toMatchObject({ kind: 'empty', problem: null });
   });
 });

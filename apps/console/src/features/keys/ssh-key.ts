@@ -14,7 +14,7 @@ const otherPublicForms = /^-{4,5}\s?BEGIN (?:RSA |SSH2 )?PUBLIC KEY|^PuTTY-User-
 
 const nothing = { algorithm: null, comment: null } as const;
 
-export function readPasted(text: string): PastedKey {
+export function inspectPastedKey(text: string): PastedKey {
   const trimmed = text.trim();
   if (trimmed === '') return { kind: 'empty', ...nothing, problem: null };
   if (/PRIVATE KEY-{4,5}/.test(trimmed) || /^Private-Lines:/m.test(trimmed)) {
@@ -48,7 +48,7 @@ export function readPasted(text: string): PastedKey {
 const nameMax = 100;
 
 /** A name for the key: its comment, which most people have their machine's name in. */
-export function proposedName({ comment, algorithm }: PastedKey): string {
+export function suggestedName({ comment, algorithm }: PastedKey): string {
   return (comment ?? (algorithm === null ? 'My key' : `My ${algorithm.replace(/^ssh-/, '')} key`)).slice(
     0,
     nameMax,

@@ -1,20 +1,20 @@
 import type { Item } from '@millrace/sdk';
 import { useState, type FormEvent } from 'react';
-import { issueOf } from '../../api/problem.ts';
+import { fieldIssue } from '../../api/problem.ts';
 import { useApiMutation } from '../../api/queries.ts';
 import { useSession } from '../../app/session.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { CodeBlock, CommandHint, CopyButton, Id } from '../../ui/copy.tsx';
-import { Confirm } from '../../ui/dialog.tsx';
+import { ConfirmDialog } from '../../ui/dialog.tsx';
 import { TextArea, TextField } from '../../ui/field.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
-import { Card, PageHead } from '../../ui/page.tsx';
-import { Empty, Problem } from '../../ui/states.tsx';
+import { Card, PageHeader } from '../../ui/page.tsx';
+import { EmptyState, Problem } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table.tsx';
-import { When } from '../../ui/time.tsx';
-import { useSay } from '../../ui/toast.tsx';
-import { proposedName, readPasted } from './ssh-key.ts';
+import { Timestamp } from '../../ui/time.tsx';
+import { useToast } from '../../ui/toast.tsx';
+import { suggestedName, inspectPastedKey } from './ssh-key.ts';
 
 type SshKey = Item<'listSshPublicKeys'>;
 
@@ -37,7 +37,7 @@ export function SshKeysPage() {
       head: 'Fingerprint',
       cell: ({ fingerprint, name }) => <Id value={fingerprint} what={`fingerprint of ${name}`} />,
     },
-    { head: 'Added', cell: ({ createdAt }) => <When at={createdAt} /> },
+    { head: 'Added', cell: ({ createdAt }) => <Timestamp at={createdAt} /> },
     {
       head: 'Do',
       cell: (key) => (
@@ -55,7 +55,7 @@ export function SshKeysPage() {
   ];
   return (
     <>
-      <PageHead
+      <PageHeader
         title="SSH keys"
         about={`Your own public keys in ${place.mode} mode. Machines that you rent from now on let you in with them. Live and test mode have separate keys.`}
       />
@@ -68,9 +68,9 @@ export function SshKeysPage() {
           columns={columns}
           rowKey={({ id }) => id}
           empty={
-            <Empty title={`You have no SSH keys in ${place.mode} mode yet.`}>
+            <EmptyState title={`You have no SSH keys in ${place.mode} mode yet.`}>
               Paste your public key above: without one you cannot log in to machines that you rent.
-            </Empty>
+            </EmptyState>
           }
         />
       </Card>
@@ -82,10 +82,10 @@ export function SshKeysPage() {
 
 function AddKey() {
   const { mayNot } = useSession();
-  const say = useSay();
+  const say = useToast();
   const [text, setText] = useState('');
   const [name, setName] = useState<string | null>(null);
-  const pasted = readPasted(text);
+  const pasted = inspectPastedKey(text);
   const add = useApiMutation(
     (client, key: { readonly name: string; readonly publicKey: string }) => client.sshKeys.create(key),
     {
@@ -97,7 +97,7 @@ function AddKey() {
       },
     },
   );
-  const shownName = name ?? (pasted.kind === 'public' ? proposedName(pasted) : '');
+  const shownName = name ?? (pasted.kind === 'public' ? suggestedName(pasted) : '');
   const off =
     mayNot('ssh-keys:write') ||
     (pasted.kind === 'empty' && 'Paste a public key first.') ||
@@ -119,7 +119,7 @@ function AddKey() {
           className="font-mono"
           placeholder="ssh-ed25519 AAAA… you@laptop"
           value={text}
-          error={pasted.problem ?? issueOf(add.error, 'publicKey')}
+          error={pasted.problem ?? fieldIssue(add.error, 'publicKey')}
           onChange={(event) => {
             setText(event.target.value);
             add.reset();
@@ -131,7 +131,7 @@ function AddKey() {
           value={shownName}
           maxLength={100}
           required
-          error={issueOf(add.error, 'name')}
+          error={fieldIssue(add.error, 'name')}
           onChange={(event) => setName(event.target.value)}
         />
         {add.error !== null && <Problem error={add.error} doing="add the key" />}
@@ -161,13 +161,13 @@ function AddKey() {
 }
 
 function DeleteKey({ sshKey, onClose }: { readonly sshKey: SshKey; readonly onClose: () => void }) {
-  const say = useSay();
+  const say = useToast();
   const remove = useApiMutation((client, sshKeyId: string) => client.sshKeys.delete({ sshKeyId }), {
     changes: ['ssh-keys'],
     onSuccess: () => say('Deleted', sshKey.name),
   });
   return (
-    <Confirm
+    <ConfirmDialog
       open
       onClose={onClose}
       title={`Delete ${sshKey.name}?`}
@@ -177,6 +177,6 @@ function DeleteKey({ sshKey, onClose }: { readonly sshKey: SshKey; readonly onCl
     >
       <p>New machines no longer let you in with it. Machines that run already keep it until they end.</p>
       <p className="text-soft break-all">{sshKey.fingerprint}</p>
-    </Confirm>
+    </ConfirmDialog>
   );
 }

@@ -1,4 +1,4 @@
-import { stateTables, verdictOn } from '@millrace/contract/states';
+import { stateTables, actionDecision } from '@millrace/contract/states';
 import { Link, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useApiMutation, useApiQuery } from '../../api/queries.ts';
@@ -6,28 +6,34 @@ import { useSession } from '../../app/session.tsx';
 import { StateBadge } from '../../ui/badge.tsx';
 import { Button, buttonClass } from '../../ui/button.tsx';
 import { CodeBlock, CommandHint, CopyButton, Id } from '../../ui/copy.tsx';
-import { Confirm } from '../../ui/dialog.tsx';
+import { ConfirmDialog } from '../../ui/dialog.tsx';
 import { Money, PerHour } from '../../ui/money.tsx';
-import { Card, Facts, Figures, PageHead } from '../../ui/page.tsx';
-import { Note, Shown } from '../../ui/states.tsx';
-import { When, useNow } from '../../ui/time.tsx';
-import { useSay } from '../../ui/toast.tsx';
+import { Card, DescriptionList, KeyFigures, PageHeader } from '../../ui/page.tsx';
+import { Note, QueryView } from '../../ui/states.tsx';
+import { Timestamp, useNow } from '../../ui/time.tsx';
+import { useToast } from '../../ui/toast.tsx';
 import { StepList } from '../rentals/step-list.tsx';
-import { billingOf, lookAgainMs, portAddress, stepsOf, type Instance } from './instance.ts';
+import {
+  instanceBilling,
+  instanceRefetchMs,
+  portAddress,
+  provisioningSteps,
+  type Instance,
+} from './instance.ts';
 
 export function InstancePage() {
   const { name } = useParams({ from: '/shell/inside/instances/$name' });
   const instance = useApiQuery(
     ['instances', 'one', name],
     async (client, signal) => client.marketplace.instances.get({ name }, { signal }),
-    { refetchMs: lookAgainMs },
+    { refetchMs: instanceRefetchMs },
   );
   return (
     <>
-      {instance.data === undefined && <PageHead title={name} back={back} />}
-      <Shown query={instance} what="instance">
-        {(found: Instance) => <Whole instance={found} />}
-      </Shown>
+      {instance.data === undefined && <PageHeader title={name} back={back} />}
+      <QueryView query={instance} what="instance">
+        {(found: Instance) => <InstanceDetail instance={found} />}
+      </QueryView>
     </>
   );
 }
@@ -38,12 +44,12 @@ const back = (
   </Link>
 );
 
-function Whole({ instance }: { readonly instance: Instance }) {
+function InstanceDetail({ instance }: { readonly instance: Instance }) {
   const { name, status } = instance;
   const isOver = status === 'terminated' || status === 'stopping' || status === 'failed';
   return (
     <>
-      <PageHead
+      <PageHeader
         title={name}
         about={`${String(instance.gpuCount)} × ${instance.gpuModel} in ${instance.region}`}
         back={back}
@@ -52,7 +58,7 @@ function Whole({ instance }: { readonly instance: Instance }) {
       {isOver && <Receipt instance={instance} />}
       <StateCard instance={instance} />
       {!isOver && <Connect instance={instance} />}
-      <About instance={instance} />
+      <InstanceFacts instance={instance} />
       <CommandHint command={`millrace market instance get ${name}`} />
     </>
   );
@@ -63,18 +69,18 @@ function StateCard({ instance }: { readonly instance: Instance }) {
   const { status, statusReason, statusSince, costPerHourNanoUsd, costSoFarNanoUsd } = instance;
   const { meaning, deadline } = stateTables.instance.states[status];
   const { mode } = useSession().place;
-  const { isBilled, words } = billingOf(instance);
-  const steps = stepsOf(instance, now);
+  const { isBilled, words } = instanceBilling(instance);
+  const steps = provisioningSteps(instance, now);
   return (
     <>
-      <Figures
+      <KeyFigures
         items={[
           {
             label: 'State',
             value: <StateBadge state={status} />,
             note: (
               <>
-                since <When at={statusSince} />
+                since <Timestamp at={statusSince} />
               </>
             ),
           },
@@ -146,10 +152,10 @@ function Connect({ instance }: { readonly instance: Instance }) {
   );
 }
 
-function About({ instance }: { readonly instance: Instance }) {
+function InstanceFacts({ instance }: { readonly instance: Instance }) {
   return (
     <Card title="About it">
-      <Facts
+      <DescriptionList
         items={[
           ['Name', <Id key="name" value={instance.name} what="name" />],
           ['GPUs', `${String(instance.gpuCount)} × ${instance.gpuModel} (${instance.gpuVerification})`],
@@ -157,14 +163,14 @@ function About({ instance }: { readonly instance: Instance }) {
           ['Image', instance.image ?? 'the machine’s usual one'],
           ['Machine', <Id key="node" value={instance.nodeName} what="id of the machine" />],
           ['Supplier', instance.supplierId === 'platform' ? 'the operator' : instance.supplierId],
-          ['Ordered', <When key="created" at={instance.createdAt} />],
+          ['Ordered', <Timestamp key="created" at={instance.createdAt} />],
           instance.startedAt === null
             ? null
-            : ['Usable since', <When key="started" at={instance.startedAt} />],
-          instance.endedAt === null ? null : ['Ended', <When key="ended" at={instance.endedAt} />],
+            : ['Usable since', <Timestamp key="started" at={instance.startedAt} />],
+          instance.endedAt === null ? null : ['Ended', <Timestamp key="ended" at={instance.endedAt} />],
           instance.expiresAt === null
             ? null
-            : ['Ends by itself', <When key="expires" at={instance.expiresAt} />],
+            : ['Ends by itself', <Timestamp key="expires" at={instance.expiresAt} />],
           instance.maxUsd === null ? null : ['Spends at most', `$${String(instance.maxUsd)}`],
           Object.keys(instance.tags).length === 0
             ? null
@@ -188,17 +194,17 @@ function Receipt({ instance }: { readonly instance: Instance }) {
         <p className="text-2xl font-semibold">
           <Money nano={costSoFarNanoUsd} />
         </p>
-        <Facts
+        <DescriptionList
           items={[
             [
               'Usable from',
               startedAt === null ? (
                 'It never was usable, and cost nothing.'
               ) : (
-                <When key="from" at={startedAt} />
+                <Timestamp key="from" at={startedAt} />
               ),
             ],
-            endedAt === null ? null : ['Until', <When key="until" at={endedAt} />],
+            endedAt === null ? null : ['Until', <Timestamp key="until" at={endedAt} />],
             ['An hour cost', <PerHour key="hour" nano={costPerHourNanoUsd} />],
           ]}
         />
@@ -215,21 +221,21 @@ function Receipt({ instance }: { readonly instance: Instance }) {
 
 function Terminate({ instance }: { readonly instance: Instance }) {
   const { mayNot } = useSession();
-  const say = useSay();
+  const say = useToast();
   const [isOpen, setOpen] = useState(false);
   const { name, status, costSoFarNanoUsd } = instance;
   const end = useApiMutation((client, id: string) => client.marketplace.instances.terminate({ id }), {
     changes: ['instances', 'marketplace', 'money'],
     onSuccess: () => say(`${name} is being ended`, 'Nothing more is billed.'),
   });
-  const verdict = verdictOn(stateTables.instance, 'terminate', status);
+  const verdict = actionDecision(stateTables.instance, 'terminate', status);
   const off = mayNot('marketplace:write') || (verdict !== 'allowed' && 'It is over already, or being ended.');
   return (
     <>
       <Button kind="danger" off={off} onClick={() => setOpen(true)}>
         Terminate
       </Button>
-      <Confirm
+      <ConfirmDialog
         title={`Terminate ${name}?`}
         open={isOpen}
         onClose={() => setOpen(false)}
@@ -243,7 +249,7 @@ function Terminate({ instance }: { readonly instance: Instance }) {
           Billing stops at once. So far it cost <Money nano={costSoFarNanoUsd} />. Nothing of it costs
           anything afterwards.
         </p>
-      </Confirm>
+      </ConfirmDialog>
     </>
   );
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { billingOf, lookAgainMs, portAddress, stepsOf } from './instance.ts';
+import { instanceBilling, instanceRefetchMs, portAddress, provisioningSteps } from './instance.ts';
 
 const at = (seconds: number): string => new Date(seconds * 1_000).toISOString();
 
@@ -9,7 +9,7 @@ describe('steps', () => {
       { name: 'place', status: 'done', startedAt: at(0), endedAt: at(1), message: null },
       { name: 'create', status: 'running', startedAt: at(1), endedAt: null, message: null },
     ] as const;
-    const shown = stepsOf({ status: 'starting', steps: [...steps] }, 4_000);
+    const shown = provisioningSteps({ status: 'starting', steps: [...steps] }, 4_000);
     expect(shown.map(({ name, status, elapsedMs }) => [name, status, elapsedMs])).toEqual([
       ['place', 'done', 1_000],
       ['create', 'running', 3_000],
@@ -17,7 +17,7 @@ describe('steps', () => {
       expect.arrayContaining(['waiting']),
     ]);
     expect(shown[1]?.usual).not.toBeNull();
-    expect(stepsOf({ status: 'online', steps: [...steps] }, 4_000)).toHaveLength(2);
+    expect(provisioningSteps({ status: 'online', steps: [...steps] }, 4_000)).toHaveLength(2);
   });
 });
 
@@ -33,14 +33,14 @@ describe('billing', () => {
     ['failed', null, false],
     ['terminated', null, false],
   ] as const)('%s, paused at %s: billed %s', (status, billingPausedAt, isBilled) => {
-    expect(billingOf({ status, billingPausedAt })).toMatchObject({ isBilled });
+    expect(instanceBilling({ status, billingPausedAt })).toMatchObject({ isBilled });
   });
 });
 
 test('a change is on the screen within two seconds, and what has ended is left alone', () => {
-  expect(lookAgainMs(undefined)).toBeLessThan(2_000);
-  expect(lookAgainMs({ status: 'starting' })).toBeLessThan(2_000);
-  expect(lookAgainMs({ status: 'terminated' })).toBe(false);
+  expect(instanceRefetchMs(undefined)).toBeLessThan(2_000);
+  expect(instanceRefetchMs({ status: 'starting' })).toBeLessThan(2_000);
+  expect(instanceRefetchMs({ status: 'terminated' })).toBe(false);
 });
 
 test('ports are links only where a browser can follow them', () => {

@@ -1,18 +1,23 @@
-import type { Answer } from '@millrace/sdk';
-import { creating, releasing, usualText, type Plan } from '@millrace/sdk/text';
-import type { ShownStep } from '../rentals/steps.ts';
+import type { Output } from '@millrace/sdk';
+import {
+  createRentalSteps,
+  releaseRentalSteps,
+  typicalDurationText,
+  type ExpectedSteps,
+} from '@millrace/sdk/text';
+import type { StepView } from '../rentals/steps.ts';
 
 /** One instance: what it is billed, how far it is, how often to look. */
-export type Instance = Answer<'getMarketplaceInstance'>;
+export type Instance = Output<'getMarketplaceInstance'>;
 
-const plan: Plan = [...creating['virtual-machine'], ...releasing];
+const plan: ExpectedSteps = [...createRentalSteps['virtual-machine'], ...releaseRentalSteps];
 
 /** The steps that are told, and while it comes up those that follow. */
-export function stepsOf(
+export function provisioningSteps(
   { steps, status }: Pick<Instance, 'steps' | 'status'>,
   nowMs: number,
-): readonly ShownStep[] {
-  const told = steps.map((step, index): ShownStep => {
+): readonly StepView[] {
+  const told = steps.map((step, index): StepView => {
     const planned = plan.find(({ name }) => name === step.name);
     const endMs = step.status === 'running' ? nowMs : step.endedAt === null ? null : Date.parse(step.endedAt);
     const elapsedMs =
@@ -23,14 +28,15 @@ export function stepsOf(
       does: planned?.does ?? null,
       status: step.status,
       elapsedMs,
-      usual: step.status === 'running' && planned !== undefined ? usualText(elapsedMs, planned) : null,
+      usual:
+        step.status === 'running' && planned !== undefined ? typicalDurationText(elapsedMs, planned) : null,
       message: step.message,
     };
   });
   if (status !== 'creating' && status !== 'starting') return told;
-  const way = creating['virtual-machine'];
+  const way = createRentalSteps['virtual-machine'];
   const position = way.findLastIndex(({ name }) => name === told.at(-1)?.name);
-  const toCome = way.slice(position + 1).map(({ name, does }): ShownStep => ({
+  const toCome = way.slice(position + 1).map(({ name, does }): StepView => ({
     key: `to come: ${name}`,
     name,
     does,
@@ -43,7 +49,7 @@ export function stepsOf(
 }
 
 /** What is billed at this moment, and why. */
-export function billingOf({ status, billingPausedAt }: Pick<Instance, 'status' | 'billingPausedAt'>): {
+export function instanceBilling({ status, billingPausedAt }: Pick<Instance, 'status' | 'billingPausedAt'>): {
   readonly isBilled: boolean;
   readonly words: string;
 } {
@@ -72,7 +78,7 @@ export function billingOf({ status, billingPausedAt }: Pick<Instance, 'status' |
 }
 
 /** How soon to look again; never, once nothing can change. */
-export function lookAgainMs(instance: Pick<Instance, 'status'> | undefined): number | false {
+export function instanceRefetchMs(instance: Pick<Instance, 'status'> | undefined): number | false {
   switch (instance?.status) {
     case undefined:
     case 'creating':

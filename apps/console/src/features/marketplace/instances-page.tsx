@@ -7,12 +7,12 @@ import { buttonClass } from '../../ui/button.tsx';
 import { CommandHint, CopyButton } from '../../ui/copy.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
 import { Money, PerHour } from '../../ui/money.tsx';
-import { Card, PageHead } from '../../ui/page.tsx';
-import { Empty } from '../../ui/states.tsx';
+import { Card, PageHeader } from '../../ui/page.tsx';
+import { EmptyState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
-import { When } from '../../ui/time.tsx';
-import { lookAgainMs, portAddress } from './instance.ts';
+import { Timestamp } from '../../ui/time.tsx';
+import { instanceRefetchMs, portAddress } from './instance.ts';
 import { gpuName, perHour } from './machine.ts';
 
 type Listed = Item<'listMarketplaceInstances'>;
@@ -23,7 +23,7 @@ export function InstancesPage() {
   const navigate = useNavigate();
   return (
     <>
-      <PageHead
+      <PageHeader
         title="Instances"
         about="What you have rented on the marketplace."
         actions={
@@ -109,7 +109,7 @@ function Live() {
           columns={liveColumns}
           rowKey={({ id }) => id}
           empty={
-            <Empty
+            <EmptyState
               title="You have no instance yet."
               action={
                 <Link to="/marketplace" className={buttonClass('primary')}>
@@ -118,7 +118,7 @@ function Live() {
               }
             >
               Pick a machine of the marketplace and rent some of its GPUs.
-            </Empty>
+            </EmptyState>
           }
         />
       </Card>
@@ -132,12 +132,12 @@ function Spent({ name }: { readonly name: string }) {
   const { data } = useApiQuery(
     ['instances', 'one', name],
     async (client, signal) => client.marketplace.instances.get({ name }, { signal }),
-    { refetchMs: lookAgainMs },
+    { refetchMs: instanceRefetchMs },
   );
   return data === undefined ? <span className="text-soft">…</span> : <Money nano={data.costSoFarNanoUsd} />;
 }
 
-function lasted({ started_at: from, terminated_at: until }: Ended): string {
+function durationText({ started_at: from, terminated_at: until }: Ended): string {
   if (from === null || until === null) return 'never usable';
   return exactDuration((Date.parse(until) - Date.parse(from)) * 0.001);
 }
@@ -145,8 +145,8 @@ function lasted({ started_at: from, terminated_at: until }: Ended): string {
 const endedColumns: readonly Column<Ended>[] = [
   { head: 'Name', main: true, cell: ({ instance_name: name }) => nameLink(name) },
   { head: 'GPUs', cell: (ended) => `${String(ended.gpu_count)} × ${gpuName(ended)}` },
-  { head: 'Ended', cell: ({ terminated_at: at }) => (at === null ? '–' : <When at={at} />) },
-  { head: 'Usable for', cell: lasted },
+  { head: 'Ended', cell: ({ terminated_at: at }) => (at === null ? '–' : <Timestamp at={at} />) },
+  { head: 'Usable for', cell: durationText },
   {
     head: 'An hour',
     right: true,
@@ -169,9 +169,9 @@ function History() {
           columns={endedColumns}
           rowKey={({ instance_name: name }) => name}
           empty={
-            <Empty title="None of your instances has ended.">
+            <EmptyState title="None of your instances has ended.">
               Those that have are listed here with their cost.
-            </Empty>
+            </EmptyState>
           }
         />
       </Card>

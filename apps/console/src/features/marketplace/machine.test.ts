@@ -1,5 +1,13 @@
 import { expect, test } from 'vitest';
-import { freeGpus, gpuLabel, hardwareWords, networkWords, perHour, whyNot, type Machine } from './machine.ts';
+import {
+  freeGpus,
+  gpuLabel,
+  hardwareTexts,
+  networkTexts,
+  perHour,
+  rentDisabledReason,
+  type Machine,
+} from './machine.ts';
 
 const machine: Machine = {
   id: 'nod_1',
@@ -42,15 +50,15 @@ test('a GPU is labelled as unverified, even if its model is not known', () => {
 });
 
 test('hardware and network in words, and only what is known', () => {
-  expect(hardwareWords(machine)).toEqual(['EPYC 9654, 192 threads', '1,024 GiB memory', '3,840 GB disk']);
-  expect(networkWords(machine)).toEqual(['940 Mb/s down', '871 Mb/s up', 'public address']);
+  expect(hardwareTexts(machine)).toEqual(['EPYC 9654, 192 threads', '1,024 GiB memory', '3,840 GB disk']);
+  expect(networkTexts(machine)).toEqual(['940 Mb/s down', '871 Mb/s up', 'public address']);
   const bare = { hardware: { cpus: [], gpus: [], storage: [], ram: [] }, network: {} };
-  expect(hardwareWords(bare)).toEqual([]);
-  expect(networkWords(bare)).toEqual([]);
+  expect(hardwareTexts(bare)).toEqual([]);
+  expect(networkTexts(bare)).toEqual([]);
 });
 
 test('why it cannot be rented', () => {
-  expect(whyNot(machine)).toBeNull();
-  expect(whyNot({ ...machine, gpus_reserved: 8 })).toMatch(/rented by others/);
-  expect(whyNot({ ...machine, status: 'node_offline' })).toMatch(/is offline/);
+  expect(rentDisabledReason(machine)).toBeNull();
+  expect(rentDisabledReason({ ...machine, gpus_reserved: 8 })).toMatch(/rented by others/);
+  expect(rentDisabledReason({ ...machine, status: 'node_offline' })).toMatch(/is offline/);
 });

@@ -1,5 +1,5 @@
 import type { Item } from '@millrace/sdk';
-import { nanoOfNumber, splitBy } from '@millrace/sdk/text';
+import { usdToNano, splitBy } from '@millrace/sdk/text';
 
 /** Machines of the marketplace in words. What they consist of is what their engines reported. */
 export type Machine = Item<'listMarketplaceMachines'>;
@@ -22,7 +22,7 @@ export function gibibytes(mebibytes: number): string {
   return `${splitBy(mebibytes, 1_024)[0].toLocaleString()} GiB`;
 }
 
-export function hardwareWords({ hardware }: Pick<Machine, 'hardware'>): readonly string[] {
+export function hardwareTexts({ hardware }: Pick<Machine, 'hardware'>): readonly string[] {
   const [cpu] = hardware.cpus;
   const ram = hardware.ram.reduce((sum, { capacity }) => sum + capacity, 0);
   const disk = hardware.storage.reduce((sum, { capacity }) => sum + capacity, 0);
@@ -33,7 +33,7 @@ export function hardwareWords({ hardware }: Pick<Machine, 'hardware'>): readonly
   ];
 }
 
-export function networkWords({ network }: Pick<Machine, 'network'>): readonly string[] {
+export function networkTexts({ network }: Pick<Machine, 'network'>): readonly string[] {
   const { bandwidth_mbps_down: down, bandwidth_mbps_up: up, interconnect, public_ip: own } = network;
   return [
     ...(down === undefined ? [] : [`${Math.round(down).toLocaleString()} Mb/s down`]),
@@ -45,11 +45,11 @@ export function networkWords({ network }: Pick<Machine, 'network'>): readonly st
 
 /** Exactly what an hour of so many of its GPUs costs. */
 export function perHour({ pricing }: Pick<Machine, 'pricing'>, gpus: number): bigint {
-  return nanoOfNumber(pricing.price.amount) * BigInt(gpus);
+  return usdToNano(pricing.price.amount) * BigInt(gpus);
 }
 
 /** Why it cannot be rented now; null where it can. */
-export function whyNot(machine: Machine): string | null {
+export function rentDisabledReason(machine: Machine): string | null {
   if (machine.status !== 'node_ready') {
     const state = machine.status.replace(/^node_/, '').replaceAll('_', ' ');
     return `The machine is ${state}. Nothing new is placed on it until it is ready.`;

@@ -4,29 +4,29 @@ import { useSession } from '../../app/session.tsx';
 import { StateBadge } from '../../ui/badge.tsx';
 import { Button, buttonClass } from '../../ui/button.tsx';
 import { CommandHint, Id } from '../../ui/copy.tsx';
-import { CheckField, SelectField, TextField } from '../../ui/field.tsx';
+import { CheckboxField, SelectField, TextField } from '../../ui/field.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
 import { PerHour } from '../../ui/money.tsx';
-import { Card, PageHead } from '../../ui/page.tsx';
-import { Empty, Note } from '../../ui/states.tsx';
+import { Card, PageHeader } from '../../ui/page.tsx';
+import { EmptyState, Note } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table.tsx';
 import {
   freeGpus,
   gibibytes,
   gpuName,
-  hardwareWords,
-  networkWords,
+  hardwareTexts,
+  networkTexts,
   perHour,
-  whyNot,
+  rentDisabledReason,
   type Machine,
 } from './machine.ts';
 import { priceLabels } from './order.ts';
-import { machineAsk, machinesCommand, machineSorts, searchIssues, type MachineSearch } from './search.ts';
+import { toListInput, machinesCommand, machineSorts, searchIssues, type MachineSearch } from './search.ts';
 
 export function MarketplacePage() {
   const search = useSearch({ from: '/shell/inside/marketplace' });
   const { place } = useSession();
-  const ask = machineAsk(search, place.mode);
+  const ask = toListInput(search, place.mode);
   const pages = usePages<Machine>(
     ['marketplace', 'machines', ask],
     (client, signal) => client.marketplace.list({ ...ask, limit: 50 }, { signal }),
@@ -34,7 +34,7 @@ export function MarketplacePage() {
   );
   return (
     <>
-      <PageHead
+      <PageHeader
         title="Marketplace"
         about="Machines of many suppliers, each at its own price, rented by the GPU and paid by the second."
         actions={
@@ -103,8 +103,8 @@ const columnsOf = (mode: 'live' | 'test'): readonly Column<Machine>[] => [
     ),
   },
   { head: priceLabels(mode).gpu, right: true, cell: (machine) => <PerHour nano={perHour(machine, 1)} /> },
-  { head: 'Hardware', cell: (machine) => lines(hardwareWords(machine)) },
-  { head: 'Network', cell: (machine) => lines(networkWords(machine)) },
+  { head: 'Hardware', cell: (machine) => lines(hardwareTexts(machine)) },
+  { head: 'Network', cell: (machine) => lines(networkTexts(machine)) },
   {
     head: 'Where',
     cell: (machine) =>
@@ -119,7 +119,7 @@ const columnsOf = (mode: 'live' | 'test'): readonly Column<Machine>[] => [
 
 function RentLink({ machine }: { readonly machine: Machine }) {
   const { mayNot } = useSession();
-  const why = mayNot('marketplace:write') || whyNot(machine);
+  const why = mayNot('marketplace:write') || rentDisabledReason(machine);
   if (why !== null) return <Button off={why}>Rent</Button>;
   return (
     <Link
@@ -133,7 +133,7 @@ function RentLink({ machine }: { readonly machine: Machine }) {
   );
 }
 
-const sortWords: Readonly<Record<(typeof machineSorts)[number], string>> = {
+const sortLabels: Readonly<Record<(typeof machineSorts)[number], string>> = {
   price: 'The cheapest first',
   free: 'The largest first',
   memory: 'The most GPU memory first',
@@ -156,31 +156,31 @@ function Filters({ search, isTest }: { readonly search: MachineSearch; readonly 
   return (
     <div className="mb-4 flex flex-col gap-3">
       <div className="grid grid-cols-1 gap-3 sm:grid-cols-2 lg:grid-cols-3 xl:grid-cols-6">
-        <Typed label="GPU model" placeholder="H100" {...text('gpu')} />
-        <Typed
+        <DelayedTextField label="GPU model" placeholder="H100" {...text('gpu')} />
+        <DelayedTextField
           label="GPUs free, at least"
           placeholder="1"
           inputMode="numeric"
           error={issues.gpus}
           {...text('gpus')}
         />
-        <Typed
+        <DelayedTextField
           label="Most USD an hour"
           placeholder="2.50"
           inputMode="decimal"
           error={issues.max}
           {...text('max')}
         />
-        {!isTest && <Typed label="Region" placeholder="us-central-1" {...text('region')} />}
-        <Typed label="Supplier" placeholder="platform" {...text('supplier')} />
+        {!isTest && <DelayedTextField label="Region" placeholder="us-central-1" {...text('region')} />}
+        <DelayedTextField label="Supplier" placeholder="platform" {...text('supplier')} />
         <SelectField
           label="Order"
           value={search.sort ?? 'price'}
-          choices={machineSorts.map((value) => ({ value, label: sortWords[value] }))}
+          choices={machineSorts.map((value) => ({ value, label: sortLabels[value] }))}
           onChange={(event) => go({ sort: machineSorts.find((sort) => sort === event.target.value) })}
         />
       </div>
-      <CheckField
+      <CheckboxField
         label="Also machines that are taken or not ready"
         checked={search.all === 'yes'}
         onChange={(event) => go({ all: event.target.checked ? 'yes' : undefined })}
@@ -190,7 +190,7 @@ function Filters({ search, isTest }: { readonly search: MachineSearch; readonly 
 }
 
 /** What is typed is looked for when one leaves the field or presses Enter, and not at every letter. */
-function Typed({
+function DelayedTextField({
   label,
   placeholder,
   value,
@@ -228,7 +228,7 @@ function Typed({
 function NoMachines({ search }: { readonly search: MachineSearch }) {
   if (Object.keys(search).length > 0) {
     return (
-      <Empty
+      <EmptyState
         title="No machine fits."
         action={
           <Link to="/marketplace" search={{}} className={buttonClass()}>
@@ -237,11 +237,11 @@ function NoMachines({ search }: { readonly search: MachineSearch }) {
         }
       >
         Look for less, or also at machines that are taken.
-      </Empty>
+      </EmptyState>
     );
   }
   return (
-    <Empty
+    <EmptyState
       title="No machine is free at the moment."
       action={
         <Link to="/" className={buttonClass()}>
@@ -251,6 +251,6 @@ function NoMachines({ search }: { readonly search: MachineSearch }) {
     >
       Machines of suppliers appear here as soon as they are listed. The operator’s own offers are in the
       catalog.
-    </Empty>
+    </EmptyState>
   );
 }

@@ -1,6 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import type { Machine } from './machine.ts';
-import { blockersOf, imageOf, newDraft, readDraft, rentCommand, runwayWith, priceLabels } from './order.ts';
+import {
+  findRentBlockers,
+  parseImage,
+  newDraft,
+  parseRentForm,
+  rentCommand,
+  runwayWith,
+  priceLabels,
+} from './order.ts';
 
 const machine: Machine = {
   id: 'nod_1',
@@ -28,12 +36,12 @@ const whole = {
 
 describe('an order', () => {
   test('says what was filled in, and nothing else', () => {
-    expect(readDraft(newDraft, machine)).toEqual({
+    expect(parseRentForm(newDraft, machine)).toEqual({
       issues: {},
       gpus: 1,
       order: { cluster_name: 'c1', node_name: 'nod_1', gpu_count: 1 },
     });
-    expect(readDraft({ ...whole, sshKeyIds: ['ssh_1'] }, machine).order).toEqual({
+    expect(parseRentForm({ ...whole, sshKeyIds: ['ssh_1'] }, machine).order).toEqual({
       cluster_name: 'c1',
       node_name: 'nod_1',
       gpu_count: 2,
@@ -45,8 +53,8 @@ describe('an order', () => {
   });
 
   test('a limit is sent as it was typed, without what a division would add', () => {
-    expect(readDraft({ ...newDraft, maxUsd: '$1,234.56' }, machine).order.max_usd).toBe(1_234.56);
-    expect(readDraft({ ...newDraft, maxUsd: '0.07' }, machine).order.max_usd).toBe(0.07);
+    expect(parseRentForm({ ...newDraft, maxUsd: '$1,234.56' }, machine).order.max_usd).toBe(1_234.56);
+    expect(parseRentForm({ ...newDraft, maxUsd: '0.07' }, machine).order.max_usd).toBe(0.07);
   });
 
   test.each([
@@ -61,42 +69,46 @@ describe('an order', () => {
     [{ maxUsd: '0' }, 'maxUsd'],
     [{ maxUsd: 'much' }, 'maxUsd'],
   ] as const)('%j: %s is wrong', (fields, field) => {
-    expect(Object.keys(readDraft({ ...newDraft, ...fields }, machine).issues)).toEqual([field]);
+    expect(Object.keys(parseRentForm({ ...newDraft, ...fields }, machine).issues)).toEqual([field]);
   });
 
   test('is the same at a terminal', () => {
-    expect(rentCommand(readDraft(whole, machine), whole)).toBe(
+    expect(rentCommand(parseRentForm(whole, machine), whole)).toBe(
       'millrace market rent nod_1 --gpus 2 --image ubuntu:24.04 --port 8080 --port 8443 --ttl 7200s --max-usd 12.50',
     );
   });
 });
 
 test('a tag is what follows the last colon, and a registry with a port is none', () => {
-  expect(imageOf('ubuntu')).toEqual({ name: 'ubuntu' });
-  expect(imageOf('host:5000/ubuntu')).toEqual({ name: 'host:5000/ubuntu' });
-  expect(imageOf('host:5000/ubuntu:1')).toEqual({ name: 'host:5000/ubuntu', tag: '1' });
+  expect(parseImage('ubuntu')).toEqual({ name: 'ubuntu' });
+  expect(parseImage('host:5000/ubuntu')).toEqual({ name: 'host:5000/ubuntu' });
+  expect(parseImage('host:5000/ubuntu:1')).toEqual({ name: 'host:5000/ubuntu', tag: '1' });
 });
 
 describe('what keeps it from being rented', () => {
   const standing = { mayNot: false, keys: 1, availableNanoUsd: '3000000000', mode: 'live' } as const;
-  const two = readDraft({ ...newDraft, gpus: '2' }, machine);
+  const two = parseRentForm({ ...newDraft, gpus: '2' }, machine);
 
   test('nothing, where an hour is there to the nano', () => {
-    expect(blockersOf(machine, two, standing)).toEqual([]);
-    expect(blockersOf(machine, two, { ...standing, availableNanoUsd: null })).toEqual([]);
+    expect(findRentBlockers(machine, two, standing)).toEqual([]);
+    expect(findRentBlockers(machine, two, { ...standing, availableNanoUsd: null })).toEqual([]);
   });
 
   test('money that is one nano short, but not in test mode', () => {
     const short = { ...standing, availableNanoUsd: '2999999999' };
-    expect(blockersOf(machine, two, short)).toEqual([
+    expect(findRentBlockers(machine, two, short)).toEqual([
       'An hour costs $3.00, and $2.999999999 is available. Add money first.',
     ]);
-    expect(blockersOf(machine, two, { ...short, mode: 'test' })).toEqual([]);
+    expect(findRentBlockers(machine, two, { ...short, mode: 'test' })).toEqual([]);
   });
 
   test('all of it at once', () => {
     const full = { ...machine, gpus_reserved: 8 };
-    const all = blockersOf(full, readDraft(newDraft, full), { ...standing, mayNot: 'You may not.', keys: 0 });
+    const all = findRentBlockers(full, parseRentForm(newDraft, full), {
+      ...standing,
+      mayNot: 'You may not.',
+      keys: 0,
+    });
     expect(all).toHaveLength(4);
     expect(all[0]).toBe('You may not.');
   });

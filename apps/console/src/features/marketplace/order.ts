@@ -1,11 +1,11 @@
 import type { Input } from '@millrace/sdk';
-import { nanoOf, parseDuration, roughDuration, share, usdText } from '@millrace/sdk/text';
+import { parseUsd, parseDuration, approximateDuration, ratio, usdText } from '@millrace/sdk/text';
 import { shellQuoted } from '../playground/code.ts';
-import { freeGpus, perHour, whyNot, type Machine } from './machine.ts';
+import { freeGpus, perHour, rentDisabledReason, type Machine } from './machine.ts';
 
 /** What somebody wants of one machine: as it is typed, as it is sent, and why it cannot be. */
 
-export type Order = Input<'createMarketplaceInstance'>;
+export type CreateInstanceRequest = Input<'createMarketplaceInstance'>;
 
 export interface Draft {
   readonly gpus: string;
@@ -22,32 +22,32 @@ export const newDraft: Draft = { gpus: '1', image: '', ports: '', ttl: '', maxUs
 
 export type Issues = { readonly [Field in 'gpus' | 'ports' | 'ttl' | 'maxUsd']?: string };
 
-const PORTS_MOST = 20;
-const TTL_LEAST_SECONDS = 60;
-const TTL_MOST_SECONDS = 315_360_000;
+const MAX_PORTS = 20;
+const MIN_TTL_SECONDS = 60;
+const MAX_TTL_SECONDS = 315_360_000;
 
-function portsOf(text: string): readonly number[] | null {
+function parsePorts(text: string): readonly number[] | null {
   const words = text.split(/[\s,]+/).filter((word) => word !== '');
   const ports = words.map(Number);
   return ports.every((port) => Number.isInteger(port) && port >= 1 && port <= 65_535) ? ports : null;
 }
 
-export interface ReadDraft {
+export interface ParsedRentForm {
   readonly issues: Issues;
   readonly gpus: number;
-  readonly order: Order;
+  readonly order: CreateInstanceRequest;
 }
 
-export function readDraft(draft: Draft, machine: Machine): ReadDraft {
+export function parseRentForm(draft: Draft, machine: Machine): ParsedRentForm {
   const free = freeGpus(machine);
   const gpus = /^\d{1,4}$/.test(draft.gpus.trim()) ? Number(draft.gpus) : Number.NaN;
-  const ports = portsOf(draft.ports);
+  const ports = parsePorts(draft.ports);
   const ttl = draft.ttl.trim() === '' ? undefined : parseDuration(draft.ttl);
-  const max = draft.maxUsd.trim() === '' ? undefined : nanoOf(draft.maxUsd);
+  const max = draft.maxUsd.trim() === '' ? undefined : parseUsd(draft.maxUsd);
   const issues: Issues = {
     ...(!(gpus >= 1 && gpus <= free) && { gpus: `A whole number from 1 to ${String(free)}.` }),
     ...portIssue(ports, draft.image),
-    ...((ttl === null || (ttl !== undefined && (ttl < TTL_LEAST_SECONDS || ttl > TTL_MOST_SECONDS))) && {
+    ...((ttl === null || (ttl !== undefined && (ttl < MIN_TTL_SECONDS || ttl > MAX_TTL_SECONDS))) && {
       ttl: 'A span of time of a minute or more, such as 90m, 8h or 3d.',
     }),
     ...((max === null || (max !== undefined && max <= 0n)) && {
@@ -63,7 +63,7 @@ export function readDraft(draft: Draft, machine: Machine): ReadDraft {
       node_name: machine.id,
       gpu_count: count,
       ...(draft.image.trim() !== '' && {
-        image: { ...imageOf(draft.image.trim()), ...(ports?.length && { ports: [...ports] }) },
+        image: { ...parseImage(draft.image.trim()), ...(ports?.length && { ports: [...ports] }) },
       }),
       ...(draft.sshKeyIds !== null && { ssh_key_ids: [...draft.sshKeyIds] }),
       ...(typeof ttl === 'number' && { ttl_seconds: ttl }),
@@ -74,19 +74,19 @@ export function readDraft(draft: Draft, machine: Machine): ReadDraft {
 
 function portIssue(ports: readonly number[] | null, image: string): { readonly ports?: string } {
   if (ports === null) return { ports: 'Numbers from 1 to 65535, such as 8080, 8443.' };
-  if (ports.length > PORTS_MOST) return { ports: `At most ${String(PORTS_MOST)} ports.` };
+  if (ports.length > MAX_PORTS) return { ports: `At most ${String(MAX_PORTS)} ports.` };
   return ports.length > 0 && image.trim() === ''
     ? { ports: 'Ports come with an image: name one above.' }
     : {};
 }
 
 /** `ubuntu:24.04` is a name and a tag. */
-export function imageOf(text: string): { readonly name: string; readonly tag?: string } {
+export function parseImage(text: string): { readonly name: string; readonly tag?: string } {
   const [, name, tag] = /^(.+):([^:/]+)$/.exec(text) ?? [];
   return name === undefined || tag === undefined ? { name: text } : { name, tag };
 }
 
-export interface Standing {
+export interface RentBlockerContext {
   readonly mayNot: string | false;
   /** How many keys get in; null: not known yet. */
   readonly keys: number | null;
@@ -96,9 +96,13 @@ export interface Standing {
 }
 
 /** Everything that keeps it from being rented, the most decisive first. */
-export function blockersOf(machine: Machine, read: ReadDraft, standing: Standing): readonly string[] {
+export function findRentBlockers(
+  machine: Machine,
+  read: ParsedRentForm,
+  standing: RentBlockerContext,
+): readonly string[] {
   const { mayNot, keys, availableNanoUsd, mode } = standing;
-  const away = whyNot(machine);
+  const away = rentDisabledReason(machine);
   const hour = perHour(machine, read.gpus);
   const isShort = mode === 'live' && availableNanoUsd !== null && BigInt(availableNanoUsd) < hour;
   return [
@@ -117,11 +121,11 @@ export function blockersOf(machine: Machine, read: ReadDraft, standing: Standing
 export function runwayWith(availableNanoUsd: string, burnNanoUsd: bigint, hourNanoUsd: bigint): string {
   const burn = burnNanoUsd + hourNanoUsd;
   if (burn === 0n) return 'no end: it costs nothing';
-  return roughDuration(share(Number(availableNanoUsd), Number(burn)) * 3_600);
+  return approximateDuration(ratio(Number(availableNanoUsd), Number(burn)) * 3_600);
 }
 
 /** The same at a terminal. */
-export function rentCommand({ order }: ReadDraft, draft: Draft): string {
+export function rentCommand({ order }: ParsedRentForm, draft: Draft): string {
   const ports = order.image?.ports ?? [];
   return [
     `millrace market rent ${order.node_name}`,

@@ -1,6 +1,6 @@
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
-import type { Answer } from '@millrace/sdk';
-import { nanoOfNumber } from '@millrace/sdk/text';
+import type { Output } from '@millrace/sdk';
+import { usdToNano } from '@millrace/sdk/text';
 import { useRef, useState, type ReactNode } from 'react';
 import { useApiMutation, useApiQuery } from '../../api/queries.ts';
 import { useSession } from '../../app/session.tsx';
@@ -8,21 +8,21 @@ import { Button, buttonClass } from '../../ui/button.tsx';
 import { CommandHint, Id } from '../../ui/copy.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { Money, PerHour } from '../../ui/money.tsx';
-import { Card, Facts, PageHead } from '../../ui/page.tsx';
-import { Empty, Problem, Shown } from '../../ui/states.tsx';
-import { attemptFor, type Attempt } from '../create/attempt.ts';
-import { FORM } from '../create/form.ts';
+import { Card, DescriptionList, PageHeader } from '../../ui/page.tsx';
+import { EmptyState, Problem, QueryView } from '../../ui/states.tsx';
+import { attemptFor, type IdempotentAttempt } from '../create/attempt.ts';
+import { FORM_ID } from '../create/form.ts';
 import { KeysCard } from '../create/keys-card.tsx';
-import { freeGpus, gpuLabel, hardwareWords, networkWords, perHour, type Machine } from './machine.ts';
+import { freeGpus, gpuLabel, hardwareTexts, networkTexts, perHour, type Machine } from './machine.ts';
 import {
-  blockersOf,
+  findRentBlockers,
   newDraft,
   priceLabels,
-  readDraft,
+  parseRentForm,
   rentCommand,
   runwayWith,
   type Draft,
-  type Order,
+  type CreateInstanceRequest,
 } from './order.ts';
 import { testRegion } from './search.ts';
 
@@ -43,9 +43,11 @@ export function RentPage() {
     { refetchMs: 5_000 },
   );
   return (
-    <Shown query={machine} what="machine">
-      {(found: Machine | null) => (found === null ? <Gone nodeName={nodeName} /> : <Rent machine={found} />)}
-    </Shown>
+    <QueryView query={machine} what="machine">
+      {(found: Machine | null) =>
+        found === null ? <MachineNotFound nodeName={nodeName} /> : <Rent machine={found} />
+      }
+    </QueryView>
   );
 }
 
@@ -55,12 +57,12 @@ const back = (
   </Link>
 );
 
-function Gone({ nodeName }: { readonly nodeName: string }) {
+function MachineNotFound({ nodeName }: { readonly nodeName: string }) {
   return (
     <>
-      <PageHead title="This machine is not for rent" back={back} />
+      <PageHeader title="This machine is not for rent" back={back} />
       <Card>
-        <Empty
+        <EmptyState
           title="It is not listed any more, or never was."
           action={
             <Link to="/marketplace" className={buttonClass('primary')}>
@@ -69,7 +71,7 @@ function Gone({ nodeName }: { readonly nodeName: string }) {
           }
         >
           <Id value={nodeName} what="id of the machine" />
-        </Empty>
+        </EmptyState>
       </Card>
     </>
   );
@@ -96,9 +98,9 @@ function Rent({ machine }: { readonly machine: Machine }) {
   const [draft, setDraft] = useState(newDraft);
   const keys = useKeys();
   const balance = useBalance();
-  const attempt = useRef<Attempt | null>(null);
+  const attempt = useRef<IdempotentAttempt | null>(null);
   const create = useApiMutation(
-    (client, order: Order) => {
+    (client, order: CreateInstanceRequest) => {
       attempt.current = attemptFor(attempt.current, order, () => globalThis.crypto.randomUUID());
       return client.marketplace.instances.create(order, { idempotencyKey: attempt.current.key });
     },
@@ -107,9 +109,9 @@ function Rent({ machine }: { readonly machine: Machine }) {
       onSuccess: ({ instance_name: name }) => void navigate({ to: '/instances/$name', params: { name } }),
     },
   );
-  const read = readDraft(draft, machine);
+  const read = parseRentForm(draft, machine);
   const keysChosen = keys.data === undefined ? null : (draft.sshKeyIds ?? keys.data).length;
-  const blockers = blockersOf(machine, read, {
+  const blockers = findRentBlockers(machine, read, {
     mayNot: session.mayNot('marketplace:write'),
     keys: keysChosen,
     availableNanoUsd: balance.data?.availableNanoUsd ?? null,
@@ -120,14 +122,14 @@ function Rent({ machine }: { readonly machine: Machine }) {
   };
   return (
     <>
-      <PageHead
+      <PageHeader
         title={`Rent ${gpuLabel(machine)}`}
         about={`${String(freeGpus(machine))} of ${String(machine.gpus_total)} GPUs of this machine are free.`}
         back={back}
       />
       <div className="grid items-start gap-4 lg:grid-cols-[minmax(0,1fr)_20rem]">
         <form
-          id={FORM}
+          id={FORM_ID}
           onSubmit={(event) => {
             event.preventDefault();
             send();
@@ -135,8 +137,8 @@ function Rent({ machine }: { readonly machine: Machine }) {
           className="hidden"
         />
         <div className="min-w-0">
-          <Wish draft={draft} onDraft={setDraft} issues={read.issues} machine={machine} />
-          <Shown query={keys} what="SSH keys">
+          <RentFields draft={draft} onDraft={setDraft} issues={read.issues} machine={machine} />
+          <QueryView query={keys} what="SSH keys">
             {(all) => (
               <KeysCard
                 keys={all}
@@ -144,7 +146,7 @@ function Rent({ machine }: { readonly machine: Machine }) {
                 onChoose={(sshKeyIds) => setDraft({ ...draft, sshKeyIds })}
               />
             )}
-          </Shown>
+          </QueryView>
           <MachineCard machine={machine} />
         </div>
         <div className="min-w-0 lg:sticky lg:top-4">
@@ -160,7 +162,7 @@ function Rent({ machine }: { readonly machine: Machine }) {
             <Button
               kind="primary"
               type="submit"
-              form={FORM}
+              form={FORM_ID}
               busy={create.isPending && 'Renting…'}
               off={blockers[0] ?? false}
             >
@@ -174,7 +176,7 @@ function Rent({ machine }: { readonly machine: Machine }) {
   );
 }
 
-function Wish({
+function RentFields({
   draft,
   onDraft,
   issues,
@@ -182,11 +184,11 @@ function Wish({
 }: {
   readonly draft: Draft;
   readonly onDraft: (draft: Draft) => void;
-  readonly issues: ReturnType<typeof readDraft>['issues'];
+  readonly issues: ReturnType<typeof parseRentForm>['issues'];
   readonly machine: Machine;
 }) {
   const field = (name: Exclude<keyof Draft, 'sshKeyIds'>) => ({
-    form: FORM,
+    form: FORM_ID,
     value: draft[name],
     onChange: (event: { readonly target: { readonly value: string } }) =>
       onDraft({ ...draft, [name]: event.target.value }),
@@ -239,12 +241,12 @@ function Wish({
 function MachineCard({ machine }: { readonly machine: Machine }) {
   return (
     <Card title="The machine" about="As it reported itself; speeds were measured when it joined.">
-      <Facts
+      <DescriptionList
         items={[
           ['Machine', <Id key="id" value={machine.id} what="id of the machine" />],
           ['GPUs', `${String(machine.gpus_total)} × ${gpuLabel(machine)}`],
-          ['Hardware', hardwareWords(machine).join('; ') || 'not reported'],
-          ['Network', networkWords(machine).join('; ') || 'not measured'],
+          ['Hardware', hardwareTexts(machine).join('; ') || 'not reported'],
+          ['Network', networkTexts(machine).join('; ') || 'not measured'],
           ['Where', machine.location.region],
           ['Supplier', machine.supplier_id === 'platform' ? 'the operator' : machine.supplier_id],
         ]}
@@ -262,7 +264,7 @@ function CostCard({
 }: {
   readonly machine: Machine;
   readonly gpus: number;
-  readonly balance: Answer<'getBalance'> | undefined;
+  readonly balance: Output<'getBalance'> | undefined;
   readonly children: ReactNode;
 }) {
   const { mode } = useSession().place;
@@ -272,7 +274,7 @@ function CostCard({
   return (
     <Card title="What it costs">
       <div className="flex flex-col gap-3">
-        <Facts
+        <DescriptionList
           items={[
             [labels.each, <PerHour key="each" nano={perHour(machine, 1)} />],
             ['GPUs', gpus],
@@ -297,7 +299,7 @@ function CostCard({
               ? null
               : [
                   'With it, that lasts',
-                  runwayWith(money.availableNanoUsd, nanoOfNumber(money.burnRateUsdPerHour), hour),
+                  runwayWith(money.availableNanoUsd, usdToNano(money.burnRateUsdPerHour), hour),
                 ],
           ]}
         />

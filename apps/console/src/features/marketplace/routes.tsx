@@ -1,12 +1,12 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { insideRoute } from '../../app/roots.tsx';
-import { readInstanceSearch, readMachineSearch } from './search.ts';
+import { parseInstanceSearch, parseMachineSearch } from './search.ts';
 
 export const marketplaceRoutes = [
   createRoute({
     getParentRoute: () => insideRoute,
     path: 'marketplace',
-    validateSearch: readMachineSearch,
+    validateSearch: parseMachineSearch,
     component: lazyRouteComponent(() => import('./marketplace-page.tsx'), 'MarketplacePage'),
   }),
   createRoute({
@@ -17,7 +17,7 @@ export const marketplaceRoutes = [
   createRoute({
     getParentRoute: () => insideRoute,
     path: 'instances',
-    validateSearch: readInstanceSearch,
+    validateSearch: parseInstanceSearch,
     component: lazyRouteComponent(() => import('./instances-page.tsx'), 'InstancesPage'),
   }),
   createRoute({

@@ -1,35 +1,35 @@
 import { describe, expect, test } from 'vitest';
 import {
-  machineAsk,
+  toListInput,
   machinesCommand,
-  readInstanceSearch,
-  readMachineSearch,
+  parseInstanceSearch,
+  parseMachineSearch,
   searchIssues,
 } from './search.ts';
 
 test('what the address does not know is left out', () => {
-  expect(readMachineSearch({ gpu: '', sort: 'beauty', all: 'maybe', colour: 'red' })).toEqual({});
-  expect(readMachineSearch({ gpu: 'H100', gpus: 2, all: 'yes' })).toEqual({
+  expect(parseMachineSearch({ gpu: '', sort: 'beauty', all: 'maybe', colour: 'red' })).toEqual({});
+  expect(parseMachineSearch({ gpu: 'H100', gpus: 2, all: 'yes' })).toEqual({
     gpu: 'H100',
     gpus: '2',
     all: 'yes',
   });
-  expect(readInstanceSearch({ view: 'history' })).toEqual({ view: 'history' });
-  expect(readInstanceSearch({ view: 'x' })).toEqual({});
+  expect(parseInstanceSearch({ view: 'history' })).toEqual({ view: 'history' });
+  expect(parseInstanceSearch({ view: 'x' })).toEqual({});
 });
 
 describe('what the service is asked', () => {
   test('only those that can be had now, the cheapest first, unless told', () => {
-    expect(machineAsk({}, 'live')).toEqual({
+    expect(toListInput({}, 'live')).toEqual({
       filters: { available: true },
       sort: [{ field: 'pricing.price.amount', dir: 'asc' }],
     });
-    expect(machineAsk({ all: 'yes' }, 'live').filters).toEqual({});
+    expect(toListInput({ all: 'yes' }, 'live').filters).toEqual({});
   });
 
   test('all that was chosen', () => {
     const search = { gpu: 'H100', gpus: '2', max: '$2.50', region: 'eu-west-1', supplier: 'platform' };
-    expect(machineAsk(search, 'live').filters).toEqual({
+    expect(toListInput(search, 'live').filters).toEqual({
       gpu_model: 'H100',
       min_gpus_available: 2,
       max_price: 2.5,
@@ -40,12 +40,12 @@ describe('what the service is asked', () => {
   });
 
   test('in test mode where its machines are, whatever else is chosen', () => {
-    expect(machineAsk({ region: 'eu-west-1' }, 'test').filters).toMatchObject({ region: 'mock-region' });
+    expect(toListInput({ region: 'eu-west-1' }, 'test').filters).toMatchObject({ region: 'mock-region' });
   });
 
   test('what is half typed is not asked for, and said to be wrong', () => {
     const half = { gpus: '2x', max: '2.' };
-    expect(machineAsk(half, 'live').filters).toEqual({ available: true });
+    expect(toListInput(half, 'live').filters).toEqual({ available: true });
     expect(Object.keys(searchIssues(half))).toEqual(['gpus', 'max']);
     expect(searchIssues({ gpus: '0' })).toHaveProperty('gpus');
     expect(searchIssues({ max: '-1' })).toHaveProperty('max');

@@ -1,6 +1,6 @@
 import type { Input } from '@millrace/sdk';
-import { nanoOf } from '@millrace/sdk/text';
-import { oneOf, present, textOf } from '../../app/search.ts';
+import { parseUsd } from '@millrace/sdk/text';
+import { enumParam, definedParams, textParam } from '../../app/search.ts';
 import { shellQuoted } from '../playground/code.ts';
 
 /** What is looked for on the marketplace, as the address of the page says it. */
@@ -20,15 +20,15 @@ export interface MachineSearch {
 export const machineSorts = ['price', 'free', 'memory', 'download'] as const;
 export type MachineSort = (typeof machineSorts)[number];
 
-export function readMachineSearch(search: Readonly<Record<string, unknown>>): MachineSearch {
-  return present({
-    gpu: textOf(search['gpu']),
-    gpus: textOf(search['gpus']),
-    max: textOf(search['max']),
-    region: textOf(search['region']),
-    supplier: textOf(search['supplier']),
-    all: oneOf(search['all'], ['yes']),
-    sort: oneOf(search['sort'], machineSorts),
+export function parseMachineSearch(search: Readonly<Record<string, unknown>>): MachineSearch {
+  return definedParams({
+    gpu: textParam(search['gpu']),
+    gpus: textParam(search['gpus']),
+    max: textParam(search['max']),
+    region: textParam(search['region']),
+    supplier: textParam(search['supplier']),
+    all: enumParam(search['all'], ['yes']),
+    sort: enumParam(search['sort'], machineSorts),
   });
 }
 
@@ -36,16 +36,16 @@ export interface InstanceSearch {
   readonly view?: 'history';
 }
 
-export function readInstanceSearch(search: Readonly<Record<string, unknown>>): InstanceSearch {
-  return present({ view: oneOf(search['view'], ['history']) });
+export function parseInstanceSearch(search: Readonly<Record<string, unknown>>): InstanceSearch {
+  return definedParams({ view: enumParam(search['view'], ['history']) });
 }
 
 /** Where test mode has its machines; they are shown to those who ask for this region, and to nobody else. */
 export const testRegion = 'mock-region';
 
-type Ask = Input<'listMarketplaceMachines'>;
+type ListMachinesInput = Input<'listMarketplaceMachines'>;
 
-const orders: Readonly<Record<MachineSort, NonNullable<Ask['sort']>>> = {
+const apiSorts: Readonly<Record<MachineSort, NonNullable<ListMachinesInput['sort']>>> = {
   price: [{ field: 'pricing.price.amount', dir: 'asc' }],
   free: [
     { field: 'gpus_total', dir: 'desc' },
@@ -68,17 +68,20 @@ export function searchIssues({ gpus, max }: MachineSearch): {
 } {
   return {
     ...(gpus !== undefined && !/^[1-9]\d{0,3}$/.test(gpus) && { gpus: 'A whole number from 1.' }),
-    ...(max !== undefined && priceOf(max) === null && { max: 'An amount such as 2.50.' }),
+    ...(max !== undefined && parsePrice(max) === null && { max: 'An amount such as 2.50.' }),
   };
 }
 
-function priceOf(text: string): bigint | null {
-  const nano = nanoOf(text);
+function parsePrice(text: string): bigint | null {
+  const nano = parseUsd(text);
   return nano === null || nano < 0n ? null : nano;
 }
 
 /** What the service is asked; what is not right is left out until it is. */
-export function machineAsk(search: MachineSearch, mode: 'live' | 'test'): Pick<Ask, 'filters' | 'sort'> {
+export function toListInput(
+  search: MachineSearch,
+  mode: 'live' | 'test',
+): Pick<ListMachinesInput, 'filters' | 'sort'> {
   const issues = searchIssues(search);
   const { gpu, gpus, max, supplier, all, sort = 'price' } = search;
   const region = mode === 'test' ? testRegion : search.region;
@@ -92,7 +95,7 @@ export function machineAsk(search: MachineSearch, mode: 'live' | 'test'): Pick<A
       ...(supplier !== undefined && { supplier_id: supplier }),
       ...(all === undefined && { available: true }),
     },
-    sort: orders[sort],
+    sort: apiSorts[sort],
   };
 }
 

@@ -1,24 +1,24 @@
 import { ApiError } from '@millrace/sdk';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
-import { openClient } from '../../api/client.ts';
+import { anonymousClient } from '../../api/client.ts';
 import { useSessionIfAny } from '../../app/session.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { buttonClass } from '../../ui/button.tsx';
 import { CommandHint, CopyButton } from '../../ui/copy.tsx';
 import { SelectField, TextField } from '../../ui/field.tsx';
 import { Money } from '../../ui/money.tsx';
-import { Card, PageHead } from '../../ui/page.tsx';
-import { Empty, Note, Shown } from '../../ui/states.tsx';
+import { Card, PageHeader } from '../../ui/page.tsx';
+import { EmptyState, Note, QueryView } from '../../ui/states.tsx';
 import { Table } from '../../ui/table.tsx';
 import { ViewCode } from '../playground/parts.tsx';
-import { kindOf, type Modality } from '../playground/search.ts';
+import { kindForModality, type Modality } from '../playground/search.ts';
 import {
-  codeWishOf,
+  toSnippetRequest,
   modalities,
-  modalityWords,
+  modalityLabels,
   modelSorts,
-  narrowed,
+  filterModels,
   priceLines,
   type CatalogModel,
   type ModelSearch,
@@ -31,7 +31,7 @@ function useModels() {
   return useQuery({
     queryKey: ['catalog', 'models'],
     queryFn: async ({ signal }): Promise<readonly CatalogModel[]> =>
-      (await openClient.catalog.get({}, { signal })).models,
+      (await anonymousClient.catalog.get({}, { signal })).models,
     refetchInterval: everyMs,
   });
 }
@@ -42,7 +42,7 @@ export function ModelsPage() {
   const isClosed = models.error instanceof ApiError && models.error.status === 404;
   return (
     <>
-      <PageHead
+      <PageHeader
         title="Models"
         about="Models that can be called now, and their list prices. They answer clients made for OpenAI unchanged."
       />
@@ -61,9 +61,9 @@ export function ModelsPage() {
         </Note>
       ) : (
         <Card flush>
-          <Shown query={models} what="models">
+          <QueryView query={models} what="models">
             {(all: readonly CatalogModel[]) => <Listing models={all} />}
-          </Shown>
+          </QueryView>
         </Card>
       )}
       <CommandHint command="millrace models" />
@@ -73,17 +73,19 @@ export function ModelsPage() {
 
 function Listing({ models }: { readonly models: readonly CatalogModel[] }) {
   const search = useSearch({ from: '/shell/models' });
-  const shown = narrowed(models, search);
+  const shown = filterModels(models, search);
   if (models.length === 0) {
     return (
-      <Empty title="No model is on offer yet.">They appear here as soon as the operator sells some.</Empty>
+      <EmptyState title="No model is on offer yet.">
+        They appear here as soon as the operator sells some.
+      </EmptyState>
     );
   }
   return (
     <>
       <Filters search={search} />
       {shown.length === 0 ? (
-        <Empty
+        <EmptyState
           title="No model matches."
           action={
             <Link to="/models" search={{}} className={buttonClass()}>
@@ -98,7 +100,7 @@ function Listing({ models }: { readonly models: readonly CatalogModel[] }) {
           rowKey={({ name }) => name}
           columns={[
             { head: 'Model', main: true, cell: (model) => <Name model={model} /> },
-            { head: 'For', cell: ({ modality }) => <Badge>{modalityWords[modality]}</Badge> },
+            { head: 'For', cell: ({ modality }) => <Badge>{modalityLabels[modality]}</Badge> },
             { head: 'Price', cell: (model) => <Prices model={model} /> },
             {
               head: 'Context',
@@ -138,7 +140,7 @@ function Filters({ search }: { readonly search: ModelSearch }) {
         value={search.kind ?? ''}
         choices={[
           { value: '', label: 'Everything' },
-          ...modalities.map((value) => ({ value, label: modalityWords[value] })),
+          ...modalities.map((value) => ({ value, label: modalityLabels[value] })),
         ]}
         onChange={(event) => go({ kind: (event.target.value || undefined) as Modality | undefined })}
       />
@@ -182,8 +184,8 @@ function Prices({ model }: { readonly model: CatalogModel }) {
 }
 
 function Actions({ model }: { readonly model: CatalogModel }) {
-  const kind = kindOf(model.modality);
-  const wish = codeWishOf(model);
+  const kind = kindForModality(model.modality);
+  const wish = toSnippetRequest(model);
   if (kind === null || wish === null) return <span className="text-soft">By its interface</span>;
   return (
     <span className="flex flex-wrap justify-end gap-2 md:flex-nowrap md:justify-start">

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { codeWishOf, narrowed, priceLines, readModelSearch, type CatalogModel } from './models.ts';
+import { toSnippetRequest, filterModels, priceLines, parseModelSearch, type CatalogModel } from './models.ts';
 
 const model = (name: string, fields: Partial<CatalogModel> = {}): CatalogModel => ({
   name,
@@ -27,8 +27,8 @@ const models = [
   model('acme/big', { completionNanoUsdPerMillionTokens: '900000000', contextLength: 131_072 }),
   model('acme/small'),
 ];
-const names = (search: Parameters<typeof narrowed>[1]): string[] =>
-  narrowed(models, search).map(({ name }) => name);
+const names = (search: Parameters<typeof filterModels>[1]): string[] =>
+  filterModels(models, search).map(({ name }) => name);
 
 describe('looking for a model', () => {
   test('by what it does and by a part of its name', () => {
@@ -44,8 +44,8 @@ describe('looking for a model', () => {
   });
 
   test('what the address does not know is left out', () => {
-    expect(readModelSearch({ kind: 'smell', sort: 3, name: '' })).toEqual({});
-    expect(readModelSearch({ kind: 'audio', name: 'x' })).toEqual({ kind: 'audio', name: 'x' });
+    expect(parseModelSearch({ kind: 'smell', sort: 3, name: '' })).toEqual({});
+    expect(parseModelSearch({ kind: 'audio', name: 'x' })).toEqual({ kind: 'audio', name: 'x' });
   });
 });
 
@@ -55,8 +55,8 @@ test('a model has the prices of what it is sold by, and no others', () => {
 });
 
 test('there is code for whatever the playground can do', () => {
-  expect(codeWishOf(model('m'))).toMatchObject({ kind: 'chat', model: 'm' });
-  expect(codeWishOf(image)).toMatchObject({ kind: 'image' });
-  expect(codeWishOf({ name: 'm', modality: 'audio' })).toMatchObject({ kind: 'speech' });
-  expect(codeWishOf({ name: 'm', modality: 'completion' })).toBeNull();
+  expect(toSnippetRequest(model('m'))).toMatchObject({ kind: 'chat', model: 'm' });
+  expect(toSnippetRequest(image)).toMatchObject({ kind: 'image' });
+  expect(toSnippetRequest({ name: 'm', modality: 'audio' })).toMatchObject({ kind: 'speech' });
+  expect(toSnippetRequest({ name: 'm', modality: 'completion' })).toBeNull();
 });

@@ -1,10 +1,10 @@
-import type { Answer } from '@millrace/sdk';
-import { oneOf, present, textOf } from '../../app/search.ts';
-import type { CodeWish } from '../playground/code.ts';
-import { kindOf, type Modality } from '../playground/search.ts';
+import type { Output } from '@millrace/sdk';
+import { enumParam, definedParams, textParam } from '../../app/search.ts';
+import type { SnippetRequest } from '../playground/code.ts';
+import { kindForModality, type Modality } from '../playground/search.ts';
 
 /** Models as the open catalog lists them. */
-export type CatalogModel = Answer<'getCatalog'>['models'][number];
+export type CatalogModel = Output<'getCatalog'>['models'][number];
 
 export const modalities = ['chat', 'completion', 'image', 'audio'] as const;
 export const modelSorts = ['name', 'price', 'context'] as const;
@@ -16,15 +16,15 @@ export interface ModelSearch {
   readonly sort?: (typeof modelSorts)[number];
 }
 
-export function readModelSearch(search: Readonly<Record<string, unknown>>): ModelSearch {
-  return present({
-    kind: oneOf(search['kind'], modalities),
-    name: textOf(search['name']),
-    sort: oneOf(search['sort'], modelSorts),
+export function parseModelSearch(search: Readonly<Record<string, unknown>>): ModelSearch {
+  return definedParams({
+    kind: enumParam(search['kind'], modalities),
+    name: textParam(search['name']),
+    sort: enumParam(search['sort'], modelSorts),
   });
 }
 
-export const modalityWords: Readonly<Record<Modality, string>> = {
+export const modalityLabels: Readonly<Record<Modality, string>> = {
   chat: 'Chat',
   completion: 'Completion',
   image: 'Image',
@@ -54,36 +54,39 @@ function mainPrice(model: CatalogModel): bigint {
   return BigInt(tokens ?? image ?? sign ?? '0');
 }
 
-const order = (a: bigint | string | number, b: bigint | string | number): number =>
+const compareValues = (a: bigint | string | number, b: bigint | string | number): number =>
   a < b ? -1 : a > b ? 1 : 0;
 
 /** Those that are looked for, in the order that was asked for. Prices are compared within what they are for. */
-export function narrowed(models: readonly CatalogModel[], search: ModelSearch): readonly CatalogModel[] {
+export function filterModels(models: readonly CatalogModel[], search: ModelSearch): readonly CatalogModel[] {
   const { kind, name = '', sort = 'name' } = search;
   const wanted = name.toLowerCase();
   const fitting = models.filter(
     (model) => (kind === undefined || model.modality === kind) && model.name.toLowerCase().includes(wanted),
   );
   return fitting.toSorted((a, b) => {
-    const byName = order(a.name, b.name);
+    const byName = compareValues(a.name, b.name);
     switch (sort) {
       case 'name':
         return byName;
       case 'price':
         return (
-          order(modalities.indexOf(a.modality), modalities.indexOf(b.modality)) ||
-          order(mainPrice(a), mainPrice(b)) ||
+          compareValues(modalities.indexOf(a.modality), modalities.indexOf(b.modality)) ||
+          compareValues(mainPrice(a), mainPrice(b)) ||
           byName
         );
       case 'context':
-        return order(b.contextLength ?? 0, a.contextLength ?? 0) || byName;
+        return compareValues(b.contextLength ?? 0, a.contextLength ?? 0) || byName;
     }
   });
 }
 
 /** Code that calls the model as it is, to begin with; null where there is none to show. */
-export function codeWishOf({ name, modality }: Pick<CatalogModel, 'name' | 'modality'>): CodeWish | null {
-  switch (kindOf(modality)) {
+export function toSnippetRequest({
+  name,
+  modality,
+}: Pick<CatalogModel, 'name' | 'modality'>): SnippetRequest | null {
+  switch (kindForModality(modality)) {
     case 'chat':
       return { kind: 'chat', model: name, messages: [{ role: 'user', content: 'Tell me of the mill.' }] };
     case 'image':

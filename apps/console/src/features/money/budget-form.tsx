@@ -1,22 +1,22 @@
 import { useState, type FormEvent } from 'react';
-import { issueOf } from '../../api/problem.ts';
+import { fieldIssue } from '../../api/problem.ts';
 import { useApiMutation } from '../../api/queries.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { SelectField, TextField } from '../../ui/field.tsx';
 import { Problem } from '../../ui/states.tsx';
-import { useSay } from '../../ui/toast.tsx';
+import { useToast } from '../../ui/toast.tsx';
 import {
-  budgetOf,
-  changesOf,
+  parseBudgetForm,
+  toBudgetUpdate,
   consequences,
   emptyBudget,
-  fieldsOf,
+  toBudgetFields,
   periods,
   type Budget,
   type BudgetFields,
   type OnExceeded,
-  type Problems,
+  type BudgetIssues,
 } from './budgets.ts';
 
 const periodChoices = Object.entries(periods).map(([value, label]) => ({ value, label }));
@@ -32,14 +32,16 @@ export function BudgetForm({
   readonly names: ReadonlyMap<string, string> | undefined;
   readonly onClose: () => void;
 }) {
-  const say = useSay();
-  const [fields, setFields] = useState<BudgetFields>(budget === undefined ? emptyBudget : fieldsOf(budget));
-  const [problems, setProblems] = useState<Problems>({});
+  const say = useToast();
+  const [fields, setFields] = useState<BudgetFields>(
+    budget === undefined ? emptyBudget : toBudgetFields(budget),
+  );
+  const [problems, setProblems] = useState<BudgetIssues>({});
   const save = useApiMutation(
-    (client, body: Parameters<typeof changesOf>[0]): Promise<Budget> =>
+    (client, body: Parameters<typeof toBudgetUpdate>[0]): Promise<Budget> =>
       budget === undefined
         ? client.budgets.create(body)
-        : client.budgets.update({ budgetId: budget.id, ...changesOf(body) }),
+        : client.budgets.update({ budgetId: budget.id, ...toBudgetUpdate(body) }),
     {
       changes: ['money'],
       onSuccess: ({ name }) => {
@@ -51,7 +53,7 @@ export function BudgetForm({
   const set = (change: Partial<BudgetFields>): void => setFields({ ...fields, ...change });
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    const made = budgetOf(fields);
+    const made = parseBudgetForm(fields);
     setProblems('problems' in made ? made.problems : {});
     if ('body' in made) save.mutate(made.body);
   };
@@ -68,7 +70,7 @@ export function BudgetForm({
           label="Name"
           value={fields.name}
           maxLength={100}
-          error={problems.name ?? issueOf(save.error, 'name')}
+          error={problems.name ?? fieldIssue(save.error, 'name')}
           onChange={(event) => set({ name: event.target.value })}
         />
         <TextField
@@ -76,7 +78,7 @@ export function BudgetForm({
           inputMode="decimal"
           placeholder="500"
           value={fields.limit}
-          error={problems.limit ?? issueOf(save.error, 'limitNanoUsd')}
+          error={problems.limit ?? fieldIssue(save.error, 'limitNanoUsd')}
           onChange={(event) => set({ limit: event.target.value })}
         />
         <SelectField
@@ -95,13 +97,13 @@ export function BudgetForm({
             ...[...(names ?? [])].map(([value, name]) => ({ value, label: `Only the key ${name}` })),
           ]}
           disabled={!isNew}
-          error={issueOf(save.error, 'keyId')}
+          error={fieldIssue(save.error, 'keyId')}
           onChange={(event) => set({ keyId: event.target.value })}
         />
         <TextField
           label="Tell at these percentages"
           value={fields.thresholds}
-          error={problems.thresholds ?? issueOf(save.error, 'thresholdsPercent')}
+          error={problems.thresholds ?? fieldIssue(save.error, 'thresholdsPercent')}
           onChange={(event) => set({ thresholds: event.target.value })}
         />
         <SelectField

@@ -5,17 +5,17 @@ import { useSession } from '../../app/session.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { CommandHint } from '../../ui/copy.tsx';
-import { Confirm } from '../../ui/dialog.tsx';
+import { ConfirmDialog } from '../../ui/dialog.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
 import { Money } from '../../ui/money.tsx';
-import { Card, PageHead } from '../../ui/page.tsx';
-import { Empty } from '../../ui/states.tsx';
+import { Card, PageHeader } from '../../ui/page.tsx';
+import { EmptyState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table.tsx';
-import { When } from '../../ui/time.tsx';
-import { useSay } from '../../ui/toast.tsx';
+import { Timestamp } from '../../ui/time.tsx';
+import { useToast } from '../../ui/toast.tsx';
 import { isPlaygroundKey } from '../playground/gateway.ts';
 import { BudgetForm } from './budget-form.tsx';
-import { consequences, periods, progressOf, type Budget } from './budgets.ts';
+import { consequences, periods, budgetProgress, type Budget } from './budgets.ts';
 
 type Open =
   | { readonly what: 'create' }
@@ -68,7 +68,7 @@ export function BudgetsPage() {
           {periods[period]}
           {periodEnd !== null && (
             <span className="text-soft block text-xs">
-              begins anew <When at={periodEnd} />
+              begins anew <Timestamp at={periodEnd} />
             </span>
           )}
         </>
@@ -114,7 +114,7 @@ export function BudgetsPage() {
   ];
   return (
     <>
-      <PageHead
+      <PageHeader
         title="Budgets"
         about="Be told before too much is spent, or have it stopped. Periods are those of UTC."
         actions={create}
@@ -127,9 +127,9 @@ export function BudgetsPage() {
           columns={columns}
           rowKey={({ id }) => id}
           empty={
-            <Empty title="You have no budgets yet." action={create}>
+            <EmptyState title="You have no budgets yet." action={create}>
               A budget of a month with a warning at half of it is a good start.
-            </Empty>
+            </EmptyState>
           }
         />
       </Card>
@@ -146,7 +146,7 @@ export function BudgetsPage() {
 const fills = { good: 'bg-good', warn: 'bg-warn', bad: 'bg-bad' } as const;
 
 function ProgressCell({ budget }: { readonly budget: Budget }) {
-  const { percent, width, tone, left } = progressOf(budget);
+  const { percent, width, tone, left } = budgetProgress(budget);
   return (
     <span className="block min-w-40">
       <span
@@ -177,13 +177,13 @@ function ProgressCell({ budget }: { readonly budget: Budget }) {
 }
 
 function DeleteBudget({ budget, onClose }: { readonly budget: Budget; readonly onClose: () => void }) {
-  const say = useSay();
+  const say = useToast();
   const remove = useApiMutation((client, budgetId: string) => client.budgets.delete({ budgetId }), {
     changes: ['money'],
     onSuccess: () => say('Deleted', budget.name),
   });
   return (
-    <Confirm
+    <ConfirmDialog
       open
       onClose={onClose}
       title={`Delete the budget ${budget.name}?`}
@@ -196,6 +196,6 @@ function DeleteBudget({ budget, onClose }: { readonly budget: Budget; readonly o
         {budget.onExceeded === 'notify' ? '.' : ', and what it kept from starting can start again.'} What was
         spent stays in the ledger; nothing that runs is touched.
       </p>
-    </Confirm>
+    </ConfirmDialog>
   );
 }

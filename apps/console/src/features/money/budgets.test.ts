@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import {
-  budgetOf,
-  changesOf,
+  parseBudgetForm,
+  toBudgetUpdate,
   emptyBudget,
-  fieldsOf,
-  progressOf,
-  thresholdsOf,
+  toBudgetFields,
+  budgetProgress,
+  parseThresholds,
   type Budget,
 } from './budgets.ts';
 
@@ -25,7 +25,7 @@ const budget: Budget = {
 
 describe('how much of a budget is used', () => {
   const of = (spentNanoUsd: string) =>
-    progressOf({ spentNanoUsd, limitNanoUsd: '1000', thresholdsPercent: [50] });
+    budgetProgress({ spentNanoUsd, limitNanoUsd: '1000', thresholdsPercent: [50] });
 
   it('is never all of it while something is left', () => {
     expect(of('999')).toEqual({ percent: 99, width: 99, tone: 'warn', left: 1n });
@@ -47,17 +47,17 @@ describe('thresholds', () => {
     ['80%', [80]],
     ['', []],
   ])('%s', (typed, wanted) => {
-    expect(thresholdsOf(typed)).toEqual(wanted);
+    expect(parseThresholds(typed)).toEqual(wanted);
   });
 
   it.each(['0', '101', '50.5', 'half', '1 2 3 4 5 6 7 8 9 10 11'])('%s is refused', (typed) => {
-    expect(thresholdsOf(typed)).toBeNull();
+    expect(parseThresholds(typed)).toBeNull();
   });
 });
 
 describe('the form of a budget', () => {
   it('gives what the service takes, exact', () => {
-    const made = budgetOf({ ...emptyBudget, name: ' Monthly ', limit: '$1,234.000000001' });
+    const made = parseBudgetForm({ ...emptyBudget, name: ' Monthly ', limit: '$1,234.000000001' });
     expect(made).toEqual({
       body: {
         name: 'Monthly',
@@ -70,13 +70,13 @@ describe('the form of a budget', () => {
   });
 
   it('says what is wrong, all at once', () => {
-    const wrong = budgetOf({ ...emptyBudget, name: ' ', limit: '0', thresholds: 'x' });
+    const wrong = parseBudgetForm({ ...emptyBudget, name: ' ', limit: '0', thresholds: 'x' });
     expect(Object.keys('problems' in wrong ? wrong.problems : {})).toEqual(['name', 'limit', 'thresholds']);
   });
 
   it('shows a budget so that saving it unchanged changes nothing', () => {
-    const again = budgetOf(fieldsOf(budget));
-    expect('body' in again ? changesOf(again.body) : null).toEqual({
+    const again = parseBudgetForm(toBudgetFields(budget));
+    expect('body' in again ? toBudgetUpdate(again.body) : null).toEqual({
       name: 'ci',
       limitNanoUsd: '1234500000001',
       thresholdsPercent: [50, 100],

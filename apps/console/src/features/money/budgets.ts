@@ -1,5 +1,5 @@
 import type { Input, Item } from '@millrace/sdk';
-import { nanoOf, percentOf, usdText } from '@millrace/sdk/text';
+import { parseUsd, percentOf, usdText } from '@millrace/sdk/text';
 
 export type Budget = Item<'listBudgets'>;
 export type OnExceeded = Budget['onExceeded'];
@@ -35,7 +35,7 @@ export interface Progress {
   readonly left: bigint;
 }
 
-export function progressOf({
+export function budgetProgress({
   spentNanoUsd,
   limitNanoUsd,
   thresholdsPercent,
@@ -60,10 +60,10 @@ export interface BudgetFields {
   readonly onExceeded: string;
 }
 
-export type Problems = Partial<Record<keyof BudgetFields, string>>;
+export type BudgetIssues = Partial<Record<keyof BudgetFields, string>>;
 
 /** Whole percentages, each once, ascending; null when one of them is none. */
-export function thresholdsOf(typed: string): number[] | null {
+export function parseThresholds(typed: string): number[] | null {
   const words = typed.split(/[\s,;%]+/).filter((word) => word !== '');
   const numbers = words.map(Number);
   if (numbers.some((each) => !Number.isInteger(each) || each < 1 || each > 100)) return null;
@@ -72,13 +72,13 @@ export function thresholdsOf(typed: string): number[] | null {
 }
 
 /** What was typed as the service takes it, or what is wrong with it. */
-export function budgetOf(
+export function parseBudgetForm(
   fields: BudgetFields,
-): { readonly body: Input<'createBudget'> } | { readonly problems: Problems } {
-  const limit = nanoOf(fields.limit);
-  const thresholdsPercent = thresholdsOf(fields.thresholds);
+): { readonly body: Input<'createBudget'> } | { readonly problems: BudgetIssues } {
+  const limit = parseUsd(fields.limit);
+  const thresholdsPercent = parseThresholds(fields.thresholds);
   const name = fields.name.trim();
-  const problems: Problems = {
+  const problems: BudgetIssues = {
     ...(name === '' ? { name: 'Give it a name.' } : {}),
     ...(limit === null || limit <= 0n ? { limit: 'An amount in dollars above zero, such as 500.' } : {}),
     ...(thresholdsPercent === null
@@ -108,7 +108,7 @@ export const emptyBudget: BudgetFields = {
 };
 
 /** A budget as its form shows it: the amount exact, without what only dresses it. */
-export function fieldsOf(budget: Budget): BudgetFields {
+export function toBudgetFields(budget: Budget): BudgetFields {
   return {
     name: budget.name,
     keyId: budget.keyId ?? '',
@@ -120,7 +120,7 @@ export function fieldsOf(budget: Budget): BudgetFields {
 }
 
 /** What of a budget can be changed; its period and its key cannot. */
-export function changesOf(body: Input<'createBudget'>): Omit<Input<'updateBudget'>, 'budgetId'> {
+export function toBudgetUpdate(body: Input<'createBudget'>): Omit<Input<'updateBudget'>, 'budgetId'> {
   const { name, limitNanoUsd, thresholdsPercent, onExceeded } = body;
   return {
     name,

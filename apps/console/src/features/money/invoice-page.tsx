@@ -3,10 +3,10 @@ import { useApiQuery } from '../../api/queries.ts';
 import { StateBadge } from '../../ui/badge.tsx';
 import { CommandHint, Id } from '../../ui/copy.tsx';
 import { Money } from '../../ui/money.tsx';
-import { Card, Facts, PageHead } from '../../ui/page.tsx';
-import { Empty, Note, Shown } from '../../ui/states.tsx';
+import { Card, DescriptionList, PageHeader } from '../../ui/page.tsx';
+import { EmptyState, Note, QueryView } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
-import { When } from '../../ui/time.tsx';
+import { Timestamp } from '../../ui/time.tsx';
 import { monthText, sumOfLines, type Invoice } from './invoice.ts';
 import { causeLink } from './ledger.ts';
 import { PdfButton } from './pdf-button.tsx';
@@ -42,7 +42,7 @@ export function InvoicePage() {
   );
   return (
     <>
-      <PageHead
+      <PageHeader
         title={invoice.data === undefined ? 'Invoice' : `Invoice ${invoice.data.number}`}
         back={
           <Link to="/invoices" className="underline">
@@ -53,21 +53,21 @@ export function InvoicePage() {
           invoice.data !== undefined && <PdfButton invoiceId={invoiceId} number={invoice.data.number} />
         }
       />
-      <Shown query={invoice} what="invoice">
-        {(data) => <InvoiceShown invoice={data} />}
-      </Shown>
+      <QueryView query={invoice} what="invoice">
+        {(data) => <InvoiceDetail invoice={data} />}
+      </QueryView>
       <CommandHint command={`millrace invoice download ${invoiceId}`} />
     </>
   );
 }
 
-function InvoiceShown({ invoice }: { readonly invoice: Invoice }) {
+function InvoiceDetail({ invoice }: { readonly invoice: Invoice }) {
   const rows = invoice.lines.map((line, nth) => ({ nth, line }));
   const isSound = sumOfLines(invoice) === BigInt(invoice.totalNanoUsd);
   return (
     <>
       <Card title={monthText(invoice.periodStart)}>
-        <Facts
+        <DescriptionList
           items={[
             ['Total', <Money key="total" nano={invoice.totalNanoUsd} />],
             ['Status', <StateBadge key="status" state={invoice.status} />],
@@ -80,7 +80,7 @@ function InvoiceShown({ invoice }: { readonly invoice: Invoice }) {
             ],
             invoice.finalizedAt === null
               ? null
-              : ['Final since', <When key="final" at={invoice.finalizedAt} />],
+              : ['Final since', <Timestamp key="final" at={invoice.finalizedAt} />],
             ['Id', <Id key="id" value={invoice.id} what="id of the invoice" />],
           ]}
         />
@@ -94,7 +94,7 @@ function InvoiceShown({ invoice }: { readonly invoice: Invoice }) {
       )}
       <Card title="Lines" about="They come to the total, to the billionth of a dollar." flush>
         {rows.length === 0 ? (
-          <Empty title="This invoice has no lines." />
+          <EmptyState title="This invoice has no lines." />
         ) : (
           <Table
             caption={`Lines of ${invoice.number}`}

@@ -1,6 +1,6 @@
-import type { Answer } from '@millrace/sdk';
+import type { Output } from '@millrace/sdk';
 
-export type Invoice = Answer<'getInvoice'>;
+export type Invoice = Output<'getInvoice'>;
 
 /** The month of an invoice. It is one of UTC, so it is named in UTC wherever the reader is. */
 export function monthText(periodStart: string, locale?: string): string {

@@ -4,10 +4,10 @@ import { StateBadge } from '../../ui/badge.tsx';
 import { CommandHint } from '../../ui/copy.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
 import { Money } from '../../ui/money.tsx';
-import { Card, PageHead } from '../../ui/page.tsx';
-import { Empty } from '../../ui/states.tsx';
+import { Card, PageHeader } from '../../ui/page.tsx';
+import { EmptyState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table.tsx';
-import { When } from '../../ui/time.tsx';
+import { Timestamp } from '../../ui/time.tsx';
 import { monthText } from './invoice.ts';
 import { PdfButton } from './pdf-button.tsx';
 
@@ -27,7 +27,7 @@ const columns: readonly Column<Invoice>[] = [
   { head: 'Status', cell: ({ status }) => <StateBadge state={status} /> },
   {
     head: 'Final since',
-    cell: ({ finalizedAt }) => (finalizedAt === null ? '–' : <When at={finalizedAt} />),
+    cell: ({ finalizedAt }) => (finalizedAt === null ? '–' : <Timestamp at={finalizedAt} />),
   },
   { head: 'Total', right: true, cell: ({ totalNanoUsd }) => <Money nano={totalNanoUsd} /> },
   {
@@ -40,7 +40,7 @@ export function InvoicesPage() {
   const invoices = usePages(['money', 'invoices'], (client, signal) => client.invoices.list({}, { signal }));
   return (
     <>
-      <PageHead
+      <PageHeader
         title="Invoices"
         about="One for each calendar month (UTC) in which something was charged, made some hours after its end."
       />
@@ -52,7 +52,7 @@ export function InvoicesPage() {
           columns={columns}
           rowKey={({ id }) => id}
           empty={
-            <Empty
+            <EmptyState
               title="You have no invoices yet."
               action={
                 <Link to="/ledger" className="underline">
@@ -61,7 +61,7 @@ export function InvoicesPage() {
               }
             >
               The first comes after the end of the first month in which you spend something.
-            </Empty>
+            </EmptyState>
           }
         />
       </Card>

@@ -8,32 +8,32 @@ import { CommandHint, CopyButton } from '../../ui/copy.tsx';
 import { SelectField, TextField } from '../../ui/field.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
 import { Money } from '../../ui/money.tsx';
-import { Card, PageHead } from '../../ui/page.tsx';
-import { Empty, Problem } from '../../ui/states.tsx';
+import { Card, PageHeader } from '../../ui/page.tsx';
+import { EmptyState, Problem } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table.tsx';
-import { When } from '../../ui/time.tsx';
-import { useSay } from '../../ui/toast.tsx';
+import { Timestamp } from '../../ui/time.tsx';
+import { useToast } from '../../ui/toast.tsx';
 import { download } from '../../api/download.ts';
 import {
   causeKinds,
   causeLink,
   entryKinds,
-  kindWords,
+  entryKindText,
   ledgerCommand,
-  ledgerSearch,
-  periodOf,
+  parseLedgerSearch,
+  ledgerPeriod,
   type Entry,
   type LedgerSearch,
 } from './ledger.ts';
 
 const columns: readonly Column<Entry>[] = [
-  { head: 'When', cell: ({ occurredAt }) => <When at={occurredAt} /> },
+  { head: 'When', cell: ({ occurredAt }) => <Timestamp at={occurredAt} /> },
   {
     head: 'What for',
     main: true,
     cell: ({ id, kind, description, reverses }) => (
       <span className="font-normal">
-        <Badge tone={kind === 'charge' ? 'plain' : 'info'}>{kindWords(kind)}</Badge> {description}
+        <Badge tone={kind === 'charge' ? 'plain' : 'info'}>{entryKindText(kind)}</Badge> {description}
         {reverses !== null && (
           <span className="text-soft block text-xs">
             undoes <code className="break-all">{reverses}</code>
@@ -73,7 +73,7 @@ export function LedgerPage() {
   const entries = usePages(['money', 'ledger', search], (client, signal) =>
     client.ledger.list(
       {
-        ...periodOf(search),
+        ...ledgerPeriod(search),
         ...(kind === undefined ? {} : { kind }),
         ...(causeKind === undefined ? {} : { causeKind }),
         ...(causeId === undefined ? {} : { causeId }),
@@ -84,7 +84,7 @@ export function LedgerPage() {
   const isFiltered = Object.keys(search).length > 0;
   return (
     <>
-      <PageHead
+      <PageHeader
         title="Ledger"
         about="Every change of your balance with its cause, newest first, to the billionth of a dollar. Nothing is ever changed or removed."
         actions={<ExportButton search={search} />}
@@ -99,7 +99,7 @@ export function LedgerPage() {
           rowKey={({ id }) => id}
           empty={
             isFiltered ? (
-              <Empty
+              <EmptyState
                 title="No change of the balance fits these filters."
                 action={
                   <Link to="/ledger" search={{}} className="underline">
@@ -108,7 +108,7 @@ export function LedgerPage() {
                 }
               />
             ) : (
-              <Empty
+              <EmptyState
                 title="Your balance has not changed yet."
                 action={
                   <Link to="/money" className="underline">
@@ -131,7 +131,7 @@ function Filters({ search }: { readonly search: LedgerSearch }) {
     // An id belongs to its kind of cause.
     const { causeId, ...rest } = search;
     const kept = 'causeKind' in change || causeId === undefined ? rest : { ...rest, causeId };
-    void navigate({ to: '/ledger', search: ledgerSearch({ ...kept, ...change }), replace: true });
+    void navigate({ to: '/ledger', search: parseLedgerSearch({ ...kept, ...change }), replace: true });
   };
   return (
     <div role="search" aria-label="Filters" className="mb-4 grid grid-cols-2 gap-3 md:grid-cols-5">
@@ -197,9 +197,9 @@ function CauseIdField({
 
 function ExportButton({ search }: { readonly search: LedgerSearch }) {
   const { mayNot } = useSession();
-  const say = useSay();
+  const say = useToast();
   const save = useApiMutation(
-    async (client, period: ReturnType<typeof periodOf>) =>
+    async (client, period: ReturnType<typeof ledgerPeriod>) =>
       download(await client.usage.exportCosts(period).asResponse(), 'costs.csv'),
     { changes: [], onSuccess: (name) => say('Exported', name) },
   );
@@ -209,7 +209,7 @@ function ExportButton({ search }: { readonly search: LedgerSearch }) {
         icon={<Download aria-hidden className="size-4" />}
         off={mayNot('billing:read')}
         busy={save.isPending && 'Exporting…'}
-        onClick={() => save.mutate(periodOf(search))}
+        onClick={() => save.mutate(ledgerPeriod(search))}
       >
         {search.from === undefined ? 'Export costs of this month (CSV)' : 'Export costs of these days (CSV)'}
       </Button>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { causeLink, kindWords, ledgerCommand, ledgerSearch, periodOf } from './ledger.ts';
+import { causeLink, entryKindText, ledgerCommand, parseLedgerSearch, ledgerPeriod } from './ledger.ts';
 
 describe('the filters of an address', () => {
   it('are those that are known, and nothing else', () => {
@@ -11,7 +11,7 @@ describe('the filters of an address', () => {
       until: '2026-11-16',
       x: 1,
     };
-    expect(ledgerSearch(search)).toEqual({
+    expect(parseLedgerSearch(search)).toEqual({
       kind: 'charge',
       causeKind: 'rental',
       causeId: '1042',
@@ -21,19 +21,19 @@ describe('the filters of an address', () => {
   });
 
   it('leave out what is no kind, no day, or an id without its kind', () => {
-    expect(ledgerSearch({ kind: 'toString', causeId: '7', from: 'yesterday', until: '2026-13-40' })).toEqual(
-      {},
-    );
-    expect(ledgerSearch({ causeKind: 'r'.repeat(65) })).toEqual({});
+    expect(
+      parseLedgerSearch({ kind: 'toString', causeId: '7', from: 'yesterday', until: '2026-13-40' }),
+    ).toEqual({});
+    expect(parseLedgerSearch({ causeKind: 'r'.repeat(65) })).toEqual({});
   });
 });
 
 it('a period has its last day in it, in the zone of the reader', () => {
-  expect(periodOf({ from: '2026-11-01', until: '2026-11-30' })).toEqual({
+  expect(ledgerPeriod({ from: '2026-11-01', until: '2026-11-30' })).toEqual({
     from: new Date(2026, 10, 1).toISOString(),
     until: new Date(2026, 11, 1).toISOString(),
   });
-  expect(periodOf({})).toEqual({});
+  expect(ledgerPeriod({})).toEqual({});
 });
 
 describe('a line', () => {
@@ -56,8 +56,8 @@ describe('a line', () => {
   });
 
   it('of a kind that came later is still told', () => {
-    expect(kindWords('top_up')).toBe('Top-up');
-    expect(kindWords('loyalty_bonus')).toBe('loyalty bonus');
+    expect(entryKindText('top_up')).toBe('Top-up');
+    expect(entryKindText('loyalty_bonus')).toBe('loyalty bonus');
   });
 });
 

@@ -27,7 +27,7 @@ export const causeKinds = {
   operator: 'The operator',
 } as const satisfies Record<string, string>;
 
-export function kindWords(kind: string): string {
+export function entryKindText(kind: string): string {
   return Object.hasOwn(entryKinds, kind) ? entryKinds[kind as EntryKind] : kind.replaceAll('_', ' ');
 }
 
@@ -81,7 +81,7 @@ const isDay = (words: string | undefined): words is string =>
   words !== undefined && day.test(words) && !Number.isNaN(Date.parse(words));
 
 /** What an address says, without what is no filter. */
-export function ledgerSearch(search: Readonly<Record<string, unknown>>): LedgerSearch {
+export function parseLedgerSearch(search: Readonly<Record<string, unknown>>): LedgerSearch {
   const kind = text(search['kind'], 64);
   const causeKind = text(search['causeKind'], 64);
   const causeId = text(search['causeId'], 100);
@@ -103,7 +103,7 @@ function startOf(words: string, daysLater = 0): string {
 }
 
 /** The period as the service takes it: the day of `until` is in it. */
-export function periodOf({ from, until }: Pick<LedgerSearch, 'from' | 'until'>): {
+export function ledgerPeriod({ from, until }: Pick<LedgerSearch, 'from' | 'until'>): {
   readonly from?: string;
   readonly until?: string;
 } {
@@ -120,6 +120,6 @@ export function ledgerCommand({ kind, causeKind, causeId, from, until }: LedgerS
     ...(kind === undefined ? [] : ['--kind', kind]),
     ...cause,
     ...(from === undefined ? [] : ['--from', from]),
-    ...(until === undefined ? [] : ['--until', periodOf({ until }).until ?? until]),
+    ...(until === undefined ? [] : ['--until', ledgerPeriod({ until }).until ?? until]),
   ].join(' ');
 }

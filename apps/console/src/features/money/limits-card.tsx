@@ -1,10 +1,10 @@
-import type { Answer } from '@millrace/sdk';
+import type { Output } from '@millrace/sdk';
 import { exactDuration } from '@millrace/sdk/text';
 import { useApiQuery } from '../../api/queries.ts';
-import { Card, Facts } from '../../ui/page.tsx';
-import { Shown } from '../../ui/states.tsx';
+import { Card, DescriptionList } from '../../ui/page.tsx';
+import { QueryView } from '../../ui/states.tsx';
 
-type Limits = Answer<'getLimits'>;
+type Limits = Output<'getLimits'>;
 
 const names: Readonly<Record<string, string>> = {
   organisation: 'Requests of the organisation',
@@ -33,10 +33,10 @@ export function LimitsCard() {
   const limits = useApiQuery(['money', 'limits'], (client, signal) => client.limits.get({}, { signal }));
   return (
     <Card title="Limits" about="How much you may ask for at once.">
-      <Shown query={limits} what="limits">
+      <QueryView query={limits} what="limits">
         {(data) => (
           <>
-            <Facts items={factsOf(data)} />
+            <DescriptionList items={factsOf(data)} />
             {data.fundedAt === null && (
               <p className="text-soft mt-3">
                 Deposits of $5 in all lift the limit on requests, once and for all.
@@ -44,7 +44,7 @@ export function LimitsCard() {
             )}
           </>
         )}
-      </Shown>
+      </QueryView>
     </Card>
   );
 }

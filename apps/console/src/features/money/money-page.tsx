@@ -5,14 +5,14 @@ import { useSession } from '../../app/session.tsx';
 import { buttonClass } from '../../ui/button.tsx';
 import { CommandHint } from '../../ui/copy.tsx';
 import { Money, PerHour } from '../../ui/money.tsx';
-import { Card, Figures, PageHead } from '../../ui/page.tsx';
-import { Note, Shown } from '../../ui/states.tsx';
+import { Card, KeyFigures, PageHeader } from '../../ui/page.tsx';
+import { Note, QueryView } from '../../ui/states.tsx';
 import { useNow } from '../../ui/time.tsx';
 import { LimitsCard } from './limits-card.tsx';
 import { RunningCard } from './running-card.tsx';
-import { overdraftNano, runwayText, warningOf, type Balance } from './runway.ts';
+import { overdraftNano, runwayText, balanceWarning, type Balance } from './runway.ts';
 import { SpendChart } from './spend-chart.tsx';
-import { daysOf, monthStart, spendSums, type SpendDay } from './spend.ts';
+import { spendByDay, monthStart, spendSums, type SpendDay } from './spend.ts';
 import { TopUpCard } from './top-up-card.tsx';
 
 const dayMs = 86_400_000;
@@ -31,13 +31,13 @@ export function MoneyPage() {
       const from = Math.min(monthStart(now), now - (daysShown - 1) * dayMs);
       const since = `${new Date(from).toISOString().slice(0, 10)}T00:00:00.000Z`;
       const rows = await client.usage.list({ groupBy: 'day', from: since, limit: 200 }, { signal }).all();
-      return daysOf(rows, from, now);
+      return spendByDay(rows, from, now);
     },
     { refetchMs: 60_000 },
   );
   return (
     <>
-      <PageHead
+      <PageHeader
         title="Balance"
         about="What there is, how fast it goes, and how long it lasts. Every amount is exact."
         actions={
@@ -46,19 +46,19 @@ export function MoneyPage() {
           </Link>
         }
       />
-      <Shown query={balance} what="balance">
+      <QueryView query={balance} what="balance">
         {(data) => (
           <>
             <WarningNote balance={data} />
             <BalanceFigures balance={data} days={days.data} />
           </>
         )}
-      </Shown>
+      </QueryView>
       <TopUpCard />
       <Card title="Spent by day" about="Days in UTC, as in the books. The last bar is today so far.">
-        <Shown query={days} what="spend by day">
+        <QueryView query={days} what="spend by day">
           {(data) => <SpendChart days={data} />}
-        </Shown>
+        </QueryView>
       </Card>
       <RunningCard />
       <LimitsCard />
@@ -71,7 +71,7 @@ export function MoneyPage() {
 
 function WarningNote({ balance }: { readonly balance: Balance }) {
   const { place } = useSession();
-  const warning = warningOf(balance, place.mode);
+  const warning = balanceWarning(balance, place.mode);
   if (warning === null) return null;
   return (
     <div role="alert" className="mb-4">
@@ -94,7 +94,7 @@ function BalanceFigures({
   const overdraft = overdraftNano(balance);
   return (
     <>
-      <Figures
+      <KeyFigures
         items={[
           {
             label: 'Available',
@@ -122,7 +122,7 @@ function BalanceFigures({
         ]}
       />
       {sums !== null && (
-        <Figures
+        <KeyFigures
           items={[
             { label: 'Spent today', value: <Money nano={sums.today} />, note: 'since midnight UTC' },
             { label: 'Spent this month', value: <Money nano={sums.month} />, note: 'since the 1st, UTC' },

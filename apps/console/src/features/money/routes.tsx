@@ -1,6 +1,6 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { insideRoute } from '../../app/roots.tsx';
-import { ledgerSearch } from './ledger.ts';
+import { parseLedgerSearch } from './ledger.ts';
 
 export const moneyRoutes = [
   createRoute({
@@ -14,7 +14,7 @@ export const moneyRoutes = [
   createRoute({
     getParentRoute: () => insideRoute,
     path: 'ledger',
-    validateSearch: ledgerSearch,
+    validateSearch: parseLedgerSearch,
     component: lazyRouteComponent(() => import('./ledger-page.tsx'), 'LedgerPage'),
   }),
   createRoute({

@@ -4,10 +4,16 @@ import { useSession } from '../../app/session.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Money } from '../../ui/money.tsx';
 import { Card } from '../../ui/page.tsx';
-import { Empty, Note, Shown } from '../../ui/states.tsx';
+import { EmptyState, Note, QueryView } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
-import { readRestoring, undecided } from '../volumes/restoring.ts';
-import { dearestFirst, instanceCost, rentalCost, volumeCost, type RunningCost } from './running-costs.ts';
+import { readRestores, volumesToCheck } from '../volumes/restoring.ts';
+import {
+  mostExpensiveFirst,
+  instanceCost,
+  rentalCost,
+  volumeCost,
+  type RunningCost,
+} from './running-costs.ts';
 
 const columns: readonly Column<RunningCost>[] = [
   {
@@ -48,8 +54,8 @@ export function RunningCard() {
         volumes ? client.volumes.list({}, { signal }).all() : [],
         instances ? client.marketplace.instances.list({}, { signal }).all() : [],
       ]);
-      const restoring = await readRestoring(client, undecided(ofVolumes), signal);
-      return dearestFirst([
+      const restoring = await readRestores(client, volumesToCheck(ofVolumes), signal);
+      return mostExpensiveFirst([
         ...ofRentals.map(rentalCost),
         ...ofVolumes.map((volume) => volumeCost({ ...volume, restoring: restoring.get(volume.id) ?? null })),
         ...ofInstances.map((instance) => instanceCost(instance, mode)),
@@ -71,10 +77,10 @@ export function RunningCard() {
           </Note>
         </div>
       )}
-      <Shown query={costs} what="things that run">
+      <QueryView query={costs} what="things that run">
         {(rows) =>
           rows.length === 0 ? (
-            <Empty
+            <EmptyState
               title="Nothing is there that costs by the hour."
               action={
                 <Link to="/" className="underline">
@@ -91,7 +97,7 @@ export function RunningCard() {
             />
           )
         }
-      </Shown>
+      </QueryView>
     </Card>
   );
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { dearestFirst, instanceCost, rentalCost, volumeCost } from './running-costs.ts';
+import { mostExpensiveFirst, instanceCost, rentalCost, volumeCost } from './running-costs.ts';
 
 const rental = {
   id: 1042,
@@ -110,5 +110,5 @@ it('a volume that is being restored is billed unless it is new', () => {
 
 it('the dearest comes first', () => {
   const costs = [volumeCost(volume), rentalCost(rental)];
-  expect(dearestFirst(costs).map(({ kind }) => kind)).toEqual(['Rental', 'Volume']);
+  expect(mostExpensiveFirst(costs).map(({ kind }) => kind)).toEqual(['Rental', 'Volume']);
 });

@@ -1,8 +1,8 @@
 import type { Item } from '@millrace/sdk';
-import { nanoOfNumber } from '@millrace/sdk/text';
-import { billingOf } from '../rentals/billing.ts';
-import type { Restoring } from '../volumes/restoring.ts';
-import { phaseOf, type Phase } from '../volumes/volume.ts';
+import { usdToNano } from '@millrace/sdk/text';
+import { rentalBilling } from '../rentals/billing.ts';
+import type { RestoreStatus } from '../volumes/restoring.ts';
+import { volumePhase, type Phase } from '../volumes/volume.ts';
 
 /** What is there now and what each thing costs in an hour. */
 
@@ -16,18 +16,18 @@ export interface RunningCost {
   readonly note: string | null;
 }
 
-type Rental = Parameters<typeof billingOf>[0] & Pick<Item<'listRentals'>, 'id' | 'name' | 'label'>;
+type Rental = Parameters<typeof rentalBilling>[0] & Pick<Item<'listRentals'>, 'id' | 'name' | 'label'>;
 type Volume = Pick<
   Item<'listStorageVolumes'>,
   'id' | 'label' | 'status' | 'costPerHour' | 'startedAt' | 'terminatedAt'
-> & { readonly restoring?: Restoring };
+> & { readonly restoring?: RestoreStatus };
 type Instance = Pick<Item<'listMarketplaceInstances'>, 'id'> & {
   readonly instance: Pick<Item<'listMarketplaceInstances'>['instance'], 'gpu_count' | 'pricing' | 'status'>;
 };
 
 export function rentalCost(rental: Rental): RunningCost {
   const { id, name, label } = rental;
-  const { perHour, words } = billingOf(rental);
+  const { perHour, words } = rentalBilling(rental);
   return {
     key: `rental-${String(id)}`,
     kind: 'Rental',
@@ -51,7 +51,7 @@ const volumeNotes: Readonly<Record<Phase, string | null>> = {
 
 export function volumeCost(volume: Volume): RunningCost {
   const { id, label, costPerHour } = volume;
-  const phase = phaseOf(volume);
+  const phase = volumePhase(volume);
   // A snapshot can be restored into a new volume or into one that has been billed for long.
   const isNew = phase === 'being made' || (phase === 'being restored' && volume.startedAt === null);
   return {
@@ -59,7 +59,7 @@ export function volumeCost(volume: Volume): RunningCost {
     kind: 'Volume',
     name: label,
     to: `/volumes/${String(id)}`,
-    perHour: isNew ? 0n : nanoOfNumber(costPerHour),
+    perHour: isNew ? 0n : usdToNano(costPerHour),
     note: isNew ? notYetBilled : volumeNotes[phase],
   };
 }
@@ -69,7 +69,7 @@ const billedInstances: ReadonlySet<string> = new Set(['online', 'offline']);
 /** A machine is listed at its price in test mode too, where nothing is paid. */
 export function instanceCost({ id, instance }: Instance, mode: 'live' | 'test'): RunningCost {
   const isBilled = billedInstances.has(instance.status);
-  const perGpu = mode === 'test' ? 0n : nanoOfNumber(instance.pricing.price.amount);
+  const perGpu = mode === 'test' ? 0n : usdToNano(instance.pricing.price.amount);
   return {
     key: `instance-${id}`,
     kind: 'Instance',
@@ -81,6 +81,6 @@ export function instanceCost({ id, instance }: Instance, mode: 'live' | 'test'):
 }
 
 /** The dearest first. */
-export function dearestFirst(costs: readonly RunningCost[]): readonly RunningCost[] {
+export function mostExpensiveFirst(costs: readonly RunningCost[]): readonly RunningCost[] {
   return costs.toSorted((a, b) => (a.perHour === b.perHour ? 0 : a.perHour < b.perHour ? 1 : -1));
 }

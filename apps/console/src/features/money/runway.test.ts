@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { overdraftNano, rungOf, runsUntil, runwayText, warningOf } from './runway.ts';
+import { overdraftNano, runwayLevel, runwayEnd, runwayText, balanceWarning } from './runway.ts';
 
 const monday = Date.UTC(2026, 10, 16, 9, 30);
 const zone = { locale: 'en-GB', timeZone: 'UTC' };
@@ -15,7 +15,7 @@ describe('how long the money lasts', () => {
     [120, 'empty'],
     [0, 'empty'],
   ] as const)('%s seconds are on the rung %s', (seconds, rung) => {
-    expect(rungOf(seconds)).toBe(rung);
+    expect(runwayLevel(seconds)).toBe(rung);
   });
 
   it('names the day of the week and the time while it comes only once', () => {
@@ -34,7 +34,7 @@ describe('how long the money lasts', () => {
   it('has no end when nothing is spent, and no date when it is too far away', () => {
     expect(runwayText(null, monday, zone)).toContain('No end');
     expect(runwayText(Number.MAX_SAFE_INTEGER, monday, zone)).toBe('At this pace for more than a year.');
-    expect(runsUntil(Number.MAX_SAFE_INTEGER, monday)).toBeNull();
+    expect(runwayEnd(Number.MAX_SAFE_INTEGER, monday)).toBeNull();
   });
 });
 
@@ -42,24 +42,24 @@ describe('what one is warned of', () => {
   const well = { frozen: false, runwaySeconds: null, availableNanoUsd: '1' };
 
   it('is nothing while all is well', () => {
-    expect(warningOf(well, 'live')).toBeNull();
+    expect(balanceWarning(well, 'live')).toBeNull();
   });
 
   it('is that money is frozen before anything else', () => {
-    expect(warningOf({ ...well, frozen: true, runwaySeconds: 0 }, 'live')?.title).toBe(
+    expect(balanceWarning({ ...well, frozen: true, runwaySeconds: 0 }, 'live')?.title).toBe(
       'Your money is frozen.',
     );
   });
 
   it('becomes graver as the end comes nearer', () => {
-    const tone = (runwaySeconds: number) => warningOf({ ...well, runwaySeconds }, 'live')?.tone;
+    const tone = (runwaySeconds: number) => balanceWarning({ ...well, runwaySeconds }, 'live')?.tone;
     expect([tone(90_000), tone(80_000), tone(3_000), tone(60)]).toEqual([undefined, 'warn', 'bad', 'bad']);
   });
 
   it('says that there is nothing to spend, but not in test mode, which is free', () => {
     const none = { ...well, availableNanoUsd: '0' };
-    expect(warningOf(none, 'live')?.title).toBe('There is nothing to spend.');
-    expect(warningOf(none, 'test')).toBeNull();
+    expect(balanceWarning(none, 'live')?.title).toBe('There is nothing to spend.');
+    expect(balanceWarning(none, 'test')).toBeNull();
   });
 });
 

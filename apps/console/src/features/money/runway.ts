@@ -1,29 +1,29 @@
-import type { Answer } from '@millrace/sdk';
-import { roughDuration } from '@millrace/sdk/text';
+import type { Output } from '@millrace/sdk';
+import { approximateDuration } from '@millrace/sdk/text';
 
-export type Balance = Answer<'getBalance'>;
+export type Balance = Output<'getBalance'>;
 
 /** How near the end of the money is. The service warns at the same steps, and stops what runs at the last. */
-export type Rung = 'fine' | 'day' | 'hour' | 'quarter' | 'empty';
+export type RunwayLevel = 'fine' | 'day' | 'hour' | 'quarter' | 'empty';
 
-const rungs: readonly (readonly [Rung, mostSeconds: number])[] = [
+const runwayLevels: readonly (readonly [RunwayLevel, mostSeconds: number])[] = [
   ['empty', 120],
   ['quarter', 900],
   ['hour', 3_600],
   ['day', 86_400],
 ];
 
-export function rungOf(runwaySeconds: number | null): Rung {
+export function runwayLevel(runwaySeconds: number | null): RunwayLevel {
   if (runwaySeconds === null) return 'fine';
-  return rungs.find(([, most]) => runwaySeconds <= most)?.[0] ?? 'fine';
+  return runwayLevels.find(([, most]) => runwaySeconds <= most)?.[0] ?? 'fine';
 }
 
 /** Beyond this a day of the week says nothing any more, and a date is only a guess. */
-const farSeconds = 365 * 86_400;
+const MAX_NAMED_RUNWAY_SECONDS = 365 * 86_400;
 
 /** When everything that runs now would stop; null when nothing is spent, or when it is too far away to name. */
-export function runsUntil(runwaySeconds: number | null, nowMs: number): Date | null {
-  if (runwaySeconds === null || runwaySeconds > farSeconds) return null;
+export function runwayEnd(runwaySeconds: number | null, nowMs: number): Date | null {
+  if (runwaySeconds === null || runwaySeconds > MAX_NAMED_RUNWAY_SECONDS) return null;
   return new Date(nowMs + runwaySeconds * 1_000);
 }
 
@@ -36,7 +36,7 @@ export function runwayText(
   { locale, timeZone }: { readonly locale?: string; readonly timeZone?: string } = {},
 ): string {
   if (runwaySeconds === null) return 'No end: nothing is being spent by the hour.';
-  const until = runsUntil(runwaySeconds, nowMs);
+  const until = runwayEnd(runwaySeconds, nowMs);
   if (until === null) return 'At this pace for more than a year.';
   const isNear = until.getTime() - nowMs < weekMs;
   const day = new Intl.DateTimeFormat(locale, {
@@ -58,7 +58,7 @@ export interface Warning {
 }
 
 /** What one should know of the money before anything else; null when all is well. */
-export function warningOf(
+export function balanceWarning(
   { frozen, runwaySeconds, availableNanoUsd }: Pick<Balance, 'frozen' | 'runwaySeconds' | 'availableNanoUsd'>,
   mode: 'live' | 'test',
 ): Warning | null {
@@ -70,7 +70,7 @@ export function warningOf(
         'Nothing new can be started, as after a payment that was disputed. Only the operator of this installation can free it: ask them, and name your organisation.',
     };
   }
-  const rung = rungOf(runwaySeconds);
+  const rung = runwayLevel(runwaySeconds);
   if (rung === 'empty') {
     return {
       tone: 'bad',
@@ -82,7 +82,7 @@ export function warningOf(
   if (rung !== 'fine') {
     return {
       tone: rung === 'day' ? 'warn' : 'bad',
-      title: `What runs stops in ${roughDuration(runwaySeconds ?? 0)}.`,
+      title: `What runs stops in ${approximateDuration(runwaySeconds ?? 0)}.`,
       advice: 'Add money, or stop something that you do not need.',
     };
   }

@@ -1,8 +1,8 @@
-import { scaled, usdText } from '@millrace/sdk/text';
+import { scaleTo, usdText } from '@millrace/sdk/text';
 import { Link } from '@tanstack/react-router';
 import { Money } from '../../ui/money.tsx';
-import { Empty } from '../../ui/states.tsx';
-import { mostOf, productsIn, type Product, type SpendDay } from './spend.ts';
+import { EmptyState } from '../../ui/states.tsx';
+import { largestDay, productsIn, type Product, type SpendDay } from './spend.ts';
 
 const fills: Readonly<Record<Product, string>> = {
   rentals: 'bg-accent',
@@ -13,15 +13,15 @@ const fills: Readonly<Record<Product, string>> = {
 };
 
 /** Thousandths of the height of the chart. */
-const tall = 1_000;
+const CHART_HEIGHT_UNITS = 1_000;
 
 /** A bar for each day, put together of products; the same figures stand in a table below it. */
 export function SpendChart({ days }: { readonly days: readonly SpendDay[] }) {
-  const most = mostOf(days);
+  const most = largestDay(days);
   const shown = productsIn(days);
   if (shown.length === 0) {
     return (
-      <Empty
+      <EmptyState
         title="Nothing was spent in these days."
         action={
           <Link to="/" className="underline">
@@ -45,7 +45,7 @@ export function SpendChart({ days }: { readonly days: readonly SpendDay[] }) {
               className="hover:bg-raised flex h-full min-w-0 flex-1 flex-col justify-end"
             >
               {shown.toReversed().map(([product]) => {
-                const height = scaled(parts[product], most, tall);
+                const height = scaleTo(parts[product], most, CHART_HEIGHT_UNITS);
                 return height === 0 ? null : (
                   <div
                     key={product}

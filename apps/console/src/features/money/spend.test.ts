@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { daysOf, monthStart, mostOf, productsIn, spendSums, type UsageRow } from './spend.ts';
+import { spendByDay, monthStart, largestDay, productsIn, spendSums, type UsageRow } from './spend.ts';
 
 const row = (group: string, parts: Partial<UsageRow['products']>): UsageRow => {
   const all = { rentals: '0', volumes: '0', instances: '0', inference: '0', other: '0', ...parts };
@@ -20,20 +20,20 @@ const at = (text: string): number => Date.parse(text);
 describe('days', () => {
   it('come oldest first, with those on which nothing was spent', () => {
     const rows = [row('2026-11-03', { rentals: '7', inference: '1' }), row('2026-11-01', { volumes: '2' })];
-    const days = daysOf(rows, at('2026-11-01T09:00:00Z'), at('2026-11-03T00:00:00Z'));
+    const days = spendByDay(rows, at('2026-11-01T09:00:00Z'), at('2026-11-03T00:00:00Z'));
     expect(days.map(({ day, total }) => [day, total])).toEqual([
       ['2026-11-01', 2n],
       ['2026-11-02', 0n],
       ['2026-11-03', 8n],
     ]);
-    expect(mostOf(days)).toBe(8n);
+    expect(largestDay(days)).toBe(8n);
     expect(productsIn(days).map(([product]) => product)).toEqual(['rentals', 'volumes', 'inference']);
   });
 
   it('keep amounts that no number can hold', () => {
     const rows = [row('2026-11-01', { rentals: '9007199254740993' })];
     const moment = at('2026-11-01T00:00:00Z');
-    expect(daysOf(rows, moment, moment)[0]?.parts.rentals).toBe(9_007_199_254_740_993n);
+    expect(spendByDay(rows, moment, moment)[0]?.parts.rentals).toBe(9_007_199_254_740_993n);
   });
 });
 
@@ -44,7 +44,7 @@ describe('sums', () => {
     row('2026-11-01', { rentals: '20' }),
     row('2026-11-30', { inference: '3' }),
   ];
-  const days = daysOf(rows, at('2026-10-31T00:00:00Z'), now);
+  const days = spendByDay(rows, at('2026-10-31T00:00:00Z'), now);
 
   it('are of today and of this month alone', () => {
     expect(spendSums(days, 0, now)).toEqual({ today: 3n, month: 23n, projected: 23n, hoursLeft: 3 });

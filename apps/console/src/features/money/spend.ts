@@ -1,5 +1,5 @@
 import type { Item } from '@millrace/sdk';
-import { nanoOfNumber, splitBy } from '@millrace/sdk/text';
+import { usdToNano, splitBy } from '@millrace/sdk/text';
 
 /** What was spent, by day and product. Days are days in UTC, as everywhere in the books. */
 
@@ -28,7 +28,7 @@ const hourMs = 3_600_000;
 export const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 
 /** From the first to the last day, those without a charge too: a chart must not leave them out. */
-export function daysOf(rows: readonly UsageRow[], fromMs: number, untilMs: number): readonly SpendDay[] {
+export function spendByDay(rows: readonly UsageRow[], fromMs: number, untilMs: number): readonly SpendDay[] {
   const byDay = new Map(rows.map((row) => [row.group, row]));
   const days: SpendDay[] = [];
   const last = dayOf(untilMs);
@@ -80,12 +80,12 @@ export function spendSums(days: readonly SpendDay[], burnRateUsdPerHour: number,
   return {
     today: days.find(({ day }) => day === today)?.total ?? 0n,
     month: spent,
-    projected: spent + nanoOfNumber(burnRateUsdPerHour) * BigInt(hoursLeft),
+    projected: spent + usdToNano(burnRateUsdPerHour) * BigInt(hoursLeft),
     hoursLeft,
   };
 }
 
 /** The largest day, for the height of a chart. */
-export function mostOf(days: readonly SpendDay[]): bigint {
+export function largestDay(days: readonly SpendDay[]): bigint {
   return days.reduce((most, { total }) => (total > most ? total : most), 0n);
 }

@@ -9,16 +9,16 @@ import { TextField } from '../../ui/field.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
 import { Money } from '../../ui/money.tsx';
 import { Card } from '../../ui/page.tsx';
-import { Empty, Note, Problem, Shown } from '../../ui/states.tsx';
+import { EmptyState, Note, Problem, QueryView } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table.tsx';
-import { useNow, When } from '../../ui/time.tsx';
+import { useNow, Timestamp } from '../../ui/time.tsx';
 import {
-  isUnderWay,
-  proposedAmounts,
+  isInProgress,
+  suggestedAmounts,
   returnUrls,
   topUpAmount,
   topUpToWatch,
-  topUpWords,
+  topUpStateText,
   type TopUp,
 } from './top-up.ts';
 
@@ -35,9 +35,9 @@ export function TopUpCard() {
   }
   return (
     <Card title="Add money">
-      <Shown query={installation} what="ways to pay">
+      <QueryView query={installation} what="ways to pay">
         {({ topUp, name }) => (topUp ? <ByCard /> : <ByOperator operator={name} />)}
-      </Shown>
+      </QueryView>
     </Card>
   );
 }
@@ -86,7 +86,7 @@ function ByCard() {
       <LastTopUp />
       <form onSubmit={submit} className="flex max-w-md flex-col gap-3">
         <div role="group" aria-label="Amounts to choose from" className="flex flex-wrap gap-2">
-          {proposedAmounts.map((each) => (
+          {suggestedAmounts.map((each) => (
             <Button key={each} size="small" aria-pressed={amount === each} onClick={() => setAmount(each)}>
               ${each}
             </Button>
@@ -126,16 +126,16 @@ function LastTopUp() {
     ['money', 'top-ups', 'newest'],
     async (client, signal): Promise<readonly TopUp[]> =>
       (await client.topUps.list({ limit: 1 }, { signal })).items,
-    { refetchMs: (data) => ((data ?? []).some(isUnderWay) ? 2_000 : false) },
+    { refetchMs: (data) => ((data ?? []).some(isInProgress) ? 2_000 : false) },
   );
   const topUp = topUpToWatch(newest.data ?? [], now);
-  const settled = topUp !== null && !isUnderWay(topUp);
+  const settled = topUp !== null && !isInProgress(topUp);
   useEffect(() => {
     // Said once: the address is clean again when the page is reloaded or shared.
     if (back !== undefined && settled) void navigate({ to: '/money', search: {}, replace: true });
   }, [back, settled, navigate]);
   if (topUp === null) return null;
-  const tone = topUp.state === 'paid' ? 'good' : isUnderWay(topUp) ? 'info' : 'warn';
+  const tone = topUp.state === 'paid' ? 'good' : isInProgress(topUp) ? 'info' : 'warn';
   return (
     <div role="status">
       <Note tone={tone}>
@@ -144,7 +144,7 @@ function LastTopUp() {
         </strong>{' '}
         {back === 'paid' && topUp.state === 'open'
           ? 'You are back from paying; waiting for the payment provider to confirm it.'
-          : topUpWords(topUp.state)}{' '}
+          : topUpStateText(topUp.state)}{' '}
         {topUp.checkoutUrl !== null && back !== 'paid' && (
           <a className="underline" href={topUp.checkoutUrl}>
             Go on paying
@@ -156,14 +156,14 @@ function LastTopUp() {
 }
 
 const columns: readonly Column<TopUp>[] = [
-  { head: 'When', main: true, cell: ({ createdAt }) => <When at={createdAt} /> },
+  { head: 'When', main: true, cell: ({ createdAt }) => <Timestamp at={createdAt} /> },
   { head: 'Amount', right: true, cell: ({ amountNanoUsd }) => <Money nano={amountNanoUsd} /> },
   { head: 'State', cell: ({ state }) => <StateBadge state={state} /> },
   {
     head: 'What became of it',
     cell: ({ state, refundedNanoUsd }) => (
       <>
-        {topUpWords(state)}
+        {topUpStateText(state)}
         {refundedNanoUsd !== '0' && (
           <>
             {' '}
@@ -199,7 +199,7 @@ function TopUps() {
         caption="Top-ups, newest first"
         columns={columns}
         rowKey={({ paymentId }) => paymentId}
-        empty={<Empty title="No top-ups yet.">Choose an amount above to make the first.</Empty>}
+        empty={<EmptyState title="No top-ups yet.">Choose an amount above to make the first.</EmptyState>}
       />
     </div>
   );

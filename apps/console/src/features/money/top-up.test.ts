@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isUnderWay, returnUrls, topUpAmount, topUpToWatch, topUpWords, type TopUp } from './top-up.ts';
+import { isInProgress, returnUrls, topUpAmount, topUpToWatch, topUpStateText, type TopUp } from './top-up.ts';
 
 const now = Date.parse('2026-11-16T12:00:00Z');
 const topUp = (state: TopUp['state'], createdAt: string): TopUp => ({
@@ -36,13 +36,13 @@ describe('a top-up', () => {
   });
 
   it('is under way until something has become of it', () => {
-    expect(isUnderWay({ state: 'processing' })).toBe(true);
-    expect(isUnderWay({ state: 'paid' })).toBe(false);
+    expect(isInProgress({ state: 'processing' })).toBe(true);
+    expect(isInProgress({ state: 'paid' })).toBe(false);
   });
 
   it('of a state that came later is still told', () => {
-    expect(topUpWords('on_hold')).toBe('on hold');
-    expect(topUpWords('toString')).toBe('toString');
+    expect(topUpStateText('on_hold')).toBe('on hold');
+    expect(topUpStateText('toString')).toBe('toString');
   });
 });
 

@@ -1,5 +1,5 @@
 import type { Item } from '@millrace/sdk';
-import { centsOf } from '@millrace/sdk/text';
+import { parseCents } from '@millrace/sdk/text';
 
 export type TopUp = Item<'listTopUps'>;
 
@@ -7,21 +7,21 @@ export const topUpMinCents = 500;
 export const topUpMaxCents = 1_000_000;
 
 /** Amounts to choose from, in dollars. */
-export const proposedAmounts = ['25', '50', '100', '500'] as const;
+export const suggestedAmounts = ['25', '50', '100', '500'] as const;
 
 /** The cents of what was typed, or what is wrong with it. */
 export function topUpAmount(typed: string): { readonly cents: number } | { readonly wrong: string } {
-  const cents = centsOf(typed);
+  const cents = parseCents(typed);
   if (cents === null) return { wrong: 'Dollars with at most two decimals, such as 25 or 25.50.' };
   if (cents < topUpMinCents || cents > topUpMaxCents) return { wrong: 'From $5 to $10,000 at once.' };
   return { cents };
 }
 
-const underWay: ReadonlySet<string> = new Set(['created', 'open', 'processing']);
+const inProgressStates: ReadonlySet<string> = new Set(['created', 'open', 'processing']);
 
-export const isUnderWay = ({ state }: Pick<TopUp, 'state'>): boolean => underWay.has(state);
+export const isInProgress = ({ state }: Pick<TopUp, 'state'>): boolean => inProgressStates.has(state);
 
-const words: Readonly<Record<TopUp['state'], string>> = {
+const stateLabels: Readonly<Record<TopUp['state'], string>> = {
   created: 'The page to pay on is being made.',
   open: 'Not paid yet.',
   processing: 'Your bank is working on it.',
@@ -34,8 +34,10 @@ const words: Readonly<Record<TopUp['state'], string>> = {
   charged_back: 'The bank took it back.',
 };
 
-export function topUpWords(state: string): string {
-  return Object.hasOwn(words, state) ? words[state as TopUp['state']] : state.replaceAll('_', ' ');
+export function topUpStateText(state: string): string {
+  return Object.hasOwn(stateLabels, state)
+    ? stateLabels[state as TopUp['state']]
+    : state.replaceAll('_', ' ');
 }
 
 const recentMs = 3_600_000;

@@ -1,16 +1,16 @@
 import type { Millrace } from '@millrace/sdk';
 import { useState, type ReactNode } from 'react';
-import { issueOf } from '../../api/problem.ts';
-import { useApiMutation, type Noun } from '../../api/queries.ts';
+import { fieldIssue } from '../../api/problem.ts';
+import { useApiMutation, type ResourceName } from '../../api/queries.ts';
 import { useSession } from '../../app/session.tsx';
 import { Button, type ButtonKind } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { Problem } from '../../ui/states.tsx';
-import { useSay } from '../../ui/toast.tsx';
-import { reasonLack, reasonMax } from './reason.ts';
+import { useToast } from '../../ui/toast.tsx';
+import { reasonIssue, REASON_MAX_LENGTH } from './reason.ts';
 
-export interface ActProps<Answer> {
+export interface ActionProps<Answer> {
   /** The word on the button, such as `Drain`; also on the one that does it. */
   readonly label: string;
   /** Names the thing, such as `Drain gpu-17`. */
@@ -27,7 +27,7 @@ export interface ActProps<Answer> {
   /** What is still missing in the fields. */
   readonly wait?: string | false | undefined;
   readonly act: (client: Millrace, reason: string) => Promise<Answer>;
-  readonly changes?: readonly Noun[];
+  readonly changes?: readonly ResourceName[];
   /** Told when it was done, before the dialog closes. */
   readonly onDone?: (answer: Answer) => void;
   readonly onOpen?: () => void;
@@ -41,7 +41,7 @@ export interface ActProps<Answer> {
  * One act of an operator: a button that says why it is off, and a dialog that says what will happen and asks for the reason
  * that goes to the audit log.
  */
-export function ActButton<Answer>(props: ActProps<Answer>) {
+export function ActionButton<Answer>(props: ActionProps<Answer>) {
   const { mayNot } = useSession();
   const [isOpen, setOpen] = useState(false);
   const off = mayNot(props.needs ?? 'admin:write') || props.off;
@@ -60,13 +60,13 @@ export function ActButton<Answer>(props: ActProps<Answer>) {
         {props.label}
       </Button>
       <Dialog title={props.title} open={isOpen} onClose={() => setOpen(false)}>
-        {isOpen && <ActForm {...props} onClose={() => setOpen(false)} />}
+        {isOpen && <ActionForm {...props} onClose={() => setOpen(false)} />}
       </Dialog>
     </>
   );
 }
 
-function ActForm<Answer>({
+function ActionForm<Answer>({
   label,
   doing,
   done,
@@ -78,8 +78,8 @@ function ActForm<Answer>({
   onClose,
   asksReason = true,
   children,
-}: ActProps<Answer> & { readonly onClose: () => void }) {
-  const say = useSay();
+}: ActionProps<Answer> & { readonly onClose: () => void }) {
+  const say = useToast();
   const [reason, setReason] = useState('');
   const doIt = useApiMutation((client, why: string) => act(client, why), {
     changes,
@@ -89,7 +89,7 @@ function ActForm<Answer>({
       onClose();
     },
   });
-  const lack = wait || (asksReason && reasonLack(reason));
+  const lack = wait || (asksReason && reasonIssue(reason));
   return (
     <form
       className="flex flex-col gap-3"
@@ -104,9 +104,9 @@ function ActForm<Answer>({
           label="Reason"
           hint="Kept in the audit log with your name."
           value={reason}
-          maxLength={reasonMax}
+          maxLength={REASON_MAX_LENGTH}
           autoComplete="off"
-          error={issueOf(doIt.error, 'reason')}
+          error={fieldIssue(doIt.error, 'reason')}
           onChange={(event) => setReason(event.target.value)}
         />
       )}

@@ -1,13 +1,13 @@
 import type { Input, Item } from '@millrace/sdk';
 import { useState } from 'react';
-import { issueOf } from '../../api/problem.ts';
+import { fieldIssue } from '../../api/problem.ts';
 import { SelectField, TextField } from '../../ui/field.tsx';
-import { ActButton } from './act-button.tsx';
+import { ActionButton } from './act-button.tsx';
 
-type Wish = Input<'adminCreateCluster'>;
-type Offer = NonNullable<Wish['offer']>;
+type CreateClusterInput = Input<'adminCreateCluster'>;
+type Offer = NonNullable<CreateClusterInput['offer']>;
 
-const drivers: readonly Wish['driver'][] = ['incus', 'ironic', 'mock'];
+const drivers: readonly CreateClusterInput['driver'][] = ['incus', 'ironic', 'mock'];
 const offers: readonly Offer[] = ['virtual-machine', 'bare-metal', 'marketplace'];
 
 /** Registers the endpoint of an engine. Secrets are never typed here: only the name by which the installation knows one. */
@@ -16,14 +16,14 @@ export function AddCluster({ providers }: { readonly providers: readonly Item<'a
   const [name, setName] = useState('');
   const [providerId, setProvider] = useState(first?.id ?? '');
   const [region, setRegion] = useState('');
-  const [driver, setDriver] = useState<Wish['driver']>('incus');
+  const [driver, setDriver] = useState<CreateClusterInput['driver']>('incus');
   const [offer, setOffer] = useState<Offer>('virtual-machine');
   const [endpoint, setEndpoint] = useState('');
   const [credentialRef, setCredential] = useState('');
   const regions = providers.find(({ id }) => id === providerId)?.regions ?? [];
   const where = region === '' ? (regions[0]?.region ?? '') : region;
   return (
-    <ActButton
+    <ActionButton
       act={(client, reason) =>
         client.admin.clusters.create({
           name,
@@ -48,14 +48,14 @@ export function AddCluster({ providers }: { readonly providers: readonly Item<'a
             label="Name"
             hint="Small letters, digits and hyphens."
             value={name}
-            error={issueOf(error, 'name')}
+            error={fieldIssue(error, 'name')}
             onChange={(event) => setName(event.target.value)}
           />
           <div className="grid grid-cols-2 gap-3">
             <SelectField
               label="Provider"
               value={providerId}
-              error={issueOf(error, 'providerId')}
+              error={fieldIssue(error, 'providerId')}
               choices={providers.map(({ id }) => ({ value: id, label: id }))}
               onChange={(event) => {
                 setProvider(event.target.value);
@@ -65,14 +65,14 @@ export function AddCluster({ providers }: { readonly providers: readonly Item<'a
             <SelectField
               label="Region"
               value={where}
-              error={issueOf(error, 'region')}
+              error={fieldIssue(error, 'region')}
               choices={regions.map((each) => ({ value: each.region, label: each.region }))}
               onChange={(event) => setRegion(event.target.value)}
             />
             <SelectField
               label="Driver"
               value={driver}
-              error={issueOf(error, 'driver')}
+              error={fieldIssue(error, 'driver')}
               choices={drivers.map((value) => ({ value, label: value }))}
               onChange={(event) => setDriver(drivers.find((each) => each === event.target.value) ?? 'incus')}
             />
@@ -89,7 +89,7 @@ export function AddCluster({ providers }: { readonly providers: readonly Item<'a
             label="Endpoint"
             placeholder="https://10.0.0.1:8443"
             value={endpoint}
-            error={issueOf(error, 'endpoint')}
+            error={fieldIssue(error, 'endpoint')}
             onChange={(event) => setEndpoint(event.target.value)}
           />
           <TextField
@@ -97,11 +97,11 @@ export function AddCluster({ providers }: { readonly providers: readonly Item<'a
             hint="The name of a secret known to the installation, never the secret."
             value={credentialRef}
             autoComplete="off"
-            error={issueOf(error, 'credentialRef')}
+            error={fieldIssue(error, 'credentialRef')}
             onChange={(event) => setCredential(event.target.value)}
           />
         </>
       )}
-    </ActButton>
+    </ActionButton>
   );
 }

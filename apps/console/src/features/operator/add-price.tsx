@@ -1,20 +1,20 @@
 import { useState } from 'react';
 import { nowMs } from '../../api/clock.ts';
-import { issueOf } from '../../api/problem.ts';
+import { fieldIssue } from '../../api/problem.ts';
 import { SelectField, TextField } from '../../ui/field.tsx';
 import { Note } from '../../ui/states.tsx';
-import { ActButton } from './act-button.tsx';
-import { instantOfLocal, localOfInstant } from './local-time.ts';
+import { ActionButton } from './act-button.tsx';
+import { localToInstant, instantToLocal } from './local-time.ts';
 import {
   emptyPriceForm,
   modelUnits,
-  priceNow,
-  priceWords,
-  readPrice,
-  subjectOf,
-  subjectWords,
-  unitOf,
-  unitWords,
+  currentPrice,
+  priceText,
+  parsePrice,
+  toPriceSubject,
+  subjectText,
+  priceUnit,
+  unitText,
   type Price,
   type PriceForm,
   type PriceKind,
@@ -39,17 +39,17 @@ export function AddPrice({
   const [form, setForm] = useState(emptyPriceForm);
   const [from, setFrom] = useState('');
   const [until, setUntil] = useState('');
-  const [validFrom, validUntil] = [instantOfLocal(from), instantOfLocal(until)];
-  const read = readPrice(form);
+  const [validFrom, validUntil] = [localToInstant(from), localToInstant(until)];
+  const read = parsePrice(form);
   const set = (change: Partial<PriceForm>): void => setForm({ ...form, ...change });
-  const before = priceNow(now, form);
-  const after = 'nano' in read ? { priceNanoUsd: read.nano.toString(), unit: unitOf(form) } : null;
+  const before = currentPrice(now, form);
+  const after = 'nano' in read ? { priceNanoUsd: read.nano.toString(), unit: priceUnit(form) } : null;
   return (
-    <ActButton
+    <ActionButton
       act={(client, reason) =>
         client.admin.prices.create({
-          subject: subjectOf(form),
-          unit: unitOf(form),
+          subject: toPriceSubject(form),
+          unit: priceUnit(form),
           priceNanoUsd: after?.priceNanoUsd ?? '',
           validFrom: validFrom ?? '',
           ...(validUntil == null ? {} : { validUntil }),
@@ -62,14 +62,14 @@ export function AddPrice({
       kind="primary"
       title={organisationId === null ? 'Set a price' : 'Set a contract price'}
       doing="Setting…"
-      done={(price) => `Set: ${priceWords(price)}.`}
+      done={(price) => `Set: ${priceText(price)}.`}
       changes={['admin', 'catalog', 'models']}
       wait={
         ('lack' in read && read.lack) ||
         (validFrom == null && 'Say from when it counts.') ||
         (validUntil === undefined && 'The end is no moment.')
       }
-      onOpen={() => setFrom(localOfInstant(nowMs()))}
+      onOpen={() => setFrom(instantToLocal(nowMs()))}
     >
       {(error: unknown) => (
         <>
@@ -83,11 +83,11 @@ export function AddPrice({
           />
           <SubjectFields form={form} set={set} />
           <TextField
-            label={`Price in dollars, ${unitWords(unitOf(form))}`}
+            label={`Price in dollars, ${unitText(priceUnit(form))}`}
             inputMode="decimal"
             placeholder="2.49"
             value={form.amount}
-            error={issueOf(error, 'priceNanoUsd')}
+            error={fieldIssue(error, 'priceNanoUsd')}
             onChange={(event) => set({ amount: event.target.value })}
           />
           <div className="grid grid-cols-1 gap-3 sm:grid-cols-2">
@@ -95,14 +95,14 @@ export function AddPrice({
               label="From"
               type="datetime-local"
               value={from}
-              error={issueOf(error, 'validFrom')}
+              error={fieldIssue(error, 'validFrom')}
               onChange={(event) => setFrom(event.target.value)}
             />
             <TextField
               label="Until (optional)"
               type="datetime-local"
               value={until}
-              error={issueOf(error, 'validUntil')}
+              error={fieldIssue(error, 'validUntil')}
               onChange={(event) => setUntil(event.target.value)}
             />
           </div>
@@ -110,14 +110,14 @@ export function AddPrice({
             {organisationId === null
               ? before === undefined
                 ? 'There is no price for exactly this now.'
-                : `Now: ${priceWords(before)}.`
+                : `Now: ${priceText(before)}.`
               : 'For this organisation alone; it beats every list price.'}{' '}
-            {after !== null && `Then: ${priceWords(after)}, ${subjectWords(subjectOf(form))}.`} What runs
+            {after !== null && `Then: ${priceText(after)}, ${subjectText(toPriceSubject(form))}.`} What runs
             keeps the price it began with.
           </Note>
         </>
       )}
-    </ActButton>
+    </ActionButton>
   );
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checksOf } from './audit-checks.ts';
+import { checkResults } from './audit-checks.ts';
 
 const finding = (check: string, severity: 'error' | 'notice') => ({
   check,
@@ -17,7 +17,7 @@ describe('the checks of an audit', () => {
     const checks = ['sums', 'holds', 'meters'].map((check) => ({ check, rule: 'must hold', lookedAt: 5 }));
     const findings = [finding('meters', 'error'), finding('meters', 'notice'), finding('holds', 'notice')];
     expect(
-      checksOf({ checks, findings }).map(({ check, errors, notices }) => [check, errors, notices]),
+      checkResults({ checks, findings }).map(({ check, errors, notices }) => [check, errors, notices]),
     ).toEqual([
       ['meters', 1, 1],
       ['holds', 0, 1],

@@ -1,6 +1,6 @@
-import type { Answer } from '@millrace/sdk';
+import type { Output } from '@millrace/sdk';
 
-type Report = Answer<'adminGetAuditReport'>;
+type Report = Output<'adminGetAuditReport'>;
 
 export interface CheckResult {
   readonly check: string;
@@ -12,7 +12,7 @@ export interface CheckResult {
 }
 
 /** Each check with what it found; what is off stands first. */
-export function checksOf(report: Pick<Report, 'checks' | 'findings'>): readonly CheckResult[] {
+export function checkResults(report: Pick<Report, 'checks' | 'findings'>): readonly CheckResult[] {
   const found = Map.groupBy(report.findings, ({ check }) => check);
   return report.checks
     .map((each) => {

@@ -5,11 +5,11 @@ import { Badge } from '../../ui/badge.tsx';
 import { CommandHint } from '../../ui/copy.tsx';
 import { SelectField } from '../../ui/field.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
-import { Card, PageHead } from '../../ui/page.tsx';
-import { Empty, Note } from '../../ui/states.tsx';
+import { Card, PageHeader } from '../../ui/page.tsx';
+import { EmptyState, Note } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table.tsx';
-import { Ago, When } from '../../ui/time.tsx';
-import { OperatorsOnly } from './operators-only.tsx';
+import { RelativeTime, Timestamp } from '../../ui/time.tsx';
+import { RequireOperator } from './operators-only.tsx';
 
 const route = getRouteApi('/shell/inside/operator/auditor');
 
@@ -17,9 +17,9 @@ type Report = Item<'adminListAuditReports'>;
 
 export function AuditorPage() {
   return (
-    <OperatorsOnly title="Auditor">
+    <RequireOperator title="Auditor">
       <Auditor />
-    </OperatorsOnly>
+    </RequireOperator>
   );
 }
 
@@ -29,7 +29,7 @@ const columns: readonly Column<Report>[] = [
     main: true,
     cell: ({ id, snapshotAt }) => (
       <Link to="/operator/auditor/$reportId" params={{ reportId: id }} className="underline">
-        <When at={snapshotAt} />
+        <Timestamp at={snapshotAt} />
       </Link>
     ),
   },
@@ -59,14 +59,14 @@ function Auditor() {
   const isAll = Object.keys(filter).length === 0;
   return (
     <>
-      <PageHead
+      <PageHeader
         title="Auditor"
         about="It compares ledger, meters, rentals and holds, which must agree to the nano-dollar. Reports are kept for 90 days."
       />
       {isAll && latest !== undefined && (
         <div className="mb-4">
           <Note tone={latest.isClean ? 'good' : 'bad'}>
-            The last audit was <Ago at={latest.snapshotAt} /> and{' '}
+            The last audit was <RelativeTime at={latest.snapshotAt} /> and{' '}
             {latest.isClean ? 'found no drift.' : `found ${String(latest.errors)} that do not agree.`}{' '}
             <Link to="/operator/auditor/$reportId" params={{ reportId: latest.id }} className="underline">
               Read it
@@ -117,11 +117,11 @@ function Auditor() {
           columns={columns}
           rowKey={({ id }) => id}
           empty={
-            <Empty title={isAll ? 'No audit was made yet' : 'No report fits'}>
+            <EmptyState title={isAll ? 'No audit was made yet' : 'No report fits'}>
               {isAll
                 ? 'A worker audits the books by itself; the first report comes within minutes of its start.'
                 : 'Look at all kinds and results.'}
-            </Empty>
+            </EmptyState>
           }
         />
       </Card>

@@ -1,17 +1,17 @@
 import type { Input, Item } from '@millrace/sdk';
 import { percentOf } from '@millrace/sdk/text';
 import { useState } from 'react';
-import { issueOf } from '../../api/problem.ts';
+import { fieldIssue } from '../../api/problem.ts';
 import { Badge, type Tone } from '../../ui/badge.tsx';
 import { Id } from '../../ui/copy.tsx';
-import { CheckField, SelectField, TextField } from '../../ui/field.tsx';
+import { CheckboxField, SelectField, TextField } from '../../ui/field.tsx';
 import { Card } from '../../ui/page.tsx';
-import { Empty } from '../../ui/states.tsx';
+import { EmptyState } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
-import { Ago } from '../../ui/time.tsx';
-import { ActButton } from './act-button.tsx';
-import { optionalWhole, shareWords } from './model-facts.ts';
-import { wholeLack } from './numbers.ts';
+import { RelativeTime } from '../../ui/time.tsx';
+import { ActionButton } from './act-button.tsx';
+import { parseOptionalInteger, requestShareText } from './model-facts.ts';
+import { integerIssue } from './numbers.ts';
 
 type Model = Item<'adminListModels'>;
 type Deployment = Item<'adminListDeployments'>;
@@ -77,7 +77,7 @@ export function Deployments({
         <>
           <Badge tone={healthTones[health]}>{health}</Badge>
           <span className="text-soft block text-xs">
-            <Ago at={healthSince} />
+            <RelativeTime at={healthSince} />
           </span>
         </>
       ),
@@ -89,7 +89,7 @@ export function Deployments({
         <>
           {deployment.weight}
           <span className="text-soft block text-xs">
-            {shareWords(
+            {requestShareText(
               deployment,
               deployments.filter(({ model }) => model === deployment.model),
               percentOf,
@@ -121,7 +121,7 @@ export function Deployments({
       actions={<AddDeployment key={of ?? ''} models={models} of={of} />}
     >
       {deployments.length === 0 ? (
-        <Empty title="Nothing serves a model yet">Register an engine that does.</Empty>
+        <EmptyState title="Nothing serves a model yet">Register an engine that does.</EmptyState>
       ) : (
         <Table caption="Deployments" columns={columns} rows={deployments} rowKey={({ id }) => id} />
       )}
@@ -139,13 +139,13 @@ interface Form {
   readonly apiKey: string;
 }
 
-function formLack(form: Form): string | false {
+function formIssue(form: Form): string | false {
   return (
     (form.address.trim() === '' && 'Say where the engine listens.') ||
     (form.region.trim() === '' && 'Say in which region.') ||
-    wholeLack('The weight', form.weight, { min: 0, max: 1_000 }) ||
+    integerIssue('The weight', form.weight, { min: 0, max: 1_000 }) ||
     (form.maxConcurrency.trim() !== '' &&
-      wholeLack('Requests at once', form.maxConcurrency, { min: 1, max: 100_000 }))
+      integerIssue('Requests at once', form.maxConcurrency, { min: 1, max: 100_000 }))
   );
 }
 
@@ -161,7 +161,7 @@ function AddDeployment({
   const [engine, setEngine] = useState<Engine>('vllm');
   const [form, setForm] = useState<Form>(empty);
   return (
-    <ActButton
+    <ActionButton
       act={(client, reason) =>
         client.admin.deployments.create({
           model: model === '' ? (models[0]?.name ?? '') : model,
@@ -169,7 +169,7 @@ function AddDeployment({
           address: form.address.trim(),
           region: form.region.trim(),
           weight: Number(form.weight),
-          maxConcurrency: optionalWhole(form.maxConcurrency),
+          maxConcurrency: parseOptionalInteger(form.maxConcurrency),
           ...(form.upstreamModel.trim() === '' ? {} : { upstreamModel: form.upstreamModel.trim() }),
           ...(form.apiKey === '' ? {} : { apiKey: form.apiKey }),
           reason,
@@ -181,7 +181,7 @@ function AddDeployment({
       done="Registered. Its health is known within seconds."
       changes={['admin', 'models']}
       off={models.length === 0 && 'Add a model first.'}
-      wait={formLack(form)}
+      wait={formIssue(form)}
       onDone={() => setForm(empty)}
     >
       {(error: unknown) => (
@@ -189,7 +189,7 @@ function AddDeployment({
           <SelectField
             label="Model"
             value={model}
-            error={issueOf(error, 'model')}
+            error={fieldIssue(error, 'model')}
             choices={models.map(({ name }) => ({ value: name, label: name }))}
             onChange={(event) => setModel(event.target.value)}
           />
@@ -202,7 +202,7 @@ function AddDeployment({
           <DeploymentFields form={form} set={(change) => setForm({ ...form, ...change })} error={error} />
         </>
       )}
-    </ActButton>
+    </ActionButton>
   );
 }
 
@@ -218,13 +218,13 @@ function EditDeployment({ deployment }: { readonly deployment: Deployment }) {
   const [form, setForm] = useState(start);
   const [enabled, setEnabled] = useState(deployment.enabled);
   return (
-    <ActButton
+    <ActionButton
       label="Edit"
       title={`Edit the deployment of ${deployment.model} at ${deployment.address}`}
       doing="Saving…"
       done="Saved."
       changes={['admin', 'models']}
-      wait={formLack(form)}
+      wait={formIssue(form)}
       onOpen={() => {
         setForm(start);
         setEnabled(deployment.enabled);
@@ -235,7 +235,7 @@ function EditDeployment({ deployment }: { readonly deployment: Deployment }) {
           address: form.address.trim(),
           region: form.region.trim(),
           weight: Number(form.weight),
-          maxConcurrency: optionalWhole(form.maxConcurrency),
+          maxConcurrency: parseOptionalInteger(form.maxConcurrency),
           enabled,
           ...(form.upstreamModel.trim() === '' ? {} : { upstreamModel: form.upstreamModel.trim() }),
           ...(form.apiKey === '' ? {} : { apiKey: form.apiKey }),
@@ -245,7 +245,7 @@ function EditDeployment({ deployment }: { readonly deployment: Deployment }) {
     >
       {(error: unknown) => (
         <>
-          <CheckField
+          <CheckboxField
             label="Takes requests"
             hint="Switched off, it gets nothing new; what runs there finishes."
             checked={enabled}
@@ -254,7 +254,7 @@ function EditDeployment({ deployment }: { readonly deployment: Deployment }) {
           <DeploymentFields form={form} set={(change) => setForm({ ...form, ...change })} error={error} />
         </>
       )}
-    </ActButton>
+    </ActionButton>
   );
 }
 
@@ -274,7 +274,7 @@ function DeploymentFields({
       type={type}
       autoComplete="off"
       value={form[name]}
-      error={issueOf(error, name)}
+      error={fieldIssue(error, name)}
       onChange={(event) => set({ [name]: event.target.value })}
     />
   );
@@ -299,7 +299,7 @@ function DeploymentFields({
 
 function RemoveDeployment({ deployment }: { readonly deployment: Deployment }) {
   return (
-    <ActButton
+    <ActionButton
       label="Forget"
       title={`Forget the deployment of ${deployment.model} at ${deployment.address}`}
       kind="danger"
@@ -311,6 +311,6 @@ function RemoveDeployment({ deployment }: { readonly deployment: Deployment }) {
       <p>
         It gets nothing new within a second, and streams that run there finish. The engine is not touched.
       </p>
-    </ActButton>
+    </ActionButton>
   );
 }

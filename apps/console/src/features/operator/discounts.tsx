@@ -1,17 +1,17 @@
-import type { Answer, Item } from '@millrace/sdk';
+import type { Output, Item } from '@millrace/sdk';
 import { useState } from 'react';
-import { issueOf } from '../../api/problem.ts';
+import { fieldIssue } from '../../api/problem.ts';
 import { TextField } from '../../ui/field.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
 import { Card } from '../../ui/page.tsx';
-import { Empty } from '../../ui/states.tsx';
+import { EmptyState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table.tsx';
-import { When } from '../../ui/time.tsx';
-import { ActButton } from './act-button.tsx';
-import { instantOfLocal } from './local-time.ts';
-import { percentLack } from './numbers.ts';
+import { Timestamp } from '../../ui/time.tsx';
+import { ActionButton } from './act-button.tsx';
+import { localToInstant } from './local-time.ts';
+import { percentIssue } from './numbers.ts';
 
-type Organisation = Answer<'adminGetOrganisation'>;
+type Organisation = Output<'adminGetOrganisation'>;
 type Entitlement = Item<'adminListEntitlements'>;
 
 const columns: readonly Column<Entitlement>[] = [
@@ -22,15 +22,15 @@ const columns: readonly Column<Entitlement>[] = [
   },
   { head: 'On', cell: ({ gpuType }) => gpuType ?? 'every GPU' },
   { head: 'Contract', cell: ({ contractReference }) => contractReference ?? '' },
-  { head: 'From', cell: ({ validFrom }) => <When at={validFrom} /> },
-  { head: 'Until', cell: ({ validUntil }) => (validUntil === null ? 'open' : <When at={validUntil} />) },
+  { head: 'From', cell: ({ validFrom }) => <Timestamp at={validFrom} /> },
+  { head: 'Until', cell: ({ validUntil }) => (validUntil === null ? 'open' : <Timestamp at={validUntil} />) },
   { head: 'Act', cell: (entitlement) => <Revoke entitlement={entitlement} /> },
 ];
 
 function Revoke({ entitlement }: { readonly entitlement: Entitlement }) {
   const { organisationId, id: entitlementId } = entitlement;
   return (
-    <ActButton
+    <ActionButton
       label="Withdraw"
       title="Withdraw the discount"
       kind="danger"
@@ -42,7 +42,7 @@ function Revoke({ entitlement }: { readonly entitlement: Entitlement }) {
       <p>
         New rentals no longer get up to {entitlement.maxDiscountPercentage} % off. What runs keeps its price.
       </p>
-    </ActButton>
+    </ActionButton>
   );
 }
 
@@ -61,7 +61,9 @@ export function Discounts({ organisation }: { readonly organisation: Organisatio
         columns={columns}
         rowKey={({ id }) => id}
         empty={
-          <Empty title={`${name} pays list prices`}>Entitle it to a discount with the button above.</Empty>
+          <EmptyState title={`${name} pays list prices`}>
+            Entitle it to a discount with the button above.
+          </EmptyState>
         }
       />
     </Card>
@@ -74,15 +76,15 @@ function Entitle({ organisation }: { readonly organisation: Organisation }) {
   const [gpuType, setGpu] = useState('');
   const [contract, setContract] = useState('');
   const [until, setUntil] = useState('');
-  const validUntil = instantOfLocal(until);
+  const validUntil = localToInstant(until);
   return (
-    <ActButton
+    <ActionButton
       label="Entitle to a discount"
       title={`Entitle ${name} to a discount`}
       needs="admin:money"
       doing="Entitling…"
       done={`${name} is entitled to it.`}
-      wait={percentLack('The discount', percent) || (validUntil === undefined && 'The end is no moment.')}
+      wait={percentIssue('The discount', percent) || (validUntil === undefined && 'The end is no moment.')}
       act={(client, reason) =>
         client.admin.entitlements.create({
           organisationId,
@@ -100,32 +102,32 @@ function Entitle({ organisation }: { readonly organisation: Organisation }) {
             label="At most, in percent"
             inputMode="decimal"
             value={percent}
-            error={issueOf(error, 'maxDiscountPercentage')}
+            error={fieldIssue(error, 'maxDiscountPercentage')}
             onChange={(event) => setPercent(event.target.value)}
           />
           <TextField
             label="GPU"
             hint="Empty: every GPU."
             value={gpuType}
-            error={issueOf(error, 'gpuType')}
+            error={fieldIssue(error, 'gpuType')}
             onChange={(event) => setGpu(event.target.value)}
           />
           <TextField
             label="Contract (optional)"
             value={contract}
             maxLength={100}
-            error={issueOf(error, 'contractReference')}
+            error={fieldIssue(error, 'contractReference')}
             onChange={(event) => setContract(event.target.value)}
           />
           <TextField
             label="Until (optional)"
             type="datetime-local"
             value={until}
-            error={issueOf(error, 'validUntil')}
+            error={fieldIssue(error, 'validUntil')}
             onChange={(event) => setUntil(event.target.value)}
           />
         </>
       )}
-    </ActButton>
+    </ActionButton>
   );
 }

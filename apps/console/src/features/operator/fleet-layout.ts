@@ -18,7 +18,7 @@ export const cellStates = [
 ] as const;
 export type CellState = (typeof cellStates)[number];
 
-export const cellWords: Readonly<Record<CellState, string>> = {
+export const cellLabels: Readonly<Record<CellState, string>> = {
   free: 'free: can be rented now',
   sold: 'sold: somebody has it',
   draining: 'draining: empty, and takes nothing new',
@@ -32,7 +32,7 @@ export const cellWords: Readonly<Record<CellState, string>> = {
  * What a GPU looks like. A node that is away or locked up is more important than who rents on it, and a GPU that is in use
  * more than a node that takes nothing new.
  */
-export function cellOf(
+export function cellState(
   node: Pick<FleetNode, 'status'>,
   gpu: Pick<FleetGpu, 'state' | 'allocatedTo'>,
 ): CellState {
@@ -57,7 +57,7 @@ export function countsOf(nodes: readonly FleetNode[]): Counts {
   for (const node of nodes) {
     for (const gpu of node.gpus) {
       counts.gpus += 1;
-      counts[cellOf(node, gpu)] += 1;
+      counts[cellState(node, gpu)] += 1;
       if (gpu.allocatedTo !== null) counts.rented += 1;
     }
   }
@@ -65,7 +65,7 @@ export function countsOf(nodes: readonly FleetNode[]): Counts {
 }
 
 /** `8 GPUs: 5 sold, 3 free`. What there is none of is not mentioned. */
-export function countWords(counts: Counts): string {
+export function countsText(counts: Counts): string {
   const parts = cellStates
     .filter((state) => counts[state] > 0)
     .map((state) => `${String(counts[state])} ${state === 'broken' ? 'out of use' : state}`);
@@ -73,11 +73,11 @@ export function countWords(counts: Counts): string {
   return parts.length === 0 ? 'no GPUs known yet' : `${gpus}: ${parts.join(', ')}`;
 }
 
-export const statusWords = (status: string): string => status.replace(/^node_/, '').replaceAll('_', ' ');
+export const statusText = (status: string): string => status.replace(/^node_/, '').replaceAll('_', ' ');
 
 /** A node in one line, for those who do not see the picture. */
-export function nodeWords(node: FleetNode): string {
-  return `${node.name}: ${statusWords(node.status)}, ${countWords(countsOf([node]))}`;
+export function nodeText(node: FleetNode): string {
+  return `${node.name}: ${statusText(node.status)}, ${countsText(countsOf([node]))}`;
 }
 
 export interface ClusterGroup {
@@ -199,7 +199,7 @@ function shapeAt(state: CellState, x: number, y: number): string {
   }
 }
 
-export interface NodePicture {
+export interface NodeDrawing {
   readonly width: number;
   readonly height: number;
   /** One shape for all cells of a state: a node is a handful of elements, however many GPUs it has. */
@@ -207,11 +207,11 @@ export interface NodePicture {
 }
 
 /** Eight cells in a row. A node of which nothing is known yet has one row without cells. */
-export function pictureOf(node: Pick<FleetNode, 'status' | 'gpus'>): NodePicture {
+export function drawNode(node: Pick<FleetNode, 'status' | 'gpus'>): NodeDrawing {
   const paths = new Map<CellState, string>();
   node.gpus.forEach((gpu, index) => {
     const [row, column] = splitBy(index, perRow);
-    const state = cellOf(node, gpu);
+    const state = cellState(node, gpu);
     paths.set(state, (paths.get(state) ?? '') + shapeAt(state, column * step, row * step));
   });
   const [rows] = splitBy(node.gpus.length + perRow - 1, perRow);
@@ -223,7 +223,7 @@ export function pictureOf(node: Pick<FleetNode, 'status' | 'gpus'>): NodePicture
 }
 
 /** One cell alone, for the legend. */
-export function legendPicture(state: CellState): NodePicture {
+export function drawLegendCell(state: CellState): NodeDrawing {
   return { width: cell, height: cell, shapes: [{ state, path: shapeAt(state, 0, 0) }] };
 }
 

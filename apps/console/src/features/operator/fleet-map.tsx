@@ -4,15 +4,15 @@ import { Badge } from '../../ui/badge.tsx';
 import { clusterTone } from './cluster-state.ts';
 import {
   cellStates,
-  cellWords,
-  countWords,
-  legendPicture,
-  nodeWords,
-  pictureOf,
+  cellLabels,
+  countsText,
+  drawLegendCell,
+  nodeText,
+  drawNode,
   type CellState,
   type ClusterGroup,
   type FleetNode,
-  type NodePicture,
+  type NodeDrawing,
   type RegionGroup,
 } from './fleet-layout.ts';
 
@@ -26,7 +26,7 @@ const fills: Readonly<Record<CellState, string>> = {
   broken: 'fill-bad',
 };
 
-function Cells({ picture }: { readonly picture: NodePicture }) {
+function Cells({ picture }: { readonly picture: NodeDrawing }) {
   const { width, height, shapes } = picture;
   return (
     <svg viewBox={`0 0 ${String(width)} ${String(height)}`} width={width} height={height} aria-hidden>
@@ -43,8 +43,8 @@ export function Legend() {
     <ul aria-label="What the cells mean" className="text-soft flex flex-wrap gap-x-4 gap-y-1 text-xs">
       {cellStates.map((state) => (
         <li key={state} className="flex items-center gap-1.5">
-          <Cells picture={legendPicture(state)} />
-          {cellWords[state]}
+          <Cells picture={drawLegendCell(state)} />
+          {cellLabels[state]}
         </li>
       ))}
     </ul>
@@ -61,7 +61,7 @@ const frames: Readonly<Record<string, string>> = {
 
 /** Drawn anew only when the node is another one: what was read again and is the same keeps its identity. */
 const Tile = memo(function Tile({ node, href }: { readonly node: FleetNode; readonly href: string }) {
-  const words = nodeWords(node);
+  const words = nodeText(node);
   return (
     <a
       href={href}
@@ -71,7 +71,7 @@ const Tile = memo(function Tile({ node, href }: { readonly node: FleetNode; read
       className={`bg-surface hover:bg-raised flex flex-col gap-1 rounded-md border px-2 py-1.5 ${frames[node.status] ?? 'border-line'}`}
     >
       <span className="max-w-28 truncate text-xs">{node.name}</span>
-      <Cells picture={pictureOf(node)} />
+      <Cells picture={drawNode(node)} />
     </a>
   );
 });
@@ -100,7 +100,7 @@ export function FleetMap({ regions }: { readonly regions: readonly RegionGroup[]
           <div className="border-line flex flex-wrap items-baseline justify-between gap-2 border-b px-4 py-3">
             <h2>{region}</h2>
             <p className="text-soft text-xs">
-              {String(counts.nodes)} nodes, {countWords(counts)}
+              {String(counts.nodes)} nodes, {countsText(counts)}
             </p>
           </div>
           <div className="flex flex-col gap-4 p-4">
@@ -134,7 +134,7 @@ function Cluster({
           {cluster === null ? '' : `, ${cluster.driver}, ${cluster.offer.replaceAll('-', ' ')}`}
         </span>
         {cluster !== null && <Badge tone={clusterTone(cluster.status)}>{cluster.status}</Badge>}
-        <span className="text-soft text-xs">{countWords(counts)}</span>
+        <span className="text-soft text-xs">{countsText(counts)}</span>
       </div>
       {cluster !== null && cluster.status !== 'connected' && cluster.statusReason !== null && (
         <p className="text-warn mb-1.5 text-xs">{cluster.statusReason}</p>

@@ -5,14 +5,14 @@ import { StateBadge } from '../../ui/badge.tsx';
 import { Button, buttonClass } from '../../ui/button.tsx';
 import { CommandHint } from '../../ui/copy.tsx';
 import { SelectField, TextField } from '../../ui/field.tsx';
-import { Card, Figures, PageHead } from '../../ui/page.tsx';
-import { Empty, Shown } from '../../ui/states.tsx';
+import { Card, KeyFigures, PageHeader } from '../../ui/page.tsx';
+import { EmptyState, QueryView } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { FleetMap, Legend } from './fleet-map.tsx';
 import {
   countsOf,
-  countWords,
+  countsText,
   filterNodes,
   fleetChoices,
   groupFleet,
@@ -22,15 +22,15 @@ import {
   type FleetNode,
 } from './fleet-layout.ts';
 import { nodeStatuses } from './fleet-search.ts';
-import { OperatorsOnly } from './operators-only.tsx';
+import { RequireOperator } from './operators-only.tsx';
 
 const route = getRouteApi('/shell/inside/operator');
 
 export function FleetPage() {
   return (
-    <OperatorsOnly title="Fleet">
+    <RequireOperator title="Fleet">
       <Fleet />
-    </OperatorsOnly>
+    </RequireOperator>
   );
 }
 
@@ -52,7 +52,7 @@ function Fleet() {
   const fleet = useFleet();
   return (
     <>
-      <PageHead
+      <PageHeader
         title="Fleet"
         about="Every cluster and node, one cell for each GPU."
         actions={
@@ -66,9 +66,9 @@ function Fleet() {
           </>
         }
       />
-      <Shown query={fleet} what="fleet">
+      <QueryView query={fleet} what="fleet">
         {({ nodes, clusters }) => <Loaded nodes={nodes} clusters={clusters} />}
-      </Shown>
+      </QueryView>
       <CommandHint command="millrace admin fleet" />
     </>
   );
@@ -91,7 +91,7 @@ function Loaded({
   if (nodes.length === 0 && clusters.length === 0) {
     return (
       <Card>
-        <Empty
+        <EmptyState
           title="There are no clusters yet"
           action={
             <Link to="/operator/providers" className={buttonClass('primary')}>
@@ -100,7 +100,7 @@ function Loaded({
           }
         >
           Register the endpoint of a compute engine; its nodes and GPUs are read from it.
-        </Empty>
+        </EmptyState>
       </Card>
     );
   }
@@ -139,7 +139,7 @@ function Overview({
     ({ status }) => status === 'node_offline' || status === 'node_quarantined',
   ).length;
   return (
-    <Figures
+    <KeyFigures
       items={[
         { label: 'Nodes', value: counts.nodes, note: isFiltered ? 'that fit the filter' : 'in the fleet' },
         { label: 'GPUs', value: counts.gpus },
@@ -192,10 +192,10 @@ function Filters({ nodes, filter }: { readonly nodes: readonly FleetNode[]; read
   );
 }
 
-function NothingFits() {
+function NoNodesMatch() {
   return (
     <Card>
-      <Empty
+      <EmptyState
         title="No node fits these filters"
         action={
           <Link to="/operator" search={{}} className={buttonClass()}>
@@ -220,7 +220,7 @@ function MapView({
     () => groupFleet(clusters, nodes, { withEmpty: !isFiltered }),
     [clusters, nodes, isFiltered],
   );
-  if (regions.length === 0) return <NothingFits />;
+  if (regions.length === 0) return <NoNodesMatch />;
   return (
     <>
       <div className="mb-3">
@@ -244,16 +244,16 @@ const columns: readonly Column<FleetNode>[] = [
   { head: 'Region', cell: ({ region }) => region },
   { head: 'Cluster', cell: ({ clusterName }) => clusterName },
   { head: 'State', cell: ({ status }) => <StateBadge state={status} /> },
-  { head: 'GPUs', cell: (node) => countWords(countsOf([node])) },
+  { head: 'GPUs', cell: (node) => countsText(countsOf([node])) },
   { head: 'Why', cell: ({ statusReason }) => statusReason ?? '' },
 ];
 
-const rowsAtOnce = 100;
+const ROWS_PER_PAGE = 100;
 
 /** The same for those who do not see the picture. Rows come in portions, so that a large fleet opens at once. */
 function TableView({ nodes }: { readonly nodes: readonly FleetNode[] }) {
-  const [limit, setLimit] = useState(rowsAtOnce);
-  if (nodes.length === 0) return <NothingFits />;
+  const [limit, setLimit] = useState(ROWS_PER_PAGE);
+  if (nodes.length === 0) return <NoNodesMatch />;
   return (
     <Card flush>
       <Table
@@ -265,7 +265,7 @@ function TableView({ nodes }: { readonly nodes: readonly FleetNode[] }) {
       {nodes.length > limit && (
         <div className="border-line text-soft flex items-center justify-between border-t px-4 py-2 text-xs">
           The first {limit} of {nodes.length} nodes
-          <Button size="small" onClick={() => setLimit(limit + rowsAtOnce)}>
+          <Button size="small" onClick={() => setLimit(limit + ROWS_PER_PAGE)}>
             Show more
           </Button>
         </div>

@@ -1,4 +1,4 @@
-import { chosen, oneOf, textOf } from '../../app/search.ts';
+import { withoutUndefined, enumParam, textParam } from '../../app/search.ts';
 
 export const nodeStatuses = [
   'node_ready',
@@ -9,13 +9,13 @@ export const nodeStatuses = [
 ] as const;
 
 /** What of the fleet is shown, as the URL has it. */
-export function fleetSearch(search: Record<string, unknown>) {
-  return chosen({
-    view: oneOf(search['view'], ['map', 'table']),
-    region: textOf(search['region']),
-    provider: textOf(search['provider']),
-    status: oneOf(search['status'], nodeStatuses),
-    gpu: textOf(search['gpu']),
-    find: textOf(search['find']),
+export function parseFleetSearch(search: Record<string, unknown>) {
+  return withoutUndefined({
+    view: enumParam(search['view'], ['map', 'table']),
+    region: textParam(search['region']),
+    provider: textParam(search['provider']),
+    status: enumParam(search['status'], nodeStatuses),
+    gpu: textParam(search['gpu']),
+    find: textParam(search['find']),
   });
 }

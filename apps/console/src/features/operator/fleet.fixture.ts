@@ -5,7 +5,7 @@ import type { FleetCluster, FleetNode } from './fleet-layout.ts';
 const at = '2026-08-01T12:00:00.000Z';
 let made = 0;
 
-export function aCluster({
+export function makeCluster({
   name = 'north',
   region = 'eu-north-2',
 }: { readonly name?: string; readonly region?: string } = {}): FleetCluster {
@@ -31,9 +31,9 @@ export function aCluster({
   };
 }
 
-export function aNode({
+export function makeNode({
   name,
-  cluster = aCluster(),
+  cluster = makeCluster(),
   status = 'node_ready',
   gpus = 8,
   sold = 0,
@@ -86,13 +86,13 @@ export function aNode({
 const states = ['node_ready', 'node_ready', 'node_ready', 'node_draining', 'node_offline'] as const;
 
 /** Nodes of several regions in several states. */
-export function aFleet(count: number): readonly FleetNode[] {
+export function makeFleet(count: number): readonly FleetNode[] {
   const clusters = ['eu-north-2', 'us-east-1', 'ca-west-1'].map((region) =>
-    aCluster({ name: region, region }),
+    makeCluster({ name: region, region }),
   );
   return Array.from({ length: count }, (_, index) => {
-    const cluster = clusters[index % clusters.length] ?? aCluster();
-    return aNode({
+    const cluster = clusters[index % clusters.length] ?? makeCluster();
+    return makeNode({
       name: `node-${String(index)}`,
       cluster,
       status: states[index % states.length] ?? 'node_ready',

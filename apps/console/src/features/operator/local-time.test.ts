@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { instantOfLocal, localOfInstant } from './local-time.ts';
+import { localToInstant, instantToLocal } from './local-time.ts';
 
 describe('moments in fields', () => {
   it('are the same moment to the minute when they come back', () => {
     for (const at of ['2026-08-01T12:34:00.000Z', '2026-12-31T23:59:00.000Z', '2026-02-28T00:00:00.000Z']) {
-      expect(instantOfLocal(localOfInstant(Date.parse(at)))).toBe(at);
+      expect(localToInstant(instantToLocal(Date.parse(at)))).toBe(at);
     }
   });
 
   it('may be absent, and are refused when they are none', () => {
-    expect(instantOfLocal('')).toBeNull();
-    expect(instantOfLocal('tomorrow')).toBeUndefined();
+    expect(localToInstant('')).toBeNull();
+    expect(localToInstant('tomorrow')).toBeUndefined();
   });
 });

@@ -2,13 +2,13 @@ import { useState } from 'react';
 import { CommandHint } from '../../ui/copy.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { Card } from '../../ui/page.tsx';
-import { volumeIdProblem } from './volume-id.ts';
+import { volumeIdIssue } from './volume-id.ts';
 import { WriteOffButton } from './write-off-button.tsx';
 
 /** Operators have no list of volumes: the volume is named by the number that its tenant sees. */
 export function LostVolumes() {
   const [text, setText] = useState('');
-  const problem = volumeIdProblem(text);
+  const problem = volumeIdIssue(text);
   const storageVolumeId = Number(text);
   return (
     <>

@@ -2,21 +2,21 @@ import { getRouteApi, Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useApiQuery } from '../../api/queries.ts';
 import { CommandHint } from '../../ui/copy.tsx';
-import { CheckField, SelectField, TextField } from '../../ui/field.tsx';
-import { Card, PageHead } from '../../ui/page.tsx';
-import { Empty, Shown } from '../../ui/states.tsx';
-import { filterNodes, statusWords, type FleetNode } from './fleet-layout.ts';
+import { CheckboxField, SelectField, TextField } from '../../ui/field.tsx';
+import { Card, PageHeader } from '../../ui/page.tsx';
+import { EmptyState, QueryView } from '../../ui/states.tsx';
+import { filterNodes, statusText, type FleetNode } from './fleet-layout.ts';
 import { AnnounceButton, WindowTable } from './maintenance-parts.tsx';
-import { OperatorsOnly } from './operators-only.tsx';
-import { windowStatuses } from './searches.ts';
+import { RequireOperator } from './operators-only.tsx';
+import { maintenanceStatuses } from './searches.ts';
 
 const route = getRouteApi('/shell/inside/operator/maintenance');
 
 export function MaintenancePage() {
   return (
-    <OperatorsOnly title="Maintenance">
+    <RequireOperator title="Maintenance">
       <Maintenance />
-    </OperatorsOnly>
+    </RequireOperator>
   );
 }
 
@@ -25,7 +25,7 @@ function Maintenance() {
   const navigate = route.useNavigate();
   return (
     <>
-      <PageHead
+      <PageHeader
         title="Maintenance"
         back={
           <Link to="/operator" className="underline">
@@ -44,13 +44,13 @@ function Maintenance() {
             value={status ?? ''}
             choices={[
               { value: '', label: 'All states' },
-              ...windowStatuses.map((value) => ({ value, label: value.replaceAll('_', ' ') })),
+              ...maintenanceStatuses.map((value) => ({ value, label: value.replaceAll('_', ' ') })),
             ]}
             onChange={(event) =>
               void navigate({
                 search: (before) => ({
                   ...before,
-                  status: windowStatuses.find((each) => each === event.target.value),
+                  status: maintenanceStatuses.find((each) => each === event.target.value),
                 }),
               })
             }
@@ -97,18 +97,18 @@ function NodeChoice() {
         value={find}
         onChange={(event) => setFind(event.target.value)}
       />
-      <Shown query={nodes} what="nodes">
+      <QueryView query={nodes} what="nodes">
         {(all) => {
           const found = filterNodes(all, { find });
-          if (found.length === 0) return <Empty title="No node is called so" />;
+          if (found.length === 0) return <EmptyState title="No node is called so" />;
           return (
             <>
               <ul className="mt-3 grid gap-2 sm:grid-cols-2 lg:grid-cols-3">
                 {found.slice(0, shownMax).map((node) => (
                   <li key={node.id}>
-                    <CheckField
+                    <CheckboxField
                       label={node.name}
-                      hint={`${node.region}, ${node.clusterName}, ${statusWords(node.status)}`}
+                      hint={`${node.region}, ${node.clusterName}, ${statusText(node.status)}`}
                       checked={picked.has(node.id)}
                       onChange={() => toggle(node)}
                     />
@@ -123,7 +123,7 @@ function NodeChoice() {
             </>
           );
         }}
-      </Shown>
+      </QueryView>
     </Card>
   );
 }

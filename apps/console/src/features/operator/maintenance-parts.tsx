@@ -1,16 +1,16 @@
 import type { Input, Item } from '@millrace/sdk';
 import { useState } from 'react';
 import { nowMs } from '../../api/clock.ts';
-import { issueOf } from '../../api/problem.ts';
+import { fieldIssue } from '../../api/problem.ts';
 import { Badge, type Tone } from '../../ui/badge.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
-import { Empty } from '../../ui/states.tsx';
+import { EmptyState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table.tsx';
-import { When } from '../../ui/time.tsx';
-import { ActButton } from './act-button.tsx';
-import { instantOfLocal, localOfInstant } from './local-time.ts';
-import { windowLack } from './windows.ts';
+import { Timestamp } from '../../ui/time.tsx';
+import { ActionButton } from './act-button.tsx';
+import { localToInstant, instantToLocal } from './local-time.ts';
+import { maintenanceWindowIssue } from './windows.ts';
 
 type Window = Item<'adminListMaintenanceWindows'>;
 
@@ -25,7 +25,7 @@ function Cancel({ window }: { readonly window: Window }) {
   const isOver = window.status === 'completed' || window.status === 'cancelled';
   const label = window.status === 'in_progress' ? 'End early' : 'Call off';
   return (
-    <ActButton
+    <ActionButton
       label={label}
       title={`${label}: ${window.summary}`}
       kind="danger"
@@ -38,7 +38,7 @@ function Cancel({ window }: { readonly window: Window }) {
         The organisations that were told of it are told that it is off, and its nodes take work again unless
         somebody drained or quarantined them meanwhile.
       </p>
-    </ActButton>
+    </ActionButton>
   );
 }
 
@@ -52,11 +52,11 @@ const columns: readonly Column<Window>[] = [
     head: 'When',
     cell: ({ startsAt, endsAt }) => (
       <>
-        <When at={startsAt} /> to <When at={endsAt} />
+        <Timestamp at={startsAt} /> to <Timestamp at={endsAt} />
       </>
     ),
   },
-  { head: 'Drains from', cell: ({ drainsAt }) => <When at={drainsAt} /> },
+  { head: 'Drains from', cell: ({ drainsAt }) => <Timestamp at={drainsAt} /> },
   { head: 'Nodes', right: true, cell: ({ nodeIds }) => nodeIds.length },
   { head: 'Rentals told', right: true, cell: ({ affectedRentalCount }) => affectedRentalCount },
   { head: 'Act', cell: (window) => <Cancel window={window} /> },
@@ -80,9 +80,9 @@ export function WindowTable({
       columns={columns}
       rowKey={({ id }) => id}
       empty={
-        <Empty title="No maintenance is announced">
+        <EmptyState title="No maintenance is announced">
           Announce it before you work on nodes: tenants are told, and time away is not billed.
-        </Empty>
+        </EmptyState>
       }
     />
   );
@@ -101,10 +101,10 @@ export function AnnounceButton({
   const [starts, setStarts] = useState('');
   const [ends, setEnds] = useState('');
   const [summary, setSummary] = useState('');
-  const [startsAt, endsAt] = [instantOfLocal(starts), instantOfLocal(ends)];
+  const [startsAt, endsAt] = [localToInstant(starts), localToInstant(ends)];
   const names = nodes.length === 1 ? nodes[0]?.name : `${String(nodes.length)} nodes`;
   return (
-    <ActButton
+    <ActionButton
       act={(client) =>
         client.admin.maintenanceWindows.create({
           nodeIds: nodes.map(({ id }) => id),
@@ -121,10 +121,10 @@ export function AnnounceButton({
       }
       asksReason={false}
       off={nodes.length === 0 && 'Choose nodes first.'}
-      wait={windowLack({ startsAt, endsAt, summary })}
+      wait={maintenanceWindowIssue({ startsAt, endsAt, summary })}
       onOpen={() => {
-        setStarts(localOfInstant(nowMs() + 24 * hourMs));
-        setEnds(localOfInstant(nowMs() + 26 * hourMs));
+        setStarts(instantToLocal(nowMs() + 24 * hourMs));
+        setEnds(instantToLocal(nowMs() + 26 * hourMs));
       }}
       {...(onDone === undefined ? {} : { onDone })}
     >
@@ -139,14 +139,14 @@ export function AnnounceButton({
               label="Begins"
               type="datetime-local"
               value={starts}
-              error={issueOf(error, 'startsAt')}
+              error={fieldIssue(error, 'startsAt')}
               onChange={(event) => setStarts(event.target.value)}
             />
             <TextField
               label="Ends"
               type="datetime-local"
               value={ends}
-              error={issueOf(error, 'endsAt')}
+              error={fieldIssue(error, 'endsAt')}
               onChange={(event) => setEnds(event.target.value)}
             />
           </div>
@@ -155,11 +155,11 @@ export function AnnounceButton({
             placeholder="A fan is replaced"
             value={summary}
             maxLength={500}
-            error={issueOf(error, 'summary')}
+            error={fieldIssue(error, 'summary')}
             onChange={(event) => setSummary(event.target.value)}
           />
         </>
       )}
-    </ActButton>
+    </ActionButton>
   );
 }

@@ -1,6 +1,6 @@
 import { percentOf } from '@millrace/sdk/text';
 import { describe, expect, it } from 'vitest';
-import { healthOf, namesOf, optionalWhole, shareWords } from './model-facts.ts';
+import { modelHealth, parseNames, parseOptionalInteger, requestShareText } from './model-facts.ts';
 
 const up = { enabled: true, health: 'healthy', weight: 100 } as const;
 const down = { enabled: true, health: 'down', weight: 100 } as const;
@@ -16,22 +16,24 @@ describe('how a model runs', () => {
     [[down], 'bad', '0 of 1 healthy'],
     [[{ ...up, health: 'unknown' as const }], 'warn', '0 of 1 healthy'],
   ] as const)('%j', (deployments, tone, words) => {
-    expect(healthOf(deployments)).toEqual({ tone, words });
+    expect(modelHealth(deployments)).toEqual({ tone, words });
   });
 
   it('is shared by weight among those that are on', () => {
     const quarter = { enabled: true, weight: 100 };
     const rest = { enabled: true, weight: 300 };
-    expect(shareWords(quarter, [quarter, rest, off], percentOf)).toBe('about 25 %');
-    expect(shareWords(off, [quarter, off], percentOf)).toBe('off');
-    expect(shareWords({ enabled: true, weight: 0 }, [{ enabled: true, weight: 0 }], percentOf)).toBe('0 %');
+    expect(requestShareText(quarter, [quarter, rest, off], percentOf)).toBe('about 25 %');
+    expect(requestShareText(off, [quarter, off], percentOf)).toBe('off');
+    expect(requestShareText({ enabled: true, weight: 0 }, [{ enabled: true, weight: 0 }], percentOf)).toBe(
+      '0 %',
+    );
   });
 });
 
 describe('what is typed', () => {
   it('is names apart, and numbers that may be left out', () => {
-    expect(namesOf(' a, b\nc ,, ')).toEqual(['a', 'b', 'c']);
-    expect(optionalWhole(' ')).toBeNull();
-    expect(optionalWhole('4096')).toBe(4096);
+    expect(parseNames(' a, b\nc ,, ')).toEqual(['a', 'b', 'c']);
+    expect(parseOptionalInteger(' ')).toBeNull();
+    expect(parseOptionalInteger('4096')).toBe(4096);
   });
 });

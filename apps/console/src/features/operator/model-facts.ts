@@ -4,7 +4,7 @@ import type { Price } from './price-words.ts';
 type Deployment = Item<'adminListDeployments'>;
 
 /** How a model runs, told by its deployments. */
-export function healthOf(deployments: readonly Pick<Deployment, 'enabled' | 'health' | 'weight'>[]): {
+export function modelHealth(deployments: readonly Pick<Deployment, 'enabled' | 'health' | 'weight'>[]): {
   readonly tone: 'good' | 'warn' | 'bad' | 'plain';
   readonly words: string;
 } {
@@ -22,7 +22,7 @@ export function healthOf(deployments: readonly Pick<Deployment, 'enabled' | 'hea
 }
 
 /** What part of a model's requests a deployment gets while all are well: `25 %`. */
-export function shareWords(
+export function requestShareText(
   deployment: Pick<Deployment, 'enabled' | 'weight'>,
   all: readonly Pick<Deployment, 'enabled' | 'weight'>[],
   percentOf: (value: bigint, most: bigint) => number,
@@ -33,7 +33,7 @@ export function shareWords(
 }
 
 /** The list prices of a model. */
-export function pricesOf(prices: readonly Price[], model: string): readonly Price[] {
+export function modelPrices(prices: readonly Price[], model: string): readonly Price[] {
   return prices.filter(
     ({ subject, organisationId }) =>
       organisationId === null && subject.kind === 'model' && subject.model === model,
@@ -41,7 +41,7 @@ export function pricesOf(prices: readonly Price[], model: string): readonly Pric
 }
 
 /** Names that were typed, one by one or by commas. */
-export function namesOf(text: string): string[] {
+export function parseNames(text: string): string[] {
   return text
     .split(/[\s,]+/)
     .map((name) => name.trim())
@@ -49,6 +49,6 @@ export function namesOf(text: string): string[] {
 }
 
 /** A number of tokens or requests that may be left out. */
-export function optionalWhole(text: string): number | null {
+export function parseOptionalInteger(text: string): number | null {
   return text.trim() === '' ? null : Number(text);
 }

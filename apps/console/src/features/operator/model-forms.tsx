@@ -1,10 +1,10 @@
 import type { Input, Item } from '@millrace/sdk';
 import { useState } from 'react';
-import { issueOf } from '../../api/problem.ts';
+import { fieldIssue } from '../../api/problem.ts';
 import { SelectField, TextField } from '../../ui/field.tsx';
-import { ActButton } from './act-button.tsx';
-import { namesOf, optionalWhole } from './model-facts.ts';
-import { wholeLack } from './numbers.ts';
+import { ActionButton } from './act-button.tsx';
+import { parseNames, parseOptionalInteger } from './model-facts.ts';
+import { integerIssue } from './numbers.ts';
 
 type Model = Item<'adminListModels'>;
 type Modality = Input<'adminCreateModel'>['modality'];
@@ -55,21 +55,21 @@ const emptyForm: Form = {
 };
 
 function settingsOf(form: Form) {
-  const visibleTo = namesOf(form.visibleTo);
+  const visibleTo = parseNames(form.visibleTo);
   return {
     ownedBy: form.ownedBy.trim(),
-    contextLength: optionalWhole(form.contextLength),
-    maxOutputTokens: optionalWhole(form.maxOutputTokens),
-    aliases: namesOf(form.aliases),
-    fallbacks: namesOf(form.fallbacks),
+    contextLength: parseOptionalInteger(form.contextLength),
+    maxOutputTokens: parseOptionalInteger(form.maxOutputTokens),
+    aliases: parseNames(form.aliases),
+    fallbacks: parseNames(form.fallbacks),
     visibleTo: visibleTo.length === 0 ? null : visibleTo,
-    requestsPerMinute: optionalWhole(form.requestsPerMinute),
+    requestsPerMinute: parseOptionalInteger(form.requestsPerMinute),
   };
 }
 
-function formLack(form: Form): string | false {
+function formIssue(form: Form): string | false {
   const optional = (what: string, text: string, max: number): string | false =>
-    text.trim() !== '' && wholeLack(what, text, { min: 1, max });
+    text.trim() !== '' && integerIssue(what, text, { min: 1, max });
   return (
     (form.name.trim() === '' && 'Give it a name.') ||
     (form.ownedBy.trim() === '' && 'Say who made it.') ||
@@ -82,7 +82,7 @@ function formLack(form: Form): string | false {
 export function CreateModel() {
   const [form, setForm] = useState(emptyForm);
   return (
-    <ActButton
+    <ActionButton
       act={(client, reason) =>
         client.admin.models.create({
           name: form.name.trim(),
@@ -99,7 +99,7 @@ export function CreateModel() {
       doing="Adding…"
       done={(model) => `${model.name} is in the catalog.`}
       changes={changes}
-      wait={formLack(form)}
+      wait={formIssue(form)}
       onDone={() => setForm(emptyForm)}
     >
       {(error: unknown) => (
@@ -109,7 +109,7 @@ export function CreateModel() {
             placeholder="meta-llama/Llama-3.1-8B-Instruct"
             value={form.name}
             maxLength={200}
-            error={issueOf(error, 'name')}
+            error={fieldIssue(error, 'name')}
             onChange={(event) => setForm({ ...form, name: event.target.value })}
           />
           <div className="grid grid-cols-2 gap-3">
@@ -140,34 +140,34 @@ export function CreateModel() {
           <p className="text-soft text-xs">It is sold once it has a price and an engine that serves it.</p>
         </>
       )}
-    </ActButton>
+    </ActionButton>
   );
 }
 
 export function EditModel({ model }: { readonly model: Model }) {
   const [form, setForm] = useState(() => formOf(model));
   return (
-    <ActButton
+    <ActionButton
       label="Edit"
       title={`Edit ${model.name}`}
       doing="Saving…"
       done="Saved."
       changes={changes}
-      wait={formLack(form)}
+      wait={formIssue(form)}
       onOpen={() => setForm(formOf(model))}
       act={(client, reason) => client.admin.models.update({ name: model.name, ...settingsOf(form), reason })}
     >
       {(error: unknown) => (
         <SettingFields form={form} set={(change) => setForm({ ...form, ...change })} error={error} />
       )}
-    </ActButton>
+    </ActionButton>
   );
 }
 
 export function SwitchModel({ model }: { readonly model: Model }) {
   const label = model.enabled ? 'Retire' : 'Offer again';
   return (
-    <ActButton
+    <ActionButton
       label={label}
       title={`${label}: ${model.name}`}
       kind={model.enabled ? 'danger' : 'plain'}
@@ -183,7 +183,7 @@ export function SwitchModel({ model }: { readonly model: Model }) {
           ? 'New requests for it are refused within a second. What is being answered finishes and is billed. Its deployments stay.'
           : 'Requests for it are answered again.'}
       </p>
-    </ActButton>
+    </ActionButton>
   );
 }
 
@@ -201,7 +201,7 @@ function SettingFields({
       label={label}
       {...(hint === undefined ? {} : { hint })}
       value={form[name]}
-      error={issueOf(error, name)}
+      error={fieldIssue(error, name)}
       onChange={(event) => set({ [name]: event.target.value })}
     />
   );

@@ -5,14 +5,14 @@ import { useApiQuery } from '../../api/queries.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { CommandHint } from '../../ui/copy.tsx';
 import { Money } from '../../ui/money.tsx';
-import { Card, Facts, PageHead } from '../../ui/page.tsx';
-import { Empty, Note, Shown } from '../../ui/states.tsx';
+import { Card, DescriptionList, PageHeader } from '../../ui/page.tsx';
+import { EmptyState, Note, QueryView } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { Deployments } from './deployments.tsx';
 import { CreateModel, EditModel, SwitchModel } from './model-forms.tsx';
-import { healthOf, pricesOf } from './model-facts.ts';
-import { OperatorsOnly } from './operators-only.tsx';
-import { unitWords, type Price } from './price-words.ts';
+import { modelHealth, modelPrices } from './model-facts.ts';
+import { RequireOperator } from './operators-only.tsx';
+import { unitText, type Price } from './price-words.ts';
 
 const route = getRouteApi('/shell/inside/operator/models');
 
@@ -21,9 +21,9 @@ type Deployment = Item<'adminListDeployments'>;
 
 export function ModelCatalogPage() {
   return (
-    <OperatorsOnly title="Model catalog">
+    <RequireOperator title="Model catalog">
       <ModelCatalog />
-    </OperatorsOnly>
+    </RequireOperator>
   );
 }
 
@@ -48,12 +48,12 @@ function ModelCatalog() {
   const { model: open } = route.useSearch();
   return (
     <>
-      <PageHead
+      <PageHeader
         title="Model catalog"
         about="Which models are offered, what they cost and where they run."
         actions={<CreateModel />}
       />
-      <Shown query={catalog} what="model catalog">
+      <QueryView query={catalog} what="model catalog">
         {({ models, deployments, prices }) => {
           const chosen = models.find(({ name }) => name === open);
           return (
@@ -61,7 +61,9 @@ function ModelCatalog() {
               <Card flush>
                 <ModelTable models={models} deployments={deployments} prices={prices} />
               </Card>
-              {chosen !== undefined && <ModelDetail model={chosen} prices={pricesOf(prices, chosen.name)} />}
+              {chosen !== undefined && (
+                <ModelDetail model={chosen} prices={modelPrices(prices, chosen.name)} />
+              )}
               {open !== undefined && chosen === undefined && (
                 <Note tone="warn">There is no model called {open}.</Note>
               )}
@@ -77,7 +79,7 @@ function ModelCatalog() {
             </>
           );
         }}
-      </Shown>
+      </QueryView>
       <CommandHint command="millrace admin model list" />
     </>
   );
@@ -94,7 +96,9 @@ function ModelTable({
 }) {
   if (models.length === 0) {
     return (
-      <Empty title="No models are offered yet">Add one, then an engine that serves it and a price.</Empty>
+      <EmptyState title="No models are offered yet">
+        Add one, then an engine that serves it and a price.
+      </EmptyState>
     );
   }
   const columns: readonly Column<Model>[] = [
@@ -126,11 +130,11 @@ function ModelTable({
     {
       head: 'Runs',
       cell: ({ name }) => {
-        const { tone, words } = healthOf(deployments.filter(({ model }) => model === name));
+        const { tone, words } = modelHealth(deployments.filter(({ model }) => model === name));
         return <Badge tone={tone}>{words}</Badge>;
       },
     },
-    { head: 'Price', cell: ({ name }) => <PriceLines prices={pricesOf(prices, name)} /> },
+    { head: 'Price', cell: ({ name }) => <PriceLines prices={modelPrices(prices, name)} /> },
     { head: 'Act', cell: (model) => <SwitchModel model={model} /> },
   ];
   return (
@@ -146,7 +150,7 @@ function PriceLines({ prices }: { readonly prices: readonly Price[] }) {
         <span key={id} className="block">
           <Money nano={priceNanoUsd} />{' '}
           <span className="text-soft text-xs">
-            {subject.kind === 'model' ? subject.unit.replaceAll('_', ' ') : ''} {unitWords(unit)}
+            {subject.kind === 'model' ? subject.unit.replaceAll('_', ' ') : ''} {unitText(unit)}
           </span>
         </span>
       ))}
@@ -167,7 +171,7 @@ function ModelDetail({ model, prices }: { readonly model: Model; readonly prices
         </>
       }
     >
-      <Facts
+      <DescriptionList
         items={[
           ['Context', model.contextLength === null ? 'not said' : `${String(model.contextLength)} tokens`],
           [

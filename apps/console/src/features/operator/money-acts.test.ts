@@ -1,9 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { actMaxNano, changeOf, overdraftChange, readAmount, readRefund, type Purse } from './money-acts.ts';
+import {
+  MAX_CHANGE_NANO,
+  balanceChange,
+  overdraftChange,
+  parseAmount,
+  parseRefund,
+  type BalanceAmounts,
+} from './money-acts.ts';
 
 const usd = (dollars: number): string => (BigInt(dollars) * 1_000_000_000n).toString();
-const purse = (over: Partial<Purse> = {}): Purse => ({
+const purse = (over: Partial<BalanceAmounts> = {}): BalanceAmounts => ({
   balanceNanoUsd: usd(100),
   heldNanoUsd: usd(30),
   availableNanoUsd: usd(70),
@@ -13,17 +20,17 @@ const purse = (over: Partial<Purse> = {}): Purse => ({
 
 describe('amounts', () => {
   it('are read without rounding, and refused when they are none', () => {
-    expect(readAmount('12.345678901')).toEqual({ nano: 12_345_678_901n });
-    expect(readAmount('-5', { signed: true })).toEqual({ nano: -5_000_000_000n });
-    for (const text of ['', 'five', '1.0000000001', '1,5']) expect(readAmount(text)).toHaveProperty('lack');
-    expect(readAmount('0')).toEqual({ lack: 'The amount must not be zero.' });
-    expect(readAmount('-5')).toEqual({ lack: 'The amount must be above zero.' });
+    expect(parseAmount('12.345678901')).toEqual({ nano: 12_345_678_901n });
+    expect(parseAmount('-5', { signed: true })).toEqual({ nano: -5_000_000_000n });
+    for (const text of ['', 'five', '1.0000000001', '1,5']) expect(parseAmount(text)).toHaveProperty('lack');
+    expect(parseAmount('0')).toEqual({ lack: 'The amount must not be zero.' });
+    expect(parseAmount('-5')).toEqual({ lack: 'The amount must be above zero.' });
   });
 
   it('end where the service ends', () => {
-    expect(readAmount('10,000,000')).toEqual({ nano: actMaxNano });
-    expect(readAmount('10000000.000000001')).toHaveProperty('lack');
-    expect(readAmount('-10000000.000000001', { signed: true })).toHaveProperty('lack');
+    expect(parseAmount('10,000,000')).toEqual({ nano: MAX_CHANGE_NANO });
+    expect(parseAmount('10000000.000000001')).toHaveProperty('lack');
+    expect(parseAmount('-10000000.000000001', { signed: true })).toHaveProperty('lack');
   });
 });
 
@@ -33,7 +40,7 @@ describe('before and after', () => {
     fc.assert(
       fc.property(nano, nano, nano, (balance, available, amount) => {
         const from = purse({ balanceNanoUsd: String(balance), availableNanoUsd: String(available) });
-        const change = changeOf(from, amount);
+        const change = balanceChange(from, amount);
         expect(change.balance.after - change.balance.before).toBe(amount);
         expect(change.available.after - change.available.before).toBe(amount);
         expect(change.lack !== false).toBe(amount < 0n && available + amount < 0n);
@@ -42,21 +49,21 @@ describe('before and after', () => {
   });
 
   it('never takes what is held', () => {
-    expect(changeOf(purse(), -70_000_000_000n).lack).toBe(false);
-    expect(changeOf(purse(), -70_000_000_001n).lack).toContain('$70.00');
+    expect(balanceChange(purse(), -70_000_000_000n).lack).toBe(false);
+    expect(balanceChange(purse(), -70_000_000_001n).lack).toContain('$70.00');
   });
 
   it('lets money be given to a balance that is below its floor', () => {
-    expect(changeOf(purse({ availableNanoUsd: usd(-5) }), 1n).lack).toBe(false);
+    expect(balanceChange(purse({ availableNanoUsd: usd(-5) }), 1n).lack).toBe(false);
   });
 });
 
 describe('refunds', () => {
   it('are the whole charge unless a smaller amount is said', () => {
-    expect(readRefund('-2490000000', '')).toEqual({ nano: 2_490_000_000n });
-    expect(readRefund('-2490000000', '2.49')).toEqual({ nano: 2_490_000_000n });
-    expect(readRefund('-2490000000', '2.490000001')).toHaveProperty('lack');
-    expect(readRefund('-2490000000', '-1')).toHaveProperty('lack');
+    expect(parseRefund('-2490000000', '')).toEqual({ nano: 2_490_000_000n });
+    expect(parseRefund('-2490000000', '2.49')).toEqual({ nano: 2_490_000_000n });
+    expect(parseRefund('-2490000000', '2.490000001')).toHaveProperty('lack');
+    expect(parseRefund('-2490000000', '-1')).toHaveProperty('lack');
   });
 });
 

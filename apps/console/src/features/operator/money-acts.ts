@@ -1,8 +1,8 @@
-import { nanoOf, usdText } from '@millrace/sdk/text';
+import { parseUsd, usdText } from '@millrace/sdk/text';
 
 /** What an act of an operator makes of a balance, worked out before it is done. Exact: whole nano-dollars throughout. */
 
-export interface Purse {
+export interface BalanceAmounts {
   readonly balanceNanoUsd: string;
   readonly heldNanoUsd: string;
   /** What new work can still use, an allowed overdraft included. */
@@ -11,20 +11,23 @@ export interface Purse {
 }
 
 /** The most that the service moves by one act. */
-export const actMaxNano = 10_000_000n * 1_000_000_000n;
+export const MAX_CHANGE_NANO = 10_000_000n * 1_000_000_000n;
 
-export type Read = { readonly nano: bigint } | { readonly lack: string };
+export type ParsedAmount = { readonly nano: bigint } | { readonly lack: string };
 
 /** An amount that was typed. `signed`: it may be below zero. */
-export function readAmount(text: string, { signed = false }: { readonly signed?: boolean } = {}): Read {
-  const nano = nanoOf(text);
+export function parseAmount(
+  text: string,
+  { signed = false }: { readonly signed?: boolean } = {},
+): ParsedAmount {
+  const nano = parseUsd(text);
   if (nano === null) {
     return { lack: 'The amount must be dollars with at most nine decimals, such as 25 or 12.50.' };
   }
   if (nano === 0n) return { lack: 'The amount must not be zero.' };
   if (nano < 0n && !signed) return { lack: 'The amount must be above zero.' };
   const size = nano < 0n ? -nano : nano;
-  if (size > actMaxNano) return { lack: `At most ${usdText(actMaxNano)} at once.` };
+  if (size > MAX_CHANGE_NANO) return { lack: `At most ${usdText(MAX_CHANGE_NANO)} at once.` };
   return { nano };
 }
 
@@ -33,7 +36,7 @@ export interface BeforeAfter {
   readonly after: bigint;
 }
 
-export interface MoneyChange {
+export interface BalanceChange {
   readonly balance: BeforeAfter;
   readonly available: BeforeAfter;
   /** Why the service will refuse it; false where it will not. */
@@ -41,7 +44,7 @@ export interface MoneyChange {
 }
 
 /** Adds to a balance, or takes from it. What is taken is taken from what is available: holds are not touched. */
-export function changeOf(purse: Purse, nano: bigint): MoneyChange {
+export function balanceChange(purse: BalanceAmounts, nano: bigint): BalanceChange {
   const balance = BigInt(purse.balanceNanoUsd);
   const available = BigInt(purse.availableNanoUsd);
   const short = nano < 0n && available + nano < 0n;
@@ -53,10 +56,10 @@ export function changeOf(purse: Purse, nano: bigint): MoneyChange {
 }
 
 /** How far a refund of a charge can go: no more than it was. Earlier refunds of it are known to the service alone. */
-export function readRefund(chargeNano: string, text: string): Read {
+export function parseRefund(chargeNano: string, text: string): ParsedAmount {
   const charged = -BigInt(chargeNano);
   if (text.trim() === '') return { nano: charged };
-  const read = readAmount(text);
+  const read = parseAmount(text);
   if ('nano' in read && read.nano > charged) {
     return { lack: `The charge was ${usdText(charged)}; no more than that is given back.` };
   }
@@ -64,15 +67,18 @@ export function readRefund(chargeNano: string, text: string): Read {
 }
 
 /** Another overdraft: what is available moves with it, the balance does not. */
-export function overdraftChange(purse: Purse, text: string): MoneyChange & { readonly nano: bigint | null } {
-  const nano = nanoOf(text);
+export function overdraftChange(
+  purse: BalanceAmounts,
+  text: string,
+): BalanceChange & { readonly nano: bigint | null } {
+  const nano = parseUsd(text);
   const balance = BigInt(purse.balanceNanoUsd);
   const available = BigInt(purse.availableNanoUsd);
   const after = available + (nano ?? 0n) - BigInt(purse.maxOverdraftNanoUsd);
   const lack =
     (nano === null && 'The overdraft must be dollars, such as 100.') ||
     (nano !== null && nano < 0n && 'The overdraft must be zero or more.') ||
-    (nano !== null && nano > actMaxNano && `At most ${usdText(actMaxNano)}.`) ||
+    (nano !== null && nano > MAX_CHANGE_NANO && `At most ${usdText(MAX_CHANGE_NANO)}.`) ||
     (after < 0n && `It is in use: at least ${usdText(-after + (nano ?? 0n))} must stay allowed.`);
   return {
     nano,

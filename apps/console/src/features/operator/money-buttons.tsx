@@ -1,16 +1,16 @@
-import type { Answer, Item } from '@millrace/sdk';
+import type { Output, Item } from '@millrace/sdk';
 import { usdText } from '@millrace/sdk/text';
 import { useState } from 'react';
-import { issueOf } from '../../api/problem.ts';
+import { fieldIssue } from '../../api/problem.ts';
 import { TextField } from '../../ui/field.tsx';
 import { Money } from '../../ui/money.tsx';
-import { ActButton } from './act-button.tsx';
-import { instantOfLocal } from './local-time.ts';
-import { changeOf, overdraftChange, readAmount, readRefund } from './money-acts.ts';
-import { MoneyChangeNote } from './money-change.tsx';
+import { ActionButton } from './act-button.tsx';
+import { localToInstant } from './local-time.ts';
+import { balanceChange, overdraftChange, parseAmount, parseRefund } from './money-acts.ts';
+import { BalanceChangeNote } from './money-change.tsx';
 
-type Organisation = Answer<'adminGetOrganisation'>;
-type Balance = Answer<'adminGetBalance'>;
+type Organisation = Output<'adminGetOrganisation'>;
+type Balance = Output<'adminGetBalance'>;
 type Transfer = Item<'adminListTransfers'>;
 
 interface MoneyProps {
@@ -24,10 +24,10 @@ const changes = ['admin', 'money'] as const;
 export function GrantButton({ organisation, balance }: MoneyProps) {
   const [amount, setAmount] = useState('');
   const [expires, setExpires] = useState('');
-  const read = readAmount(amount);
-  const expiresAt = instantOfLocal(expires);
+  const read = parseAmount(amount);
+  const expiresAt = localToInstant(expires);
   return (
-    <ActButton
+    <ActionButton
       act={(client, reason) =>
         client.admin.organisations.grant({
           organisationId: organisation.id,
@@ -52,7 +52,7 @@ export function GrantButton({ organisation, balance }: MoneyProps) {
             inputMode="decimal"
             placeholder="25"
             value={amount}
-            error={issueOf(error, 'amountNanoUsd')}
+            error={fieldIssue(error, 'amountNanoUsd')}
             onChange={(event) => setAmount(event.target.value)}
           />
           <TextField
@@ -60,25 +60,25 @@ export function GrantButton({ organisation, balance }: MoneyProps) {
             hint="With an end it is promotional: spent before paid credit, and gone then."
             type="datetime-local"
             value={expires}
-            error={issueOf(error, 'expiresAt')}
+            error={fieldIssue(error, 'expiresAt')}
             onChange={(event) => setExpires(event.target.value)}
           />
           {'nano' in read && (
-            <MoneyChangeNote change={changeOf(balance, read.nano)} whose={organisation.name} />
+            <BalanceChangeNote change={balanceChange(balance, read.nano)} whose={organisation.name} />
           )}
         </>
       )}
-    </ActButton>
+    </ActionButton>
   );
 }
 
 /** A correction, up or down. */
 export function AdjustButton({ organisation, balance }: MoneyProps) {
   const [amount, setAmount] = useState('');
-  const read = readAmount(amount, { signed: true });
-  const change = 'nano' in read ? changeOf(balance, read.nano) : null;
+  const read = parseAmount(amount, { signed: true });
+  const change = 'nano' in read ? balanceChange(balance, read.nano) : null;
   return (
-    <ActButton
+    <ActionButton
       act={(client, reason) =>
         client.admin.organisations.adjust({
           organisationId: organisation.id,
@@ -102,13 +102,13 @@ export function AdjustButton({ organisation, balance }: MoneyProps) {
             hint="With a minus it is taken away. A balance is never taken below its floor."
             placeholder="-12.50"
             value={amount}
-            error={issueOf(error, 'amountNanoUsd')}
+            error={fieldIssue(error, 'amountNanoUsd')}
             onChange={(event) => setAmount(event.target.value)}
           />
-          {change !== null && <MoneyChangeNote change={change} whose={organisation.name} />}
+          {change !== null && <BalanceChangeNote change={change} whose={organisation.name} />}
         </>
       )}
-    </ActButton>
+    </ActionButton>
   );
 }
 
@@ -116,7 +116,7 @@ export function OverdraftButton({ organisation, balance }: MoneyProps) {
   const [amount, setAmount] = useState('');
   const change = overdraftChange(balance, amount);
   return (
-    <ActButton
+    <ActionButton
       label="Set overdraft"
       title={`How far below zero ${organisation.name} may go`}
       needs="admin:money"
@@ -140,13 +140,13 @@ export function OverdraftButton({ organisation, balance }: MoneyProps) {
             hint={`Now ${usdText(balance.maxOverdraftNanoUsd)}. 0 takes it away.`}
             inputMode="decimal"
             value={amount}
-            error={issueOf(error, 'maxOverdraftNanoUsd')}
+            error={fieldIssue(error, 'maxOverdraftNanoUsd')}
             onChange={(event) => setAmount(event.target.value)}
           />
-          {change.nano !== null && <MoneyChangeNote change={change} whose={organisation.name} />}
+          {change.nano !== null && <BalanceChangeNote change={change} whose={organisation.name} />}
         </>
       )}
-    </ActButton>
+    </ActionButton>
   );
 }
 
@@ -157,10 +157,10 @@ export function RefundButton({
   transfer,
 }: MoneyProps & { readonly transfer: Transfer }) {
   const [amount, setAmount] = useState('');
-  const read = readRefund(transfer.amountNanoUsd, amount);
+  const read = parseRefund(transfer.amountNanoUsd, amount);
   const isWhole = amount.trim() === '';
   return (
-    <ActButton
+    <ActionButton
       act={(client, reason) =>
         client.admin.organisations.refund({
           organisationId: organisation.id,
@@ -188,12 +188,12 @@ export function RefundButton({
             hint="Empty: all that was not refunded yet."
             inputMode="decimal"
             value={amount}
-            error={issueOf(error, 'amountNanoUsd')}
+            error={fieldIssue(error, 'amountNanoUsd')}
             onChange={(event) => setAmount(event.target.value)}
           />
           {'nano' in read && (
-            <MoneyChangeNote
-              change={changeOf(balance, read.nano)}
+            <BalanceChangeNote
+              change={balanceChange(balance, read.nano)}
               whose={
                 isWhole ? `${organisation.name}, if nothing of it was refunded before` : organisation.name
               }
@@ -201,7 +201,7 @@ export function RefundButton({
           )}
         </>
       )}
-    </ActButton>
+    </ActionButton>
   );
 }
 
@@ -210,9 +210,9 @@ export function ReverseButton({
   balance,
   transfer,
 }: MoneyProps & { readonly transfer: Transfer }) {
-  const change = changeOf(balance, -BigInt(transfer.amountNanoUsd));
+  const change = balanceChange(balance, -BigInt(transfer.amountNanoUsd));
   return (
-    <ActButton
+    <ActionButton
       label="Reverse"
       title={`Reverse: ${transfer.description}`}
       kind="danger"
@@ -227,14 +227,14 @@ export function ReverseButton({
         The exact opposite of this movement is booked: <Money nano={-BigInt(transfer.amountNanoUsd)} signed />
         . Both stay in the ledger.
       </p>
-      <MoneyChangeNote change={change} whose={organisation.name} />
-    </ActButton>
+      <BalanceChangeNote change={change} whose={organisation.name} />
+    </ActionButton>
   );
 }
 
 export function UnfreezeButton({ organisation }: { readonly organisation: Organisation }) {
   return (
-    <ActButton
+    <ActionButton
       label="Unfreeze"
       title={`Unfreeze the account of ${organisation.name}`}
       needs="admin:money"
@@ -246,6 +246,6 @@ export function UnfreezeButton({ organisation }: { readonly organisation: Organi
       }
     >
       <p>New work is admitted again. Do this once the disputed payment is settled.</p>
-    </ActButton>
+    </ActionButton>
   );
 }

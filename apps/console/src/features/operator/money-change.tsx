@@ -1,9 +1,15 @@
 import { Money } from '../../ui/money.tsx';
 import { Note } from '../../ui/states.tsx';
-import type { MoneyChange } from './money-acts.ts';
+import type { BalanceChange } from './money-acts.ts';
 
 /** What a balance is before an act and after it, to the nano-dollar. */
-export function MoneyChangeNote({ change, whose }: { readonly change: MoneyChange; readonly whose: string }) {
+export function BalanceChangeNote({
+  change,
+  whose,
+}: {
+  readonly change: BalanceChange;
+  readonly whose: string;
+}) {
   const rows = [
     ['Balance', change.balance],
     ['Available', change.available],

@@ -1,6 +1,6 @@
 import { machineStateNames } from '@millrace/contract/states';
 import { describe, expect, it } from 'vitest';
-import { nodeActLack, rentalsWords } from './node-acts.ts';
+import { nodeActionDisabledReason, rentalsText } from './node-acts.ts';
 
 describe('what an operator may do to a node', () => {
   it.each([
@@ -13,17 +13,19 @@ describe('what an operator may do to a node', () => {
     ['remove', 'node_ready', 'It is ready. Drain it first.'],
     ['remove', 'node_draining', false],
   ] as const)('%s while %s: %s', (act, status, lack) => {
-    expect(nodeActLack(act, { status, liveRentalCount: 0 })).toBe(lack);
+    expect(nodeActionDisabledReason(act, { status, liveRentalCount: 0 })).toBe(lack);
   });
 
   it('never includes removing one that somebody is on', () => {
     for (const status of machineStateNames) {
-      expect(nodeActLack('remove', { status, liveRentalCount: 1 })).not.toBe(false);
+      expect(nodeActionDisabledReason('remove', { status, liveRentalCount: 1 })).not.toBe(false);
     }
-    expect(nodeActLack('remove', { status: 'node_draining', liveRentalCount: 1 })).toContain('One rental is');
+    expect(nodeActionDisabledReason('remove', { status: 'node_draining', liveRentalCount: 1 })).toContain(
+      'One rental is',
+    );
   });
 
   it('counts in words', () => {
-    expect([0, 1, 2].map(rentalsWords)).toEqual(['No rental is', 'One rental is', '2 rentals are']);
+    expect([0, 1, 2].map(rentalsText)).toEqual(['No rental is', 'One rental is', '2 rentals are']);
   });
 });

@@ -1,4 +1,4 @@
-import type { Answer, Item } from '@millrace/sdk';
+import type { Output, Item } from '@millrace/sdk';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useApiQuery } from '../../api/queries.ts';
@@ -6,17 +6,17 @@ import { Badge, StateBadge } from '../../ui/badge.tsx';
 import { CommandHint, Id } from '../../ui/copy.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
-import { Card, Facts, PageHead } from '../../ui/page.tsx';
-import { Empty, Note } from '../../ui/states.tsx';
-import { ShownPage } from '../../ui/shown-page.tsx';
+import { Card, DescriptionList, PageHeader } from '../../ui/page.tsx';
+import { EmptyState, Note } from '../../ui/states.tsx';
+import { QueryPage } from '../../ui/shown-page.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
-import { Ago, When } from '../../ui/time.tsx';
-import { ActButton } from './act-button.tsx';
-import { countsOf, countWords } from './fleet-layout.ts';
-import { instantOfLocal } from './local-time.ts';
+import { RelativeTime, Timestamp } from '../../ui/time.tsx';
+import { ActionButton } from './act-button.tsx';
+import { countsOf, countsText } from './fleet-layout.ts';
+import { localToInstant } from './local-time.ts';
 import { AnnounceButton, WindowTable } from './maintenance-parts.tsx';
-import { nodeActLack, rentalsWords, writeOffLack } from './node-acts.ts';
-import { OperatorsOnly } from './operators-only.tsx';
+import { nodeActionDisabledReason, rentalsText, writeOffDisabledReason } from './node-acts.ts';
+import { RequireOperator } from './operators-only.tsx';
 import { RentalTable } from './rental-table.tsx';
 import { WriteOffButton } from './write-off-button.tsx';
 
@@ -28,14 +28,14 @@ const toFleet = (
   </Link>
 );
 
-type Node = Answer<'adminGetNode'>;
+type Node = Output<'adminGetNode'>;
 type Gpu = Node['gpus'][number];
 
 export function NodePage() {
   return (
-    <OperatorsOnly title="Node">
+    <RequireOperator title="Node">
       <NodeLoaded />
-    </OperatorsOnly>
+    </RequireOperator>
   );
 }
 
@@ -47,40 +47,40 @@ function NodeLoaded() {
     { refetchMs: 2_000 },
   );
   return (
-    <ShownPage query={node} title="Node" what="node" back={toFleet}>
+    <QueryPage query={node} title="Node" what="node" back={toFleet}>
       {(loaded) => <NodeDetail node={loaded} />}
-    </ShownPage>
+    </QueryPage>
   );
 }
 
 function NodeDetail({ node }: { readonly node: Node }) {
   return (
     <>
-      <PageHead
+      <PageHeader
         title={node.name}
         back={toFleet}
         about={
           <>
-            <StateBadge state={node.status} /> since <Ago at={node.statusSince} />
+            <StateBadge state={node.status} /> since <RelativeTime at={node.statusSince} />
             {node.statusReason !== null && <>: {node.statusReason}</>}
           </>
         }
-        actions={<Acts node={node} />}
+        actions={<NodeActions node={node} />}
       />
       {node.drainDeadlineAt !== null && (
         <div className="mb-4">
           <Note tone="warn">
-            It should be empty by <When at={node.drainDeadlineAt} />. {rentalsWords(node.liveRentalCount)}{' '}
+            It should be empty by <Timestamp at={node.drainDeadlineAt} />. {rentalsText(node.liveRentalCount)}{' '}
             still on it; nothing is ended at that moment.
           </Note>
         </div>
       )}
       <Hardware node={node} />
-      <Card title="GPUs" about={countWords(countsOf([node]))} flush>
+      <Card title="GPUs" about={countsText(countsOf([node]))} flush>
         <Gpus node={node} />
       </Card>
-      <Card title="Who is on it" about={`${rentalsWords(node.liveRentalCount)} on this node.`} flush>
-        <RentalTable filter={{ nodeId: node.id }} empty={<Empty title="Nobody is on this node" />} />
+      <Card title="Who is on it" about={`${rentalsText(node.liveRentalCount)} on this node.`} flush>
+        <RentalTable filter={{ nodeId: node.id }} empty={<EmptyState title="Nobody is on this node" />} />
       </Card>
       <Card title="Maintenance" flush actions={<AnnounceButton nodes={[node]} />}>
         <WindowTable filter={{ nodeId: node.id }} />
@@ -91,25 +91,25 @@ function NodeDetail({ node }: { readonly node: Node }) {
   );
 }
 
-function Acts({ node }: { readonly node: Node }) {
+function NodeActions({ node }: { readonly node: Node }) {
   const { id: nodeId, name } = node;
   const [deadline, setDeadline] = useState('');
-  const deadlineAt = instantOfLocal(deadline);
+  const deadlineAt = localToInstant(deadline);
   return (
     <>
-      <ActButton
+      <ActionButton
         label="Drain"
         title={`Drain ${name}`}
         doing="Draining…"
         done={`${name} is draining.`}
-        off={nodeActLack('drain', node)}
+        off={nodeActionDisabledReason('drain', node)}
         wait={deadlineAt === undefined && 'The moment is not complete.'}
         act={(client, reason) =>
           client.admin.nodes.drain({ nodeId, reason, ...(deadlineAt == null ? {} : { deadlineAt }) })
         }
       >
         <p>
-          Nothing new is placed on it. {rentalsWords(node.liveRentalCount)} on it now; what runs goes on and
+          Nothing new is placed on it. {rentalsText(node.liveRentalCount)} on it now; what runs goes on and
           goes on being billed.
         </p>
         <TextField
@@ -119,49 +119,49 @@ function Acts({ node }: { readonly node: Node }) {
           value={deadline}
           onChange={(event) => setDeadline(event.target.value)}
         />
-      </ActButton>
-      <ActButton
+      </ActionButton>
+      <ActionButton
         label={node.status === 'node_quarantined' ? 'Return to use' : 'Resume'}
         title={`Put ${name} back into use`}
         doing="Putting it back…"
         done={`${name} is back in use.`}
-        off={nodeActLack('resume', node)}
+        off={nodeActionDisabledReason('resume', node)}
         act={(client, reason) => client.admin.nodes.resume({ nodeId, reason })}
       >
         <p>It takes new rentals again from now on.</p>
-      </ActButton>
-      <ActButton
+      </ActionButton>
+      <ActionButton
         label="Quarantine"
         title={`Quarantine ${name}`}
         kind="danger"
         doing="Quarantining…"
         done={`${name} is quarantined.`}
-        off={nodeActLack('quarantine', node)}
+        off={nodeActionDisabledReason('quarantine', node)}
         act={(client, reason) => client.admin.nodes.quarantine({ nodeId, reason })}
       >
         <p>
-          It is kept from new work until an operator returns it. {rentalsWords(node.liveRentalCount)} on it
+          It is kept from new work until an operator returns it. {rentalsText(node.liveRentalCount)} on it
           now; what runs goes on.
         </p>
-      </ActButton>
-      <ActButton
+      </ActionButton>
+      <ActionButton
         label="Remove"
         title={`Remove ${name} from the fleet`}
         kind="danger"
         doing="Removing…"
         done={`${name} is out of the fleet.`}
-        off={nodeActLack('remove', node)}
+        off={nodeActionDisabledReason('remove', node)}
         act={(client, reason) => client.admin.nodes.remove({ nodeId, reason })}
       >
         <p>It leaves the fleet for good. Its name is free again once the engine has stopped listing it.</p>
-      </ActButton>
+      </ActionButton>
       <WriteOffButton
         name={name}
-        off={writeOffLack(node)}
+        off={writeOffDisabledReason(node)}
         act={(client, request) => client.admin.nodes.writeOff({ nodeId, ...request })}
       >
         <p>
-          For a host that never returns. {rentalsWords(node.liveRentalCount)} on it: their machines and data
+          For a host that never returns. {rentalsText(node.liveRentalCount)} on it: their machines and data
           are declared lost, they end, and nothing is charged after the node was last seen. The node leaves
           the fleet and its GPUs are not offered again.
         </p>
@@ -174,7 +174,7 @@ function Hardware({ node }: { readonly node: Node }) {
   const isRead = node.hardwareReadAt !== null;
   return (
     <Card title="Machine">
-      <Facts
+      <DescriptionList
         items={[
           ['Id', <Id key="id" value={node.id} what="node id" />],
           ['Where', `${node.region}, cluster ${node.clusterName}, provider ${node.providerId}`],
@@ -203,7 +203,10 @@ function Hardware({ node }: { readonly node: Node }) {
               ? 'not known'
               : `${node.driverVersion}, CUDA ${node.cudaVersion ?? 'unknown'}`,
           ],
-          ['Last seen', node.lastSeenAt === null ? 'never' : <Ago key="seen" at={node.lastSeenAt} />],
+          [
+            'Last seen',
+            node.lastSeenAt === null ? 'never' : <RelativeTime key="seen" at={node.lastSeenAt} />,
+          ],
         ]}
       />
     </Card>
@@ -234,7 +237,7 @@ function Gpus({ node }: { readonly node: Node }) {
     },
     { head: 'Act', cell: (gpu) => <MarkGpu node={node} gpu={gpu} /> },
   ];
-  if (node.gpus.length === 0) return <Empty title="No GPUs are known yet" />;
+  if (node.gpus.length === 0) return <EmptyState title="No GPUs are known yet" />;
   return (
     <Table caption={`GPUs of ${node.name}`} columns={columns} rows={node.gpus} rowKey={({ id }) => id} />
   );
@@ -244,7 +247,7 @@ function MarkGpu({ node, gpu }: { readonly node: Node; readonly gpu: Gpu }) {
   const isFaulty = gpu.state === 'faulty';
   const label = isFaulty ? 'Put back' : 'Mark faulty';
   return (
-    <ActButton
+    <ActionButton
       label={label}
       title={`${label}: GPU ${gpu.pciAddress} of ${node.name}`}
       kind={isFaulty ? 'plain' : 'danger'}
@@ -260,12 +263,12 @@ function MarkGpu({ node, gpu }: { readonly node: Node; readonly gpu: Gpu }) {
           ? 'It is sold again from now on.'
           : 'Whoever rents it keeps it and goes on paying; it is not sold again until it is put back.'}
       </p>
-    </ActButton>
+    </ActionButton>
   );
 }
 
 const historyColumns: readonly Column<Item<'adminListNodeTransitions'>>[] = [
-  { head: 'When', main: true, cell: ({ at }) => <When at={at} /> },
+  { head: 'When', main: true, cell: ({ at }) => <Timestamp at={at} /> },
   {
     head: 'Change',
     cell: ({ from, to }) => (
@@ -290,7 +293,7 @@ function History({ node }: { readonly node: Node }) {
         caption={`What happened to ${node.name}`}
         columns={historyColumns}
         rowKey={({ seq }) => String(seq)}
-        empty={<Empty title="Nothing has happened to it yet" />}
+        empty={<EmptyState title="Nothing has happened to it yet" />}
       />
     </Card>
   );

@@ -1,6 +1,6 @@
 /** Numbers that people type. Each answers why it will not do, or false where it will. */
 
-export function wholeLack(
+export function integerIssue(
   what: string,
   text: string,
   { min, max }: { readonly min: number; readonly max: number },
@@ -11,7 +11,7 @@ export function wholeLack(
 }
 
 /** In percent, with at most four decimals. */
-export function percentLack(what: string, text: string): string | false {
+export function percentIssue(what: string, text: string): string | false {
   if (/^\d{1,3}(?:\.\d{1,4})?$/.test(text.trim()) && Number(text) <= 100) return false;
   return `${what} must be a percentage from 0 to 100 with at most four decimals.`;
 }

@@ -1,15 +1,21 @@
 import type { ReactNode } from 'react';
-import { Needs } from '../../app/needs.tsx';
+import { RequireScope } from '../../app/needs.tsx';
 
 /** All pages of this area are for operators; what changes something asks for more where it stands. */
-export function OperatorsOnly({ title, children }: { readonly title: string; readonly children: ReactNode }) {
+export function RequireOperator({
+  title,
+  children,
+}: {
+  readonly title: string;
+  readonly children: ReactNode;
+}) {
   return (
-    <Needs
+    <RequireScope
       scope="admin:read"
       title={title}
       who="This page is for operators: people who run this installation and hold the platform role “operator”. Another operator can tell you how to get it."
     >
       {children}
-    </Needs>
+    </RequireScope>
   );
 }

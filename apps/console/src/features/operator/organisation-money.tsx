@@ -1,14 +1,14 @@
-import type { Answer, Item } from '@millrace/sdk';
+import type { Output, Item } from '@millrace/sdk';
 import { Link } from '@tanstack/react-router';
 import { useApiQuery } from '../../api/queries.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { buttonClass } from '../../ui/button.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
 import { Money } from '../../ui/money.tsx';
-import { Card, Figures } from '../../ui/page.tsx';
-import { Empty, Note, Shown } from '../../ui/states.tsx';
+import { Card, KeyFigures } from '../../ui/page.tsx';
+import { EmptyState, Note, QueryView } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table.tsx';
-import { When } from '../../ui/time.tsx';
+import { Timestamp } from '../../ui/time.tsx';
 import {
   AdjustButton,
   GrantButton,
@@ -18,8 +18,8 @@ import {
   UnfreezeButton,
 } from './money-buttons.tsx';
 
-type Organisation = Answer<'adminGetOrganisation'>;
-type Balance = Answer<'adminGetBalance'>;
+type Organisation = Output<'adminGetOrganisation'>;
+type Balance = Output<'adminGetBalance'>;
 type Transfer = Item<'adminListTransfers'>;
 
 /** What an organisation has, every movement of it, and what an operator can do about it. */
@@ -31,14 +31,14 @@ export function OrganisationMoney({ organisation }: { readonly organisation: Org
     { refetchMs: 5_000 },
   );
   return (
-    <Shown query={balance} what="balance">
+    <QueryView query={balance} what="balance">
       {(loaded) => (
         <>
           <BalanceFigures organisation={organisation} balance={loaded} />
           <Transfers organisation={organisation} balance={loaded} />
         </>
       )}
-    </Shown>
+    </QueryView>
   );
 }
 
@@ -61,7 +61,7 @@ function BalanceFigures({
           </Note>
         </div>
       )}
-      <Figures
+      <KeyFigures
         items={[
           { label: 'Balance', value: <Money nano={balance.balanceNanoUsd} /> },
           { label: 'Held', value: <Money nano={balance.heldNanoUsd} />, note: 'for what runs' },
@@ -97,7 +97,7 @@ function Transfers({
     client.admin.transfers.list({ organisationId, limit: 50 }, { signal }),
   );
   const columns: readonly Column<Transfer>[] = [
-    { head: 'When', main: true, cell: ({ occurredAt }) => <When at={occurredAt} /> },
+    { head: 'When', main: true, cell: ({ occurredAt }) => <Timestamp at={occurredAt} /> },
     { head: 'Kind', cell: ({ kind }) => <Badge>{kind.replaceAll('_', ' ')}</Badge> },
     {
       head: 'What',
@@ -133,7 +133,7 @@ function Transfers({
         caption={`Movements of money of ${name}`}
         columns={columns}
         rowKey={({ id }) => id}
-        empty={<Empty title="No money has moved yet">Grant credit to let it begin.</Empty>}
+        empty={<EmptyState title="No money has moved yet">Grant credit to let it begin.</EmptyState>}
       />
     </Card>
   );

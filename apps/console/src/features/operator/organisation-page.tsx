@@ -1,35 +1,35 @@
-import type { Answer, Item } from '@millrace/sdk';
+import type { Output, Item } from '@millrace/sdk';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import { issueOf } from '../../api/problem.ts';
+import { fieldIssue } from '../../api/problem.ts';
 import { useApiQuery } from '../../api/queries.ts';
 import { useSession } from '../../app/session.tsx';
 import { Badge, StateBadge } from '../../ui/badge.tsx';
 import { CommandHint, Id } from '../../ui/copy.tsx';
-import { CheckField, SelectField, TextField } from '../../ui/field.tsx';
+import { CheckboxField, SelectField, TextField } from '../../ui/field.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
-import { Card, PageHead } from '../../ui/page.tsx';
-import { Empty, Note } from '../../ui/states.tsx';
-import { ShownPage } from '../../ui/shown-page.tsx';
+import { Card, PageHeader } from '../../ui/page.tsx';
+import { EmptyState, Note } from '../../ui/states.tsx';
+import { QueryPage } from '../../ui/shown-page.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
-import { When } from '../../ui/time.tsx';
-import { ActButton } from './act-button.tsx';
+import { Timestamp } from '../../ui/time.tsx';
+import { ActionButton } from './act-button.tsx';
 import { Discounts } from './discounts.tsx';
-import { OperatorsOnly } from './operators-only.tsx';
+import { RequireOperator } from './operators-only.tsx';
 import { OrganisationMoney } from './organisation-money.tsx';
 import { RentalTable } from './rental-table.tsx';
 import { organisationTabs } from './searches.ts';
 
 const route = getRouteApi('/shell/inside/operator/organisations/$organisationId');
 
-type Organisation = Answer<'adminGetOrganisation'>;
+type Organisation = Output<'adminGetOrganisation'>;
 
 export function OrganisationPage() {
   return (
-    <OperatorsOnly title="Organisation">
+    <RequireOperator title="Organisation">
       <Loaded />
-    </OperatorsOnly>
+    </RequireOperator>
   );
 }
 
@@ -41,7 +41,7 @@ function Loaded() {
     { refetchMs: 10_000 },
   );
   return (
-    <ShownPage
+    <QueryPage
       query={organisation}
       title="Organisation"
       what="organisation"
@@ -52,7 +52,7 @@ function Loaded() {
       }
     >
       {(loaded) => <Detail organisation={loaded} />}
-    </ShownPage>
+    </QueryPage>
   );
 }
 
@@ -62,7 +62,7 @@ function Detail({ organisation }: { readonly organisation: Organisation }) {
   const navigate = route.useNavigate();
   return (
     <>
-      <PageHead
+      <PageHeader
         title={name}
         back={
           <Link to="/operator/organisations" className="underline">
@@ -74,7 +74,7 @@ function Detail({ organisation }: { readonly organisation: Organisation }) {
             <StateBadge state={status} /> {organisation.slug} <Id value={id} what="organisation id" />
           </span>
         }
-        actions={<StatusAct organisation={organisation} />}
+        actions={<StatusAction organisation={organisation} />}
       />
       {status === 'suspended' && (
         <div className="mb-4">
@@ -83,7 +83,7 @@ function Detail({ organisation }: { readonly organisation: Organisation }) {
             {suspendedAt !== null && (
               <>
                 {' '}
-                since <When at={suspendedAt} />
+                since <Timestamp at={suspendedAt} />
               </>
             )}
             : {suspendedReason}. Its keys and people are refused.
@@ -107,7 +107,7 @@ function Detail({ organisation }: { readonly organisation: Organisation }) {
               <Card flush>
                 <RentalTable
                   filter={{ organisationId: id }}
-                  empty={<Empty title={`${name} has nothing rented`} />}
+                  empty={<EmptyState title={`${name} has nothing rented`} />}
                 />
               </Card>
             ),
@@ -121,13 +121,13 @@ function Detail({ organisation }: { readonly organisation: Organisation }) {
   );
 }
 
-function StatusAct({ organisation }: { readonly organisation: Organisation }) {
+function StatusAction({ organisation }: { readonly organisation: Organisation }) {
   const { place } = useSession();
   const { id: organisationId, name, status } = organisation;
   const [endsWork, setEndsWork] = useState(false);
   if (status === 'suspended') {
     return (
-      <ActButton
+      <ActionButton
         label="Lift the suspension"
         size="medium"
         title={`Lift the suspension of ${name}`}
@@ -136,11 +136,11 @@ function StatusAct({ organisation }: { readonly organisation: Organisation }) {
         act={(client, reason) => client.admin.organisations.resume({ organisationId, reason })}
       >
         <p>Its keys and people are admitted again within a second.</p>
-      </ActButton>
+      </ActionButton>
     );
   }
   return (
-    <ActButton
+    <ActionButton
       label="Suspend"
       size="medium"
       kind="danger"
@@ -161,13 +161,13 @@ function StatusAct({ organisation }: { readonly organisation: Organisation }) {
     >
       <p>Its API keys and its people are refused within a second, for everything.</p>
       <p>Members see the reason.</p>
-      <CheckField
+      <CheckboxField
         label="End its rentals too"
         hint="All of them, within seconds and for good; volumes are kept. Otherwise what runs goes on and goes on being billed."
         checked={endsWork}
         onChange={(event) => setEndsWork(event.target.checked)}
       />
-    </ActButton>
+    </ActionButton>
   );
 }
 
@@ -183,7 +183,7 @@ const memberColumns: readonly Column<Item<'adminListMembers'>>[] = [
     ),
   },
   { head: 'Role', cell: ({ role }) => <Badge>{role}</Badge> },
-  { head: 'Since', cell: ({ createdAt }) => <When at={createdAt} /> },
+  { head: 'Since', cell: ({ createdAt }) => <Timestamp at={createdAt} /> },
   { head: 'Id', cell: ({ userId }) => <Id value={userId} what="user id" /> },
 ];
 
@@ -201,7 +201,7 @@ function Members({ organisation }: { readonly organisation: Organisation }) {
       title="Members"
       flush
       actions={
-        <ActButton
+        <ActionButton
           label="Add a person"
           title={`Add a person to ${name}`}
           doing="Adding…"
@@ -217,7 +217,7 @@ function Members({ organisation }: { readonly organisation: Organisation }) {
                 label="Email address"
                 type="email"
                 value={email}
-                error={issueOf(error, 'email')}
+                error={fieldIssue(error, 'email')}
                 onChange={(event) => setEmail(event.target.value)}
               />
               <SelectField
@@ -228,7 +228,7 @@ function Members({ organisation }: { readonly organisation: Organisation }) {
               />
             </>
           )}
-        </ActButton>
+        </ActionButton>
       }
     >
       <PagedTable
@@ -237,14 +237,16 @@ function Members({ organisation }: { readonly organisation: Organisation }) {
         caption={`Members of ${name}`}
         columns={memberColumns}
         rowKey={({ id }) => id}
-        empty={<Empty title="Nobody is in it">Add an owner, so that somebody can act for it.</Empty>}
+        empty={
+          <EmptyState title="Nobody is in it">Add an owner, so that somebody can act for it.</EmptyState>
+        }
       />
     </Card>
   );
 }
 
 const auditColumns: readonly Column<Item<'adminListAuditLog'>>[] = [
-  { head: 'When', main: true, cell: ({ occurredAt }) => <When at={occurredAt} /> },
+  { head: 'When', main: true, cell: ({ occurredAt }) => <Timestamp at={occurredAt} /> },
   { head: 'What', cell: ({ action }) => <code>{action}</code> },
   {
     head: 'Who',
@@ -273,7 +275,7 @@ function AuditLog({ organisationId }: { readonly organisationId: string }) {
         caption="Audit log of the organisation"
         columns={auditColumns}
         rowKey={({ id }) => id}
-        empty={<Empty title="Nothing has been done yet" />}
+        empty={<EmptyState title="Nothing has been done yet" />}
       />
     </Card>
   );

@@ -1,18 +1,18 @@
 import type { Item } from '@millrace/sdk';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { issueOf } from '../../api/problem.ts';
+import { fieldIssue } from '../../api/problem.ts';
 import { StateBadge } from '../../ui/badge.tsx';
 import { CommandHint, Id } from '../../ui/copy.tsx';
 import { SelectField, TextField } from '../../ui/field.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
-import { useSettled } from '../../ui/settled.ts';
-import { Card, PageHead } from '../../ui/page.tsx';
-import { Empty } from '../../ui/states.tsx';
+import { useDebounced } from '../../ui/settled.ts';
+import { Card, PageHeader } from '../../ui/page.tsx';
+import { EmptyState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table.tsx';
-import { When } from '../../ui/time.tsx';
-import { ActButton } from './act-button.tsx';
-import { OperatorsOnly } from './operators-only.tsx';
+import { Timestamp } from '../../ui/time.tsx';
+import { ActionButton } from './act-button.tsx';
+import { RequireOperator } from './operators-only.tsx';
 
 const route = getRouteApi('/shell/inside/operator/organisations');
 
@@ -20,9 +20,9 @@ type Organisation = Item<'adminListOrganisations'>;
 
 export function OrganisationsPage() {
   return (
-    <OperatorsOnly title="Organisations">
+    <RequireOperator title="Organisations">
       <Organisations />
-    </OperatorsOnly>
+    </RequireOperator>
   );
 }
 
@@ -52,7 +52,7 @@ const columns: readonly Column<Organisation>[] = [
       </>
     ),
   },
-  { head: 'Since', cell: ({ createdAt }) => <When at={createdAt} /> },
+  { head: 'Since', cell: ({ createdAt }) => <Timestamp at={createdAt} /> },
   { head: 'Id', cell: ({ id }) => <Id value={id} what="organisation id" /> },
 ];
 
@@ -62,7 +62,7 @@ function Organisations() {
   const { find, status } = route.useSearch();
   const navigate = route.useNavigate();
   // The URL has what is typed at once; the service is asked once the typing pauses.
-  const search = useSettled(find, typingPauseMs);
+  const search = useDebounced(find, typingPauseMs);
   const filter = {
     ...(search === undefined ? {} : { search }),
     ...(status === undefined ? {} : { status }),
@@ -72,7 +72,7 @@ function Organisations() {
   );
   return (
     <>
-      <PageHead
+      <PageHeader
         title="Organisations"
         about="Everybody who has an account on this installation."
         actions={<CreateOrganisation />}
@@ -117,7 +117,9 @@ function Organisations() {
           columns={columns}
           rowKey={({ id }) => id}
           empty={
-            <Empty title="No organisation fits">Try a shorter part of its name, or look at all states.</Empty>
+            <EmptyState title="No organisation fits">
+              Try a shorter part of its name, or look at all states.
+            </EmptyState>
           }
         />
       </Card>
@@ -131,7 +133,7 @@ function CreateOrganisation() {
   const [name, setName] = useState('');
   const [email, setEmail] = useState('');
   return (
-    <ActButton
+    <ActionButton
       act={(client, reason) =>
         client.admin.organisations.create({ name: name.trim(), owner: { email: email.trim() }, reason })
       }
@@ -151,7 +153,7 @@ function CreateOrganisation() {
             label="Name"
             value={name}
             maxLength={100}
-            error={issueOf(error, 'name')}
+            error={fieldIssue(error, 'name')}
             onChange={(event) => setName(event.target.value)}
           />
           <TextField
@@ -159,11 +161,11 @@ function CreateOrganisation() {
             hint="Somebody with this address becomes the owner; who is not known yet is created."
             type="email"
             value={email}
-            error={issueOf(error, 'owner.email')}
+            error={fieldIssue(error, 'owner.email')}
             onChange={(event) => setEmail(event.target.value)}
           />
         </>
       )}
-    </ActButton>
+    </ActionButton>
   );
 }

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import {
   emptyPriceForm,
-  priceNow,
-  priceWords,
-  readPrice,
-  subjectOf,
-  subjectWords,
-  unitOf,
+  currentPrice,
+  priceText,
+  parsePrice,
+  toPriceSubject,
+  subjectText,
+  priceUnit,
   type Price,
 } from './price-words.ts';
 
@@ -25,25 +25,23 @@ const price = (over: Partial<Price>): Price => ({
 
 describe('a price in words', () => {
   it('is exact to the last nano-dollar and says for what', () => {
-    expect(priceWords(price({}))).toBe('$2.49 for one GPU and hour');
-    expect(priceWords(price({ priceNanoUsd: '1', unit: 'gb_hour' }))).toBe(
-      '$0.000000001 for one GB and hour',
-    );
-    expect(subjectWords(gpu)).toBe('h100, virtual machine, every region');
-    expect(subjectWords({ ...gpu, region: 'eu-north-2', networkType: 'infiniband' })).toBe(
+    expect(priceText(price({}))).toBe('$2.49 for one GPU and hour');
+    expect(priceText(price({ priceNanoUsd: '1', unit: 'gb_hour' }))).toBe('$0.000000001 for one GB and hour');
+    expect(subjectText(gpu)).toBe('h100, virtual machine, every region');
+    expect(subjectText({ ...gpu, region: 'eu-north-2', networkType: 'infiniband' })).toBe(
       'h100, virtual machine, eu-north-2, infiniband',
     );
-    expect(subjectWords({ kind: 'model', model: 'qwen', unit: 'prompt_token' })).toBe('qwen, prompt token');
+    expect(subjectText({ kind: 'model', model: 'qwen', unit: 'prompt_token' })).toBe('qwen, prompt token');
   });
 });
 
 describe('a form of a price', () => {
   it('becomes the subject and the unit that fits it', () => {
-    expect(subjectOf(emptyPriceForm)).toEqual({ ...gpu, networkType: null });
-    expect(unitOf(emptyPriceForm)).toBe('gpu_hour');
-    expect(unitOf({ kind: 'disk', modelUnit: 'image' })).toBe('gb_hour');
-    expect(unitOf({ kind: 'model', modelUnit: 'completion_token' })).toBe('million_tokens');
-    expect(unitOf({ kind: 'model', modelUnit: 'image' })).toBe('image');
+    expect(toPriceSubject(emptyPriceForm)).toEqual({ ...gpu, networkType: null });
+    expect(priceUnit(emptyPriceForm)).toBe('gpu_hour');
+    expect(priceUnit({ kind: 'disk', modelUnit: 'image' })).toBe('gb_hour');
+    expect(priceUnit({ kind: 'model', modelUnit: 'completion_token' })).toBe('million_tokens');
+    expect(priceUnit({ kind: 'model', modelUnit: 'image' })).toBe('image');
   });
 
   it.each([
@@ -54,14 +52,14 @@ describe('a form of a price', () => {
     ['', { lack: expect.stringContaining('amount') }],
     ['-1', { lack: 'A price is not below zero.' }],
   ])('reads %j without rounding', (amount, read) => {
-    expect(readPrice({ ...emptyPriceForm, amount })).toEqual(read);
+    expect(parsePrice({ ...emptyPriceForm, amount })).toEqual(read);
   });
 
   it('finds the list price that it would replace, not that of a contract', () => {
     const ours = price({ id: 'prc_list' });
     const contract = price({ id: 'prc_contract', organisationId: 'org_1' });
-    expect(priceNow([contract, ours], emptyPriceForm)?.id).toBe('prc_list');
-    expect(priceNow([contract], emptyPriceForm)).toBeUndefined();
-    expect(priceNow([ours], { ...emptyPriceForm, region: 'eu-north-2' })).toBeUndefined();
+    expect(currentPrice([contract, ours], emptyPriceForm)?.id).toBe('prc_list');
+    expect(currentPrice([contract], emptyPriceForm)).toBeUndefined();
+    expect(currentPrice([ours], { ...emptyPriceForm, region: 'eu-north-2' })).toBeUndefined();
   });
 });

@@ -1,5 +1,5 @@
 import type { Input, Item } from '@millrace/sdk';
-import { nanoOf, usdText } from '@millrace/sdk/text';
+import { parseUsd, usdText } from '@millrace/sdk/text';
 
 /** Entries of the price book in words, and what a form says as an entry. */
 
@@ -7,7 +7,7 @@ export type Price = Item<'adminListPrices'>;
 export type Subject = Price['subject'];
 type Unit = Input<'adminCreatePrice'>['unit'];
 
-export function subjectWords(subject: Subject): string {
+export function subjectText(subject: Subject): string {
   switch (subject.kind) {
     case 'gpu': {
       const where = subject.region ?? 'every region';
@@ -32,13 +32,13 @@ const perUnit: Readonly<Record<string, string>> = {
   character: 'for one character',
 };
 
-export function unitWords(unit: string): string {
+export function unitText(unit: string): string {
   return perUnit[unit] ?? `for one ${unit.replaceAll('_', ' ')}`;
 }
 
 /** `$2.49 for one GPU and hour`, to the last nano-dollar. */
-export function priceWords(price: Pick<Price, 'priceNanoUsd' | 'unit'>): string {
-  return `${usdText(price.priceNanoUsd)} ${unitWords(price.unit)}`;
+export function priceText(price: Pick<Price, 'priceNanoUsd' | 'unit'>): string {
+  return `${usdText(price.priceNanoUsd)} ${unitText(price.unit)}`;
 }
 
 export type PriceKind = 'gpu' | 'volume' | 'disk' | 'model';
@@ -72,14 +72,14 @@ export const emptyPriceForm: PriceForm = {
 };
 
 /** Tokens are priced by the million: one of them may cost less than a nano-dollar. */
-export function unitOf(form: Pick<PriceForm, 'kind' | 'modelUnit'>): Unit {
+export function priceUnit(form: Pick<PriceForm, 'kind' | 'modelUnit'>): Unit {
   if (form.kind === 'gpu') return 'gpu_hour';
   if (form.kind === 'volume' || form.kind === 'disk') return 'gb_hour';
   if (form.modelUnit === 'image' || form.modelUnit === 'character') return form.modelUnit;
   return 'million_tokens';
 }
 
-export function subjectOf(form: PriceForm): Input<'adminCreatePrice'>['subject'] {
+export function toPriceSubject(form: PriceForm): Input<'adminCreatePrice'>['subject'] {
   const region = form.region.trim() === '' ? null : form.region.trim();
   switch (form.kind) {
     case 'gpu':
@@ -100,17 +100,17 @@ export function subjectOf(form: PriceForm): Input<'adminCreatePrice'>['subject']
 }
 
 /** The exact price, or why it is none. */
-export function readPrice(form: PriceForm): { readonly nano: bigint } | { readonly lack: string } {
+export function parsePrice(form: PriceForm): { readonly nano: bigint } | { readonly lack: string } {
   if (form.kind === 'gpu' && form.gpuType.trim() === '') return { lack: 'Say which GPU.' };
   if (form.kind === 'model' && form.model.trim() === '') return { lack: 'Say which model.' };
-  const nano = nanoOf(form.amount);
+  const nano = parseUsd(form.amount);
   if (nano === null)
     return { lack: 'The price must be an amount in dollars with at most nine decimals, such as 2.49.' };
   return nano < 0n ? { lack: 'A price is not below zero.' } : { nano };
 }
 
 /** What is being sold now and what a change would make of it, for the subject of the form. */
-export function priceNow(prices: readonly Price[], form: PriceForm): Price | undefined {
-  const wanted = subjectWords(subjectOf(form) as Subject);
-  return prices.find((price) => price.organisationId === null && subjectWords(price.subject) === wanted);
+export function currentPrice(prices: readonly Price[], form: PriceForm): Price | undefined {
+  const wanted = subjectText(toPriceSubject(form) as Subject);
+  return prices.find((price) => price.organisationId === null && subjectText(price.subject) === wanted);
 }

@@ -5,15 +5,15 @@ import { Badge } from '../../ui/badge.tsx';
 import { CommandHint } from '../../ui/copy.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
 import { Money } from '../../ui/money.tsx';
-import { Card, PageHead } from '../../ui/page.tsx';
-import { Empty, Note, Shown } from '../../ui/states.tsx';
+import { Card, PageHeader } from '../../ui/page.tsx';
+import { EmptyState, Note, QueryView } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
-import { When } from '../../ui/time.tsx';
-import { ActButton } from './act-button.tsx';
+import { Timestamp } from '../../ui/time.tsx';
+import { ActionButton } from './act-button.tsx';
 import { AddPrice } from './add-price.tsx';
-import { OperatorsOnly } from './operators-only.tsx';
-import { priceWords, subjectWords, unitWords, type Price } from './price-words.ts';
+import { RequireOperator } from './operators-only.tsx';
+import { priceText, subjectText, unitText, type Price } from './price-words.ts';
 import { ReserveOptions } from './reserve-options.tsx';
 
 const route = getRouteApi('/shell/inside/operator/prices');
@@ -21,9 +21,9 @@ const tabs = ['now', 'coming', 'all', 'reserve'] as const;
 
 export function PricesPage() {
   return (
-    <OperatorsOnly title="Price book">
+    <RequireOperator title="Price book">
       <Prices />
-    </OperatorsOnly>
+    </RequireOperator>
   );
 }
 
@@ -43,7 +43,7 @@ function Prices() {
   const now = usePricesNow();
   return (
     <>
-      <PageHead
+      <PageHeader
         title="Price book"
         about="It only grows: what runs keeps the price that was frozen when it began."
         actions={<AddPrice now={now.data ?? []} organisationId={organisation ?? null} />}
@@ -71,16 +71,16 @@ function Prices() {
             label: 'Now',
             content: () => (
               <Card flush>
-                <Shown query={now} what="prices">
+                <QueryView query={now} what="prices">
                   {(prices) => (
                     <PriceTable prices={ofOrganisation(prices, organisation)} none="Nothing is priced now" />
                   )}
-                </Shown>
+                </QueryView>
               </Card>
             ),
           },
-          { id: 'coming', label: 'To come', content: () => <Coming organisation={organisation} /> },
-          { id: 'all', label: 'All entries', content: () => <All organisation={organisation} /> },
+          { id: 'coming', label: 'To come', content: () => <UpcomingPrices organisation={organisation} /> },
+          { id: 'all', label: 'All entries', content: () => <AllPrices organisation={organisation} /> },
           { id: 'reserve', label: 'Reserve options', content: () => <ReserveOptions /> },
         ]}
       />
@@ -95,9 +95,9 @@ const ofOrganisation = (prices: readonly Price[], organisation: string | undefin
 function EndPrice({ price }: { readonly price: Price }) {
   const isOver = price.validUntil !== null && Date.parse(price.validUntil) <= nowMs();
   return (
-    <ActButton
+    <ActionButton
       label="End"
-      title={`End the price of ${subjectWords(price.subject)}`}
+      title={`End the price of ${subjectText(price.subject)}`}
       kind="danger"
       doing="Ending…"
       done="The price is ended."
@@ -106,10 +106,10 @@ function EndPrice({ price }: { readonly price: Price }) {
       act={(client, reason) => client.admin.prices.end({ priceId: price.id, reason })}
     >
       <p>
-        Nothing new is sold at {priceWords(price)}. The price that it covered counts again: an older one for
+        Nothing new is sold at {priceText(price)}. The price that it covered counts again: an older one for
         the same, or one that is less specific. Without any it is not sold. What runs keeps its price.
       </p>
-    </ActButton>
+    </ActionButton>
   );
 }
 
@@ -119,7 +119,7 @@ const columns: readonly Column<Price>[] = [
     main: true,
     cell: ({ subject, organisationId }) => (
       <>
-        {subjectWords(subject)}{' '}
+        {subjectText(subject)}{' '}
         {organisationId !== null && (
           <Link to="/operator/organisations/$organisationId" params={{ organisationId }}>
             <Badge tone="info">contract</Badge>
@@ -134,23 +134,25 @@ const columns: readonly Column<Price>[] = [
     cell: ({ priceNanoUsd, unit }) => (
       <>
         <Money nano={priceNanoUsd} />
-        <span className="text-soft block text-xs">{unitWords(unit)}</span>
+        <span className="text-soft block text-xs">{unitText(unit)}</span>
       </>
     ),
   },
-  { head: 'From', cell: ({ validFrom }) => <When at={validFrom} /> },
-  { head: 'Until', cell: ({ validUntil }) => (validUntil === null ? 'open' : <When at={validUntil} />) },
+  { head: 'From', cell: ({ validFrom }) => <Timestamp at={validFrom} /> },
+  { head: 'Until', cell: ({ validUntil }) => (validUntil === null ? 'open' : <Timestamp at={validUntil} />) },
   { head: 'Act', cell: (price) => <EndPrice price={price} /> },
 ];
 
 function PriceTable({ prices, none }: { readonly prices: readonly Price[]; readonly none: string }) {
   if (prices.length === 0) {
-    return <Empty title={none}>Set a price with the button above; it is exact to the nano-dollar.</Empty>;
+    return (
+      <EmptyState title={none}>Set a price with the button above; it is exact to the nano-dollar.</EmptyState>
+    );
   }
   return <Table caption="Prices" columns={columns} rows={prices} rowKey={({ id }) => id} />;
 }
 
-function Coming({ organisation }: { readonly organisation: string | undefined }) {
+function UpcomingPrices({ organisation }: { readonly organisation: string | undefined }) {
   const all = useApiQuery(['admin', 'prices', 'all', organisation], (client, signal) =>
     client.admin.prices
       .list(
@@ -161,7 +163,7 @@ function Coming({ organisation }: { readonly organisation: string | undefined })
   );
   return (
     <Card flush>
-      <Shown query={all} what="prices">
+      <QueryView query={all} what="prices">
         {(prices) => (
           <PriceTable
             prices={prices
@@ -170,12 +172,12 @@ function Coming({ organisation }: { readonly organisation: string | undefined })
             none="No change of price is to come"
           />
         )}
-      </Shown>
+      </QueryView>
     </Card>
   );
 }
 
-function All({ organisation }: { readonly organisation: string | undefined }) {
+function AllPrices({ organisation }: { readonly organisation: string | undefined }) {
   const pages = usePages(['admin', 'prices', 'pages', organisation], (client, signal) =>
     client.admin.prices.list(
       { limit: 50, ...(organisation === undefined ? {} : { organisationId: organisation }) },
@@ -190,7 +192,7 @@ function All({ organisation }: { readonly organisation: string | undefined }) {
         caption="All entries of the price book"
         columns={columns}
         rowKey={({ id }) => id}
-        empty={<Empty title="The price book is empty">Set a price with the button above.</Empty>}
+        empty={<EmptyState title="The price book is empty">Set a price with the button above.</EmptyState>}
       />
     </Card>
   );

@@ -4,15 +4,15 @@ import { useApiQuery } from '../../api/queries.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { CommandHint } from '../../ui/copy.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
-import { Card, PageHead } from '../../ui/page.tsx';
-import { Empty, Shown } from '../../ui/states.tsx';
+import { Card, PageHeader } from '../../ui/page.tsx';
+import { EmptyState, QueryView } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Table } from '../../ui/table.tsx';
-import { Ago } from '../../ui/time.tsx';
-import { ActButton } from './act-button.tsx';
+import { RelativeTime } from '../../ui/time.tsx';
+import { ActionButton } from './act-button.tsx';
 import { AddCluster } from './add-cluster.tsx';
 import { clusterTone } from './cluster-state.ts';
-import { OperatorsOnly } from './operators-only.tsx';
+import { RequireOperator } from './operators-only.tsx';
 
 type Provider = Item<'adminListProviders'>;
 type Region = Provider['regions'][number];
@@ -20,9 +20,9 @@ type Cluster = Item<'adminListClusters'>;
 
 export function ProvidersPage() {
   return (
-    <OperatorsOnly title="Providers">
+    <RequireOperator title="Providers">
       <Providers />
-    </OperatorsOnly>
+    </RequireOperator>
   );
 }
 
@@ -32,17 +32,17 @@ function Providers() {
   );
   return (
     <>
-      <PageHead
+      <PageHeader
         title="Providers"
         about="Where machines come from. Switching something off stops new rentals only; what runs goes on."
       />
-      <Shown query={providers} what="providers">
+      <QueryView query={providers} what="providers">
         {(all) =>
           all.length === 0 ? (
             <Card>
-              <Empty title="No providers are configured">
+              <EmptyState title="No providers are configured">
                 They stand in the setting <code>MILLRACE_PROVIDERS</code> of the api and the worker.
-              </Empty>
+              </EmptyState>
             </Card>
           ) : (
             <>
@@ -53,7 +53,7 @@ function Providers() {
             </>
           )
         }
-      </Shown>
+      </QueryView>
       <CommandHint command="millrace admin provider list" />
     </>
   );
@@ -100,7 +100,7 @@ function SwitchProvider({ provider }: { readonly provider: Provider }) {
   const { id: providerId, enabled } = provider;
   const label = enabled ? 'Switch off' : 'Switch on';
   return (
-    <ActButton
+    <ActionButton
       label={label}
       title={`${label} provider ${providerId}`}
       kind={enabled ? 'danger' : 'plain'}
@@ -114,14 +114,14 @@ function SwitchProvider({ provider }: { readonly provider: Provider }) {
           ? 'None of its machines is offered any more. What runs on them goes on and goes on being billed.'
           : 'Its machines are offered again in the regions that are on.'}
       </p>
-    </ActButton>
+    </ActionButton>
   );
 }
 
 function SwitchRegion({ provider, region }: { readonly provider: Provider; readonly region: Region }) {
   const label = region.enabled ? 'Switch off' : 'Switch on';
   return (
-    <ActButton
+    <ActionButton
       label={label}
       title={`${label} ${region.region} of ${provider.id}`}
       kind={region.enabled ? 'danger' : 'plain'}
@@ -141,13 +141,13 @@ function SwitchRegion({ provider, region }: { readonly provider: Provider; reado
           ? 'Nothing new is rented there. What runs goes on and goes on being billed.'
           : 'What is free there is offered again.'}
       </p>
-    </ActButton>
+    </ActionButton>
   );
 }
 
 function RemoveCluster({ cluster }: { readonly cluster: Cluster }) {
   return (
-    <ActButton
+    <ActionButton
       label="Remove"
       title={`Remove cluster ${cluster.name}`}
       kind="danger"
@@ -163,7 +163,7 @@ function RemoveCluster({ cluster }: { readonly cluster: Cluster }) {
         Its {cluster.nodeCount} nodes leave the fleet. It is refused while anything is rented on them; the
         engine itself is not touched.
       </p>
-    </ActButton>
+    </ActionButton>
   );
 }
 
@@ -192,7 +192,7 @@ const columns: readonly Column<Cluster>[] = [
     head: 'State',
     cell: ({ status, statusReason, statusSince }) => (
       <>
-        <Badge tone={clusterTone(status)}>{status}</Badge> <Ago at={statusSince} />
+        <Badge tone={clusterTone(status)}>{status}</Badge> <RelativeTime at={statusSince} />
         {statusReason !== null && <span className="text-soft block text-xs">{statusReason}</span>}
       </>
     ),
@@ -221,9 +221,9 @@ function Clusters({ providers }: { readonly providers: readonly Provider[] }) {
         columns={columns}
         rowKey={({ id }) => id}
         empty={
-          <Empty title="No clusters yet">
+          <EmptyState title="No clusters yet">
             Register the endpoint of a compute engine; its nodes appear by themselves.
-          </Empty>
+          </EmptyState>
         }
       />
     </Card>

@@ -1,10 +1,12 @@
 /** Every act of an operator leaves a line in the audit log, with a reason in words. */
-const reasonMin = 3;
-export const reasonMax = 500;
+const REASON_MIN_LENGTH = 3;
+export const REASON_MAX_LENGTH = 500;
 
 /** Why a reason will not do yet; false where it will. */
-export function reasonLack(reason: string): string | false {
+export function reasonIssue(reason: string): string | false {
   const { length } = reason.trim();
-  if (length < reasonMin) return 'Say why first: the reason goes to the audit log.';
-  return length > reasonMax && `The reason is ${String(length - reasonMax)} characters too long.`;
+  if (length < REASON_MIN_LENGTH) return 'Say why first: the reason goes to the audit log.';
+  return (
+    length > REASON_MAX_LENGTH && `The reason is ${String(length - REASON_MAX_LENGTH)} characters too long.`
+  );
 }

@@ -4,8 +4,8 @@ import type { ReactNode } from 'react';
 import { Badge, StateBadge } from '../../ui/badge.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
 import type { Column } from '../../ui/table.tsx';
-import { Ago } from '../../ui/time.tsx';
-import { ActButton } from './act-button.tsx';
+import { RelativeTime } from '../../ui/time.tsx';
+import { ActionButton } from './act-button.tsx';
 import { WriteOffButton } from './write-off-button.tsx';
 
 type AnyRental = Item<'adminListRentals'>;
@@ -14,7 +14,7 @@ type Filter = Omit<Input<'adminListRentals'>, 'limit' | 'cursor'>;
 function Terminate({ rental }: { readonly rental: AnyRental }) {
   const name = rental.name ?? `rental ${String(rental.id)}`;
   return (
-    <ActButton
+    <ActionButton
       label="Terminate"
       title={`Terminate ${name} of ${rental.organisationName}`}
       kind="danger"
@@ -30,7 +30,7 @@ function Terminate({ rental }: { readonly rental: AnyRental }) {
         Its machines and their local disks are destroyed, and {rental.organisationName} is told. It stops
         costing at once, and what a reserved term still owes is waived. Volumes stay and go on costing.
       </p>
-    </ActButton>
+    </ActionButton>
   );
 }
 
@@ -113,7 +113,7 @@ const columns: readonly Column<AnyRental>[] = [
         </span>
       ),
   },
-  { head: 'Created', cell: ({ createdAt }) => <Ago at={createdAt} /> },
+  { head: 'Created', cell: ({ createdAt }) => <RelativeTime at={createdAt} /> },
   {
     head: 'Act',
     cell: (rental) => (

@@ -3,13 +3,13 @@ import { getRouteApi, Link } from '@tanstack/react-router';
 import { CommandHint } from '../../ui/copy.tsx';
 import { SelectField } from '../../ui/field.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
-import { Card, PageHead } from '../../ui/page.tsx';
-import { Empty } from '../../ui/states.tsx';
+import { Card, PageHeader } from '../../ui/page.tsx';
+import { EmptyState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
-import { When } from '../../ui/time.tsx';
+import { Timestamp } from '../../ui/time.tsx';
 import { LostVolumes } from './lost-volumes.tsx';
-import { OperatorsOnly } from './operators-only.tsx';
+import { RequireOperator } from './operators-only.tsx';
 import { RentalTable } from './rental-table.tsx';
 import { rentalStatuses, rentalTabs } from './searches.ts';
 
@@ -17,9 +17,9 @@ const route = getRouteApi('/shell/inside/operator/rentals');
 
 export function AllRentalsPage() {
   return (
-    <OperatorsOnly title="All rentals">
+    <RequireOperator title="All rentals">
       <AllRentals />
-    </OperatorsOnly>
+    </RequireOperator>
   );
 }
 
@@ -28,7 +28,7 @@ function AllRentals() {
   const navigate = route.useNavigate();
   return (
     <>
-      <PageHead
+      <PageHeader
         title="All rentals"
         about="Rentals, instances and reservation requests of every organisation, and volumes that are lost."
       />
@@ -93,7 +93,9 @@ function Rentals() {
             ...(node === undefined ? {} : { nodeId: node }),
           }}
           empty={
-            <Empty title="No rental fits">Nobody has anything rented that these filters let through.</Empty>
+            <EmptyState title="No rental fits">
+              Nobody has anything rented that these filters let through.
+            </EmptyState>
           }
         />
       </Card>
@@ -103,7 +105,7 @@ function Rentals() {
 }
 
 const columns: readonly Column<Item<'adminListReservationRequests'>>[] = [
-  { head: 'When', main: true, cell: ({ createdAt }) => <When at={createdAt} /> },
+  { head: 'When', main: true, cell: ({ createdAt }) => <Timestamp at={createdAt} /> },
   {
     head: 'Organisation',
     cell: ({ organisationId }) => (
@@ -130,9 +132,9 @@ function Requests() {
           columns={columns}
           rowKey={({ id }) => id}
           empty={
-            <Empty title="Nobody has asked for a large reservation">
+            <EmptyState title="Nobody has asked for a large reservation">
               Requests that people make for more GPUs than the catalog offers appear here.
-            </Empty>
+            </EmptyState>
           }
         />
       </Card>

@@ -1,27 +1,27 @@
-import type { Answer } from '@millrace/sdk';
+import type { Output } from '@millrace/sdk';
 import { elapsedText } from '@millrace/sdk/text';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { useApiQuery } from '../../api/queries.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { CommandHint } from '../../ui/copy.tsx';
-import { Card, Figures, PageHead } from '../../ui/page.tsx';
-import { Empty } from '../../ui/states.tsx';
-import { ShownPage } from '../../ui/shown-page.tsx';
+import { Card, KeyFigures, PageHeader } from '../../ui/page.tsx';
+import { EmptyState } from '../../ui/states.tsx';
+import { QueryPage } from '../../ui/shown-page.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
-import { When } from '../../ui/time.tsx';
-import { checksOf, type CheckResult } from './audit-checks.ts';
-import { OperatorsOnly } from './operators-only.tsx';
+import { Timestamp } from '../../ui/time.tsx';
+import { checkResults, type CheckResult } from './audit-checks.ts';
+import { RequireOperator } from './operators-only.tsx';
 
 const route = getRouteApi('/shell/inside/operator/auditor/$reportId');
 
-type Report = Answer<'adminGetAuditReport'>;
+type Report = Output<'adminGetAuditReport'>;
 type Finding = Report['findings'][number];
 
 export function ReportPage() {
   return (
-    <OperatorsOnly title="Audit report">
+    <RequireOperator title="Audit report">
       <Loaded />
-    </OperatorsOnly>
+    </RequireOperator>
   );
 }
 
@@ -31,7 +31,7 @@ function Loaded() {
     client.admin.auditReports.get({ reportId }, { signal }),
   );
   return (
-    <ShownPage
+    <QueryPage
       query={report}
       title="Audit report"
       what="report"
@@ -42,7 +42,7 @@ function Loaded() {
       }
     >
       {(loaded) => <Detail report={loaded} />}
-    </ShownPage>
+    </QueryPage>
   );
 }
 
@@ -111,10 +111,10 @@ function Subject({ finding }: { readonly finding: Finding }) {
 }
 
 function Detail({ report }: { readonly report: Report }) {
-  const checks = checksOf(report);
+  const checks = checkResults(report);
   return (
     <>
-      <PageHead
+      <PageHeader
         title={report.isClean ? 'Audit without drift' : 'Audit with drift'}
         back={
           <Link to="/operator/auditor" className="underline">
@@ -123,16 +123,17 @@ function Detail({ report }: { readonly report: Report }) {
         }
         about={
           <>
-            {report.kind === 'full' ? 'Everything' : 'What was new'} until <When at={report.snapshotAt} />
+            {report.kind === 'full' ? 'Everything' : 'What was new'} until{' '}
+            <Timestamp at={report.snapshotAt} />
             {report.since !== null && (
               <>
-                , since <When at={report.since} />
+                , since <Timestamp at={report.since} />
               </>
             )}
           </>
         }
       />
-      <Figures
+      <KeyFigures
         items={[
           { label: 'Errors', value: report.errors, note: 'books that do not agree' },
           { label: 'Notices', value: report.notices, note: 'for reading' },
@@ -142,7 +143,7 @@ function Detail({ report }: { readonly report: Report }) {
       />
       <Card title="Findings" about="The first of each check; the counts are of all." flush>
         {report.findings.length === 0 ? (
-          <Empty title="Nothing is off">Every check found what it expected.</Empty>
+          <EmptyState title="Nothing is off">Every check found what it expected.</EmptyState>
         ) : (
           <Table
             caption="Findings"

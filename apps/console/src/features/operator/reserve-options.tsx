@@ -1,14 +1,14 @@
 import type { Item } from '@millrace/sdk';
 import { useState } from 'react';
-import { issueOf } from '../../api/problem.ts';
+import { fieldIssue } from '../../api/problem.ts';
 import { SelectField, TextField } from '../../ui/field.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
 import { Card } from '../../ui/page.tsx';
-import { Empty } from '../../ui/states.tsx';
+import { EmptyState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table.tsx';
-import { When } from '../../ui/time.tsx';
-import { ActButton } from './act-button.tsx';
-import { percentLack, wholeLack } from './numbers.ts';
+import { Timestamp } from '../../ui/time.tsx';
+import { ActionButton } from './act-button.tsx';
+import { percentIssue, integerIssue } from './numbers.ts';
 
 const columns: readonly Column<Item<'adminListReserveOptions'>>[] = [
   {
@@ -24,7 +24,7 @@ const columns: readonly Column<Item<'adminListReserveOptions'>>[] = [
     right: true,
     cell: ({ earlyTerminationRefundPercentage }) => `${String(earlyTerminationRefundPercentage)} %`,
   },
-  { head: 'Since', cell: ({ createdAt }) => <When at={createdAt} /> },
+  { head: 'Since', cell: ({ createdAt }) => <Timestamp at={createdAt} /> },
 ];
 
 export function ReserveOptions() {
@@ -44,7 +44,9 @@ export function ReserveOptions() {
         caption="Reserve options"
         columns={columns}
         rowKey={({ id }) => id}
-        empty={<Empty title="No reserved terms are on offer">Offer one with the button above.</Empty>}
+        empty={
+          <EmptyState title="No reserved terms are on offer">Offer one with the button above.</EmptyState>
+        }
       />
     </Card>
   );
@@ -58,7 +60,7 @@ function AddReserveOption() {
   const [discount, setDiscount] = useState('10');
   const [refund, setRefund] = useState('0');
   return (
-    <ActButton
+    <ActionButton
       label="Offer a term"
       title="Offer a reserved term"
       doing="Offering…"
@@ -66,9 +68,9 @@ function AddReserveOption() {
       changes={['admin', 'catalog']}
       wait={
         (gpuType.trim() === '' && 'Say which GPU.') ||
-        wholeLack('The term in days', days, { min: 1, max: 3_650 }) ||
-        percentLack('The discount', discount) ||
-        percentLack('The refund', refund)
+        integerIssue('The term in days', days, { min: 1, max: 3_650 }) ||
+        percentIssue('The discount', discount) ||
+        percentIssue('The refund', refund)
       }
       act={(client, reason) =>
         client.admin.reserveOptions.create({
@@ -92,7 +94,7 @@ function AddReserveOption() {
             <TextField
               label="GPU"
               value={gpuType}
-              error={issueOf(error, 'gpuType')}
+              error={fieldIssue(error, 'gpuType')}
               onChange={(event) => setGpu(event.target.value)}
             />
             <SelectField
@@ -110,33 +112,33 @@ function AddReserveOption() {
               label="Region"
               hint="Empty: every region."
               value={region}
-              error={issueOf(error, 'region')}
+              error={fieldIssue(error, 'region')}
               onChange={(event) => setRegion(event.target.value)}
             />
             <TextField
               label="Term in days"
               inputMode="numeric"
               value={days}
-              error={issueOf(error, 'termPeriodDays')}
+              error={fieldIssue(error, 'termPeriodDays')}
               onChange={(event) => setDays(event.target.value)}
             />
             <TextField
               label="Discount in percent"
               inputMode="decimal"
               value={discount}
-              error={issueOf(error, 'discountPercentage')}
+              error={fieldIssue(error, 'discountPercentage')}
               onChange={(event) => setDiscount(event.target.value)}
             />
             <TextField
               label="Refund in percent when ended early"
               inputMode="decimal"
               value={refund}
-              error={issueOf(error, 'earlyTerminationRefundPercentage')}
+              error={fieldIssue(error, 'earlyTerminationRefundPercentage')}
               onChange={(event) => setRefund(event.target.value)}
             />
           </div>
         </>
       )}
-    </ActButton>
+    </ActionButton>
   );
 }

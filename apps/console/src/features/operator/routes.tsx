@@ -1,15 +1,15 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { insideRoute } from '../../app/roots.tsx';
-import { fleetSearch } from './fleet-search.ts';
+import { parseFleetSearch } from './fleet-search.ts';
 import {
-  auditorSearch,
-  modelsSearch,
-  organisationSearch,
-  organisationsSearch,
-  pricesSearch,
-  rentalsSearch,
-  suppliersSearch,
-  windowsSearch,
+  parseAuditorSearch,
+  parseModelsSearch,
+  parseOrganisationSearch,
+  parseOrganisationsSearch,
+  parsePricesSearch,
+  parseAllRentalsSearch,
+  parseSuppliersSearch,
+  parseMaintenanceSearch,
 } from './searches.ts';
 
 const getParentRoute = () => insideRoute;
@@ -18,7 +18,7 @@ export const operatorRoutes = [
   createRoute({
     getParentRoute,
     path: 'operator',
-    validateSearch: fleetSearch,
+    validateSearch: parseFleetSearch,
     component: lazyRouteComponent(() => import('./fleet-page.tsx'), 'FleetPage'),
   }),
   createRoute({
@@ -29,13 +29,13 @@ export const operatorRoutes = [
   createRoute({
     getParentRoute,
     path: 'operator/maintenance',
-    validateSearch: windowsSearch,
+    validateSearch: parseMaintenanceSearch,
     component: lazyRouteComponent(() => import('./maintenance-page.tsx'), 'MaintenancePage'),
   }),
   createRoute({
     getParentRoute,
     path: 'operator/rentals',
-    validateSearch: rentalsSearch,
+    validateSearch: parseAllRentalsSearch,
     component: lazyRouteComponent(() => import('./rentals-page.tsx'), 'AllRentalsPage'),
   }),
   createRoute({
@@ -46,37 +46,37 @@ export const operatorRoutes = [
   createRoute({
     getParentRoute,
     path: 'operator/prices',
-    validateSearch: pricesSearch,
+    validateSearch: parsePricesSearch,
     component: lazyRouteComponent(() => import('./prices-page.tsx'), 'PricesPage'),
   }),
   createRoute({
     getParentRoute,
     path: 'operator/organisations',
-    validateSearch: organisationsSearch,
+    validateSearch: parseOrganisationsSearch,
     component: lazyRouteComponent(() => import('./organisations-page.tsx'), 'OrganisationsPage'),
   }),
   createRoute({
     getParentRoute,
     path: 'operator/organisations/$organisationId',
-    validateSearch: organisationSearch,
+    validateSearch: parseOrganisationSearch,
     component: lazyRouteComponent(() => import('./organisation-page.tsx'), 'OrganisationPage'),
   }),
   createRoute({
     getParentRoute,
     path: 'operator/suppliers',
-    validateSearch: suppliersSearch,
+    validateSearch: parseSuppliersSearch,
     component: lazyRouteComponent(() => import('./suppliers-page.tsx'), 'SuppliersPage'),
   }),
   createRoute({
     getParentRoute,
     path: 'operator/models',
-    validateSearch: modelsSearch,
+    validateSearch: parseModelsSearch,
     component: lazyRouteComponent(() => import('./models-page.tsx'), 'ModelCatalogPage'),
   }),
   createRoute({
     getParentRoute,
     path: 'operator/auditor',
-    validateSearch: auditorSearch,
+    validateSearch: parseAuditorSearch,
     component: lazyRouteComponent(() => import('./auditor-page.tsx'), 'AuditorPage'),
   }),
   createRoute({

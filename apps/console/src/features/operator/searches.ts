@@ -1,10 +1,10 @@
-import { chosen, oneOf, textOf } from '../../app/search.ts';
+import { withoutUndefined, enumParam, textParam } from '../../app/search.ts';
 
 /** What the pages of operators take from the URL: open tabs and filters, so that they survive reloading and sharing. */
 
 type Search = Record<string, unknown>;
 
-export const windowStatuses = ['announced', 'in_progress', 'completed', 'cancelled'] as const;
+export const maintenanceStatuses = ['announced', 'in_progress', 'completed', 'cancelled'] as const;
 export const rentalStatuses = [
   'Pending',
   'Running',
@@ -19,55 +19,58 @@ export const supplierStatuses = ['applied', 'approved', 'rejected', 'suspended']
 export const machineApprovals = ['pending', 'approved', 'rejected'] as const;
 export const payoutStatuses = ['requested', 'paid', 'rejected'] as const;
 
-export function windowsSearch(search: Search) {
-  return chosen({ status: oneOf(search['status'], windowStatuses), node: textOf(search['node']) });
-}
-
-export function rentalsSearch(search: Search) {
-  return chosen({
-    tab: oneOf(search['tab'], rentalTabs),
-    status: oneOf(search['status'], rentalStatuses),
-    mode: oneOf(search['mode'], ['live', 'test']),
-    organisation: textOf(search['organisation']),
-    node: textOf(search['node']),
+export function parseMaintenanceSearch(search: Search) {
+  return withoutUndefined({
+    status: enumParam(search['status'], maintenanceStatuses),
+    node: textParam(search['node']),
   });
 }
 
-export function pricesSearch(search: Search) {
-  return chosen({
-    tab: oneOf(search['tab'], ['now', 'coming', 'all', 'reserve']),
-    organisation: textOf(search['organisation']),
+export function parseAllRentalsSearch(search: Search) {
+  return withoutUndefined({
+    tab: enumParam(search['tab'], rentalTabs),
+    status: enumParam(search['status'], rentalStatuses),
+    mode: enumParam(search['mode'], ['live', 'test']),
+    organisation: textParam(search['organisation']),
+    node: textParam(search['node']),
   });
 }
 
-export function organisationsSearch(search: Search) {
-  return chosen({
-    find: textOf(search['find']),
-    status: oneOf(search['status'], ['active', 'suspended']),
+export function parsePricesSearch(search: Search) {
+  return withoutUndefined({
+    tab: enumParam(search['tab'], ['now', 'coming', 'all', 'reserve']),
+    organisation: textParam(search['organisation']),
   });
 }
 
-export function organisationSearch(search: Search) {
-  return chosen({ tab: oneOf(search['tab'], organisationTabs) });
-}
-
-export function suppliersSearch(search: Search) {
-  return chosen({
-    tab: oneOf(search['tab'], ['suppliers', 'machines', 'payouts']),
-    status: oneOf(search['status'], supplierStatuses),
-    approval: oneOf(search['approval'], machineApprovals),
-    payout: oneOf(search['payout'], payoutStatuses),
-    supplier: textOf(search['supplier']),
+export function parseOrganisationsSearch(search: Search) {
+  return withoutUndefined({
+    find: textParam(search['find']),
+    status: enumParam(search['status'], ['active', 'suspended']),
   });
 }
 
-export function modelsSearch(search: Search) {
-  return chosen({ model: textOf(search['model']) });
+export function parseOrganisationSearch(search: Search) {
+  return withoutUndefined({ tab: enumParam(search['tab'], organisationTabs) });
 }
 
-export function auditorSearch(search: Search) {
-  return chosen({
-    kind: oneOf(search['kind'], ['full', 'incremental']),
-    clean: oneOf(search['clean'], ['true', 'false']),
+export function parseSuppliersSearch(search: Search) {
+  return withoutUndefined({
+    tab: enumParam(search['tab'], ['suppliers', 'machines', 'payouts']),
+    status: enumParam(search['status'], supplierStatuses),
+    approval: enumParam(search['approval'], machineApprovals),
+    payout: enumParam(search['payout'], payoutStatuses),
+    supplier: textParam(search['supplier']),
+  });
+}
+
+export function parseModelsSearch(search: Search) {
+  return withoutUndefined({ model: textParam(search['model']) });
+}
+
+export function parseAuditorSearch(search: Search) {
+  return withoutUndefined({
+    kind: enumParam(search['kind'], ['full', 'incremental']),
+    clean: enumParam(search['clean'], ['true', 'false']),
   });
 }

@@ -6,20 +6,20 @@ import { SelectField } from '../../ui/field.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
 import { Money } from '../../ui/money.tsx';
 import { Card } from '../../ui/page.tsx';
-import { Empty } from '../../ui/states.tsx';
+import { EmptyState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { percentText } from '../supplier/trust.ts';
-import { ActButton } from './act-button.tsx';
+import { ActionButton } from './act-button.tsx';
 import { machineApprovals } from './searches.ts';
 
 type Machine = Item<'adminListMachines'>;
 type Approval = Machine['approval'];
 
-function Decide({ machine }: { readonly machine: Machine }) {
+function ApproveOrReject({ machine }: { readonly machine: Machine }) {
   const { id: machineId, name, approval } = machine;
   return (
     <span className="flex flex-wrap justify-end gap-1 md:justify-start">
-      <ActButton
+      <ActionButton
         label="Approve"
         title={`Approve ${name} for the marketplace`}
         doing="Approving…"
@@ -29,8 +29,8 @@ function Decide({ machine }: { readonly machine: Machine }) {
         act={(client, reason) => client.admin.machines.approve({ machineId, reason })}
       >
         <p>It is shown on the marketplace as soon as its supplier lists it and it is ready.</p>
-      </ActButton>
-      <ActButton
+      </ActionButton>
+      <ActionButton
         label="Refuse"
         title={`Refuse ${name}`}
         kind="danger"
@@ -41,7 +41,7 @@ function Decide({ machine }: { readonly machine: Machine }) {
         act={(client, reason) => client.admin.machines.reject({ machineId, reason })}
       >
         <p>It is no longer shown or rented; what is rented on it goes on. Its supplier reads the reason.</p>
-      </ActButton>
+      </ActionButton>
     </span>
   );
 }
@@ -101,7 +101,7 @@ const columns: readonly Column<Machine>[] = [
         </>
       ),
   },
-  { head: 'Act', cell: (machine) => <Decide machine={machine} /> },
+  { head: 'Act', cell: (machine) => <ApproveOrReject machine={machine} /> },
 ];
 
 /** Machines of all suppliers, or of one, with how far they can be relied on. */
@@ -155,9 +155,9 @@ export function SupplierMachines({
           columns={columns}
           rowKey={({ id }) => id}
           empty={
-            <Empty title="No machine fits">
+            <EmptyState title="No machine fits">
               Machines appear once a supplier let one join and it passed its test.
-            </Empty>
+            </EmptyState>
           }
         />
       </Card>

@@ -2,17 +2,17 @@ import type { Item } from '@millrace/sdk';
 import { usdText } from '@millrace/sdk/text';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import { issueOf } from '../../api/problem.ts';
+import { fieldIssue } from '../../api/problem.ts';
 import { StateBadge } from '../../ui/badge.tsx';
 import { CommandHint } from '../../ui/copy.tsx';
 import { SelectField, TextField } from '../../ui/field.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
 import { Money } from '../../ui/money.tsx';
 import { Card } from '../../ui/page.tsx';
-import { Empty } from '../../ui/states.tsx';
+import { EmptyState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table.tsx';
-import { When } from '../../ui/time.tsx';
-import { ActButton } from './act-button.tsx';
+import { Timestamp } from '../../ui/time.tsx';
+import { ActionButton } from './act-button.tsx';
 import { payoutStatuses } from './searches.ts';
 
 type Payout = Item<'adminListPayouts'>;
@@ -23,7 +23,7 @@ function Settle({ payout }: { readonly payout: Payout }) {
   const settled = status !== 'requested' && `It is ${status} already.`;
   return (
     <span className="flex flex-wrap justify-end gap-1 md:justify-start">
-      <ActButton
+      <ActionButton
         label="Mark as paid"
         title={`Paid ${usdText(amountNanoUsd)} to ${supplierName}`}
         needs="admin:money"
@@ -45,13 +45,13 @@ function Settle({ payout }: { readonly payout: Payout }) {
               hint="Such as the number of the bank transfer. The supplier sees it."
               value={reference}
               maxLength={255}
-              error={issueOf(error, 'reference')}
+              error={fieldIssue(error, 'reference')}
               onChange={(event) => setReference(event.target.value)}
             />
           </>
         )}
-      </ActButton>
-      <ActButton
+      </ActionButton>
+      <ActionButton
         label="Reject"
         title={`Reject the payout of ${usdText(amountNanoUsd)} to ${supplierName}`}
         kind="danger"
@@ -64,7 +64,7 @@ function Settle({ payout }: { readonly payout: Payout }) {
         <p>
           <Money nano={amountNanoUsd} /> becomes payable again. The supplier reads the reason.
         </p>
-      </ActButton>
+      </ActionButton>
     </span>
   );
 }
@@ -81,7 +81,7 @@ const columns: readonly Column<Payout>[] = [
   },
   { head: 'Amount', right: true, cell: ({ amountNanoUsd }) => <Money nano={amountNanoUsd} /> },
   { head: 'State', cell: ({ status }) => <StateBadge state={status} /> },
-  { head: 'Asked for', cell: ({ requestedAt }) => <When at={requestedAt} /> },
+  { head: 'Asked for', cell: ({ requestedAt }) => <Timestamp at={requestedAt} /> },
   {
     head: 'Settled',
     cell: ({ settledAt, reference, reason }) =>
@@ -89,7 +89,7 @@ const columns: readonly Column<Payout>[] = [
         'not yet'
       ) : (
         <>
-          <When at={settledAt} />
+          <Timestamp at={settledAt} />
           <span className="text-soft block text-xs">{[reference, reason].filter(Boolean).join('. ')}</span>
         </>
       ),
@@ -132,7 +132,11 @@ export function SupplierPayouts({
           caption="Payouts of suppliers"
           columns={columns}
           rowKey={({ id }) => id}
-          empty={<Empty title="No payout fits">Suppliers ask for what they earned under “Earnings”.</Empty>}
+          empty={
+            <EmptyState title="No payout fits">
+              Suppliers ask for what they earned under “Earnings”.
+            </EmptyState>
+          }
         />
       </Card>
       <CommandHint command="millrace admin payout list" />

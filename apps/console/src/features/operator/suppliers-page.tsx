@@ -1,19 +1,19 @@
 import type { Item } from '@millrace/sdk';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import { issueOf } from '../../api/problem.ts';
+import { fieldIssue } from '../../api/problem.ts';
 import { StateBadge } from '../../ui/badge.tsx';
 import { CommandHint } from '../../ui/copy.tsx';
 import { SelectField, TextField } from '../../ui/field.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
-import { Card, PageHead } from '../../ui/page.tsx';
-import { Empty } from '../../ui/states.tsx';
+import { Card, PageHeader } from '../../ui/page.tsx';
+import { EmptyState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
-import { When } from '../../ui/time.tsx';
-import { ActButton } from './act-button.tsx';
-import { percentLack } from './numbers.ts';
-import { OperatorsOnly } from './operators-only.tsx';
+import { Timestamp } from '../../ui/time.tsx';
+import { ActionButton } from './act-button.tsx';
+import { percentIssue } from './numbers.ts';
+import { RequireOperator } from './operators-only.tsx';
 import { supplierStatuses } from './searches.ts';
 import { SupplierMachines } from './supplier-machines.tsx';
 import { SupplierPayouts } from './supplier-payouts.tsx';
@@ -25,9 +25,9 @@ type Supplier = Item<'adminListSuppliers'>;
 
 export function SuppliersPage() {
   return (
-    <OperatorsOnly title="Suppliers">
+    <RequireOperator title="Suppliers">
       <Suppliers />
-    </OperatorsOnly>
+    </RequireOperator>
   );
 }
 
@@ -36,7 +36,7 @@ function Suppliers() {
   const navigate = route.useNavigate();
   return (
     <>
-      <PageHead
+      <PageHeader
         title="Suppliers"
         about="Who may put machines on the marketplace, which machines, and what is to be paid out."
       />
@@ -78,13 +78,13 @@ function Approve({ supplier }: { readonly supplier: Supplier }) {
   const [fee, setFee] = useState(String(supplier.feePercentage));
   const label = status === 'approved' ? 'Change the fee' : 'Approve';
   return (
-    <ActButton
+    <ActionButton
       label={label}
       title={`${label}: ${name}`}
       doing="Approving…"
       done={`${name} is approved with a fee of ${fee} %.`}
       changes={['admin', 'marketplace']}
-      wait={percentLack('The fee', fee)}
+      wait={percentIssue('The fee', fee)}
       act={(client, reason) =>
         client.admin.suppliers.approve({ supplierId, feePercentage: Number(fee), reason })
       }
@@ -101,12 +101,12 @@ function Approve({ supplier }: { readonly supplier: Supplier }) {
             hint="What the installation keeps of each charge. It counts for what is rented from now on."
             inputMode="decimal"
             value={fee}
-            error={issueOf(error, 'feePercentage')}
+            error={fieldIssue(error, 'feePercentage')}
             onChange={(event) => setFee(event.target.value)}
           />
         </>
       )}
-    </ActButton>
+    </ActionButton>
   );
 }
 
@@ -114,7 +114,7 @@ function Reject({ supplier }: { readonly supplier: Supplier }) {
   const { id: supplierId, name, status } = supplier;
   const label = status === 'approved' ? 'Suspend' : 'Refuse';
   return (
-    <ActButton
+    <ActionButton
       label={label}
       title={`${label}: ${name}`}
       kind="danger"
@@ -130,7 +130,7 @@ function Reject({ supplier }: { readonly supplier: Supplier }) {
           : 'The application is refused.'}{' '}
         The supplier reads the reason.
       </p>
-    </ActButton>
+    </ActionButton>
   );
 }
 
@@ -157,7 +157,7 @@ const columns: readonly Column<Supplier>[] = [
     ),
   },
   { head: 'Fee', right: true, cell: ({ feePercentage }) => `${String(feePercentage)} %` },
-  { head: 'Applied', cell: ({ appliedAt }) => <When at={appliedAt} /> },
+  { head: 'Applied', cell: ({ appliedAt }) => <Timestamp at={appliedAt} /> },
   {
     head: 'Machines',
     cell: ({ id }) => (
@@ -212,9 +212,9 @@ function SupplierList() {
           columns={columns}
           rowKey={({ id }) => id}
           empty={
-            <Empty title="Nobody has applied">
+            <EmptyState title="Nobody has applied">
               Owners of an organisation apply under “Supplier” in their console.
-            </Empty>
+            </EmptyState>
           }
         />
       </Card>

@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest';
-import { volumeIdProblem } from './volume-id.ts';
+import { volumeIdIssue } from './volume-id.ts';
 
 it.each(['7', '2147483647'])('%s is the number of a volume', (text) => {
-  expect(volumeIdProblem(text)).toBe(false);
+  expect(volumeIdIssue(text)).toBe(false);
 });
 
 it.each(['', '0', '-7', '7.5', 'vol_1', '2147483648', '12345678901'])(
   '"%s" is not the number of a volume',
   (text) => {
-    expect(volumeIdProblem(text)).toMatch(/\.$/);
+    expect(volumeIdIssue(text)).toMatch(/\.$/);
   },
 );

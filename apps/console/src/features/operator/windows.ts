@@ -1,5 +1,5 @@
 /** What is still missing before maintenance can be announced; false where nothing is. */
-export function windowLack({
+export function maintenanceWindowIssue({
   startsAt,
   endsAt,
   summary,

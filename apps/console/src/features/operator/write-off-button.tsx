@@ -1,7 +1,7 @@
 import type { Millrace } from '@millrace/sdk';
 import { useState, type ReactNode } from 'react';
-import { CheckField } from '../../ui/field.tsx';
-import { ActButton } from './act-button.tsx';
+import { CheckboxField } from '../../ui/field.tsx';
+import { ActionButton } from './act-button.tsx';
 
 export interface WriteOffProps {
   /** Names the node, rental or volume. */
@@ -19,7 +19,7 @@ export interface WriteOffProps {
 export function WriteOffButton({ name, off, act, children }: WriteOffProps) {
   const [isOff, setIsOff] = useState(false);
   return (
-    <ActButton
+    <ActionButton
       label="Write off"
       title={`Write off ${name}`}
       kind="danger"
@@ -31,11 +31,11 @@ export function WriteOffButton({ name, off, act, children }: WriteOffProps) {
       act={(client, reason) => act(client, { reason, hostIsOff: true })}
     >
       {children}
-      <CheckField
+      <CheckboxField
         label="The host is switched off or disconnected for good"
         checked={isOff}
         onChange={(event) => setIsOff(event.target.checked)}
       />
-    </ActButton>
+    </ActionButton>
   );
 }

@@ -6,16 +6,16 @@ import { Button } from '../../ui/button.tsx';
 import { TextArea, TextField } from '../../ui/field.tsx';
 import { Money } from '../../ui/money.tsx';
 import { Card } from '../../ui/page.tsx';
-import { Empty, Problem } from '../../ui/states.tsx';
+import { EmptyState, Problem } from '../../ui/states.tsx';
 import {
   messagesFor,
-  readSettings,
-  shortfallOf,
-  totalsOf,
+  parseSettings,
+  truncationNotice,
+  chatTotals,
   type ChatSettings,
   type Exchange,
 } from './chat.ts';
-import { Columns, RequestLink, secondsText, Stats, ViewCode, type PanelProps } from './parts.tsx';
+import { TwoColumns, RequestLink, secondsText, Stats, ViewCode, type PanelProps } from './parts.tsx';
 import { ModelPrice } from './model-price.tsx';
 import { useChat } from './use-chat.ts';
 
@@ -25,7 +25,7 @@ export function ChatPanel({ gateway, model, select }: PanelProps) {
   const chat = useChat(gateway);
   const [settings, setSettings] = useState(unset);
   const [question, setQuestion] = useState('');
-  const read = readSettings(settings, model.max_output_tokens);
+  const read = parseSettings(settings, model.max_output_tokens);
   const numbers = read.ok ? read.numbers : {};
   const asking = { model: model.id, system: settings.system, numbers };
   const off =
@@ -40,7 +40,7 @@ export function ChatPanel({ gateway, model, select }: PanelProps) {
   const messages = messagesFor(settings.system, chat.exchanges, question.trim() || 'Tell me of the mill.');
   const last = chat.exchanges.at(-1);
   return (
-    <Columns
+    <TwoColumns
       side={
         <>
           {select}
@@ -66,12 +66,14 @@ export function ChatPanel({ gateway, model, select }: PanelProps) {
           }
         >
           {chat.exchanges.length === 0 ? (
-            <Empty title="Ask something.">The answer comes word by word, with what it cost below it.</Empty>
+            <EmptyState title="Ask something.">
+              The answer comes word by word, with what it cost below it.
+            </EmptyState>
           ) : (
             <ol className="mb-4 flex flex-col gap-5">
               {chat.exchanges.map((exchange) => (
                 <li key={exchange.id}>
-                  <Spoken
+                  <ExchangeView
                     exchange={exchange}
                     again={
                       exchange.id === last?.id && !chat.isAnswering
@@ -126,7 +128,7 @@ function Settings({
 }: {
   readonly settings: ChatSettings;
   readonly onChange: (settings: ChatSettings) => void;
-  readonly read: ReturnType<typeof readSettings>;
+  readonly read: ReturnType<typeof parseSettings>;
   readonly most: number | null;
 }) {
   const set = (field: keyof ChatSettings) => (event: { readonly target: { readonly value: string } }) =>
@@ -162,7 +164,7 @@ function Settings({
 
 function Totals({ exchanges }: { readonly exchanges: readonly Exchange[] }) {
   const { mode } = useSession().place;
-  const { tokensIn, tokensOut, costNanoUsd, uncounted } = totalsOf(exchanges);
+  const { tokensIn, tokensOut, costNanoUsd, uncounted } = chatTotals(exchanges);
   if (mode === 'test') return <>Answers are imitated here, and cost nothing.</>;
   return (
     <>
@@ -172,7 +174,13 @@ function Totals({ exchanges }: { readonly exchanges: readonly Exchange[] }) {
   );
 }
 
-function Spoken({ exchange, again }: { readonly exchange: Exchange; readonly again: (() => void) | null }) {
+function ExchangeView({
+  exchange,
+  again,
+}: {
+  readonly exchange: Exchange;
+  readonly again: (() => void) | null;
+}) {
   const { question, answer, thought, state, error } = exchange;
   const isComing = state === 'asked' || state === 'answering';
   return (
@@ -195,19 +203,25 @@ function Spoken({ exchange, again }: { readonly exchange: Exchange; readonly aga
           <Problem error={error} doing="answer" {...(again === null ? {} : { retry: again })} />
         </div>
       )}
-      {state === 'answered' && <CameTo exchange={exchange} again={again} />}
+      {state === 'answered' && <ExchangeCost exchange={exchange} again={again} />}
     </article>
   );
 }
 
 /** What an answer came to: tokens, cost to the nano, and how long one waited. */
-function CameTo({ exchange, again }: { readonly exchange: Exchange; readonly again: (() => void) | null }) {
+function ExchangeCost({
+  exchange,
+  again,
+}: {
+  readonly exchange: Exchange;
+  readonly again: (() => void) | null;
+}) {
   const { end, usage } = exchange;
   if (end === null) return null;
   const { timing } = end;
   const cached = usage?.prompt_tokens_details?.cached_tokens ?? 0;
   const speed = tokensPerSecond(usage, timing);
-  const shortfall = shortfallOf(end);
+  const shortfall = truncationNotice(end);
   return (
     <div className="mt-2 flex flex-col gap-1">
       {shortfall !== null && <p className="text-warn text-xs">{shortfall}</p>}

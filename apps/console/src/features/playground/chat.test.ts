@@ -1,17 +1,17 @@
-import type { AnswerEnd } from '@millrace/sdk/text';
+import type { CompletionResult } from '@millrace/sdk/text';
 import { describe, expect, test } from 'vitest';
 import {
   messagesFor,
-  nextExchanges,
-  readSettings,
-  shortfallOf,
-  totalsOf,
+  reduceExchanges,
+  parseSettings,
+  truncationNotice,
+  chatTotals,
   type ChatEvent,
   type Exchange,
 } from './chat.ts';
 
 const usage = { prompt_tokens: 10, completion_tokens: 4, cost_nano_usd: 1_234 };
-const end: AnswerEnd = {
+const end: CompletionResult = {
   text: 'Hi.',
   usage,
   timing: { firstMs: 10, totalMs: 20 },
@@ -20,7 +20,7 @@ const end: AnswerEnd = {
   stopped: false,
 };
 const after = (...events: readonly ChatEvent[]): readonly Exchange[] =>
-  events.reduce<readonly Exchange[]>(nextExchanges, []);
+  events.reduce<readonly Exchange[]>(reduceExchanges, []);
 const exchange = (id: number, question: string, answer: string): readonly ChatEvent[] => [
   { kind: 'asked', id, question },
   { kind: 'part', id, part: { text: answer, thought: '' } },
@@ -59,40 +59,40 @@ describe('a conversation', () => {
       id: 2,
     });
     expect(exchanges.map(({ id }) => id)).toEqual([1]);
-    expect(nextExchanges(exchanges, { kind: 'taken-back', id: 9 })).toBe(exchanges);
-    expect(nextExchanges(exchanges, { kind: 'cleared' })).toEqual([]);
+    expect(reduceExchanges(exchanges, { kind: 'taken-back', id: 9 })).toBe(exchanges);
+    expect(reduceExchanges(exchanges, { kind: 'cleared' })).toEqual([]);
   });
 
   test('late news of one that was taken back changes nothing', () => {
     const exchanges = after(...exchange(1, 'a', 'A'), { kind: 'taken-back', id: 1 });
-    expect(nextExchanges(exchanges, { kind: 'booked', id: 1, usage })).toEqual([]);
+    expect(reduceExchanges(exchanges, { kind: 'booked', id: 1, usage })).toEqual([]);
   });
 });
 
 describe('what it came to', () => {
   test('is the sum, and says what is missing from it', () => {
-    const stopped: AnswerEnd = { ...end, usage: null, stopped: true };
+    const stopped: CompletionResult = { ...end, usage: null, stopped: true };
     const exchanges = after(
       ...exchange(1, 'a', 'A'),
       { kind: 'asked', id: 2, question: 'b' },
       { kind: 'ended', id: 2, end: stopped },
     );
-    expect(totalsOf(exchanges)).toEqual({ tokensIn: 10, tokensOut: 4, costNanoUsd: 1_234n, uncounted: 1 });
-    const booked = nextExchanges(exchanges, { kind: 'booked', id: 2, usage });
-    expect(totalsOf(booked)).toEqual({ tokensIn: 20, tokensOut: 8, costNanoUsd: 2_468n, uncounted: 0 });
-    expect(nextExchanges(booked, { kind: 'booked', id: 2, usage: null })).toEqual(booked);
+    expect(chatTotals(exchanges)).toEqual({ tokensIn: 10, tokensOut: 4, costNanoUsd: 1_234n, uncounted: 1 });
+    const booked = reduceExchanges(exchanges, { kind: 'booked', id: 2, usage });
+    expect(chatTotals(booked)).toEqual({ tokensIn: 20, tokensOut: 8, costNanoUsd: 2_468n, uncounted: 0 });
+    expect(reduceExchanges(booked, { kind: 'booked', id: 2, usage: null })).toEqual(booked);
   });
 
   test('says why an answer is short', () => {
-    expect(shortfallOf(end)).toBeNull();
-    expect(shortfallOf({ ...end, stopped: true })).toMatch(/You stopped/);
-    expect(shortfallOf({ ...end, finishReason: 'length' })).toMatch(/most tokens/);
+    expect(truncationNotice(end)).toBeNull();
+    expect(truncationNotice({ ...end, stopped: true })).toMatch(/You stopped/);
+    expect(truncationNotice({ ...end, finishReason: 'length' })).toMatch(/most tokens/);
   });
 });
 
 describe('settings', () => {
   const read = (temperature: string, maxTokens: string, most: number | null = 1_024) =>
-    readSettings({ system: '', temperature, maxTokens }, most);
+    parseSettings({ system: '', temperature, maxTokens }, most);
 
   test('what is left empty is left to the model', () => {
     expect(read('', ' ')).toEqual({ ok: true, numbers: {} });

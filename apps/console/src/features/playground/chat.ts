@@ -1,4 +1,4 @@
-import type { AnswerEnd, AnswerPart, AnswerUsage } from '@millrace/sdk/text';
+import type { CompletionResult, CompletionDelta, CompletionUsage } from '@millrace/sdk/text';
 
 /** A conversation as values. Who draws it and who asks the model is elsewhere. */
 
@@ -9,17 +9,17 @@ export interface Exchange {
   /** What a reasoning model thought before it answered. */
   readonly thought: string;
   readonly state: 'asked' | 'answering' | 'answered' | 'failed';
-  readonly end: AnswerEnd | null;
+  readonly end: CompletionResult | null;
   /** From the answer; of one that was stopped, from the books a moment later. */
-  readonly usage: AnswerUsage | null;
+  readonly usage: CompletionUsage | null;
   readonly error: unknown;
 }
 
 export type ChatEvent =
   | { readonly kind: 'asked'; readonly id: number; readonly question: string }
-  | { readonly kind: 'part'; readonly id: number; readonly part: AnswerPart }
-  | { readonly kind: 'ended'; readonly id: number; readonly end: AnswerEnd }
-  | { readonly kind: 'booked'; readonly id: number; readonly usage: AnswerUsage | null }
+  | { readonly kind: 'part'; readonly id: number; readonly part: CompletionDelta }
+  | { readonly kind: 'ended'; readonly id: number; readonly end: CompletionResult }
+  | { readonly kind: 'booked'; readonly id: number; readonly usage: CompletionUsage | null }
   | { readonly kind: 'failed'; readonly id: number; readonly error: unknown }
   /** Forgets one and everything after it, so that it can be asked anew. */
   | { readonly kind: 'taken-back'; readonly id: number }
@@ -33,7 +33,7 @@ function ofId(
   return exchanges.map((exchange) => (exchange.id === id ? { ...exchange, ...change(exchange) } : exchange));
 }
 
-export function nextExchanges(exchanges: readonly Exchange[], event: ChatEvent): readonly Exchange[] {
+export function reduceExchanges(exchanges: readonly Exchange[], event: ChatEvent): readonly Exchange[] {
   switch (event.kind) {
     case 'asked': {
       const { id, question } = event;
@@ -86,7 +86,7 @@ export interface ChatTotals {
   readonly uncounted: number;
 }
 
-export function totalsOf(exchanges: readonly Exchange[]): ChatTotals {
+export function chatTotals(exchanges: readonly Exchange[]): ChatTotals {
   const none: ChatTotals = { tokensIn: 0, tokensOut: 0, costNanoUsd: 0n, uncounted: 0 };
   return exchanges.reduce((sum, { state, usage }) => {
     if (state !== 'answered') return sum;
@@ -101,7 +101,7 @@ export function totalsOf(exchanges: readonly Exchange[]): ChatTotals {
 }
 
 /** Why an answer is not as long as it might have been; null when it came to its own end. */
-export function shortfallOf(end: AnswerEnd): string | null {
+export function truncationNotice(end: CompletionResult): string | null {
   if (end.stopped) return 'You stopped it.';
   return end.finishReason === 'length' ? 'It reached the most tokens that it may have.' : null;
 }
@@ -119,14 +119,14 @@ export interface ChatNumbers {
 }
 
 /** The numbers of the settings, or what is wrong with which field. */
-export function readSettings(
+export function parseSettings(
   settings: ChatSettings,
   mostTokens: number | null,
 ):
   | { readonly ok: true; readonly numbers: ChatNumbers }
   | { readonly ok: false; readonly temperature?: string; readonly maxTokens?: string } {
-  const temperature = numberOf(settings.temperature);
-  const maxTokens = numberOf(settings.maxTokens);
+  const temperature = parseNumber(settings.temperature);
+  const maxTokens = parseNumber(settings.maxTokens);
   const most = mostTokens ?? 16_777_216;
   const wrongTemperature = temperature !== null && !(temperature >= 0 && temperature <= 2);
   const wrongTokens =
@@ -148,7 +148,7 @@ export function readSettings(
 }
 
 /** Null for nothing; not a number for what is none. */
-export function numberOf(text: string): number | null {
+export function parseNumber(text: string): number | null {
   const trimmed = text.trim();
   if (trimmed === '') return null;
   return /^-?\d+(?:\.\d+)?$/.test(trimmed) ? Number(trimmed) : Number.NaN;

@@ -2,7 +2,7 @@ import type { Message } from './chat.ts';
 
 /** What the playground does, as programs do it. The key is never in it: programs take it from their environment. */
 
-export type CodeWish =
+export type SnippetRequest =
   | {
       readonly kind: 'chat';
       readonly model: string;
@@ -27,7 +27,7 @@ export type CodeWish =
       readonly speed?: number;
     };
 
-export interface Places {
+export interface BaseUrls {
   /** Of the api and of the gateway, without a path. */
   readonly apiUrl: string;
   readonly inferenceUrl: string;
@@ -39,19 +39,19 @@ export interface Snippet {
   readonly code: string;
 }
 
-export function snippetsOf(wish: CodeWish, places: Places): readonly Snippet[] {
+export function buildSnippets(wish: SnippetRequest, places: BaseUrls): readonly Snippet[] {
   return [
-    { id: 'curl', label: 'curl', code: curlOf(wish, places) },
-    { id: 'python', label: 'Python', code: pythonOf(wish, places) },
-    { id: 'javascript', label: 'JavaScript', code: javascriptOf(wish, places) },
-    { id: 'cli', label: 'Command line', code: cliOf(wish) },
+    { id: 'curl', label: 'curl', code: curlSnippet(wish, places) },
+    { id: 'python', label: 'Python', code: pythonSnippet(wish, places) },
+    { id: 'javascript', label: 'JavaScript', code: javascriptSnippet(wish, places) },
+    { id: 'cli', label: 'Command line', code: cliSnippet(wish) },
   ];
 }
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /** The body of the request, with the fields that were filled in. */
-function bodyOf(wish: CodeWish): Fields {
+function requestBody(wish: SnippetRequest): Fields {
   switch (wish.kind) {
     case 'chat': {
       const { kind: _, ...rest } = wish;
@@ -79,8 +79,8 @@ export function shellQuoted(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-function curlOf(wish: CodeWish, { inferenceUrl }: Places): string {
-  const body = JSON.stringify(bodyOf(wish), null, 2).replaceAll("'", String.raw`'\''`);
+function curlSnippet(wish: SnippetRequest, { inferenceUrl }: BaseUrls): string {
+  const body = JSON.stringify(requestBody(wish), null, 2).replaceAll("'", String.raw`'\''`);
   return [
     `curl ${wish.kind === 'chat' ? '-N ' : ''}${shellQuoted(`${inferenceUrl}${paths[wish.kind]}`)} \\`,
     `  -H "Authorization: Bearer $MILLRACE_API_KEY" \\`,
@@ -102,7 +102,7 @@ function pythonArguments(fields: Fields): string {
     .join('\n');
 }
 
-function pythonOf(wish: CodeWish, { inferenceUrl }: Places): string {
+function pythonSnippet(wish: SnippetRequest, { inferenceUrl }: BaseUrls): string {
   const client = `client = OpenAI(
     base_url=${JSON.stringify(`${inferenceUrl}/v1`)},
     api_key=os.environ["MILLRACE_API_KEY"],
@@ -116,14 +116,14 @@ from openai import OpenAI
 ${client}
 
 stream = client.chat.completions.create(
-${pythonArguments(bodyOf(wish))}
+${pythonArguments(requestBody(wish))}
 )
 for chunk in stream:
     if chunk.choices:
         print(chunk.choices[0].delta.content or "", end="", flush=True)
 `;
     case 'image': {
-      const { model, prompt, size, n, num_inference_steps, seed } = bodyOf(wish);
+      const { model, prompt, size, n, num_inference_steps, seed } = requestBody(wish);
       const extra = { num_inference_steps, ...(seed !== undefined && { seed }) };
       return `import base64
 import os
@@ -149,15 +149,15 @@ from openai import OpenAI
 ${client}
 
 with client.audio.speech.with_streaming_response.create(
-${pythonArguments(bodyOf(wish))}
+${pythonArguments(requestBody(wish))}
 ) as response:
     response.stream_to_file("speech.mp3")
 `;
   }
 }
 
-function javascriptOf(wish: CodeWish, { apiUrl, inferenceUrl }: Places): string {
-  const body = JSON.stringify(bodyOf(wish), null, 2).replaceAll(/^( *)"(\w+)":/gm, '$1$2:');
+function javascriptSnippet(wish: SnippetRequest, { apiUrl, inferenceUrl }: BaseUrls): string {
+  const body = JSON.stringify(requestBody(wish), null, 2).replaceAll(/^( *)"(\w+)":/gm, '$1$2:');
   const head = (more = ''): string => `${more}import { Millrace } from '@millrace/sdk';
 
 const client = new Millrace({
@@ -187,7 +187,7 @@ await writeFile('speech.mp3', speech);
   }
 }
 
-function cliOf(wish: CodeWish): string {
+function cliSnippet(wish: SnippetRequest): string {
   const flag = (name: string, value: string | number | undefined): string[] =>
     value === undefined ? [] : [`--${name} ${shellQuoted(String(value))}`];
   switch (wish.kind) {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { TabKey } from '../../api/tab-keys.ts';
-import { createGateway, isPlaygroundKey, leftovers } from './gateway.ts';
+import { createGateway, isPlaygroundKey, expiredPlaygroundKeys } from './gateway.ts';
 
 const hourMs = 3_600_000;
 const refused = (status: number): Error => Object.assign(new Error('refused'), { status });
@@ -131,7 +131,7 @@ test('only own keys of earlier visits that have ended are tidied up', () => {
     { ...key, id: 'key_e', expiresAt: '2026-01-03T00:00:00Z' },
     { ...key, id: 'key_f', expiresAt: null },
   ];
-  expect(leftovers(keys, 'usr_me', Date.parse('2026-01-02T00:00:00Z'))).toEqual(['key_a']);
+  expect(expiredPlaygroundKeys(keys, 'usr_me', Date.parse('2026-01-02T00:00:00Z'))).toEqual(['key_a']);
 });
 
 test('a key of an hour with the name of the playground is its own, and a longer one is not', () => {

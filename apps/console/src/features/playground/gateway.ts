@@ -5,7 +5,7 @@ import type { TabKey } from '../../api/tab-keys.ts';
  * and can do nothing but call models, keeps it for the tab alone, and makes the next when it is needed.
  */
 
-export interface GatewayParts<Client> {
+export interface GatewayDeps<Client> {
   /** The key that an earlier load of the page has left for this tab, if it still works by its time. */
   keptKey(): TabKey | null;
   makeKey(): Promise<TabKey>;
@@ -22,13 +22,13 @@ export interface Gateway<Client> {
 }
 
 /** A key that ends within a minute is not begun with. */
-export const marginMs = 60_000;
+export const EXPIRY_MARGIN_MS = 60_000;
 /** A new key is known to all gateways after this. */
-const youngMs = 10_000;
+const KEY_PROPAGATION_MS = 10_000;
 /** Waits while a new key is on its way to the gateways; few, for refused keys are counted. */
-const waitsMs = [100, 200, 400, 800, 1_600] as const;
+const RETRY_DELAYS_MS = [100, 200, 400, 800, 1_600] as const;
 
-interface Held<Client> {
+interface ActiveKey<Client> {
   readonly client: Client;
   readonly madeAtMs: number;
   readonly expiresAtMs: number;
@@ -36,19 +36,20 @@ interface Held<Client> {
   isRefused: boolean;
 }
 
-export function createGateway<Client>(parts: GatewayParts<Client>): Gateway<Client> {
+export function createGateway<Client>(parts: GatewayDeps<Client>): Gateway<Client> {
   // A promise, so that two calls at once make one key.
-  let held: Promise<Held<Client>> | null = null;
+  let held: Promise<ActiveKey<Client>> | null = null;
 
-  async function make(): Promise<Held<Client>> {
+  async function make(): Promise<ActiveKey<Client>> {
     const { secret, madeAtMs, expiresAtMs } = parts.keptKey() ?? (await parts.makeKey());
     return { client: parts.clientOf(secret), madeAtMs, expiresAtMs, isRefused: false };
   }
 
-  async function current(): Promise<Held<Client>> {
+  async function current(): Promise<ActiveKey<Client>> {
     const before = held;
     const known = (await before?.catch(() => null)) ?? null;
-    if (known !== null && !known.isRefused && known.expiresAtMs - marginMs > parts.nowMs()) return known;
+    if (known !== null && !known.isRefused && known.expiresAtMs - EXPIRY_MARGIN_MS > parts.nowMs())
+      return known;
     // Whoever waited for the same one and came first has begun to make the next.
     if (held === null || held === before) held = make();
     return held;
@@ -63,8 +64,8 @@ export function createGateway<Client>(parts: GatewayParts<Client>): Gateway<Clie
           return await use(key.client);
         } catch (error) {
           if (!isUnauthenticated(error)) throw error;
-          const waitMs = waitsMs[tried];
-          const isYoung = parts.nowMs() - key.madeAtMs < youngMs;
+          const waitMs = RETRY_DELAYS_MS[tried];
+          const isYoung = parts.nowMs() - key.madeAtMs < KEY_PROPAGATION_MS;
           if (isYoung && waitMs !== undefined) {
             await parts.sleep(waitMs, signal);
             continue;
@@ -97,7 +98,11 @@ export const playgroundKeyName = 'Playground';
 export const playgroundKeyMs = 3_600_000;
 
 /** Keys of earlier visits that have ended. They do no harm but count against how many an organisation may have. */
-export function leftovers(keys: readonly ListedKey[], userId: string, nowMs: number): readonly string[] {
+export function expiredPlaygroundKeys(
+  keys: readonly ListedKey[],
+  userId: string,
+  nowMs: number,
+): readonly string[] {
   return keys
     .filter(
       ({ name, createdBy, expiresAt, revokedAt }) =>
@@ -117,5 +122,5 @@ export function isPlaygroundKey(key: {
   readonly expiresAt: string | null;
 }): boolean {
   if (key.name !== playgroundKeyName || key.expiresAt === null) return false;
-  return Date.parse(key.expiresAt) - Date.parse(key.createdAt) <= playgroundKeyMs + marginMs;
+  return Date.parse(key.expiresAt) - Date.parse(key.createdAt) <= playgroundKeyMs + EXPIRY_MARGIN_MS;
 }

@@ -4,32 +4,32 @@ import { useSession } from '../../app/session.tsx';
 import { SelectField, TextArea, TextField } from '../../ui/field.tsx';
 import { Money } from '../../ui/money.tsx';
 import { Card } from '../../ui/page.tsx';
-import { Empty } from '../../ui/states.tsx';
-import { MadeFiles } from './made-files.tsx';
+import { EmptyState } from '../../ui/states.tsx';
+import { OutputFiles } from './made-files.tsx';
 import {
-  bytesOfBase64,
+  decodeBase64,
   imagePrice,
   imageSizes,
-  pictureKind,
-  readImageFields,
+  detectImageType,
+  parseImageFields,
   stepsDefault,
   type ImageErrors,
   type ImageFields,
-  type ImageWish,
+  type ImageRequest,
 } from './media.ts';
-import { MakeForm } from './make-form.tsx';
+import { GenerationForm } from './make-form.tsx';
 import { ModelPrice } from './model-price.tsx';
-import { Columns, ViewCode, type PanelProps } from './parts.tsx';
+import { TwoColumns, ViewCode, type PanelProps } from './parts.tsx';
 import { useModelPrice } from './use-gateway.ts';
-import { useMade } from './use-made.ts';
+import { useGeneration } from './use-made.ts';
 
 const unset: ImageFields = { size: '1024x1024', steps: String(stepsDefault), count: '1', seed: '' };
 
 export function ImagePanel({ gateway, model, select }: PanelProps) {
-  const { state, make, stop } = useMade(gateway);
+  const { state, make, stop } = useGeneration(gateway);
   const [fields, setFields] = useState(unset);
   const [prompt, setPrompt] = useState('');
-  const read = readImageFields(fields);
+  const read = parseImageFields(fields);
   const errors = read.ok ? {} : read.errors;
   const isMaking = state.kind === 'making';
   const off =
@@ -53,8 +53,8 @@ export function ImagePanel({ gateway, model, select }: PanelProps) {
         )
         .withResponse();
       const blobs = data.data.map(({ b64_json }, index) => {
-        const bytes = bytesOfBase64(b64_json);
-        const { type, ending } = pictureKind(bytes);
+        const bytes = decodeBase64(b64_json);
+        const { type, ending } = detectImageType(bytes);
         return { blob: new Blob([bytes], { type }), name: `image-${String(index + 1)}.${ending}` };
       });
       return { blobs, requestId };
@@ -62,7 +62,7 @@ export function ImagePanel({ gateway, model, select }: PanelProps) {
   };
   const { steps, count } = read.ok ? read.wish : { steps: stepsDefault, count: 1 };
   return (
-    <Columns
+    <TwoColumns
       side={
         <>
           {select}
@@ -83,7 +83,7 @@ export function ImagePanel({ gateway, model, select }: PanelProps) {
       }
       main={
         <Card title="Picture">
-          <MakeForm
+          <GenerationForm
             field={
               <TextArea
                 label="What is to be seen"
@@ -102,13 +102,13 @@ export function ImagePanel({ gateway, model, select }: PanelProps) {
             onMake={send}
             onStop={stop}
           />
-          <MadeFiles
+          <OutputFiles
             state={state}
             what="picture"
             empty={
-              <Empty title="No picture yet.">
+              <EmptyState title="No picture yet.">
                 Say what is to be seen. What it costs stands beside the button.
-              </Empty>
+              </EmptyState>
             }
             show={({ url }, about) => (
               <img src={url} alt={about} className="border-line max-h-[70vh] max-w-full rounded-md border" />
@@ -168,7 +168,7 @@ function Settings({
 }
 
 /** What the picture will cost, before it is asked for. */
-function Cost({ model, wish }: { readonly model: string; readonly wish: ImageWish | null }) {
+function Cost({ model, wish }: { readonly model: string; readonly wish: ImageRequest | null }) {
   const { mode } = useSession().place;
   const { data: price } = useModelPrice(model);
   if (mode === 'test') return <span className="text-soft">Free in test mode</span>;

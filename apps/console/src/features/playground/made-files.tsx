@@ -5,20 +5,20 @@ import { buttonClass } from '../../ui/button.tsx';
 import { Money } from '../../ui/money.tsx';
 import { Loading, Problem } from '../../ui/states.tsx';
 import { RequestLink, secondsText, Stats } from './parts.tsx';
-import type { MadeFile, useMade } from './use-made.ts';
+import type { OutputFile, useGeneration } from './use-made.ts';
 
 /** What was made, to look at and to keep, or what became of it instead. */
-export function MadeFiles({
+export function OutputFiles({
   state,
   what,
   empty,
   show,
 }: {
-  readonly state: ReturnType<typeof useMade>['state'];
+  readonly state: ReturnType<typeof useGeneration>['state'];
   /** What is made, such as `picture`. */
   readonly what: string;
   readonly empty: ReactNode;
-  readonly show: (file: MadeFile, about: string) => ReactNode;
+  readonly show: (file: OutputFile, about: string) => ReactNode;
 }) {
   const { mode } = useSession().place;
   switch (state.kind) {

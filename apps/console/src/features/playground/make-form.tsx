@@ -3,7 +3,7 @@ import { Square } from 'lucide-react';
 import { Button } from '../../ui/button.tsx';
 
 /** What is to be made, what that costs, and the button: the same for a picture and for speech. */
-export function MakeForm({
+export function GenerationForm({
   field,
   cost,
   button,

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import {
-  bytesOfBase64,
-  charactersOf,
+  decodeBase64,
+  countCharacters,
   imagePrice,
-  pictureKind,
-  readImageFields,
+  detectImageType,
+  parseImageFields,
   speechPrice,
 } from './media.ts';
 
@@ -28,7 +28,7 @@ describe('the price of a picture', () => {
 });
 
 test('speech is sold by the character as people count them', () => {
-  expect(charactersOf('Mühle 🌊')).toBe(7);
+  expect(countCharacters('Mühle 🌊')).toBe(7);
   expect(speechPrice(5_000n, 'Mühle 🌊')).toBe(35_000n);
 });
 
@@ -36,22 +36,22 @@ describe('what is typed for a picture', () => {
   const fields = { size: '768x1024', steps: '', count: '2', seed: '' };
 
   test('what is left empty is what most have', () => {
-    expect(readImageFields(fields)).toEqual({
+    expect(parseImageFields(fields)).toEqual({
       ok: true,
       wish: { width: 768, height: 1_024, steps: 30, count: 2 },
       seed: null,
     });
-    expect(readImageFields({ ...fields, seed: '7' })).toMatchObject({ ok: true, seed: 7 });
+    expect(parseImageFields({ ...fields, seed: '7' })).toMatchObject({ ok: true, seed: 7 });
   });
 
   test('all that is wrong is told at once', () => {
-    const read = readImageFields({ size: '64x9000', steps: '0', count: '11', seed: '1.5' });
+    const read = parseImageFields({ size: '64x9000', steps: '0', count: '11', seed: '1.5' });
     expect(read.ok || Object.keys(read.errors)).toEqual(['size', 'steps', 'count', 'seed']);
   });
 });
 
 test('a picture is known by how it begins', () => {
-  expect(pictureKind(bytesOfBase64('iVBORw0KGgo='))).toMatchObject({ type: 'image/png', ending: 'png' });
-  expect(pictureKind(bytesOfBase64('/9j/4AAQ'))).toMatchObject({ ending: 'jpg' });
-  expect(pictureKind(bytesOfBase64('AAAA'))).toMatchObject({ ending: 'bin' });
+  expect(detectImageType(decodeBase64('iVBORw0KGgo='))).toMatchObject({ type: 'image/png', ending: 'png' });
+  expect(detectImageType(decodeBase64('/9j/4AAQ'))).toMatchObject({ ending: 'jpg' });
+  expect(detectImageType(decodeBase64('AAAA'))).toMatchObject({ ending: 'bin' });
 });

@@ -1,12 +1,12 @@
-import { partOfPrice } from '@millrace/sdk/text';
-import { numberOf } from './chat.ts';
+import { proratePrice } from '@millrace/sdk/text';
+import { parseNumber } from './chat.ts';
 
 /** Pictures and speech: what they will cost, before they are made. */
 
 /** What a picture has that the price is for. */
 const standard = { pixels: 1_024n * 1_024n, steps: 25n } as const;
 
-export interface ImageWish {
+export interface ImageRequest {
   readonly width: number;
   readonly height: number;
   readonly steps: number;
@@ -14,18 +14,18 @@ export interface ImageWish {
 }
 
 /** Grows with width, height, steps and how many; rounded up once, as the charge is. */
-export function imagePrice(imageNanoUsd: bigint, { width, height, steps, count }: ImageWish): bigint {
+export function imagePrice(imageNanoUsd: bigint, { width, height, steps, count }: ImageRequest): bigint {
   const size = BigInt(width) * BigInt(height) * BigInt(steps) * BigInt(count);
-  return partOfPrice(imageNanoUsd, size, standard.pixels * standard.steps);
+  return proratePrice(imageNanoUsd, size, standard.pixels * standard.steps);
 }
 
 /** As they are counted for the price: a sign outside the first plane of Unicode is one. */
-export function charactersOf(text: string): number {
+export function countCharacters(text: string): number {
   return Array.from(text).length;
 }
 
 export function speechPrice(characterNanoUsd: bigint, text: string): bigint {
-  return characterNanoUsd * BigInt(charactersOf(text));
+  return characterNanoUsd * BigInt(countCharacters(text));
 }
 
 export const imageSizes = [
@@ -51,15 +51,15 @@ export interface ImageFields {
 
 export type ImageErrors = { readonly [Field in keyof ImageFields]?: string };
 
-export function readImageFields(
+export function parseImageFields(
   fields: ImageFields,
 ):
-  | { readonly ok: true; readonly wish: ImageWish; readonly seed: number | null }
+  | { readonly ok: true; readonly wish: ImageRequest; readonly seed: number | null }
   | { readonly ok: false; readonly errors: ImageErrors } {
   const [width = 0, height = 0] = fields.size.split('x').map(Number);
-  const steps = numberOf(fields.steps) ?? stepsDefault;
-  const count = numberOf(fields.count) ?? 1;
-  const seed = numberOf(fields.seed);
+  const steps = parseNumber(fields.steps) ?? stepsDefault;
+  const count = parseNumber(fields.count) ?? 1;
+  const seed = parseNumber(fields.seed);
   const isWhole = (value: number, least: number, most: number): boolean =>
     Number.isInteger(value) && value >= least && value <= most;
   const errors: ImageErrors = {
@@ -74,19 +74,19 @@ export function readImageFields(
   return { ok: true, wish: { width, height, steps, count }, seed };
 }
 
-const beginnings = [
+const fileSignatures = [
   { type: 'image/png', ending: 'png', bytes: [0x89, 0x50, 0x4e, 0x47] },
   { type: 'image/jpeg', ending: 'jpg', bytes: [0xff, 0xd8, 0xff] },
   { type: 'image/webp', ending: 'webp', bytes: [0x52, 0x49, 0x46, 0x46] },
 ] as const;
 
 /** What a picture is, by how it begins: engines make what they like. */
-export function pictureKind(data: Uint8Array): { readonly type: string; readonly ending: string } {
-  const known = beginnings.find(({ bytes }) => bytes.every((byte, at) => data[at] === byte));
+export function detectImageType(data: Uint8Array): { readonly type: string; readonly ending: string } {
+  const known = fileSignatures.find(({ bytes }) => bytes.every((byte, at) => data[at] === byte));
   return known ?? { type: 'application/octet-stream', ending: 'bin' };
 }
 
-export function bytesOfBase64(text: string): Uint8Array<ArrayBuffer> {
+export function decodeBase64(text: string): Uint8Array<ArrayBuffer> {
   const binary = globalThis.atob(text);
   const bytes = new Uint8Array(binary.length);
   for (let at = 0; at < binary.length; at += 1) bytes[at] = binary.codePointAt(at) ?? 0;

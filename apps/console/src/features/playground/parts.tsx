@@ -7,7 +7,7 @@ import { Button } from '../../ui/button.tsx';
 import { CodeBlock, Id } from '../../ui/copy.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
-import { snippetsOf, type CodeWish } from './code.ts';
+import { buildSnippets, type SnippetRequest } from './code.ts';
 import type { Gateway } from './gateway.ts';
 import type { CallableModel } from './playground-page.tsx';
 import { useInferenceUrl } from './use-gateway.ts';
@@ -21,7 +21,7 @@ export interface PanelProps {
 }
 
 /** The work on the left, settings on the right; below each other where there is little room. */
-export function Columns({ main, side }: { readonly main: ReactNode; readonly side: ReactNode }) {
+export function TwoColumns({ main, side }: { readonly main: ReactNode; readonly side: ReactNode }) {
   return (
     <div className="grid gap-4 lg:grid-cols-[minmax(0,1fr)_17rem]">
       <div className="min-w-0">{main}</div>
@@ -37,13 +37,13 @@ export function ViewCode({
   wish,
   size = 'medium',
 }: {
-  readonly wish: CodeWish;
+  readonly wish: SnippetRequest;
   readonly size?: 'small' | 'medium';
 }) {
   const [isOpen, setOpen] = useState(false);
   const [language, setLanguage] = useState('curl');
   const inferenceUrl = useInferenceUrl() ?? globalThis.location.origin;
-  const snippets = isOpen ? snippetsOf(wish, { apiUrl: globalThis.location.origin, inferenceUrl }) : [];
+  const snippets = isOpen ? buildSnippets(wish, { apiUrl: globalThis.location.origin, inferenceUrl }) : [];
   return (
     <>
       <Button size={size} icon={<Code aria-hidden className="size-4" />} onClick={() => setOpen(true)}>

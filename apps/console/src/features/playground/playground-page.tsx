@@ -3,18 +3,22 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useSession } from '../../app/session.tsx';
 import { buttonClass } from '../../ui/button.tsx';
 import { SelectField } from '../../ui/field.tsx';
-import { PageHead } from '../../ui/page.tsx';
-import { Empty, Loading, Note, Shown } from '../../ui/states.tsx';
+import { PageHeader } from '../../ui/page.tsx';
+import { EmptyState, Loading, Note, QueryView } from '../../ui/states.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { ChatPanel } from './chat-panel.tsx';
 import { ImagePanel } from './image-panel.tsx';
-import { chooseModel, type Kind } from './search.ts';
+import { chooseModel, type PlaygroundKind } from './search.ts';
 import { SpeechPanel } from './speech-panel.tsx';
 import { useCallableModels, useGateway } from './use-gateway.ts';
 
 export type CallableModel = Item<'listModels'>;
 
-const words: Readonly<Record<Kind, string>> = { chat: 'chat', image: 'image', speech: 'speech' };
+const kindLabels: Readonly<Record<PlaygroundKind, string>> = {
+  chat: 'chat',
+  image: 'image',
+  speech: 'speech',
+};
 
 export function PlaygroundPage() {
   const session = useSession();
@@ -22,10 +26,11 @@ export function PlaygroundPage() {
   const navigate = useNavigate();
   const refusal = session.mayNot('inference:write') || session.mayNot('api-keys:write');
   const kind = search.kind ?? 'chat';
-  const open = (id: string): void => void navigate({ to: '/playground', search: { kind: id as Kind } });
+  const open = (id: string): void =>
+    void navigate({ to: '/playground', search: { kind: id as PlaygroundKind } });
   return (
     <>
-      <PageHead
+      <PageHeader
         title="Playground"
         about="Try a model, see what it costs and how fast it is, and take the code with you."
       />
@@ -35,9 +40,9 @@ export function PlaygroundPage() {
           open={kind}
           onOpen={open}
           tabs={[
-            { id: 'chat', label: 'Chat', content: () => <Side kind="chat" /> },
-            { id: 'image', label: 'Image', content: () => <Side kind="image" /> },
-            { id: 'speech', label: 'Speech', content: () => <Side kind="speech" /> },
+            { id: 'chat', label: 'Chat', content: () => <Panel kind="chat" /> },
+            { id: 'image', label: 'Image', content: () => <Panel kind="image" /> },
+            { id: 'speech', label: 'Speech', content: () => <Panel kind="speech" /> },
           ]}
         />
       ) : (
@@ -47,13 +52,13 @@ export function PlaygroundPage() {
   );
 }
 
-function Side({ kind }: { readonly kind: Kind }) {
+function Panel({ kind }: { readonly kind: PlaygroundKind }) {
   const { model: wanted } = useSearch({ from: '/shell/inside/playground' });
   const navigate = useNavigate();
   const gateway = useGateway();
   const models = useCallableModels();
   return (
-    <Shown query={models} what="models">
+    <QueryView query={models} what="models">
       {(all: readonly CallableModel[]) => {
         const { fitting, chosen } = chooseModel(all, kind, wanted);
         if (chosen === undefined) return <NoModels kind={kind} />;
@@ -78,14 +83,14 @@ function Side({ kind }: { readonly kind: Kind }) {
             return <SpeechPanel {...shared} />;
         }
       }}
-    </Shown>
+    </QueryView>
   );
 }
 
-function NoModels({ kind }: { readonly kind: Kind }) {
+function NoModels({ kind }: { readonly kind: PlaygroundKind }) {
   return (
-    <Empty
-      title={`There is no ${words[kind]} model here yet.`}
+    <EmptyState
+      title={`There is no ${kindLabels[kind]} model here yet.`}
       action={
         <Link to="/models" className={buttonClass()}>
           See all models
@@ -93,6 +98,6 @@ function NoModels({ kind }: { readonly kind: Kind }) {
       }
     >
       As soon as the operator offers one, it can be tried here.
-    </Empty>
+    </EmptyState>
   );
 }

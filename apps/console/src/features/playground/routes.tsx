@@ -1,12 +1,12 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { insideRoute } from '../../app/roots.tsx';
-import { readSearch } from './search.ts';
+import { parsePlaygroundSearch } from './search.ts';
 
 export const playgroundRoutes = [
   createRoute({
     getParentRoute: () => insideRoute,
     path: 'playground',
-    validateSearch: readSearch,
+    validateSearch: parsePlaygroundSearch,
     component: lazyRouteComponent(() => import('./playground-page.tsx'), 'PlaygroundPage'),
   }),
 ] as const;

@@ -1,10 +1,13 @@
 import { expect, test } from 'vitest';
-import { chooseModel, readSearch } from './search.ts';
+import { chooseModel, parsePlaygroundSearch } from './search.ts';
 
 test('an address that says nonsense opens the chat', () => {
-  expect(readSearch({})).toEqual({});
-  expect(readSearch({ kind: 'poem', model: 7 })).toEqual({});
-  expect(readSearch({ kind: 'image', model: 'acme/image' })).toEqual({ kind: 'image', model: 'acme/image' });
+  expect(parsePlaygroundSearch({})).toEqual({});
+  expect(parsePlaygroundSearch({ kind: 'poem', model: 7 })).toEqual({});
+  expect(parsePlaygroundSearch({ kind: 'image', model: 'acme/image' })).toEqual({
+    kind: 'image',
+    model: 'acme/image',
+  });
 });
 
 test('each side shows the models that are for it, and takes the one that was named or the first', () => {

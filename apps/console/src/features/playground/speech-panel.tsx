@@ -4,23 +4,23 @@ import { useSession } from '../../app/session.tsx';
 import { TextArea, TextField } from '../../ui/field.tsx';
 import { Money } from '../../ui/money.tsx';
 import { Card } from '../../ui/page.tsx';
-import { Empty } from '../../ui/states.tsx';
-import { numberOf } from './chat.ts';
-import { MadeFiles } from './made-files.tsx';
-import { charactersOf, speechMax, speechPrice } from './media.ts';
-import { MakeForm } from './make-form.tsx';
+import { EmptyState } from '../../ui/states.tsx';
+import { parseNumber } from './chat.ts';
+import { OutputFiles } from './made-files.tsx';
+import { countCharacters, speechMax, speechPrice } from './media.ts';
+import { GenerationForm } from './make-form.tsx';
 import { ModelPrice } from './model-price.tsx';
-import { Columns, ViewCode, type PanelProps } from './parts.tsx';
+import { TwoColumns, ViewCode, type PanelProps } from './parts.tsx';
 import { useModelPrice } from './use-gateway.ts';
-import { useMade } from './use-made.ts';
+import { useGeneration } from './use-made.ts';
 
 export function SpeechPanel({ gateway, model, select }: PanelProps) {
-  const { state, make, stop } = useMade(gateway);
+  const { state, make, stop } = useGeneration(gateway);
   const [text, setText] = useState('');
   const [voice, setVoice] = useState('alloy');
   const [speed, setSpeed] = useState('');
   const input = text.trim();
-  const fast = numberOf(speed);
+  const fast = parseNumber(speed);
   const isWrong = fast !== null && !(fast >= 0.25 && fast <= 4);
   const isMaking = state.kind === 'making';
   const tooLong = input.length > speechMax && `At most ${String(speechMax)} signs at a time.`;
@@ -43,7 +43,7 @@ export function SpeechPanel({ gateway, model, select }: PanelProps) {
     });
   };
   return (
-    <Columns
+    <TwoColumns
       side={
         <>
           {select}
@@ -68,11 +68,11 @@ export function SpeechPanel({ gateway, model, select }: PanelProps) {
       }
       main={
         <Card title="Speech">
-          <MakeForm
+          <GenerationForm
             field={
               <TextArea
                 label="What is to be said"
-                hint={`${String(charactersOf(input))} of at most ${String(speechMax)} characters`}
+                hint={`${String(countCharacters(input))} of at most ${String(speechMax)} characters`}
                 rows={5}
                 value={text}
                 onChange={(event) => setText(event.target.value)}
@@ -88,13 +88,13 @@ export function SpeechPanel({ gateway, model, select }: PanelProps) {
             onMake={send}
             onStop={stop}
           />
-          <MadeFiles
+          <OutputFiles
             state={state}
             what="speech"
             empty={
-              <Empty title="No speech yet.">
+              <EmptyState title="No speech yet.">
                 Type what is to be said. What it costs stands beside the button.
-              </Empty>
+              </EmptyState>
             }
             show={({ url }, about) => (
               // What it says stands in the field above it.

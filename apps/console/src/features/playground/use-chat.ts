@@ -1,12 +1,18 @@
 import type { Millrace } from '@millrace/sdk';
-import { bookedUsage, readAnswer, usageOfBooks, type AnswerEnd, type AnswerPart } from '@millrace/sdk/text';
+import {
+  waitForLedgerUsage,
+  readCompletion,
+  toCompletionUsage,
+  type CompletionResult,
+  type CompletionDelta,
+} from '@millrace/sdk/text';
 import { useEffect, useReducer, useRef } from 'react';
 import { monotonicMs, sleep } from '../../api/clock.ts';
 import { useSession } from '../../app/session.tsx';
-import { messagesFor, nextExchanges, type ChatNumbers, type Exchange } from './chat.ts';
+import { messagesFor, reduceExchanges, type ChatNumbers, type Exchange } from './chat.ts';
 import type { Gateway } from './gateway.ts';
 
-export interface Asking {
+export interface ChatParams {
   readonly model: string;
   readonly system: string;
   readonly numbers: ChatNumbers;
@@ -17,18 +23,18 @@ const clock = { monotonicMs, sleep };
 /** A conversation with a model, and what can be done with it. */
 export function useChat(gateway: Gateway<Millrace>) {
   const { client } = useSession();
-  const [exchanges, dispatch] = useReducer(nextExchanges, []);
+  const [exchanges, dispatch] = useReducer(reduceExchanges, []);
   const running = useRef<AbortController | null>(null);
   const lastId = useRef(0);
   // Whoever leaves the page leaves the answer: the engine stops, and what it made by then is charged.
   useEffect(() => () => running.current?.abort(), []);
 
-  async function answer(id: number, before: readonly Exchange[], question: string, asking: Asking) {
+  async function answer(id: number, before: readonly Exchange[], question: string, asking: ChatParams) {
     const leaving = new AbortController();
     running.current = leaving;
     const { signal } = leaving;
     const startedMs = monotonicMs();
-    let end: AnswerEnd;
+    let end: CompletionResult;
     try {
       const messages = messagesFor(asking.system, before, question);
       const stream = await gateway.call(
@@ -36,8 +42,8 @@ export function useChat(gateway: Gateway<Millrace>) {
           models.chat.create({ model: asking.model, messages, ...asking.numbers, stream: true }, { signal }),
         signal,
       );
-      const show = (part: AnswerPart): void => dispatch({ kind: 'part', id, part });
-      end = await readAnswer(stream, { clock, signal, show, startedMs });
+      const show = (part: CompletionDelta): void => dispatch({ kind: 'part', id, part });
+      end = await readCompletion(stream, { clock, signal, show, startedMs });
     } catch (error) {
       if (!signal.aborted) {
         dispatch({ kind: 'failed', id, error });
@@ -50,11 +56,11 @@ export function useChat(gateway: Gateway<Millrace>) {
     }
     dispatch({ kind: 'ended', id, end });
     if (!end.stopped) return;
-    const booked = await bookedUsage(client, end.requestId, { clock });
-    dispatch({ kind: 'booked', id, usage: usageOfBooks(booked) });
+    const booked = await waitForLedgerUsage(client, end.requestId, { clock });
+    dispatch({ kind: 'booked', id, usage: toCompletionUsage(booked) });
   }
 
-  function ask(before: readonly Exchange[], question: string, asking: Asking): void {
+  function ask(before: readonly Exchange[], question: string, asking: ChatParams): void {
     lastId.current += 1;
     dispatch({ kind: 'asked', id: lastId.current, question });
     void answer(lastId.current, before, question, asking);
@@ -63,9 +69,9 @@ export function useChat(gateway: Gateway<Millrace>) {
   return {
     exchanges,
     isAnswering: exchanges.some(({ state }) => state === 'asked' || state === 'answering'),
-    ask: (question: string, asking: Asking) => ask(exchanges, question, asking),
+    ask: (question: string, asking: ChatParams) => ask(exchanges, question, asking),
     /** Asks the same again, and forgets what was said since. */
-    again(id: number, asking: Asking): void {
+    again(id: number, asking: ChatParams): void {
       const at = exchanges.findIndex((exchange) => exchange.id === id);
       const exchange = exchanges[at];
       if (exchange === undefined) return;

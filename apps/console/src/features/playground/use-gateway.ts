@@ -2,12 +2,12 @@ import { Millrace } from '@millrace/sdk';
 import { useMemo } from 'react';
 import { nowMs, sleep } from '../../api/clock.ts';
 import { useApiQuery } from '../../api/queries.ts';
-import { forgetTabKeys, keepTabKey, readTabKey, type TabKey } from '../../api/tab-keys.ts';
+import { removeTabKeys, storeTabKey, readTabKey, type TabKey } from '../../api/tab-keys.ts';
 import { useInstallation, useSession, type Session } from '../../app/session.tsx';
 import {
   createGateway,
-  leftovers,
-  marginMs,
+  expiredPlaygroundKeys,
+  EXPIRY_MARGIN_MS,
   playgroundKeyMs,
   playgroundKeyName,
   type Gateway,
@@ -28,13 +28,13 @@ async function makeKey({ client, place, me }: Session): Promise<TabKey> {
   // Sent twice because its answer was lost: the secret was in that answer alone.
   if (made.key === null) throw new Error('The answer with the key was lost on its way.');
   // Nobody waits for it, and what is not tidied up now is the next time.
-  tidyUp(client, me.user.id).catch(() => undefined);
+  revokeExpiredKeys(client, me.user.id).catch(() => undefined);
   return { secret: made.key, madeAtMs, expiresAtMs };
 }
 
-async function tidyUp(client: Millrace, userId: string): Promise<void> {
+async function revokeExpiredKeys(client: Millrace, userId: string): Promise<void> {
   const { items } = await client.keys.list({ limit: 100 });
-  for (const keyId of leftovers(items, userId, nowMs())) await client.keys.revoke({ keyId });
+  for (const keyId of expiredPlaygroundKeys(items, userId, nowMs())) await client.keys.revoke({ keyId });
 }
 
 /** Where gateways are, for calls and for the code that is shown; null until that is known. */
@@ -56,13 +56,13 @@ export function useGateway(): Gateway<Millrace> | null {
     const known = gateways.get(name);
     if (known !== undefined) return known;
     const made = createGateway<Millrace>({
-      keptKey: () => readTabKey(sessionStorage, name, { nowMs: nowMs(), marginMs }),
+      keptKey: () => readTabKey(sessionStorage, name, { nowMs: nowMs(), marginMs: EXPIRY_MARGIN_MS }),
       makeKey: async () => {
         const key = await makeKey(session);
-        keepTabKey(sessionStorage, name, key);
+        storeTabKey(sessionStorage, name, key);
         return key;
       },
-      forgetKey: () => forgetTabKeys(sessionStorage, name),
+      forgetKey: () => removeTabKeys(sessionStorage, name),
       clientOf: (apiKey) =>
         new Millrace({ baseUrl: globalThis.location.origin, inferenceUrl, apiKey, allowBrowser: true }),
       nowMs,
@@ -73,7 +73,7 @@ export function useGateway(): Gateway<Millrace> | null {
   }, [session, inferenceUrl]);
 }
 
-function given(gateway: Gateway<Millrace> | null): Gateway<Millrace> {
+function requireGateway(gateway: Gateway<Millrace> | null): Gateway<Millrace> {
   if (gateway === null) throw new Error('Where the gateway is has not been found out yet.');
   return gateway;
 }
@@ -83,7 +83,7 @@ export function useCallableModels() {
   const gateway = useGateway();
   return useApiQuery(
     ['models', 'callable'],
-    (_, signal) => given(gateway).call((client) => client.models.list({}, { signal }).all(), signal),
+    (_, signal) => requireGateway(gateway).call((client) => client.models.list({}, { signal }).all(), signal),
     { enabled: gateway !== null },
   );
 }
@@ -94,7 +94,10 @@ export function useModelPrice(name: string | undefined) {
   return useApiQuery(
     ['models', 'price', name],
     (_, signal) =>
-      given(gateway).call(async (client) => client.models.getPrice({ name: name ?? '' }, { signal }), signal),
+      requireGateway(gateway).call(
+        async (client) => client.models.getPrice({ name: name ?? '' }, { signal }),
+        signal,
+      ),
     { enabled: gateway !== null && name !== undefined },
   );
 }

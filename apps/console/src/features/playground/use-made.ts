@@ -1,18 +1,18 @@
 import type { Millrace } from '@millrace/sdk';
-import { bookedUsage } from '@millrace/sdk/text';
+import { waitForLedgerUsage } from '@millrace/sdk/text';
 import { useEffect, useRef, useState } from 'react';
 import { monotonicMs, sleep } from '../../api/clock.ts';
 import { useSession } from '../../app/session.tsx';
 import type { Gateway } from './gateway.ts';
 
 /** A file that a model made, as the browser can show and save it. */
-export interface MadeFile {
+export interface OutputFile {
   readonly url: string;
   readonly name: string;
 }
 
-export interface Made {
-  readonly files: readonly MadeFile[];
+export interface GenerationResult {
+  readonly files: readonly OutputFile[];
   readonly about: string;
   readonly requestId: string | null;
   readonly totalMs: number;
@@ -20,7 +20,7 @@ export interface Made {
   readonly costNanoUsd: number | null;
 }
 
-interface Answered {
+interface GenerationResponse {
   readonly blobs: readonly { readonly blob: Blob; readonly name: string }[];
   readonly requestId: string | null;
 }
@@ -28,13 +28,13 @@ interface Answered {
 type State =
   | { readonly kind: 'nothing' }
   | { readonly kind: 'making' }
-  | { readonly kind: 'made'; readonly made: Made }
+  | { readonly kind: 'made'; readonly made: GenerationResult }
   | { readonly kind: 'failed'; readonly error: unknown };
 
-const bookedAfterMs = 1_000;
+const USAGE_RECORDED_AFTER_MS = 1_000;
 
 /** Has a model make files; the last ones stay until the next are there. */
-export function useMade(gateway: Gateway<Millrace>) {
+export function useGeneration(gateway: Gateway<Millrace>) {
   const { client, place } = useSession();
   const [state, setState] = useState<State>({ kind: 'nothing' });
   const running = useRef<AbortController | null>(null);
@@ -53,7 +53,7 @@ export function useMade(gateway: Gateway<Millrace>) {
 
   async function make(
     about: string,
-    use: (models: Millrace, signal: AbortSignal) => Promise<Answered>,
+    use: (models: Millrace, signal: AbortSignal) => Promise<GenerationResponse>,
   ): Promise<void> {
     const leaving = new AbortController();
     running.current = leaving;
@@ -66,12 +66,12 @@ export function useMade(gateway: Gateway<Millrace>) {
       forget();
       const files = blobs.map(({ blob, name }) => ({ url: URL.createObjectURL(blob), name }));
       urls.current = files.map(({ url }) => url);
-      const made: Made = { files, about, requestId, totalMs, costNanoUsd: null };
+      const made: GenerationResult = { files, about, requestId, totalMs, costNanoUsd: null };
       setState({ kind: 'made', made });
       // Imitations are free; for the rest the books take about a second.
       if (place.mode === 'test') return;
-      await sleep(bookedAfterMs, signal);
-      const booked = await bookedUsage(client, requestId, { clock: { sleep }, signal });
+      await sleep(USAGE_RECORDED_AFTER_MS, signal);
+      const booked = await waitForLedgerUsage(client, requestId, { clock: { sleep }, signal });
       if (booked === null || signal.aborted) return;
       setState({ kind: 'made', made: { ...made, costNanoUsd: booked.cost_nano_usd } });
     } catch (error) {

@@ -1,7 +1,7 @@
 import { stateTables, type RentalState } from '@millrace/contract/states';
 import { describe, expect, it } from 'vitest';
-import { meaningOf, whyNot, type RentalVerb } from './actions.ts';
-import { rentalWith } from './rental.fixture.ts';
+import { stateDescription, rentalActionDisabledReason, type RentalVerb } from './actions.ts';
+import { makeRental } from './rental.fixture.ts';
 
 const verbs: readonly RentalVerb[] = [
   'terminate',
@@ -19,7 +19,11 @@ describe('what can be done with a rental', () => {
     for (const status of states) {
       for (const verb of verbs) {
         const verdict = stateTables.rental.actions[verb][status];
-        const why = whyNot(verb, rentalWith({ status, expiresAt: '2027-01-01T00:00:00.000Z' }), false);
+        const why = rentalActionDisabledReason(
+          verb,
+          makeRental({ status, expiresAt: '2027-01-01T00:00:00.000Z' }),
+          false,
+        );
         if (verdict !== 'allowed') expect(why, `${verb} in ${status}`).toMatch(/^[A-Z].*\.$/);
       }
     }
@@ -38,32 +42,37 @@ describe('what can be done with a rental', () => {
     ['extend', { expiresAt: '2027-01-01T00:00:00.000Z' }, false],
     ['terminate', { power: 'changing' }, false],
   ] as const)('%s of one that is %j', (verb, changes, why) => {
-    const told = whyNot(verb, rentalWith(changes), false);
+    const told = rentalActionDisabledReason(verb, makeRental(changes), false);
     if (why === false) expect(told).toBe(false);
     else expect(told).toMatch(why);
   });
 
   it('off with its GPUs held, it can still be stopped to give them back', () => {
-    expect(whyNot('stop', rentalWith({ power: 'off', gpuHeld: true }), false)).toBe(false);
+    expect(rentalActionDisabledReason('stop', makeRental({ power: 'off', gpuHeld: true }), false)).toBe(
+      false,
+    );
   });
 
   it('is nothing where the role lacks the right, whatever the state', () => {
-    for (const verb of verbs) expect(whyNot(verb, rentalWith(), 'Ask an owner.')).toBe('Ask an owner.');
+    for (const verb of verbs)
+      expect(rentalActionDisabledReason(verb, makeRental(), 'Ask an owner.')).toBe('Ask an owner.');
   });
 
   it('of a private cloud is its name and no more', () => {
-    const ours = rentalWith({
-      currentTerm: { ...rentalWith().currentTerm, termType: 'private-cloud' } as never,
+    const ours = makeRental({
+      currentTerm: { ...makeRental().currentTerm, termType: 'private-cloud' } as never,
     });
-    expect(whyNot('terminate', ours, false)).toContain('contract');
-    expect(whyNot('update', ours, false)).toBe(false);
+    expect(rentalActionDisabledReason('terminate', ours, false)).toContain('contract');
+    expect(rentalActionDisabledReason('update', ours, false)).toBe(false);
   });
 });
 
 describe('what a state means', () => {
   it('is the table’s own sentence, and of one that is off what is kept', () => {
-    expect(meaningOf(rentalWith({ status: 'Unknown' }))).toBe(stateTables.rental.states.Unknown.meaning);
-    expect(meaningOf(rentalWith({ power: 'off' }))).toContain('still yours');
-    expect(meaningOf(rentalWith({ power: 'off', gpuHeld: false }))).toContain('given back');
+    expect(stateDescription(makeRental({ status: 'Unknown' }))).toBe(
+      stateTables.rental.states.Unknown.meaning,
+    );
+    expect(stateDescription(makeRental({ power: 'off' }))).toContain('still yours');
+    expect(stateDescription(makeRental({ power: 'off', gpuHeld: false }))).toContain('given back');
   });
 });

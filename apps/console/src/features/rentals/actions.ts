@@ -1,4 +1,4 @@
-import { stateTables, verdictOn, type RentalAction, type RentalState } from '@millrace/contract/states';
+import { stateTables, actionDecision, type RentalAction, type RentalState } from '@millrace/contract/states';
 import { rentalStateText } from '@millrace/sdk/text';
 import type { Rental } from './rental.ts';
 
@@ -23,8 +23,8 @@ const inProgress: Readonly<Record<RentalState, string>> = {
   Terminated: 'It has ended.',
 };
 
-function fromState(verb: RentalVerb, status: RentalState): string | false {
-  const verdict = verdictOn(stateTables.rental, verb, status);
+function stateDisabledReason(verb: RentalVerb, status: RentalState): string | false {
+  const verdict = actionDecision(stateTables.rental, verb, status);
   if (verdict === 'allowed') return false;
   if (status === 'Failed' && verdict === 'ALREADY_TERMINATED') {
     return 'It has failed, so nothing more can be done with it. Rent another.';
@@ -33,7 +33,7 @@ function fromState(verb: RentalVerb, status: RentalState): string | false {
   return inProgress[status];
 }
 
-function fromPower(verb: RentalVerb, rental: Fields): string | false {
+function powerDisabledReason(verb: RentalVerb, rental: Fields): string | false {
   const { power, gpuHeld } = rental;
   const switches = verb === 'start' || verb === 'stop' || verb === 'reboot';
   if (switches && power === 'changing') return 'It is being switched right now. Wait until that is done.';
@@ -60,17 +60,21 @@ function fromPower(verb: RentalVerb, rental: Fields): string | false {
 }
 
 /** False where it can be done. The role counts first, since nothing else helps without it. */
-export function whyNot(verb: RentalVerb, rental: Fields, roleLacks: string | false): string | false {
+export function rentalActionDisabledReason(
+  verb: RentalVerb,
+  rental: Fields,
+  roleLacks: string | false,
+): string | false {
   if (roleLacks !== false) return roleLacks;
-  const state = fromState(verb, rental.status);
+  const state = stateDisabledReason(verb, rental.status);
   if (state !== false) return state;
   const isPrivate = rental.currentTerm.termType === 'private-cloud';
   if (isPrivate && verb !== 'update') return 'It is run for you under a contract. Ask your operator.';
-  return fromPower(verb, rental);
+  return powerDisabledReason(verb, rental);
 }
 
 /** What its state is, for people: the meaning in the table of states, and what its power adds to that. */
-export function meaningOf(rental: Pick<Rental, 'status' | 'power' | 'gpuHeld'>): string {
+export function stateDescription(rental: Pick<Rental, 'status' | 'power' | 'gpuHeld'>): string {
   const { status, power, gpuHeld } = rental;
   const { meaning } = stateTables.rental.states[status];
   if (status !== 'Running') return meaning;
@@ -83,6 +87,6 @@ export function meaningOf(rental: Pick<Rental, 'status' | 'power' | 'gpuHeld'>):
 }
 
 /** `running`, `off, GPUs held`: the state in the words that the command uses too. */
-export function stateWord(rental: Pick<Rental, 'status' | 'power' | 'gpuHeld'>): string {
+export function stateLabel(rental: Pick<Rental, 'status' | 'power' | 'gpuHeld'>): string {
   return rentalStateText(rental);
 }

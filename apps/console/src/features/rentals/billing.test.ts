@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { billingOf } from './billing.ts';
-import { rentalWith } from './rental.fixture.ts';
+import { rentalBilling } from './billing.ts';
+import { makeRental } from './rental.fixture.ts';
 
 const full = 3_980_000_001n;
 
@@ -27,7 +27,7 @@ describe('what is billed right now', () => {
     ['being ended', { status: 'Terminating' }, 0n, /when the end was accepted/],
     ['ended', { status: 'Terminated' }, 0n, /^Not billed/],
   ] as const)('%s', (_, changes, perHour, words) => {
-    const billing = billingOf(rentalWith(changes));
+    const billing = rentalBilling(makeRental(changes));
     expect(billing.perHour).toBe(perHour);
     expect(billing.words).toMatch(words);
   });

@@ -1,4 +1,4 @@
-import { nanoOfNumber } from '@millrace/sdk/text';
+import { usdToNano } from '@millrace/sdk/text';
 import type { Rental } from './rental.ts';
 
 /** What a rental is billed at this moment, in the words of its state. */
@@ -13,23 +13,24 @@ type Fields = Pick<
   'status' | 'power' | 'gpuHeld' | 'billingPausedAt' | 'releasedCostPerHourNanoUsd' | 'startedAt'
 > & { readonly currentTerm: Pick<Rental['currentTerm'], 'costPerHour' | 'termType'> };
 
-const free = (words: string): Billing => ({ perHour: 0n, words });
+const notBilled = (words: string): Billing => ({ perHour: 0n, words });
 
-export function billingOf(rental: Fields): Billing {
+export function rentalBilling(rental: Fields): Billing {
   const { status, currentTerm } = rental;
   if (status === 'Pending') {
     return rental.startedAt === null
-      ? free('Not billed. Billing begins when the machine is proven usable.')
+      ? notBilled('Not billed. Billing begins when the machine is proven usable.')
       : pending(rental);
   }
-  if (status === 'Failed') return free('Not billed any more.');
+  if (status === 'Failed') return notBilled('Not billed any more.');
   if (status === 'Terminating')
-    return free('Not billed any more: billing stopped when the end was accepted.');
-  if (status === 'Terminated') return free('Not billed any more.');
-  if (currentTerm.termType === 'private-cloud') return free('Not billed here: it is paid by your contract.');
-  if (rental.billingPausedAt !== null) return free('Not billed: its machine is not there for you.');
+    return notBilled('Not billed any more: billing stopped when the end was accepted.');
+  if (status === 'Terminated') return notBilled('Not billed any more.');
+  if (currentTerm.termType === 'private-cloud')
+    return notBilled('Not billed here: it is paid by your contract.');
+  if (rental.billingPausedAt !== null) return notBilled('Not billed: its machine is not there for you.');
   if (!rental.gpuHeld) return disk(rental, 'Only its disk is billed: the GPUs were given back.');
-  const perHour = nanoOfNumber(currentTerm.costPerHour);
+  const perHour = usdToNano(currentTerm.costPerHour);
   if (status === 'Unknown') {
     return {
       perHour,

@@ -2,12 +2,18 @@ import { Link } from '@tanstack/react-router';
 import { CodeBlock, CopyButton } from '../../ui/copy.tsx';
 import { Card } from '../../ui/page.tsx';
 import { Note } from '../../ui/states.tsx';
-import { doorsOf, portLines, sshCommands, whyNoDoor, type Door } from './connect.ts';
+import {
+  sshConnections,
+  portLines,
+  sshCommands,
+  sshUnavailableReason,
+  type SshConnection,
+} from './connect.ts';
 import type { Rental } from './rental.ts';
 
 /** How to get in, and how to know that it is the right machine; or why there is no way in. */
 export function ConnectCard({ rental }: { readonly rental: Rental }) {
-  const why = whyNoDoor(rental);
+  const why = sshUnavailableReason(rental);
   const ports = portLines(rental);
   return (
     <Card title="Connect" about="With the SSH keys that were chosen when it was made.">
@@ -26,8 +32,8 @@ export function ConnectCard({ rental }: { readonly rental: Rental }) {
         </>
       ) : (
         <div className="flex flex-col gap-4">
-          {doorsOf(rental).map((door) => (
-            <DoorLines key={door.command} door={door} />
+          {sshConnections(rental).map((door) => (
+            <SshConnectionDetails key={door.command} door={door} />
           ))}
           <CodeBlock
             code={sshCommands(rental)}
@@ -50,7 +56,7 @@ export function ConnectCard({ rental }: { readonly rental: Rental }) {
   );
 }
 
-function DoorLines({ door }: { readonly door: Door }) {
+function SshConnectionDetails({ door }: { readonly door: SshConnection }) {
   const { title, command, fingerprint, check } = door;
   return (
     <div className="flex flex-col gap-2">

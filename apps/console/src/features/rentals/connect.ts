@@ -3,7 +3,7 @@ import type { Rental } from './rental.ts';
 
 /** How to get into a machine, and how to know that it is the right one. */
 
-export interface Door {
+export interface SshConnection {
   readonly title: string | null;
   readonly command: string;
   readonly fingerprint: string | null;
@@ -12,7 +12,7 @@ export interface Door {
 }
 
 /** One for each node that lets its tenant in. */
-export function doorsOf(rental: Pick<Rental, 'ssh'>): readonly Door[] {
+export function sshConnections(rental: Pick<Rental, 'ssh'>): readonly SshConnection[] {
   return rental.ssh.map(({ host, port, command, hostKeyFingerprint }, index) => ({
     title: rental.ssh.length > 1 ? `Node ${String(index + 1)}` : null,
     command,
@@ -29,7 +29,7 @@ export function sshCommands(rental: Pick<Rental, 'id' | 'name' | 'ssh'>): string
 }
 
 /** Why there is no way in, and what to do about it; null when there is one. */
-export function whyNoDoor(rental: Pick<Rental, 'ssh' | 'status' | 'power'>): string | null {
+export function sshUnavailableReason(rental: Pick<Rental, 'ssh' | 'status' | 'power'>): string | null {
   const { status, power } = rental;
   if (status === 'Running' && power === 'off') return 'It is switched off. Start it to log in.';
   if (rental.ssh.length > 0 && (status === 'Running' || status === 'Unknown')) return null;

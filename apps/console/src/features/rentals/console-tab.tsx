@@ -2,9 +2,9 @@ import { useEffect, useRef } from 'react';
 import { useApiQuery } from '../../api/queries.ts';
 import { CopyButton } from '../../ui/copy.tsx';
 import { Card } from '../../ui/page.tsx';
-import { Empty, Shown } from '../../ui/states.tsx';
-import { When } from '../../ui/time.tsx';
-import { isOver, type Rental } from './rental.ts';
+import { EmptyState, QueryView } from '../../ui/states.tsx';
+import { Timestamp } from '../../ui/time.tsx';
+import { hasEnded, type Rental } from './rental.ts';
 
 /** The end of the serial console: why it does not boot, and what it says when it does. */
 export function ConsoleTab({ rental }: { readonly rental: Rental }) {
@@ -12,7 +12,7 @@ export function ConsoleTab({ rental }: { readonly rental: Rental }) {
   const query = useApiQuery(
     ['rentals', 'one', rentalId, 'console'],
     (client, signal) => client.rentals.getConsole({ rentalId }, { signal }),
-    { refetchMs: isOver(rental) ? false : 5_000 },
+    { refetchMs: hasEnded(rental) ? false : 5_000 },
   );
   return (
     <Card
@@ -23,22 +23,22 @@ export function ConsoleTab({ rental }: { readonly rental: Rental }) {
         : { actions: <CopyButton text={query.data.output} what="console log" /> })}
       flush
     >
-      <Shown query={query} what="console log">
+      <QueryView query={query} what="console log">
         {({ output, truncated, readAt }) =>
           output === '' ? (
-            <Empty title="Nothing was written yet.">
-              {isOver(rental) ? 'It ended without a word.' : 'A machine usually writes while it boots.'}
-            </Empty>
+            <EmptyState title="Nothing was written yet.">
+              {hasEnded(rental) ? 'It ended without a word.' : 'A machine usually writes while it boots.'}
+            </EmptyState>
           ) : (
             <>
               <Output text={output} />
               <p className="text-soft border-line border-t px-4 py-2 text-xs">
-                {truncated && 'Earlier output is left off. '}Read at <When at={readAt} />.
+                {truncated && 'Earlier output is left off. '}Read at <Timestamp at={readAt} />.
               </p>
             </>
           )
         }
-      </Shown>
+      </QueryView>
     </Card>
   );
 }

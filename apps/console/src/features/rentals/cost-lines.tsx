@@ -1,8 +1,8 @@
 import { Link } from '@tanstack/react-router';
 import { Money } from '../../ui/money.tsx';
 import { Table } from '../../ui/table.tsx';
-import { When } from '../../ui/time.tsx';
-import { lastedText, meterWords, type CostLine } from './receipt.ts';
+import { Timestamp } from '../../ui/time.tsx';
+import { durationText, meterLabel, type CostLine } from './receipt.ts';
 import type { RentalCost } from './rental.ts';
 
 /** The lines that add up to what a rental cost, each with its entries of the ledger. */
@@ -14,10 +14,10 @@ export function CostLines({ cost, rentalId }: { readonly cost: RentalCost; reado
         rows={cost.lines}
         rowKey={({ meter, from, amountNanoUsd }) => `${meter} ${from} ${amountNanoUsd}`}
         columns={[
-          { head: 'For', main: true, cell: ({ meter }) => meterWords(meter) },
-          { head: 'From', cell: ({ from }) => <When at={from} /> },
-          { head: 'Until', cell: ({ until }) => (until === null ? 'goes on' : <When at={until} />) },
-          { head: 'Time', right: true, cell: lastedText },
+          { head: 'For', main: true, cell: ({ meter }) => meterLabel(meter) },
+          { head: 'From', cell: ({ from }) => <Timestamp at={from} /> },
+          { head: 'Until', cell: ({ until }) => (until === null ? 'goes on' : <Timestamp at={until} />) },
+          { head: 'Time', right: true, cell: durationText },
           {
             head: 'Per hour',
             right: true,

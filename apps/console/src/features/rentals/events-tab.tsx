@@ -1,27 +1,28 @@
 import { eventDescriptions, isEventType } from '@millrace/contract/event-types';
 import { useApiQuery } from '../../api/queries.ts';
 import { Card } from '../../ui/page.tsx';
-import { Empty, Shown } from '../../ui/states.tsx';
+import { EmptyState, QueryView } from '../../ui/states.tsx';
 import { Table } from '../../ui/table.tsx';
-import { When } from '../../ui/time.tsx';
-import { isOver, type Rental } from './rental.ts';
+import { Timestamp } from '../../ui/time.tsx';
+import { hasEnded, type Rental } from './rental.ts';
 
-const most = 500;
+const MAX_EVENTS = 500;
 
 /** What happened to it, the newest first. */
 export function EventsTab({ rental }: { readonly rental: Rental }) {
   const { id: rentalId } = rental;
   const query = useApiQuery(
     ['rentals', 'one', rentalId, 'events'],
-    (client, signal) => client.rentals.listEvents({ rentalId, limit: 200 }, { signal }).all({ max: most }),
-    { refetchMs: isOver(rental) ? 10_000 : 5_000 },
+    (client, signal) =>
+      client.rentals.listEvents({ rentalId, limit: 200 }, { signal }).all({ max: MAX_EVENTS }),
+    { refetchMs: hasEnded(rental) ? 10_000 : 5_000 },
   );
   return (
     <Card title="Events" flush>
-      <Shown query={query} what="events">
+      <QueryView query={query} what="events">
         {(events) =>
           events.length === 0 ? (
-            <Empty title="Nothing has happened yet.">Events appear here as they happen.</Empty>
+            <EmptyState title="Nothing has happened yet.">Events appear here as they happen.</EmptyState>
           ) : (
             <Table
               caption="Events of this rental, newest first"
@@ -40,14 +41,14 @@ export function EventsTab({ rental }: { readonly rental: Rental }) {
                     </>
                   ),
                 },
-                { head: 'When', cell: ({ occurredAt }) => <When at={occurredAt} /> },
+                { head: 'When', cell: ({ occurredAt }) => <Timestamp at={occurredAt} /> },
                 { head: 'By', cell: ({ actor }) => actor.kind },
                 { head: 'Details', cell: ({ data }) => <Details data={data} /> },
               ]}
             />
           )
         }
-      </Shown>
+      </QueryView>
     </Card>
   );
 }

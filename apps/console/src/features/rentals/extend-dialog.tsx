@@ -1,17 +1,17 @@
 import { useState } from 'react';
 import { rentalHandle } from '@millrace/sdk/text';
 import { useApiMutation, useApiQuery } from '../../api/queries.ts';
-import { issueOf } from '../../api/problem.ts';
+import { fieldIssue } from '../../api/problem.ts';
 import { Button } from '../../ui/button.tsx';
 import { CommandHint } from '../../ui/copy.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { Money } from '../../ui/money.tsx';
-import { useSettled } from '../../ui/settled.ts';
-import { Problem, Shown } from '../../ui/states.tsx';
-import { When } from '../../ui/time.tsx';
-import { useSay } from '../../ui/toast.tsx';
-import { titleOf, type Rental } from './rental.ts';
+import { useDebounced } from '../../ui/settled.ts';
+import { Problem, QueryView } from '../../ui/states.tsx';
+import { Timestamp } from '../../ui/time.tsx';
+import { useToast } from '../../ui/toast.tsx';
+import { rentalTitle, type Rental } from './rental.ts';
 
 const hourSeconds = 3_600;
 
@@ -19,7 +19,7 @@ const hourSeconds = 3_600;
 export function ExtendDialog({ rental, onClose }: { readonly rental: Rental; readonly onClose: () => void }) {
   const isReserved = rental.currentTerm.termType === 'reserved';
   const [text, setText] = useState(isReserved ? String(rental.currentTerm.termPeriodDays ?? 30) : '4');
-  const say = useSay();
+  const say = useToast();
   const count = /^\d{1,5}$/.test(text) ? Number(text) : 0;
   const extend = useApiMutation(
     (client, much: number) =>
@@ -29,7 +29,7 @@ export function ExtendDialog({ rental, onClose }: { readonly rental: Rental; rea
     {
       changes: ['rentals', 'money'],
       onSuccess: () => {
-        say(`${titleOf(rental)} lasts longer now`);
+        say(`${rentalTitle(rental)} lasts longer now`);
         onClose();
       },
     },
@@ -38,11 +38,11 @@ export function ExtendDialog({ rental, onClose }: { readonly rental: Rental; rea
   const how = isReserved ? `--days ${String(count)}` : `--by ${String(count)}h`;
   return (
     <Dialog
-      title={`Extend ${titleOf(rental)}`}
+      title={`Extend ${rentalTitle(rental)}`}
       about={
         end === null ? undefined : (
           <>
-            It ends at <When at={end} />.
+            It ends at <Timestamp at={end} />.
           </>
         )
       }
@@ -62,7 +62,7 @@ export function ExtendDialog({ rental, onClose }: { readonly rental: Rental; rea
           inputMode="numeric"
           value={text}
           onChange={({ target }) => setText(target.value)}
-          error={issueOf(extend.error, isReserved ? 'termPeriodDays' : 'ttlSeconds')}
+          error={fieldIssue(extend.error, isReserved ? 'termPeriodDays' : 'ttlSeconds')}
         />
         {isReserved && count > 0 && <TermPrice rental={rental} days={count} />}
         {extend.error !== null && <Problem error={extend.error} doing="extend it" />}
@@ -85,14 +85,14 @@ export function ExtendDialog({ rental, onClose }: { readonly rental: Rental; rea
 
 /** What the service asks for another term today. */
 function TermPrice({ rental, days }: { readonly rental: Rental; readonly days: number }) {
-  const termPeriodDays = useSettled(days, 300);
+  const termPeriodDays = useDebounced(days, 300);
   const { rentalType, gpuCount, gpuType, region, connectionType: networkType } = rental;
   const wish = { rentalType, gpuCount, gpuType, region, networkType, termType: 'reserved' } as const;
   const quote = useApiQuery(['catalog', 'quote', wish, termPeriodDays], (client, signal) =>
     client.options.quote({ ...wish, termPeriodDays }, { signal }),
   );
   return (
-    <Shown query={quote} what="price">
+    <QueryView query={quote} what="price">
       {({ costPerHourNanoUsd, term }) => (
         <p>
           <Money nano={costPerHourNanoUsd} />
@@ -105,6 +105,6 @@ function TermPrice({ rental, days }: { readonly rental: Rental; readonly days: n
           .
         </p>
       )}
-    </Shown>
+    </QueryView>
   );
 }

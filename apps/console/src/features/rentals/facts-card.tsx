@@ -1,19 +1,19 @@
 import { Id } from '../../ui/copy.tsx';
 import { Badge } from '../../ui/badge.tsx';
-import { Card, Facts } from '../../ui/page.tsx';
+import { Card, DescriptionList } from '../../ui/page.tsx';
 import { PerHour } from '../../ui/money.tsx';
-import { When } from '../../ui/time.tsx';
-import { usdOfNumber } from '@millrace/sdk/text';
-import { whatOf, type Rental } from './rental.ts';
+import { Timestamp } from '../../ui/time.tsx';
+import { usdNumberText } from '@millrace/sdk/text';
+import { rentalHardwareText, type Rental } from './rental.ts';
 
-export function FactsCard({ rental }: { readonly rental: Rental }) {
+export function DetailsCard({ rental }: { readonly rental: Rental }) {
   const [node] = rental.nodes;
   const tags = Object.entries(rental.tags);
   return (
     <Card title="About it">
-      <Facts
+      <DescriptionList
         items={[
-          ['What', whatOf(rental)],
+          ['What', rentalHardwareText(rental)],
           ['Where', `${rental.region}, ${rental.connectionType}`],
           node === undefined
             ? null
@@ -23,10 +23,10 @@ export function FactsCard({ rental }: { readonly rental: Rental }) {
               ],
           rental.image === null ? null : ['Image', rental.image],
           ['Term', <Term key="term" rental={rental} />],
-          rental.expiresAt === null ? null : ['Time to live', <When key="ttl" at={rental.expiresAt} />],
+          rental.expiresAt === null ? null : ['Time to live', <Timestamp key="ttl" at={rental.expiresAt} />],
           rental.maxUsd === null
             ? null
-            : ['Limit', `It ends before it costs more than ${usdOfNumber(rental.maxUsd)}.`],
+            : ['Limit', `It ends before it costs more than ${usdNumberText(rental.maxUsd)}.`],
           tags.length === 0
             ? null
             : [
@@ -38,8 +38,10 @@ export function FactsCard({ rental }: { readonly rental: Rental }) {
                 </span>,
               ],
           ['Made by', rental.createdBy.name ?? rental.createdBy.email],
-          ['Made at', <When key="made" at={rental.createdAt} />],
-          rental.terminatedAt === null ? null : ['Ended at', <When key="ended" at={rental.terminatedAt} />],
+          ['Made at', <Timestamp key="made" at={rental.createdAt} />],
+          rental.terminatedAt === null
+            ? null
+            : ['Ended at', <Timestamp key="ended" at={rental.terminatedAt} />],
           rental.meta?.termination_reason === undefined
             ? null
             : ['Why it ended', rental.meta.termination_reason],
@@ -66,7 +68,7 @@ function Term({ rental }: { readonly rental: Rental }) {
       {currentTerm.discountPercentage > 0 && <>, {currentTerm.discountPercentage} % off</>}
       {currentTerm.reservedUntil !== null && (
         <>
-          , until <When at={currentTerm.reservedUntil} />
+          , until <Timestamp at={currentTerm.reservedUntil} />
         </>
       )}
       .{' '}

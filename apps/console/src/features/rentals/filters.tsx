@@ -1,15 +1,15 @@
 import { useNavigate } from '@tanstack/react-router';
 import { SelectField, TextField } from '../../ui/field.tsx';
-import { present } from '../../app/search.ts';
+import { definedParams } from '../../app/search.ts';
 import { liveStatuses, rentalTypes, type RentalsSearch } from './search.ts';
 
-const typeWords = { 'virtual-machine': 'Virtual machines', 'bare-metal': 'Bare metal' } as const;
+const typeLabels = { 'virtual-machine': 'Virtual machines', 'bare-metal': 'Bare metal' } as const;
 
 /** What narrows the list. It is in the URL at once, so a reload and a shared link show the same. */
 export function RentalFilters({ search }: { readonly search: RentalsSearch }) {
   const navigate = useNavigate();
   const set = (changes: { readonly [Name in keyof RentalsSearch]?: RentalsSearch[Name] | undefined }): void =>
-    void navigate({ to: '/rentals', search: present({ ...search, ...changes }), replace: true });
+    void navigate({ to: '/rentals', search: definedParams({ ...search, ...changes }), replace: true });
   return (
     <div className="mb-4 flex flex-wrap gap-3">
       <div className="min-w-40 flex-1 sm:flex-none">
@@ -19,7 +19,7 @@ export function RentalFilters({ search }: { readonly search: RentalsSearch }) {
           onChange={({ target }) => set({ type: rentalTypes.find((type) => type === target.value) })}
           choices={[
             { value: '', label: 'Both types' },
-            ...rentalTypes.map((value) => ({ value, label: typeWords[value] })),
+            ...rentalTypes.map((value) => ({ value, label: typeLabels[value] })),
           ]}
         />
       </div>

@@ -3,11 +3,11 @@ import { Button } from '../../ui/button.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
 import { Money } from '../../ui/money.tsx';
 import { Card } from '../../ui/page.tsx';
-import { Empty } from '../../ui/states.tsx';
-import { When } from '../../ui/time.tsx';
+import { EmptyState } from '../../ui/states.tsx';
+import { Timestamp } from '../../ui/time.tsx';
 import { RentalFilters } from './filters.tsx';
-import { titleOf, whatOf, type EndedRental } from './rental.ts';
-import { periodOf, type RentalsSearch } from './search.ts';
+import { rentalTitle, rentalHardwareText, type EndedRental } from './rental.ts';
+import { rentalsPeriod, type RentalsSearch } from './search.ts';
 
 /** Those that have ended, the last first, with what each came to. */
 export function HistoryList({ search }: { readonly search: RentalsSearch }) {
@@ -15,7 +15,7 @@ export function HistoryList({ search }: { readonly search: RentalsSearch }) {
   const { type, from, until } = search;
   const pages = usePages<EndedRental>(['rentals', 'history', { type, from, until }], (client, signal) =>
     client.rentals.listHistory(
-      { limit: 50, ...periodOf(search), ...(type === undefined ? {} : { rentalType: type }) },
+      { limit: 50, ...rentalsPeriod(search), ...(type === undefined ? {} : { rentalType: type }) },
       { signal },
     ),
   );
@@ -30,7 +30,7 @@ export function HistoryList({ search }: { readonly search: RentalsSearch }) {
           caption="Rentals that have ended"
           rowKey={({ rentalId }) => String(rentalId)}
           empty={
-            <Empty
+            <EmptyState
               title={isFiltered ? 'No rental ended in this time.' : 'No rental has ended yet.'}
               action={
                 isFiltered && (
@@ -41,18 +41,18 @@ export function HistoryList({ search }: { readonly search: RentalsSearch }) {
               }
             >
               {isFiltered ? undefined : 'Once you end one, what it cost stays here.'}
-            </Empty>
+            </EmptyState>
           }
           columns={[
             { head: 'Name', main: true, cell: (ended) => <Name ended={ended} /> },
             { head: 'Where', cell: ({ region }) => region ?? 'nowhere yet' },
             {
               head: 'Ran from',
-              cell: ({ startedAt }) => (startedAt === null ? 'never ran' : <When at={startedAt} />),
+              cell: ({ startedAt }) => (startedAt === null ? 'never ran' : <Timestamp at={startedAt} />),
             },
             {
               head: 'Ended',
-              cell: ({ terminatedAt }) => (terminatedAt === null ? '' : <When at={terminatedAt} />),
+              cell: ({ terminatedAt }) => (terminatedAt === null ? '' : <Timestamp at={terminatedAt} />),
             },
             { head: 'Why', cell: ({ terminationReason }) => terminationReason ?? '' },
             {
@@ -76,9 +76,9 @@ function Name({ ended }: { readonly ended: EndedRental }) {
         params={{ rentalId: String(rentalId) }}
         className="text-accent font-medium underline underline-offset-2"
       >
-        {titleOf({ id: rentalId, name, label })}
+        {rentalTitle({ id: rentalId, name, label })}
       </Link>
-      <span className="text-soft block text-xs font-normal">{whatOf(ended)}</span>
+      <span className="text-soft block text-xs font-normal">{rentalHardwareText(ended)}</span>
     </>
   );
 }

@@ -3,16 +3,16 @@ import { Button, buttonClass } from '../../ui/button.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
 import { Money, PerHour } from '../../ui/money.tsx';
 import { Card } from '../../ui/page.tsx';
-import { Empty } from '../../ui/states.tsx';
-import { Ago } from '../../ui/time.tsx';
+import { EmptyState } from '../../ui/states.tsx';
+import { RelativeTime } from '../../ui/time.tsx';
 import { RentalFilters } from './filters.tsx';
-import { isChanging, titleOf, whatOf, type Rental } from './rental.ts';
+import { isChanging, rentalTitle, rentalHardwareText, type Rental } from './rental.ts';
 import { RentalActions } from './rental-actions.tsx';
 import { RentalState } from './rental-state.tsx';
 import type { RentalsSearch } from './search.ts';
 
-const often = 2_000;
-const seldom = 15_000;
+const CHANGING_REFETCH_MS = 2_000;
+const IDLE_REFETCH_MS = 15_000;
 
 /** Those that have not ended, both types in one list. */
 export function LiveList({ search }: { readonly search: RentalsSearch }) {
@@ -28,7 +28,7 @@ export function LiveList({ search }: { readonly search: RentalsSearch }) {
         },
         { signal },
       ),
-    { refetchMs: (rentals) => (rentals.some(isChanging) ? often : seldom) },
+    { refetchMs: (rentals) => (rentals.some(isChanging) ? CHANGING_REFETCH_MS : IDLE_REFETCH_MS) },
   );
   return (
     <>
@@ -54,7 +54,7 @@ export function LiveList({ search }: { readonly search: RentalsSearch }) {
               right: true,
               cell: ({ costSoFarNanoUsd }) => <Money nano={costSoFarNanoUsd} />,
             },
-            { head: 'Made', cell: ({ createdAt }) => <Ago at={createdAt} /> },
+            { head: 'Made', cell: ({ createdAt }) => <RelativeTime at={createdAt} /> },
             { head: 'Actions', cell: (rental) => <RentalActions rental={rental} isSmall /> },
           ]}
         />
@@ -71,9 +71,9 @@ function Name({ rental }: { readonly rental: Rental }) {
         params={{ rentalId: String(rental.id) }}
         className="text-accent font-medium underline underline-offset-2"
       >
-        {titleOf(rental)}
+        {rentalTitle(rental)}
       </Link>
-      <span className="text-soft block text-xs font-normal">{whatOf(rental)}</span>
+      <span className="text-soft block text-xs font-normal">{rentalHardwareText(rental)}</span>
     </>
   );
 }
@@ -82,14 +82,14 @@ function NoRentals({ isFiltered }: { readonly isFiltered: boolean }) {
   const navigate = useNavigate();
   if (isFiltered) {
     return (
-      <Empty
+      <EmptyState
         title="No rental fits these filters."
         action={<Button onClick={() => void navigate({ to: '/rentals' })}>Show all that run</Button>}
       />
     );
   }
   return (
-    <Empty
+    <EmptyState
       title="You have no rentals yet."
       action={
         <Link to="/" className={buttonClass('primary')}>
@@ -98,6 +98,6 @@ function NoRentals({ isFiltered }: { readonly isFiltered: boolean }) {
       }
     >
       A machine is ready in a minute or so, and is billed by the second from then on.
-    </Empty>
+    </EmptyState>
   );
 }

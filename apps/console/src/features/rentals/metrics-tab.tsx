@@ -4,19 +4,19 @@ import { useApiQuery } from '../../api/queries.ts';
 import { Chart } from '../../ui/chart.tsx';
 import { SelectField } from '../../ui/field.tsx';
 import { Card } from '../../ui/page.tsx';
-import { Empty, Shown } from '../../ui/states.tsx';
+import { EmptyState, QueryView } from '../../ui/states.tsx';
 import {
-  askFor,
-  baseOf,
-  chartsOf,
+  metricsQuery,
+  scaleBase,
+  buildCharts,
   formatFor,
   periodNames,
   periods,
-  whyNoMetrics,
+  noMetricsReason,
   type Metrics,
   type Period,
 } from './metrics.ts';
-import { isOver, type Rental } from './rental.ts';
+import { hasEnded, type Rental } from './rental.ts';
 
 /** What its GPUs, CPUs and memory do. */
 export function MetricsTab({
@@ -34,10 +34,10 @@ export function MetricsTab({
     ['rentals', 'metrics', rentalId, period, machineCount],
     (client, signal) =>
       client.rentals.getMetrics(
-        { rentalId, ...askFor(period, { machineCount, startedAt }, nowMs()) },
+        { rentalId, ...metricsQuery(period, { machineCount, startedAt }, nowMs()) },
         { signal },
       ),
-    { refetchMs: isOver(rental) ? false : 30_000, keepPrevious: true },
+    { refetchMs: hasEnded(rental) ? false : 30_000, keepPrevious: true },
   );
   return (
     <>
@@ -49,9 +49,9 @@ export function MetricsTab({
           choices={periodNames.map((value) => ({ value, label: periods[value].label }))}
         />
       </div>
-      <Shown query={query} what="measurements">
+      <QueryView query={query} what="measurements">
         {(metrics) => <Charts metrics={metrics} rental={rental} />}
-      </Shown>
+      </QueryView>
     </>
   );
 }
@@ -59,19 +59,19 @@ export function MetricsTab({
 function Charts({ metrics, rental }: { readonly metrics: Metrics; readonly rental: Rental }) {
   const charts = useMemo(
     () =>
-      chartsOf(metrics).map((chart) => ({
+      buildCharts(metrics).map((chart) => ({
         ...chart,
         format: formatFor(chart.unit),
-        base: baseOf(chart.unit),
+        base: scaleBase(chart.unit),
       })),
     [metrics],
   );
   if (charts.length === 0) {
     const isMonitored = rental.meta?.monitoring_enabled !== false;
-    const { title, text } = whyNoMetrics({ isMonitored, isOver: isOver(rental) });
+    const { title, text } = noMetricsReason({ isMonitored, isOver: hasEnded(rental) });
     return (
       <Card>
-        <Empty title={title}>{text}</Empty>
+        <EmptyState title={title}>{text}</EmptyState>
       </Card>
     );
   }

@@ -1,15 +1,15 @@
-import type { Answer } from '@millrace/sdk';
+import type { Output } from '@millrace/sdk';
 import type { ScaleBase } from '../../ui/chart-scale.ts';
-import { measureText, splitBy, stepSecondsOf, type MeasureUnit } from '@millrace/sdk/text';
+import { metricText, splitBy, stepSecondsOf, type MetricUnit } from '@millrace/sdk/text';
 
 /** What a rental does, as charts: one for each thing that is measured, with a line for each device. */
 
-export type Metrics = Answer<'getRentalMetrics'>;
+export type Metrics = Output<'getRentalMetrics'>;
 
 export interface MetricChart {
   readonly name: string;
   readonly title: string;
-  readonly unit: MeasureUnit;
+  readonly unit: MetricUnit;
   readonly seconds: readonly number[];
   readonly lines: readonly { readonly label: string; readonly values: readonly (number | null)[] }[];
 }
@@ -25,23 +25,23 @@ export type Period = keyof typeof periods;
 export const periodNames = Object.keys(periods) as readonly Period[];
 
 /** Machines of a rental share what the API gives at once. */
-const pointsAtOnce = 1_900;
+const MAX_POINTS = 1_900;
 /** How often a machine is asked; closer points would be invented. */
-const sampledSeconds = 30;
+const SAMPLE_INTERVAL_SECONDS = 30;
 
 /** Shorter would be a picture of a few points. */
-const shortestSeconds = 600;
+const MIN_PERIOD_SECONDS = 600;
 
 /** The period up to now, and no further back than there was a machine to measure. */
-export function askFor(
+export function metricsQuery(
   period: Period,
   { machineCount, startedAt }: { readonly machineCount: number; readonly startedAt: string | null },
   nowMs: number,
 ): { readonly from: string; readonly until: string; readonly stepSeconds: number } {
   const aliveSeconds = startedAt === null ? 0 : Math.ceil((nowMs - Date.parse(startedAt)) * 0.001);
-  const seconds = Math.min(periods[period].seconds, Math.max(shortestSeconds, aliveSeconds));
-  const [points] = splitBy(pointsAtOnce, Math.max(1, machineCount));
-  const stepSeconds = Math.max(sampledSeconds, stepSecondsOf(seconds, points));
+  const seconds = Math.min(periods[period].seconds, Math.max(MIN_PERIOD_SECONDS, aliveSeconds));
+  const [points] = splitBy(MAX_POINTS, Math.max(1, machineCount));
+  const stepSeconds = Math.max(SAMPLE_INTERVAL_SECONDS, stepSecondsOf(seconds, points));
   return {
     from: new Date(nowMs - seconds * 1_000).toISOString(),
     until: new Date(nowMs).toISOString(),
@@ -62,7 +62,7 @@ const titles: Readonly<Record<string, string>> = {
 const order = Object.keys(titles);
 
 /** Only what was measured at all; of several machines each has its line. */
-export function chartsOf(metrics: Metrics): readonly MetricChart[] {
+export function buildCharts(metrics: Metrics): readonly MetricChart[] {
   const byName = new Map<string, Metrics['series'][number][]>();
   for (const series of metrics.series) {
     if (series.points.every(({ value }) => value === null)) continue;
@@ -72,10 +72,10 @@ export function chartsOf(metrics: Metrics): readonly MetricChart[] {
   }
   const labelOf = deviceLabels(metrics);
   const charts = [...byName].map(([name, group]) => chartOf(name, group, labelOf));
-  return charts.toSorted((one, other) => place(one.name) - place(other.name));
+  return charts.toSorted((one, other) => chartOrder(one.name) - chartOrder(other.name));
 }
 
-function place(name: string): number {
+function chartOrder(name: string): number {
   const index = order.indexOf(name);
   return index < 0 ? order.length : index;
 }
@@ -124,17 +124,17 @@ function chartOf(
   };
 }
 
-export function formatFor(unit: MeasureUnit): (value: number) => string {
-  return (value) => measureText(value, unit);
+export function formatFor(unit: MetricUnit): (value: number) => string {
+  return (value) => metricText(value, unit);
 }
 
-export function baseOf(unit: MeasureUnit): ScaleBase {
+export function scaleBase(unit: MetricUnit): ScaleBase {
   if (unit === 'percent') return 'percent';
   return unit === 'bytes' || unit === 'bytes_per_second' ? 'binary' : 'decimal';
 }
 
 /** Why there is nothing to show. */
-export function whyNoMetrics(rental: { readonly isMonitored: boolean; readonly isOver: boolean }): {
+export function noMetricsReason(rental: { readonly isMonitored: boolean; readonly isOver: boolean }): {
   readonly title: string;
   readonly text: string;
 } {

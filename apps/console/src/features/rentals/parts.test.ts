@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { doorsOf, sshCommands, whyNoDoor } from './connect.ts';
-import { askFor, chartsOf, formatFor, periodNames, whyNoMetrics } from './metrics.ts';
-import { billedSpan, unposted, type CostLine } from './receipt.ts';
-import { rentalWith } from './rental.fixture.ts';
-import { lookAgainMs, titleOf, whatOf } from './rental.ts';
-import { periodOf, rentalSearch, rentalsSearch } from './search.ts';
-import { tagLines, tagsOf } from './tags.ts';
+import { sshConnections, sshCommands, sshUnavailableReason } from './connect.ts';
+import { metricsQuery, buildCharts, formatFor, periodNames, noMetricsReason } from './metrics.ts';
+import { billedSpan, unpostedAmount, type CostLine } from './receipt.ts';
+import { makeRental } from './rental.fixture.ts';
+import { rentalRefetchMs, rentalTitle, rentalHardwareText } from './rental.ts';
+import { rentalsPeriod, parseRentalSearch, parseRentalsSearch } from './search.ts';
+import { tagLines, parseTags } from './tags.ts';
 
 const entrance = {
   host: '192.0.2.7',
@@ -17,7 +17,7 @@ const entrance = {
 
 describe('the way in', () => {
   it('is one command for each node, with the key that must answer and how to see it', () => {
-    expect(doorsOf(rentalWith({ ssh: [entrance] }))).toEqual([
+    expect(sshConnections(makeRental({ ssh: [entrance] }))).toEqual([
       {
         title: null,
         command: entrance.command,
@@ -25,17 +25,17 @@ describe('the way in', () => {
         check: 'ssh-keyscan -p 20000 192.0.2.7 2>/dev/null | ssh-keygen -lf -',
       },
     ]);
-    const two = rentalWith({ ssh: [entrance, entrance] });
-    expect(doorsOf(two).map(({ title }) => title)).toEqual(['Node 1', 'Node 2']);
+    const two = makeRental({ ssh: [entrance, entrance] });
+    expect(sshConnections(two).map(({ title }) => title)).toEqual(['Node 1', 'Node 2']);
     expect(sshCommands(two)).toBe('millrace ssh train --node 1\nmillrace ssh train --node 2');
   });
 
   it('is told to be none, and why, in every state that has none', () => {
-    expect(whyNoDoor(rentalWith({ ssh: [entrance] }))).toBeNull();
+    expect(sshUnavailableReason(makeRental({ ssh: [entrance] }))).toBeNull();
     for (const status of ['Pending', 'Running', 'Unknown', 'Failed', 'Terminating', 'Terminated'] as const) {
-      expect(whyNoDoor(rentalWith({ status })), status).toMatch(/\.$/);
+      expect(sshUnavailableReason(makeRental({ status })), status).toMatch(/\.$/);
     }
-    expect(whyNoDoor(rentalWith({ ssh: [entrance], power: 'off' }))).toContain('Start it');
+    expect(sshUnavailableReason(makeRental({ ssh: [entrance], power: 'off' }))).toContain('Start it');
   });
 });
 
@@ -52,7 +52,7 @@ describe('a receipt', () => {
   });
   it('tells what is not in the ledger yet', () => {
     const cost = { rentalId: 1, totalNanoUsd: '30', postedNanoUsd: '10', heldNanoUsd: '0', lines: [] };
-    expect(unposted(cost)).toBe(20n);
+    expect(unpostedAmount(cost)).toBe(20n);
   });
 });
 
@@ -60,7 +60,7 @@ describe('what is measured', () => {
   it('is a chart for each thing with a line for each device, GPUs first, and none of what was not measured', () => {
     const points = (...values: (number | null)[]) =>
       values.map((value, index) => ({ at: new Date(1_000_000 + index * 30_000).toISOString(), value }));
-    const charts = chartsOf({
+    const charts = buildCharts({
       rentalId: 1,
       from: '',
       until: '',
@@ -86,7 +86,7 @@ describe('what is measured', () => {
   it('numbers the GPUs of each machine by itself', () => {
     const points = [{ at: '2026-01-01T00:00:00.000Z', value: 1 }];
     const devices = ['node-0/0000:01:00.0', 'node-0/0000:02:00.0', 'node-1/0000:01:00.0'];
-    const [chart] = chartsOf({
+    const [chart] = buildCharts({
       rentalId: 1,
       from: '',
       until: '',
@@ -97,15 +97,15 @@ describe('what is measured', () => {
   });
 
   it('is missing for one reason: monitoring is off, or there is nothing yet, or it is too long ago', () => {
-    expect(whyNoMetrics({ isMonitored: false, isOver: false }).text).not.toMatch(/again/);
-    expect(whyNoMetrics({ isMonitored: true, isOver: false }).text).toMatch(/Look again in a minute/);
-    expect(whyNoMetrics({ isMonitored: true, isOver: true }).text).toMatch(/seven days/);
+    expect(noMetricsReason({ isMonitored: false, isOver: false }).text).not.toMatch(/again/);
+    expect(noMetricsReason({ isMonitored: true, isOver: false }).text).toMatch(/Look again in a minute/);
+    expect(noMetricsReason({ isMonitored: true, isOver: true }).text).toMatch(/seven days/);
   });
 
   it('is never asked for closer than it was sampled, nor for more than the API gives at once', () => {
     for (const period of periodNames) {
       for (const machines of [0, 1, 8, 16]) {
-        const { from, until, stepSeconds } = askFor(
+        const { from, until, stepSeconds } = metricsQuery(
           period,
           { machineCount: machines, startedAt: '2020-01-01T00:00:00.000Z' },
           1_800_000_000_000,
@@ -120,7 +120,7 @@ describe('what is measured', () => {
 
 it('a machine that is young is measured from when it was there, over ten minutes at least', () => {
   const nowMs = Date.parse('2026-11-16T10:30:00.000Z');
-  const from = (startedAt: string | null) => askFor('24h', { machineCount: 1, startedAt }, nowMs).from;
+  const from = (startedAt: string | null) => metricsQuery('24h', { machineCount: 1, startedAt }, nowMs).from;
   expect(from('2026-11-16T10:00:00.000Z')).toBe('2026-11-16T10:00:00.000Z');
   expect(from('2026-11-16T10:29:00.000Z')).toBe('2026-11-16T10:20:00.000Z');
   expect(from('2026-11-01T10:00:00.000Z')).toBe('2026-11-15T10:30:00.000Z');
@@ -129,40 +129,48 @@ it('a machine that is young is measured from when it was there, over ten minutes
 describe('tags', () => {
   it('are read back as they are shown', () => {
     const tags = { team: 'vision', run: '7', note: 'a=b' };
-    expect(tagsOf(tagLines(tags))).toEqual({ tags });
-    expect(tagsOf('')).toEqual({ tags: {} });
+    expect(parseTags(tagLines(tags))).toEqual({ tags });
+    expect(parseTags('')).toEqual({ tags: {} });
   });
   it('that are none are told, with the line', () => {
-    expect(tagsOf('team vision')).toEqual({ problem: expect.stringContaining('team vision') });
-    expect(tagsOf('a=1\na=2')).toEqual({ problem: expect.stringContaining('twice') });
+    expect(parseTags('team vision')).toEqual({ problem: expect.stringContaining('team vision') });
+    expect(parseTags('a=1\na=2')).toEqual({ problem: expect.stringContaining('twice') });
   });
 });
 
 describe('the URL', () => {
   it('keeps what the pages know and drops the rest', () => {
     expect(
-      rentalsSearch({ view: 'history', status: 'Running', type: 'bare-metal', from: '2026-11-01', x: 1 }),
+      parseRentalsSearch({
+        view: 'history',
+        status: 'Running',
+        type: 'bare-metal',
+        from: '2026-11-01',
+        x: 1,
+      }),
     ).toEqual({ view: 'history', status: 'Running', type: 'bare-metal', from: '2026-11-01' });
-    expect(rentalsSearch({ view: 'all', status: 'Terminated', type: 7, until: '2026-13-99' })).toEqual({});
-    expect(rentalSearch({ tab: 'cost', period: '24h' })).toEqual({ tab: 'cost', period: '24h' });
-    expect(rentalSearch({ tab: 'secrets' })).toEqual({});
+    expect(parseRentalsSearch({ view: 'all', status: 'Terminated', type: 7, until: '2026-13-99' })).toEqual(
+      {},
+    );
+    expect(parseRentalSearch({ tab: 'cost', period: '24h' })).toEqual({ tab: 'cost', period: '24h' });
+    expect(parseRentalSearch({ tab: 'secrets' })).toEqual({});
   });
   it('has whole days, the last one included', () => {
-    const { from = '', until = '' } = periodOf({ from: '2026-11-16', until: '2026-11-16' });
+    const { from = '', until = '' } = rentalsPeriod({ from: '2026-11-16', until: '2026-11-16' });
     expect(Date.parse(until) - Date.parse(from)).toBe(86_400_000);
-    expect(periodOf({})).toEqual({});
+    expect(rentalsPeriod({})).toEqual({});
   });
 });
 
 describe('a rental in words', () => {
   it('has a name, or its number', () => {
-    expect(titleOf({ id: 7, name: null, label: null })).toBe('Rental 7');
-    expect(whatOf(rentalWith())).toBe('2 × H100, virtual machine');
+    expect(rentalTitle({ id: 7, name: null, label: null })).toBe('Rental 7');
+    expect(rentalHardwareText(makeRental())).toBe('2 × H100, virtual machine');
   });
   it('is looked at often while it changes, and not at all once it is over', () => {
-    expect(lookAgainMs(rentalWith({ status: 'Pending' }))).toBe(2_000);
-    expect(lookAgainMs(rentalWith({ power: 'changing' }))).toBe(2_000);
-    expect(lookAgainMs(rentalWith())).toBe(5_000);
-    expect(lookAgainMs(rentalWith({ status: 'Terminated' }))).toBe(false);
+    expect(rentalRefetchMs(makeRental({ status: 'Pending' }))).toBe(2_000);
+    expect(rentalRefetchMs(makeRental({ power: 'changing' }))).toBe(2_000);
+    expect(rentalRefetchMs(makeRental())).toBe(5_000);
+    expect(rentalRefetchMs(makeRental({ status: 'Terminated' }))).toBe(false);
   });
 });

@@ -2,33 +2,33 @@ import { useId, useState, type ReactNode } from 'react';
 import { useApiMutation } from '../../api/queries.ts';
 import { Button } from '../../ui/button.tsx';
 import { CommandHint } from '../../ui/copy.tsx';
-import { Confirm, Dialog } from '../../ui/dialog.tsx';
-import { CheckField } from '../../ui/field.tsx';
+import { ConfirmDialog, Dialog } from '../../ui/dialog.tsx';
+import { CheckboxField } from '../../ui/field.tsx';
 import { Money, PerHour } from '../../ui/money.tsx';
 import { Note, Problem } from '../../ui/states.tsx';
-import { useSay } from '../../ui/toast.tsx';
+import { useToast } from '../../ui/toast.tsx';
 import { rentalHandle } from '@millrace/sdk/text';
-import { titleOf, type Rental } from './rental.ts';
+import { rentalTitle, type Rental } from './rental.ts';
 
-interface Asked {
+interface PowerDialogProps {
   readonly rental: Rental;
   readonly open: boolean;
   readonly onClose: () => void;
 }
 
 /** Off, with the GPUs kept or given back: what each costs on, and that given back may be gone. */
-export function StopDialog({ rental, open, onClose }: Asked) {
+export function StopDialog({ rental, open, onClose }: PowerDialogProps) {
   const canRelease = rental.releasedCostPerHourNanoUsd !== null;
   const isOff = rental.power === 'off';
   const [wish, setWish] = useState<'keep' | 'release' | null>(null);
   const choice = isOff ? 'release' : (wish ?? 'keep');
-  const say = useSay();
+  const say = useToast();
   const stop = useApiMutation(
     (client, release: boolean) => client.rentals.stop({ rentalId: rental.id, release }),
     {
       changes: ['rentals', 'money'],
       onSuccess: () => {
-        say(`${titleOf(rental)} is being switched off`);
+        say(`${rentalTitle(rental)} is being switched off`);
         onClose();
       },
     },
@@ -36,7 +36,7 @@ export function StopDialog({ rental, open, onClose }: Asked) {
   const flag = choice === 'release' ? ' --release' : '';
   return (
     <Dialog
-      title={`Stop ${titleOf(rental)}?`}
+      title={`Stop ${rentalTitle(rental)}?`}
       about="Its disk is kept. What runs on it is shut down."
       open={open}
       onClose={onClose}
@@ -142,16 +142,16 @@ function Option({
   );
 }
 
-export function RebootDialog({ rental, open, onClose }: Asked) {
+export function RebootDialog({ rental, open, onClose }: PowerDialogProps) {
   const [force, setForce] = useState(false);
-  const say = useSay();
+  const say = useToast();
   const reboot = useApiMutation(
     (client, isForced: boolean) => client.rentals.reboot({ rentalId: rental.id, force: isForced }),
-    { changes: ['rentals'], onSuccess: () => say(`${titleOf(rental)} is being rebooted`) },
+    { changes: ['rentals'], onSuccess: () => say(`${rentalTitle(rental)} is being rebooted`) },
   );
   return (
-    <Confirm
-      title={`Reboot ${titleOf(rental)}?`}
+    <ConfirmDialog
+      title={`Reboot ${rentalTitle(rental)}?`}
       open={open}
       onClose={onClose}
       action="Reboot"
@@ -160,12 +160,12 @@ export function RebootDialog({ rental, open, onClose }: Asked) {
     >
       <p>What runs on it ends, and what was not written to disk is lost. Its disk and its GPUs stay.</p>
       <p>It costs on while it reboots, as it does when it runs.</p>
-      <CheckField
+      <CheckboxField
         label="It hangs: switch it off hard"
         hint="Without this it is asked to shut down first."
         checked={force}
         onChange={({ target }) => setForce(target.checked)}
       />
-    </Confirm>
+    </ConfirmDialog>
   );
 }

@@ -1,12 +1,12 @@
 import { Link } from '@tanstack/react-router';
 import { CopyButton } from '../../ui/copy.tsx';
 import { Money } from '../../ui/money.tsx';
-import { Card, Facts } from '../../ui/page.tsx';
-import { Note, Shown } from '../../ui/states.tsx';
-import { When } from '../../ui/time.tsx';
+import { Card, DescriptionList } from '../../ui/page.tsx';
+import { Note, QueryView } from '../../ui/states.tsx';
+import { Timestamp } from '../../ui/time.tsx';
 import { CostLines } from './cost-lines.tsx';
-import { billedSpan, unposted } from './receipt.ts';
-import { titleOf, type Rental } from './rental.ts';
+import { billedSpan, unpostedAmount } from './receipt.ts';
+import { rentalTitle, type Rental } from './rental.ts';
 import { useRentalCost } from './use-rental.ts';
 
 /** What it came to, once it has ended. */
@@ -15,14 +15,14 @@ export function ReceiptCard({ rental }: { readonly rental: Rental }) {
   return (
     <Card
       title="Receipt"
-      about={titleOf(rental)}
+      about={rentalTitle(rental)}
       actions={
         <Link to="/ledger" search={{ causeKind: 'rental', causeId: String(rental.id) }} className="underline">
           In the ledger
         </Link>
       }
     >
-      <Shown query={query} what="receipt">
+      <QueryView query={query} what="receipt">
         {(cost) => {
           const span = billedSpan(cost.lines);
           return (
@@ -30,13 +30,13 @@ export function ReceiptCard({ rental }: { readonly rental: Rental }) {
               <p className="text-2xl font-semibold">
                 <Money nano={cost.totalNanoUsd} />
               </p>
-              <Facts
+              <DescriptionList
                 items={[
                   [
                     'Billed from',
-                    span === null ? 'It was never billed.' : <When key="from" at={span.from} />,
+                    span === null ? 'It was never billed.' : <Timestamp key="from" at={span.from} />,
                   ],
-                  span?.until == null ? null : ['Billed until', <When key="until" at={span.until} />],
+                  span?.until == null ? null : ['Billed until', <Timestamp key="until" at={span.until} />],
                   [
                     'In the ledger',
                     <span key="posted" className="inline-flex items-center gap-1">
@@ -49,12 +49,14 @@ export function ReceiptCard({ rental }: { readonly rental: Rental }) {
                     : ['Still set aside', <Money key="held" nano={cost.heldNanoUsd} />],
                 ]}
               />
-              {unposted(cost) !== 0n && <Note>The last part is posted to the ledger within minutes.</Note>}
+              {unpostedAmount(cost) !== 0n && (
+                <Note>The last part is posted to the ledger within minutes.</Note>
+              )}
               {cost.lines.length > 0 && <CostLines cost={cost} rentalId={rental.id} />}
             </div>
           );
         }}
-      </Shown>
+      </QueryView>
     </Card>
   );
 }

@@ -12,11 +12,11 @@ const meters: Readonly<Record<CostLine['meter'], string>> = {
   credit: 'Given back',
 };
 
-export function meterWords(meter: CostLine['meter']): string {
+export function meterLabel(meter: CostLine['meter']): string {
   return meters[meter];
 }
 
-export function lastedText({ seconds }: Pick<CostLine, 'seconds'>): string {
+export function durationText({ seconds }: Pick<CostLine, 'seconds'>): string {
   return exactDuration(seconds);
 }
 
@@ -41,6 +41,6 @@ export function billedSpan(lines: readonly CostLine[]): BilledSpan | null {
 }
 
 /** What has run up since the last posting: it is owed already and in the ledger within minutes. */
-export function unposted({ totalNanoUsd, postedNanoUsd }: RentalCost): bigint {
+export function unpostedAmount({ totalNanoUsd, postedNanoUsd }: RentalCost): bigint {
   return BigInt(totalNanoUsd) - BigInt(postedNanoUsd);
 }

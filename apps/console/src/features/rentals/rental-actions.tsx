@@ -1,30 +1,31 @@
 import { useState } from 'react';
 import { useApiMutation } from '../../api/queries.ts';
-import { problemOf } from '../../api/problem.ts';
+import { toProblem } from '../../api/problem.ts';
 import { useSession } from '../../app/session.tsx';
 import { Button } from '../../ui/button.tsx';
-import { useSay } from '../../ui/toast.tsx';
-import { whyNot } from './actions.ts';
+import { useToast } from '../../ui/toast.tsx';
+import { rentalActionDisabledReason } from './actions.ts';
 import { ExtendDialog } from './extend-dialog.tsx';
 import { RebootDialog, StopDialog } from './power-dialogs.tsx';
-import { titleOf, type Rental } from './rental.ts';
+import { rentalTitle, type Rental } from './rental.ts';
 import { TerminateDialog } from './terminate-dialog.tsx';
 
-type Asking = 'stop' | 'reboot' | 'extend' | 'terminate';
+type OpenDialog = 'stop' | 'reboot' | 'extend' | 'terminate';
 
 /** What can be done with a rental. What cannot be done now stays in its place and says why. */
 export function RentalActions({ rental, isSmall }: { readonly rental: Rental; readonly isSmall?: boolean }) {
-  const [asking, setAsking] = useState<Asking | null>(null);
-  const say = useSay();
+  const [asking, setAsking] = useState<OpenDialog | null>(null);
+  const say = useToast();
   const lacks = useSession().mayNot('rentals:write');
   const start = useApiMutation((client, rentalId: number) => client.rentals.start({ rentalId }), {
     changes: ['rentals', 'money'],
-    onSuccess: () => say(`${titleOf(rental)} is being switched on`),
+    onSuccess: () => say(`${rentalTitle(rental)} is being switched on`),
   });
   const size = isSmall === true ? 'small' : 'medium';
   const close = (): void => setAsking(null);
   const isOff = rental.power === 'off';
-  const of = (verb: Parameters<typeof whyNot>[0]) => whyNot(verb, rental, lacks);
+  const of = (verb: Parameters<typeof rentalActionDisabledReason>[0]) =>
+    rentalActionDisabledReason(verb, rental, lacks);
   return (
     <div className={`flex flex-wrap gap-2 ${isSmall === true ? 'justify-end md:justify-start' : ''}`}>
       {(isOff || isSmall !== true) && (
@@ -35,8 +36,8 @@ export function RentalActions({ rental, isSmall }: { readonly rental: Rental; re
           onClick={() =>
             start.mutate(rental.id, {
               onError: (error) => {
-                const { title, advice } = problemOf(error);
-                say(`Could not start ${titleOf(rental)}`, [title, advice].filter(Boolean).join(' '));
+                const { title, advice } = toProblem(error);
+                say(`Could not start ${rentalTitle(rental)}`, [title, advice].filter(Boolean).join(' '));
               },
             })
           }

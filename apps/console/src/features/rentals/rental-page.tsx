@@ -2,8 +2,8 @@ import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import type { ReactNode } from 'react';
 import { rentalHandle } from '@millrace/sdk/text';
 import { CommandHint, Id } from '../../ui/copy.tsx';
-import { PageHead } from '../../ui/page.tsx';
-import { Empty, Shown } from '../../ui/states.tsx';
+import { PageHeader } from '../../ui/page.tsx';
+import { EmptyState, QueryView } from '../../ui/states.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { buttonClass } from '../../ui/button.tsx';
 import { ConsoleTab } from './console-tab.tsx';
@@ -11,7 +11,7 @@ import { CostTab } from './cost-tab.tsx';
 import { EventsTab } from './events-tab.tsx';
 import { MetricsTab } from './metrics-tab.tsx';
 import { OverviewTab } from './overview-tab.tsx';
-import { titleOf, whatOf, type Rental } from './rental.ts';
+import { rentalTitle, rentalHardwareText, type Rental } from './rental.ts';
 import { RentalActions } from './rental-actions.tsx';
 import { RentalState } from './rental-state.tsx';
 import type { RentalSearch, RentalTab } from './search.ts';
@@ -30,11 +30,11 @@ export function RentalPage() {
   const { rentalId } = useParams({ from: '/shell/inside/rentals/$rentalId' });
   const search = useSearch({ from: '/shell/inside/rentals/$rentalId' });
   return /^\d{1,10}$/.test(rentalId) ? (
-    <Found rentalId={Number(rentalId)} search={search} />
+    <RentalDetail rentalId={Number(rentalId)} search={search} />
   ) : (
     <>
-      <PageHead title="There is no such rental" back={back} />
-      <Empty
+      <PageHeader title="There is no such rental" back={back} />
+      <EmptyState
         title="Rentals have numbers, and this is none."
         action={
           <Link to="/rentals" className={buttonClass('primary')}>
@@ -46,43 +46,43 @@ export function RentalPage() {
   );
 }
 
-function Found({ rentalId, search }: { readonly rentalId: number; readonly search: RentalSearch }) {
+function RentalDetail({ rentalId, search }: { readonly rentalId: number; readonly search: RentalSearch }) {
   const query = useRental(rentalId);
   if (query.data === undefined) {
     return (
       <>
-        <PageHead title={`Rental ${String(rentalId)}`} back={back} />
-        <Shown query={query} what="rental">
+        <PageHeader title={`Rental ${String(rentalId)}`} back={back} />
+        <QueryView query={query} what="rental">
           {() => null}
-        </Shown>
+        </QueryView>
       </>
     );
   }
   return (
     <>
       <RentalHead rental={query.data} />
-      <Shown query={query} what="rental">
+      <QueryView query={query} what="rental">
         {(rental) => (
           <>
             <StateCard rental={rental} />
             <RentalTabs rental={rental} search={search} />
           </>
         )}
-      </Shown>
+      </QueryView>
     </>
   );
 }
 
 function RentalHead({ rental }: { readonly rental: Rental }) {
   return (
-    <PageHead
-      title={titleOf(rental)}
+    <PageHeader
+      title={rentalTitle(rental)}
       back={back}
       about={
         <span className="flex flex-wrap items-center gap-x-2 gap-y-1">
           <RentalState rental={rental} />
           <span>
-            {whatOf(rental)} in {rental.region}
+            {rentalHardwareText(rental)} in {rental.region}
           </span>
           <Id value={String(rental.id)} what="number of the rental" />
         </span>

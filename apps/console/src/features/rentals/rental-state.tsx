@@ -1,5 +1,5 @@
 import { Badge, type Tone } from '../../ui/badge.tsx';
-import { stateWord } from './actions.ts';
+import { stateLabel } from './actions.ts';
 import type { Rental } from './rental.ts';
 
 const tones: Readonly<Record<Rental['status'], Tone>> = {
@@ -16,5 +16,5 @@ export function RentalState({ rental }: { readonly rental: Pick<Rental, 'status'
   const { status, power } = rental;
   const tone =
     status !== 'Running' || power === 'on' ? tones[status] : power === 'changing' ? 'info' : 'plain';
-  return <Badge tone={tone}>{stateWord(rental)}</Badge>;
+  return <Badge tone={tone}>{stateLabel(rental)}</Badge>;
 }

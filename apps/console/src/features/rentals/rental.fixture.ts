@@ -1,7 +1,7 @@
 import type { Rental } from './rental.ts';
 
 /** A rental for tests of pure logic; what a test is about, it says itself. */
-export function rentalWith(changes: Partial<Rental> = {}): Rental {
+export function makeRental(changes: Partial<Rental> = {}): Rental {
   const rental = {
     id: 1042,
     name: 'train',

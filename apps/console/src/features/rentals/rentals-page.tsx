@@ -1,8 +1,8 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
-import { Needs } from '../../app/needs.tsx';
+import { RequireScope } from '../../app/needs.tsx';
 import { buttonClass } from '../../ui/button.tsx';
 import { CommandHint } from '../../ui/copy.tsx';
-import { PageHead } from '../../ui/page.tsx';
+import { PageHeader } from '../../ui/page.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { HistoryList } from './history-list.tsx';
 import { LiveList } from './live-list.tsx';
@@ -10,9 +10,13 @@ import { LiveList } from './live-list.tsx';
 /** All rentals of the organisation: those that live, and those that have ended. */
 export function RentalsPage() {
   return (
-    <Needs scope="rentals:read" title="Rentals" who="Whoever may see rentals has a role that includes it.">
+    <RequireScope
+      scope="rentals:read"
+      title="Rentals"
+      who="Whoever may see rentals has a role that includes it."
+    >
       <Rentals />
-    </Needs>
+    </RequireScope>
   );
 }
 
@@ -22,7 +26,7 @@ function Rentals() {
   const isHistory = search.view === 'history';
   return (
     <>
-      <PageHead
+      <PageHeader
         title="Rentals"
         about="Your virtual machines and bare metal: what runs, what it costs, and what ran before."
         actions={

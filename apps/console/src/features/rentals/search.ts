@@ -1,4 +1,4 @@
-import { present, oneOf, textOf } from '../../app/search.ts';
+import { definedParams, enumParam, textParam } from '../../app/search.ts';
 import { periodNames, type Period } from './metrics.ts';
 
 /** What the URL of the rentals says. */
@@ -17,28 +17,28 @@ export interface RentalsSearch {
 }
 
 function dayOf(value: unknown): string | undefined {
-  const text = textOf(value);
+  const text = textParam(value);
   return text !== undefined && /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text))
     ? text
     : undefined;
 }
 
-export function rentalsSearch(search: Readonly<Record<string, unknown>>): RentalsSearch {
-  return present({
-    view: oneOf(search['view'], ['history']),
-    status: oneOf(search['status'], liveStatuses),
-    type: oneOf(search['type'], rentalTypes),
+export function parseRentalsSearch(search: Readonly<Record<string, unknown>>): RentalsSearch {
+  return definedParams({
+    view: enumParam(search['view'], ['history']),
+    status: enumParam(search['status'], liveStatuses),
+    type: enumParam(search['type'], rentalTypes),
     from: dayOf(search['from']),
     until: dayOf(search['until']),
   });
 }
 
 /** A period of whole days: `until` is the end of its day. */
-export function periodOf({ from, until }: Pick<RentalsSearch, 'from' | 'until'>): {
+export function rentalsPeriod({ from, until }: Pick<RentalsSearch, 'from' | 'until'>): {
   readonly from?: string;
   readonly until?: string;
 } {
-  return present({
+  return definedParams({
     from: from === undefined ? undefined : new Date(`${from}T00:00:00`).toISOString(),
     until: until === undefined ? undefined : nextDay(until).toISOString(),
   });
@@ -58,6 +58,9 @@ export interface RentalSearch {
   readonly period?: Period;
 }
 
-export function rentalSearch(search: Readonly<Record<string, unknown>>): RentalSearch {
-  return present({ tab: oneOf(search['tab'], rentalTabs), period: oneOf(search['period'], periodNames) });
+export function parseRentalSearch(search: Readonly<Record<string, unknown>>): RentalSearch {
+  return definedParams({
+    tab: enumParam(search['tab'], rentalTabs),
+    period: enumParam(search['period'], periodNames),
+  });
 }

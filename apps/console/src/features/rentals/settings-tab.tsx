@@ -1,17 +1,17 @@
 import { parseDuration } from '@millrace/sdk/text';
 import { useState } from 'react';
-import { issueOf } from '../../api/problem.ts';
+import { fieldIssue } from '../../api/problem.ts';
 import { useApiMutation } from '../../api/queries.ts';
 import { useSession } from '../../app/session.tsx';
 import { Button } from '../../ui/button.tsx';
-import { CheckField, TextArea, TextField } from '../../ui/field.tsx';
+import { CheckboxField, TextArea, TextField } from '../../ui/field.tsx';
 import { Card } from '../../ui/page.tsx';
 import { Problem } from '../../ui/states.tsx';
-import { When } from '../../ui/time.tsx';
-import { useSay } from '../../ui/toast.tsx';
-import { whyNot } from './actions.ts';
+import { Timestamp } from '../../ui/time.tsx';
+import { useToast } from '../../ui/toast.tsx';
+import { rentalActionDisabledReason } from './actions.ts';
 import type { Rental } from './rental.ts';
-import { tagLines, tagsOf } from './tags.ts';
+import { tagLines, parseTags } from './tags.ts';
 
 interface Changes {
   readonly name?: string | null;
@@ -22,7 +22,7 @@ interface Changes {
 }
 
 function useUpdate(rental: Rental) {
-  const say = useSay();
+  const say = useToast();
   return useApiMutation(
     (client, changes: Changes) => client.rentals.update({ rentalId: rental.id, ...changes }),
     { changes: ['rentals'], onSuccess: () => say('Saved') },
@@ -31,7 +31,7 @@ function useUpdate(rental: Rental) {
 
 /** What may be changed about a rental while it lives. */
 export function SettingsTab({ rental }: { readonly rental: Rental }) {
-  const off = whyNot('update', rental, useSession().mayNot('rentals:write'));
+  const off = rentalActionDisabledReason('update', rental, useSession().mayNot('rentals:write'));
   return (
     <>
       <NameCard rental={rental} off={off} />
@@ -50,7 +50,7 @@ function NameCard({ rental, off }: CardProps) {
   const update = useUpdate(rental);
   const [name, setName] = useState(rental.name ?? '');
   const [tags, setTags] = useState(tagLines(rental.tags));
-  const read = tagsOf(tags);
+  const read = parseTags(tags);
   const problem = 'problem' in read ? read.problem : undefined;
   return (
     <Card title="Name and tags">
@@ -67,7 +67,7 @@ function NameCard({ rental, off }: CardProps) {
           value={name}
           maxLength={255}
           onChange={({ target }) => setName(target.value)}
-          error={issueOf(update.error, 'name')}
+          error={fieldIssue(update.error, 'name')}
         />
         <TextArea
           label="Tags"
@@ -75,7 +75,7 @@ function NameCard({ rental, off }: CardProps) {
           rows={3}
           value={tags}
           onChange={({ target }) => setTags(target.value)}
-          error={problem ?? issueOf(update.error, 'tags')}
+          error={problem ?? fieldIssue(update.error, 'tags')}
         />
         {update.error !== null && <Problem error={update.error} doing="save it" />}
         <div>
@@ -116,7 +116,7 @@ function EndCard({ rental, off }: CardProps) {
             'It has no time to live.'
           ) : (
             <>
-              Its time to live ends at <When at={rental.expiresAt} />.
+              Its time to live ends at <Timestamp at={rental.expiresAt} />.
             </>
           )}
         </p>
@@ -126,7 +126,9 @@ function EndCard({ rental, off }: CardProps) {
           value={ttl}
           onChange={({ target }) => setTtl(target.value)}
           error={
-            isTtlWrong ? 'This is no span of time. Write 90m, 8h or 3d.' : issueOf(update.error, 'ttlSeconds')
+            isTtlWrong
+              ? 'This is no span of time. Write 90m, 8h or 3d.'
+              : fieldIssue(update.error, 'ttlSeconds')
           }
         />
         <TextField
@@ -135,7 +137,7 @@ function EndCard({ rental, off }: CardProps) {
           inputMode="decimal"
           value={maxUsd}
           onChange={({ target }) => setMaxUsd(target.value)}
-          error={isMostWrong ? 'Write an amount such as 50 or 12.50.' : issueOf(update.error, 'maxUsd')}
+          error={isMostWrong ? 'Write an amount such as 50 or 12.50.' : fieldIssue(update.error, 'maxUsd')}
         />
         {update.error !== null && <Problem error={update.error} doing="save it" />}
         <div className="flex flex-wrap gap-2">
@@ -158,7 +160,7 @@ function TermCard({ rental, off }: CardProps) {
   const update = useUpdate(rental);
   return (
     <Card title="After its term">
-      <CheckField
+      <CheckboxField
         label="Go on, on demand"
         hint="Otherwise it ends with its term, and its disk with it."
         checked={rental.convertToOnDemandOnExpiry === true}

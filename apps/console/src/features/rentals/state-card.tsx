@@ -2,30 +2,30 @@ import { elapsedText } from '@millrace/sdk/text';
 import { Link } from '@tanstack/react-router';
 import { buttonClass } from '../../ui/button.tsx';
 import { Money, PerHour } from '../../ui/money.tsx';
-import { Figures } from '../../ui/page.tsx';
+import { KeyFigures } from '../../ui/page.tsx';
 import { Note } from '../../ui/states.tsx';
-import { Ago, useNow, When } from '../../ui/time.tsx';
-import { meaningOf } from './actions.ts';
-import { billingOf } from './billing.ts';
-import { hasFailed, isOver, type Rental } from './rental.ts';
-import { isStuckEnding, progressOf } from './steps.ts';
+import { RelativeTime, useNow, Timestamp } from '../../ui/time.tsx';
+import { stateDescription } from './actions.ts';
+import { rentalBilling } from './billing.ts';
+import { hasFailed, hasEnded, type Rental } from './rental.ts';
+import { isTerminationStuck, rentalProgress } from './steps.ts';
 import { StepList } from './step-list.tsx';
 
 /** What its state means, what it bills right now, and how far it is on its way to another. */
 export function StateCard({ rental }: { readonly rental: Rental }) {
-  const billing = billingOf(rental);
+  const billing = rentalBilling(rental);
   const end = rental.currentTerm.reservationEndsAt ?? rental.currentTerm.reservedUntil ?? rental.expiresAt;
   return (
     <>
       <section aria-label="State" className="border-line bg-surface mb-4 rounded-lg border p-4">
         <p>
-          <strong>{rental.status}:</strong> {meaningOf(rental)}
+          <strong>{rental.status}:</strong> {stateDescription(rental)}
         </p>
         <p className="text-soft">{billing.words}</p>
-        <Trouble rental={rental} />
+        <FailureNote rental={rental} />
         <Progress rental={rental} />
       </section>
-      <Figures
+      <KeyFigures
         items={[
           {
             label: 'Price',
@@ -43,15 +43,15 @@ export function StateCard({ rental }: { readonly rental: Rental }) {
           },
           { label: 'Spent so far', value: <Money nano={rental.costSoFarNanoUsd} /> },
           {
-            label: rental.startedAt === null ? 'Made' : isOver(rental) ? 'Ran from' : 'Runs since',
+            label: rental.startedAt === null ? 'Made' : hasEnded(rental) ? 'Ran from' : 'Runs since',
             value: (
               <span className="text-base">
-                <Ago at={rental.startedAt ?? rental.createdAt} />
+                <RelativeTime at={rental.startedAt ?? rental.createdAt} />
               </span>
             ),
-            note: <When at={rental.startedAt ?? rental.createdAt} />,
+            note: <Timestamp at={rental.startedAt ?? rental.createdAt} />,
           },
-          isOver(rental) ? endedFigure(rental) : endsFigure(end),
+          hasEnded(rental) ? endedFigure(rental) : endsFigure(end),
         ]}
       />
     </>
@@ -65,10 +65,10 @@ function endedFigure({ terminatedAt }: Rental) {
         label: 'Ended',
         value: (
           <span className="text-base">
-            <Ago at={terminatedAt} />
+            <RelativeTime at={terminatedAt} />
           </span>
         ),
-        note: <When at={terminatedAt} />,
+        note: <Timestamp at={terminatedAt} />,
       };
 }
 
@@ -79,15 +79,15 @@ function endsFigure(end: string | null) {
         label: 'Ends',
         value: (
           <span className="text-base">
-            <Ago at={end} />
+            <RelativeTime at={end} />
           </span>
         ),
-        note: <When at={end} />,
+        note: <Timestamp at={end} />,
       };
 }
 
 /** What went wrong, why, what it cost, and what to do. */
-function Trouble({ rental }: { readonly rental: Rental }) {
+function FailureNote({ rental }: { readonly rental: Rental }) {
   const now = useNow(1_000);
   const { status, statusReason, billingPausedAt } = rental;
   if (hasFailed(rental)) {
@@ -119,7 +119,7 @@ function Trouble({ rental }: { readonly rental: Rental }) {
       <div className="mt-3">
         <Note tone="warn">
           <p>
-            Nothing was heard of its host since <When at={billingPausedAt ?? rental.statusSince} />. Your
+            Nothing was heard of its host since <Timestamp at={billingPausedAt ?? rental.statusSince} />. Your
             machine may well be running; we just cannot see it. You need not do anything: it is shown as
             running again with the first answer.
           </p>
@@ -127,7 +127,7 @@ function Trouble({ rental }: { readonly rental: Rental }) {
             <p>Billing pauses 5 minutes after the last good sign.</p>
           ) : (
             <p>
-              It is not billed since <When at={billingPausedAt} />.
+              It is not billed since <Timestamp at={billingPausedAt} />.
             </p>
           )}
           {statusReason !== null && <p>{statusReason}</p>}
@@ -135,7 +135,7 @@ function Trouble({ rental }: { readonly rental: Rental }) {
       </div>
     );
   }
-  if (isStuckEnding(rental, now)) {
+  if (isTerminationStuck(rental, now)) {
     const lasted = elapsedText(now - Date.parse(rental.statusSince));
     return (
       <div className="mt-3">
@@ -147,12 +147,12 @@ function Trouble({ rental }: { readonly rental: Rental }) {
     );
   }
   // Why it was ended is told among the facts.
-  return statusReason === null || isOver(rental) ? null : <p className="mt-2">{statusReason}</p>;
+  return statusReason === null || hasEnded(rental) ? null : <p className="mt-2">{statusReason}</p>;
 }
 
 function Progress({ rental }: { readonly rental: Rental }) {
   const now = useNow(500);
-  const steps = progressOf(rental, now);
+  const steps = rentalProgress(rental, now);
   if (steps === null) return null;
   const running = steps.find(({ status }) => status === 'running');
   return (

@@ -1,8 +1,8 @@
 import { elapsedText } from '@millrace/sdk/text';
 import { Check, Circle, LoaderCircle, Undo2, X, type LucideIcon } from 'lucide-react';
-import type { ShownStep } from './steps.ts';
+import type { StepView } from './steps.ts';
 
-const looks: Readonly<Record<ShownStep['status'], { icon: LucideIcon; color: string; word: string }>> = {
+const stepStyles: Readonly<Record<StepView['status'], { icon: LucideIcon; color: string; word: string }>> = {
   waiting: { icon: Circle, color: 'text-soft', word: 'to come' },
   running: { icon: LoaderCircle, color: 'text-info animate-spin', word: 'now' },
   done: { icon: Check, color: 'text-good', word: 'done' },
@@ -11,11 +11,11 @@ const looks: Readonly<Record<ShownStep['status'], { icon: LucideIcon; color: str
 };
 
 /** Named steps, with what happens in each, how long it has lasted, and how long it usually does. */
-export function StepList({ steps, label }: { readonly steps: readonly ShownStep[]; readonly label: string }) {
+export function StepList({ steps, label }: { readonly steps: readonly StepView[]; readonly label: string }) {
   return (
     <ol aria-label={label} className="flex flex-col gap-1.5">
       {steps.map(({ key, name, does, status, elapsedMs, usual, message }) => {
-        const { icon: Icon, color, word } = looks[status];
+        const { icon: Icon, color, word } = stepStyles[status];
         return (
           <li key={key} className="grid grid-cols-[1.25rem_1fr_auto] items-start gap-2">
             <Icon aria-hidden className={`mt-0.5 size-4 ${color}`} />

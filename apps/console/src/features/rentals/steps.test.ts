@@ -1,8 +1,8 @@
-import { creating } from '@millrace/sdk/text';
+import { createRentalSteps } from '@millrace/sdk/text';
 import { describe, expect, it } from 'vitest';
-import { rentalWith } from './rental.fixture.ts';
+import { makeRental } from './rental.fixture.ts';
 import type { Rental } from './rental.ts';
-import { isStuckEnding, pastSteps, progressOf } from './steps.ts';
+import { isTerminationStuck, pastSteps, rentalProgress } from './steps.ts';
 
 const startMs = Date.parse('2026-11-16T10:00:00.000Z');
 const at = (second: number): string => new Date(startMs + second * 1_000).toISOString();
@@ -17,11 +17,11 @@ function step(
 }
 
 const pending = (steps: Rental['steps'], changes: Partial<Rental> = {}): Rental =>
-  rentalWith({ status: 'Pending', startedAt: null, statusSince: at(0), steps, ...changes });
+  makeRental({ status: 'Pending', startedAt: null, statusSince: at(0), steps, ...changes });
 
 describe('a rental that is being made', () => {
   it('shows what was done, what is done since when and for how long usually, and what is to come', () => {
-    const progress = progressOf(
+    const progress = rentalProgress(
       pending([step('place', 'done', 0, 1), step('create', 'running', 1)]),
       startMs + 8_500,
     );
@@ -34,61 +34,61 @@ describe('a rental that is being made', () => {
   });
 
   it('says so when a step lasts longer than usual', () => {
-    const progress = progressOf(pending([step('create', 'running', 0)]), startMs + 31_000);
+    const progress = rentalProgress(pending([step('create', 'running', 0)]), startMs + 31_000);
     expect(progress?.[0]?.usual).toBe('longer than the usual 30 s');
   });
 
   it('shows the whole plan before the first step is told', () => {
-    const names = progressOf(pending([]), startMs)?.map(({ name }) => name);
-    expect(names).toEqual(creating['virtual-machine'].map(({ name }) => name));
+    const names = rentalProgress(pending([]), startMs)?.map(({ name }) => name);
+    expect(names).toEqual(createRentalSteps['virtual-machine'].map(({ name }) => name));
   });
 
   it('shows the second attempt after the first, and nothing to come after what failed', () => {
     const failed = { ...step('create', 'failed', 1, 3), message: 'The host is full.' };
     const moved = pending([step('place', 'done', 0, 1), failed, step('create', 'running', 4)]);
-    expect(progressOf(moved, startMs + 5_000)?.map(({ name }) => name)).toEqual([
+    expect(rentalProgress(moved, startMs + 5_000)?.map(({ name }) => name)).toEqual([
       'place',
       'create',
       'create',
       'prove',
       'open',
     ]);
-    expect(progressOf(pending([failed]), startMs + 5_000)).toHaveLength(1);
+    expect(rentalProgress(pending([failed]), startMs + 5_000)).toHaveLength(1);
   });
 
   it('never lasts less than nothing, however the clocks differ', () => {
-    expect(progressOf(pending([step('place', 'running', 60)]), startMs)?.[0]?.elapsedMs).toBe(0);
+    expect(rentalProgress(pending([step('place', 'running', 60)]), startMs)?.[0]?.elapsedMs).toBe(0);
   });
 });
 
 describe('other changes', () => {
   it('a start after a release shows its own steps, not those of the first time', () => {
-    const again = rentalWith({
+    const again = makeRental({
       status: 'Pending',
       statusSince: at(100),
       steps: [step('create', 'done', 0, 1), step('open', 'done', 1, 2), step('start', 'running', 101)],
     });
-    expect(progressOf(again, startMs + 102_000)?.map(({ name, status }) => [name, status])).toEqual([
+    expect(rentalProgress(again, startMs + 102_000)?.map(({ name, status }) => [name, status])).toEqual([
       ['start', 'running'],
     ]);
   });
 
   it('an end is one step since it was accepted, and is called stuck after two minutes', () => {
-    const ending = rentalWith({ status: 'Terminating', statusSince: at(0) });
-    expect(progressOf(ending, startMs + 3_000)).toMatchObject([{ name: 'release', elapsedMs: 3_000 }]);
-    expect(isStuckEnding(ending, startMs + 119_000)).toBe(false);
-    expect(isStuckEnding(ending, startMs + 121_000)).toBe(true);
-    expect(isStuckEnding(rentalWith({ statusSince: at(0) }), startMs + 999_000)).toBe(false);
+    const ending = makeRental({ status: 'Terminating', statusSince: at(0) });
+    expect(rentalProgress(ending, startMs + 3_000)).toMatchObject([{ name: 'release', elapsedMs: 3_000 }]);
+    expect(isTerminationStuck(ending, startMs + 119_000)).toBe(false);
+    expect(isTerminationStuck(ending, startMs + 121_000)).toBe(true);
+    expect(isTerminationStuck(makeRental({ statusSince: at(0) }), startMs + 999_000)).toBe(false);
   });
 
   it('switching is one step, and what runs in peace has none', () => {
-    const switching = rentalWith({ power: 'changing', updatedAt: at(5) });
-    expect(progressOf(switching, startMs + 6_000)).toMatchObject([{ name: 'switch', elapsedMs: 1_000 }]);
-    expect(progressOf(rentalWith(), startMs)).toBeNull();
+    const switching = makeRental({ power: 'changing', updatedAt: at(5) });
+    expect(rentalProgress(switching, startMs + 6_000)).toMatchObject([{ name: 'switch', elapsedMs: 1_000 }]);
+    expect(rentalProgress(makeRental(), startMs)).toBeNull();
   });
 
   it('what happened stays to be read', () => {
-    const past = pastSteps(rentalWith({ steps: [step('prove', 'done', 0, 4)] }), startMs);
+    const past = pastSteps(makeRental({ steps: [step('prove', 'done', 0, 4)] }), startMs);
     expect(past).toMatchObject([{ name: 'prove', does: expect.stringContaining('GPUs'), elapsedMs: 4_000 }]);
   });
 });

@@ -1,16 +1,16 @@
 import {
-  creating,
-  releasing,
-  starting,
-  switchingOn,
-  usualText,
-  type Plan,
+  createRentalSteps,
+  releaseRentalSteps,
+  startRentalSteps,
+  powerOnSteps,
+  typicalDurationText,
+  type ExpectedSteps,
   type Step,
 } from '@millrace/sdk/text';
 import type { Rental } from './rental.ts';
 
 /** How far a rental is: the steps that happened, the one that happens, those to come. */
-export interface ShownStep {
+export interface StepView {
   readonly key: string;
   readonly name: string;
   readonly does: string | null;
@@ -27,15 +27,17 @@ type Fields = Pick<
 >;
 
 /** The plan that is being followed, and the steps of it that are told so far; null when nothing is under way. */
-function underWay(rental: Fields): { readonly plan: Plan; readonly steps: readonly Step[] } | null {
+function currentPlan(
+  rental: Fields,
+): { readonly plan: ExpectedSteps; readonly steps: readonly Step[] } | null {
   const { status, steps } = rental;
   if (status === 'Terminating')
-    return { plan: releasing, steps: [runningSince('release', rental.statusSince)] };
+    return { plan: releaseRentalSteps, steps: [runningSince('release', rental.statusSince)] };
   if (status === 'Pending' && rental.startedAt === null) {
-    return { plan: creating[rental.rentalType], steps };
+    return { plan: createRentalSteps[rental.rentalType], steps };
   }
   if (status === 'Pending') {
-    return { plan: starting, steps: steps.slice(firstSince(steps, rental.statusSince)) };
+    return { plan: startRentalSteps, steps: steps.slice(firstSince(steps, rental.statusSince)) };
   }
   if (status === 'Running' && rental.power === 'changing') {
     return { plan: switching, steps: [runningSince('switch', rental.updatedAt ?? rental.statusSince)] };
@@ -44,7 +46,7 @@ function underWay(rental: Fields): { readonly plan: Plan; readonly steps: readon
 }
 
 /** The API does not tell whether it goes on or off. */
-const switching: Plan = switchingOn.map((step) => ({
+const switching: ExpectedSteps = powerOnSteps.map((step) => ({
   ...step,
   name: 'switch',
   does: 'the machine is switched',
@@ -67,7 +69,7 @@ function elapsedMs({ status, startedAt, endedAt }: Step, nowMs: number): number 
   return endMs === null ? null : Math.max(0, endMs - Date.parse(startedAt));
 }
 
-function shown(step: Step, index: number, plan: Plan, nowMs: number): ShownStep {
+function toStepView(step: Step, index: number, plan: ExpectedSteps, nowMs: number): StepView {
   const planned = plan.find(({ name }) => name === step.name);
   const lastsMs = elapsedMs(step, nowMs);
   return {
@@ -76,20 +78,20 @@ function shown(step: Step, index: number, plan: Plan, nowMs: number): ShownStep 
     does: planned?.does ?? null,
     status: step.status,
     elapsedMs: lastsMs,
-    usual: step.status === 'running' && planned !== undefined ? usualText(lastsMs, planned) : null,
+    usual: step.status === 'running' && planned !== undefined ? typicalDurationText(lastsMs, planned) : null,
     message: step.message,
   };
 }
 
 /** Every step that is told, and after it what is still to come; nothing follows what failed. */
-export function progressOf(rental: Fields, nowMs: number): readonly ShownStep[] | null {
-  const way = underWay(rental);
+export function rentalProgress(rental: Fields, nowMs: number): readonly StepView[] | null {
+  const way = currentPlan(rental);
   if (way === null) return null;
   const { plan, steps } = way;
   const last = steps.at(-1);
   const position = plan.findLastIndex(({ name }) => name === last?.name);
   const ahead = last?.status === 'failed' ? [] : plan.slice(position + 1);
-  const toCome = ahead.map(({ name, does }): ShownStep => ({
+  const toCome = ahead.map(({ name, does }): StepView => ({
     key: `to come: ${name}`,
     name,
     does,
@@ -98,18 +100,18 @@ export function progressOf(rental: Fields, nowMs: number): readonly ShownStep[] 
     usual: null,
     message: null,
   }));
-  return [...steps.map((step, index) => shown(step, index, plan, nowMs)), ...toCome];
+  return [...steps.map((step, index) => toStepView(step, index, plan, nowMs)), ...toCome];
 }
 
 /** How it was brought up, for whoever looks later. */
-export function pastSteps(rental: Pick<Rental, 'steps' | 'rentalType'>, nowMs: number): readonly ShownStep[] {
-  const plan = [...creating[rental.rentalType], ...starting, ...releasing];
-  return rental.steps.map((step, index) => shown(step, index, plan, nowMs));
+export function pastSteps(rental: Pick<Rental, 'steps' | 'rentalType'>, nowMs: number): readonly StepView[] {
+  const plan = [...createRentalSteps[rental.rentalType], ...startRentalSteps, ...releaseRentalSteps];
+  return rental.steps.map((step, index) => toStepView(step, index, plan, nowMs));
 }
 
 /** Ending takes seconds; whoever waits for much longer is told that it is stuck, and that it costs nothing. */
 export const stuckAfterMs = 120_000;
 
-export function isStuckEnding(rental: Pick<Rental, 'status' | 'statusSince'>, nowMs: number): boolean {
+export function isTerminationStuck(rental: Pick<Rental, 'status' | 'statusSince'>, nowMs: number): boolean {
   return rental.status === 'Terminating' && nowMs - Date.parse(rental.statusSince) > stuckAfterMs;
 }

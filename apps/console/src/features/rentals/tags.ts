@@ -9,7 +9,7 @@ export function tagLines(tags: Tags): string {
 }
 
 /** The tags of some lines, or what is wrong with the first line that is none. */
-export function tagsOf(text: string): { readonly tags: Tags } | { readonly problem: string } {
+export function parseTags(text: string): { readonly tags: Tags } | { readonly problem: string } {
   const tags: Record<string, string> = {};
   for (const line of text.split('\n')) {
     const words = line.trim();

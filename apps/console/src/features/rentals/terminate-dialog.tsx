@@ -1,13 +1,13 @@
-import type { Answer } from '@millrace/sdk';
+import type { Output } from '@millrace/sdk';
 import { usdText } from '@millrace/sdk/text';
 import { useApiMutation } from '../../api/queries.ts';
-import { Confirm } from '../../ui/dialog.tsx';
+import { ConfirmDialog } from '../../ui/dialog.tsx';
 import { Money, PerHour } from '../../ui/money.tsx';
-import { When } from '../../ui/time.tsx';
-import { useSay } from '../../ui/toast.tsx';
-import { titleOf, whatOf, type Rental } from './rental.ts';
+import { Timestamp } from '../../ui/time.tsx';
+import { useToast } from '../../ui/toast.tsx';
+import { rentalTitle, rentalHardwareText, type Rental } from './rental.ts';
 
-type Receipt = Answer<'terminateVirtualMachineRental'>;
+type Receipt = Output<'terminateVirtualMachineRental'>;
 
 /** The end: what is lost, what it came to, and what goes on costing. */
 export function TerminateDialog({
@@ -19,7 +19,7 @@ export function TerminateDialog({
   readonly open: boolean;
   readonly onClose: () => void;
 }) {
-  const say = useSay();
+  const say = useToast();
   const terminate = useApiMutation(
     (client, rentalId: number): Promise<Receipt> =>
       rental.rentalType === 'bare-metal'
@@ -29,7 +29,7 @@ export function TerminateDialog({
       changes: ['rentals', 'volumes', 'money', 'catalog'],
       onSuccess: ({ finalCost }) =>
         say(
-          `${titleOf(rental)} is being ended`,
+          `${rentalTitle(rental)} is being ended`,
           `Billing has stopped. It cost ${usdText(finalCost.nanoUsd)}.`,
         ),
     },
@@ -37,8 +37,8 @@ export function TerminateDialog({
   const { currentTerm } = rental;
   const volumes = rental.attachedStorage ?? [];
   return (
-    <Confirm
-      title={`Terminate ${titleOf(rental)}?`}
+    <ConfirmDialog
+      title={`Terminate ${rentalTitle(rental)}?`}
       open={open}
       onClose={onClose}
       action="Terminate"
@@ -46,7 +46,7 @@ export function TerminateDialog({
       onConfirm={() => terminate.mutateAsync(rental.id)}
     >
       <p>
-        {whatOf(rental)} in {rental.region} is ended at once. This cannot be undone.
+        {rentalHardwareText(rental)} in {rental.region} is ended at once. This cannot be undone.
       </p>
       <p>
         {rental.startedAt === null
@@ -60,8 +60,8 @@ export function TerminateDialog({
       )}
       {currentTerm.termType === 'reserved' && currentTerm.reservedUntil !== null && (
         <p>
-          It is reserved until <When at={currentTerm.reservedUntil} />. What is left of the term stays owed,
-          less what its terms give back; the receipt says both to the last digit.
+          It is reserved until <Timestamp at={currentTerm.reservedUntil} />. What is left of the term stays
+          owed, less what its terms give back; the receipt says both to the last digit.
         </p>
       )}
       {volumes.length === 0 ? (
@@ -78,6 +78,6 @@ export function TerminateDialog({
           </ul>
         </div>
       )}
-    </Confirm>
+    </ConfirmDialog>
   );
 }

@@ -1,13 +1,13 @@
 import { useApiQuery } from '../../api/queries.ts';
-import { isOver, lookAgainMs, type Rental, type RentalCost } from './rental.ts';
-import { unposted } from './receipt.ts';
+import { hasEnded, rentalRefetchMs, type Rental, type RentalCost } from './rental.ts';
+import { unpostedAmount } from './receipt.ts';
 
 /** One rental, looked at again as often as its state deserves. */
 export function useRental(rentalId: number) {
   return useApiQuery<Rental>(
     ['rentals', 'one', rentalId],
     (client, signal) => client.rentals.get({ rentalId }, { signal }),
-    { refetchMs: lookAgainMs },
+    { refetchMs: rentalRefetchMs },
   );
 }
 
@@ -20,7 +20,8 @@ export function useRentalCost(rental: Pick<Rental, 'id' | 'status'>) {
     ['rentals', 'one', rentalId, 'cost'],
     (client, signal) => client.rentals.getCost({ rentalId }, { signal }),
     {
-      refetchMs: (cost) => (isOver(rental) && cost !== undefined && unposted(cost) === 0n ? false : costMs),
+      refetchMs: (cost) =>
+        hasEnded(rental) && cost !== undefined && unpostedAmount(cost) === 0n ? false : costMs,
     },
   );
 }

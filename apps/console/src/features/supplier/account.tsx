@@ -1,20 +1,20 @@
-import { ApiError, type Answer } from '@millrace/sdk';
+import { ApiError, type Output } from '@millrace/sdk';
 import { Link } from '@tanstack/react-router';
 import { useEffect, useState, type ReactNode } from 'react';
 import { useQueryClient } from '@tanstack/react-query';
-import { issueOf } from '../../api/problem.ts';
+import { fieldIssue } from '../../api/problem.ts';
 import { useApiMutation, useApiQuery } from '../../api/queries.ts';
 import { useSession } from '../../app/session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { CommandHint } from '../../ui/copy.tsx';
 import { TextArea, TextField } from '../../ui/field.tsx';
-import { Card, PageHead } from '../../ui/page.tsx';
-import { Loading, Note, Problem, Shown } from '../../ui/states.tsx';
-import { useSay } from '../../ui/toast.tsx';
-import { When } from '../../ui/time.tsx';
-import { Needs } from '../../app/needs.tsx';
+import { Card, PageHeader } from '../../ui/page.tsx';
+import { Loading, Note, Problem, QueryView } from '../../ui/states.tsx';
+import { useToast } from '../../ui/toast.tsx';
+import { Timestamp } from '../../ui/time.tsx';
+import { RequireScope } from '../../app/needs.tsx';
 
-export type Account = Answer<'supplierGetAccount'>;
+export type Account = Output<'supplierGetAccount'>;
 
 /** The account as a supplier; null where nobody has applied. */
 function useAccount() {
@@ -33,7 +33,7 @@ function useAccount() {
 }
 
 /** Pages of suppliers: those who are none yet are shown how to become one, and those who wait what they wait for. */
-export function SuppliersOnly({
+export function RequireSupplier({
   title,
   children,
 }: {
@@ -41,17 +41,17 @@ export function SuppliersOnly({
   readonly children: (account: Account) => ReactNode;
 }) {
   return (
-    <Needs
+    <RequireScope
       scope="organisation:read"
       title={title}
       who="How an organisation stands as a supplier is for its members to see."
     >
-      <Gate title={title}>{children}</Gate>
-    </Needs>
+      <SupplierGate title={title}>{children}</SupplierGate>
+    </RequireScope>
   );
 }
 
-function Gate({
+function SupplierGate({
   title,
   children,
 }: {
@@ -64,17 +64,17 @@ function Gate({
   if (data == null || data.status === 'applied' || data.status === 'rejected') {
     return (
       <>
-        <PageHead title={title} about="Rent out your own machines with GPUs on the marketplace." />
-        <Shown query={account} what="supplier account">
-          {(known) => <NotYet account={known} />}
-        </Shown>
+        <PageHeader title={title} about="Rent out your own machines with GPUs on the marketplace." />
+        <QueryView query={account} what="supplier account">
+          {(known) => <ApplicationPending account={known} />}
+        </QueryView>
         <CommandHint command="millrace supplier account" />
       </>
     );
   }
   if (session.place.mode === 'live' && !session.may('supplier:read')) return <FreshRights title={title} />;
   return (
-    <Needs
+    <RequireScope
       scope="supplier:read"
       title={title}
       who="This page is for owners and admins of an organisation that supplies machines. Ask an owner to change your role."
@@ -88,7 +88,7 @@ function Gate({
         </div>
       )}
       {children(data)}
-    </Needs>
+    </RequireScope>
   );
 }
 
@@ -104,23 +104,23 @@ function FreshRights({ title }: { readonly title: string }) {
   }, [cache, place]);
   if (!isAsked) return <Loading what="your rights as a supplier" />;
   return (
-    <Needs
+    <RequireScope
       scope="supplier:read"
       title={title}
       who="This page is for owners and admins of an organisation that supplies machines. Ask an owner to change your role."
     >
       {null}
-    </Needs>
+    </RequireScope>
   );
 }
 
-function NotYet({ account }: { readonly account: Account | null }) {
+function ApplicationPending({ account }: { readonly account: Account | null }) {
   if (account?.status === 'applied') {
     return (
       <Card title="Your application">
         <Note>
-          {account.name} applied on <When at={account.appliedAt} />. The operator decides; this page shows it
-          as soon as it happens.
+          {account.name} applied on <Timestamp at={account.appliedAt} />. The operator decides; this page
+          shows it as soon as it happens.
         </Note>
       </Card>
     );
@@ -130,7 +130,7 @@ function NotYet({ account }: { readonly account: Account | null }) {
 
 function Apply({ refused }: { readonly refused: Account | null }) {
   const { me, mayNot } = useSession();
-  const say = useSay();
+  const say = useToast();
   const [name, setName] = useState(refused?.name ?? me.organisation.name);
   const [about, setAbout] = useState(refused?.about ?? '');
   const apply = useApiMutation(
@@ -162,7 +162,7 @@ function Apply({ refused }: { readonly refused: Account | null }) {
             label="Name on the marketplace"
             value={name}
             maxLength={100}
-            error={issueOf(apply.error, 'name')}
+            error={fieldIssue(apply.error, 'name')}
             onChange={(event) => setName(event.target.value)}
           />
           <TextArea
@@ -171,7 +171,7 @@ function Apply({ refused }: { readonly refused: Account | null }) {
             rows={3}
             maxLength={2_000}
             value={about}
-            error={issueOf(apply.error, 'about')}
+            error={fieldIssue(apply.error, 'about')}
             onChange={(event) => setAbout(event.target.value)}
           />
           {apply.error !== null && <Problem error={apply.error} doing="apply" />}

@@ -1,4 +1,4 @@
-import type { Answer } from '@millrace/sdk';
+import type { Output } from '@millrace/sdk';
 import { exactDuration, usdText } from '@millrace/sdk/text';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { useMemo } from 'react';
@@ -8,31 +8,31 @@ import { Chart } from '../../ui/chart.tsx';
 import { CommandHint } from '../../ui/copy.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { Money } from '../../ui/money.tsx';
-import { Card, Figures, PageHead } from '../../ui/page.tsx';
-import { Empty, Note, Shown } from '../../ui/states.tsx';
+import { Card, KeyFigures, PageHeader } from '../../ui/page.tsx';
+import { EmptyState, Note, QueryView } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
-import { When } from '../../ui/time.tsx';
-import { SuppliersOnly } from './account.tsx';
-import { dayChart, dayText, periodOf } from './earnings.ts';
+import { Timestamp } from '../../ui/time.tsx';
+import { RequireSupplier } from './account.tsx';
+import { dayChart, dayText, earningsPeriod } from './earnings.ts';
 import { Payouts, RequestPayout } from './payouts.tsx';
 import { moneyTabs } from './tabs.ts';
 import { Statements } from './statements.tsx';
 
 const route = getRouteApi('/shell/inside/supplier/earnings');
 
-type Earnings = Answer<'supplierGetEarnings'>;
+type Earnings = Output<'supplierGetEarnings'>;
 type MachineEarning = Earnings['machines'][number];
 type DayEarning = Earnings['days'][number];
 
 export function EarningsPage() {
-  return <SuppliersOnly title="Earnings">{() => <EarningsAndPayouts />}</SuppliersOnly>;
+  return <RequireSupplier title="Earnings">{() => <EarningsAndPayouts />}</RequireSupplier>;
 }
 
 function EarningsAndPayouts() {
   const { tab = 'earnings', from, until } = route.useSearch();
   const navigate = route.useNavigate();
-  const period = periodOf({ from, until });
+  const period = earningsPeriod({ from, until });
   const earnings = useApiQuery(
     ['supplier', 'earnings', from, until],
     (client, signal) => client.supplier.earnings.get(period ?? {}, { signal }),
@@ -40,7 +40,7 @@ function EarningsAndPayouts() {
   );
   return (
     <>
-      <PageHead
+      <PageHeader
         title="Earnings"
         about="For each second that a tenant pays you get the price less the fee, to the nano-dollar."
         actions={<RequestPayout payableNanoUsd={earnings.data?.payableNanoUsd} />}
@@ -63,9 +63,9 @@ function EarningsAndPayouts() {
                 {period === null ? (
                   <Note tone="warn">The period must begin before it ends.</Note>
                 ) : (
-                  <Shown query={earnings} what="earnings">
+                  <QueryView query={earnings} what="earnings">
                     {(loaded) => <Shares earnings={loaded} />}
-                  </Shown>
+                  </QueryView>
                 )}
                 <CommandHint command="millrace supplier earnings" />
               </>
@@ -83,7 +83,7 @@ function Totals({ earnings }: { readonly earnings: Earnings }) {
   const isBelow = BigInt(earnings.payableNanoUsd) < 0n;
   return (
     <>
-      <Figures
+      <KeyFigures
         items={[
           {
             label: 'Running up',
@@ -166,16 +166,16 @@ function Shares({ earnings }: { readonly earnings: Earnings }) {
   if (machines.length === 0 && days.length === 0) {
     return (
       <Card>
-        <Empty title="Nothing was earned in this time">
+        <EmptyState title="Nothing was earned in this time">
           Machines that are listed and rented earn by the second.
-        </Empty>
+        </EmptyState>
       </Card>
     );
   }
   return (
     <>
       <p className="text-soft mb-3 text-xs">
-        What was posted from <When at={from} /> to <When at={until} />, less what was given back.
+        What was posted from <Timestamp at={from} /> to <Timestamp at={until} />, less what was given back.
       </p>
       <Card title="By day">
         <Chart

@@ -1,21 +1,21 @@
 import { describe, expect, it } from 'vitest';
-import { dayChart, dayText, periodOf } from './earnings.ts';
+import { dayChart, dayText, earningsPeriod } from './earnings.ts';
 
 describe('the period of earnings', () => {
   it('has its last day in it', () => {
-    expect(periodOf({ from: '2026-08-01', until: '2026-08-01' })).toEqual({
+    expect(earningsPeriod({ from: '2026-08-01', until: '2026-08-01' })).toEqual({
       from: '2026-08-01T00:00:00.000Z',
       until: '2026-08-02T00:00:00.000Z',
     });
   });
 
   it('is left to the service where nothing sensible is said', () => {
-    expect(periodOf({})).toEqual({});
-    expect(periodOf({ from: 'yesterday', until: '2026-13-45' })).toEqual({});
+    expect(earningsPeriod({})).toEqual({});
+    expect(earningsPeriod({ from: 'yesterday', until: '2026-13-45' })).toEqual({});
   });
 
   it('does not end before it begins', () => {
-    expect(periodOf({ from: '2026-08-02', until: '2026-08-01' })).toBeNull();
+    expect(earningsPeriod({ from: '2026-08-02', until: '2026-08-01' })).toBeNull();
   });
 });
 

@@ -1,12 +1,12 @@
-import type { Answer } from '@millrace/sdk';
+import type { Output } from '@millrace/sdk';
 
-type Day = Answer<'supplierGetEarnings'>['days'][number];
+type Day = Output<'supplierGetEarnings'>['days'][number];
 
 const dayMs = 86_400_000;
 const isDay = (text: string): boolean => /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text));
 
 /** Days of the URL as a period of the interface, which ends before its last instant. Null: it ends before it begins. */
-export function periodOf(search: {
+export function earningsPeriod(search: {
   readonly from?: string | undefined;
   readonly until?: string | undefined;
 }): { readonly from?: string; readonly until?: string } | null {

@@ -5,9 +5,9 @@ import { Badge, type Tone } from '../../ui/badge.tsx';
 import { CommandHint } from '../../ui/copy.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
 import { Card } from '../../ui/page.tsx';
-import { Empty } from '../../ui/states.tsx';
+import { EmptyState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table.tsx';
-import { Ago } from '../../ui/time.tsx';
+import { RelativeTime } from '../../ui/time.tsx';
 
 type Enrolment = Item<'supplierListEnrolments'>;
 type Step = Enrolment['steps'][number];
@@ -21,7 +21,7 @@ const tones: Readonly<Record<Enrolment['stage'], Tone>> = {
   withdrawn: 'plain',
 };
 
-const stepWords: Readonly<Record<Step['name'], string>> = {
+const stepLabels: Readonly<Record<Step['name'], string>> = {
   trusting: 'trust is exchanged',
   inspecting: 'hardware is read',
   testing: 'a machine is tried on it',
@@ -42,7 +42,7 @@ function Steps({ steps }: { readonly steps: readonly Step[] }) {
         return (
           <li key={name} className="flex items-center gap-1.5">
             <Icon aria-hidden className={`size-3.5 ${status === 'under-way' ? 'animate-spin' : ''}`} />
-            {stepWords[name]}
+            {stepLabels[name]}
             <span className="text-soft text-xs">{status.replaceAll('-', ' ')}</span>
           </li>
         );
@@ -76,7 +76,7 @@ const columns: readonly Column<Enrolment>[] = [
         {problem !== null && <span className="block text-xs">{problem}</span>}
         {deadlineAt !== null && (
           <span className="text-soft block text-xs">
-            given up <Ago at={deadlineAt} />
+            given up <RelativeTime at={deadlineAt} />
           </span>
         )}
       </>
@@ -90,7 +90,7 @@ const columns: readonly Column<Enrolment>[] = [
         ? 'not yet'
         : `${String(tests.gpu.count)} GPUs, disk ${String(tests.disk.mibPerSecond)} MiB/s, net ${String(tests.network.downMbps)}/${String(tests.network.upMbps)} Mbit/s`,
   },
-  { head: 'Asked', cell: ({ joinedAt }) => <Ago at={joinedAt} /> },
+  { head: 'Asked', cell: ({ joinedAt }) => <RelativeTime at={joinedAt} /> },
 ];
 
 /** Hosts that asked to join, with the steps that they go through. */
@@ -110,9 +110,9 @@ export function Enrolments() {
           columns={columns}
           rowKey={({ id }) => id}
           empty={
-            <Empty title="No host has asked to join">
+            <EmptyState title="No host has asked to join">
               It appears here within seconds of the command that you run on it.
-            </Empty>
+            </EmptyState>
           }
         />
       </Card>

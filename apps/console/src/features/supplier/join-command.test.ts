@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { clusterLack, joinCommand, proposedCluster } from './join-command.ts';
+import { clusterNameIssue, joinCommand, suggestedClusterName } from './join-command.ts';
 import { percentText } from './trust.ts';
 
 describe('the command that lets a host join', () => {
@@ -23,14 +23,14 @@ describe('the command that lets a host join', () => {
 describe('the name of a cluster', () => {
   it('that is proposed always fits the rule', () => {
     for (const name of ['North Computing', 'Ünïcödé', '株式会社', '--', 'x'.repeat(100), '']) {
-      expect(clusterLack(proposedCluster(name)), name).toBe(false);
+      expect(clusterNameIssue(suggestedClusterName(name)), name).toBe(false);
     }
-    expect(proposedCluster('North Computing')).toBe('north-computing-1');
+    expect(suggestedClusterName('North Computing')).toBe('north-computing-1');
   });
 
   it('is refused where the service would refuse it', () => {
     for (const name of ['', '-a', 'a-', 'A', 'a b', 'x'.repeat(64)])
-      expect(clusterLack(name)).not.toBe(false);
+      expect(clusterNameIssue(name)).not.toBe(false);
   });
 });
 

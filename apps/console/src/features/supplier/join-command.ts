@@ -1,6 +1,6 @@
 /** The command that lets a host join. It is run as root on the host; the token is in its environment, not in its arguments. */
 
-export interface Joining {
+export interface JoinParams {
   readonly token: string;
   /** Where the marketplace is. */
   readonly url: string;
@@ -9,17 +9,17 @@ export interface Joining {
 }
 
 /** Quoted for a shell, where it has to be. */
-function quoted(text: string): string {
+function quoteShellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-export function joinCommand({ token, url, address }: Joining): string {
+export function joinCommand({ token, url, address }: JoinParams): string {
   const host = address.trim() === '' ? 'ADDRESS' : address.trim();
-  return `MILLRACE_JOIN_TOKEN=${quoted(token)} ./join.sh --url ${quoted(url)} --address ${quoted(host)}`;
+  return `MILLRACE_JOIN_TOKEN=${quoteShellWord(token)} ./join.sh --url ${quoteShellWord(url)} --address ${quoteShellWord(host)}`;
 }
 
 /** A name for the cluster that fits the rule, proposed from the organisation's. */
-export function proposedCluster(name: string): string {
+export function suggestedClusterName(name: string): string {
   const slug = name
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, '-')
@@ -30,7 +30,7 @@ export function proposedCluster(name: string): string {
 }
 
 /** Why a name of a cluster will not do; false where it will. */
-export function clusterLack(name: string): string | false {
+export function clusterNameIssue(name: string): string | false {
   if (/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(name)) return false;
   return 'The cluster needs a name of small letters, digits and inner hyphens.';
 }

@@ -1,26 +1,26 @@
-import type { Answer, Item } from '@millrace/sdk';
+import type { Output, Item } from '@millrace/sdk';
 import { parseDuration } from '@millrace/sdk/text';
 import { useState } from 'react';
 import { nowMs } from '../../api/clock.ts';
-import { issueOf } from '../../api/problem.ts';
+import { fieldIssue } from '../../api/problem.ts';
 import { useApiMutation } from '../../api/queries.ts';
 import { useInstallation, useSession } from '../../app/session.tsx';
 import { Badge, type Tone } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { CodeBlock, CommandHint } from '../../ui/copy.tsx';
-import { Confirm, Dialog } from '../../ui/dialog.tsx';
+import { ConfirmDialog, Dialog } from '../../ui/dialog.tsx';
 import { SelectField, TextField } from '../../ui/field.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
 import { Card } from '../../ui/page.tsx';
-import { Empty, Note, Problem } from '../../ui/states.tsx';
+import { EmptyState, Note, Problem } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table.tsx';
-import { When } from '../../ui/time.tsx';
-import { clusterLack, joinCommand, proposedCluster } from './join-command.ts';
+import { Timestamp } from '../../ui/time.tsx';
+import { clusterNameIssue, joinCommand, suggestedClusterName } from './join-command.ts';
 
 type Token = Item<'supplierListJoinTokens'>;
-type NewToken = Answer<'supplierCreateJoinToken'>;
+type NewToken = Output<'supplierCreateJoinToken'>;
 
-function standing(token: Token): { readonly words: string; readonly tone: Tone } {
+function tokenStatus(token: Token): { readonly words: string; readonly tone: Tone } {
   if (token.revokedAt !== null) return { words: 'revoked', tone: 'bad' };
   if (token.usedMachines >= token.maxMachines) return { words: 'used up', tone: 'plain' };
   if (Date.parse(token.expiresAt) <= nowMs()) return { words: 'expired', tone: 'plain' };
@@ -41,7 +41,7 @@ const columns: readonly Column<Token>[] = [
   {
     head: 'State',
     cell: (token) => {
-      const { words, tone } = standing(token);
+      const { words, tone } = tokenStatus(token);
       return <Badge tone={tone}>{words}</Badge>;
     },
   },
@@ -49,7 +49,7 @@ const columns: readonly Column<Token>[] = [
     head: 'Machines',
     cell: ({ usedMachines, maxMachines }) => `${String(usedMachines)} of ${String(maxMachines)} joined`,
   },
-  { head: 'Good until', cell: ({ expiresAt }) => <When at={expiresAt} /> },
+  { head: 'Good until', cell: ({ expiresAt }) => <Timestamp at={expiresAt} /> },
   { head: 'Act', cell: (token) => <Revoke token={token} /> },
 ];
 
@@ -74,9 +74,9 @@ export function JoinTokens() {
         columns={columns}
         rowKey={({ id }) => id}
         empty={
-          <Empty title="You have no join tokens">
+          <EmptyState title="You have no join tokens">
             Make one, and you get the command to run on a host with Incus 6.0 or later.
-          </Empty>
+          </EmptyState>
         }
       />
     </Card>
@@ -90,7 +90,7 @@ function Revoke({ token }: { readonly token: Token }) {
     (client, joinTokenId: string) => client.supplier.joinTokens.revoke({ joinTokenId }),
     { changes: ['supplier'] },
   );
-  const { words } = standing(token);
+  const { words } = tokenStatus(token);
   return (
     <>
       <Button
@@ -101,7 +101,7 @@ function Revoke({ token }: { readonly token: Token }) {
       >
         Revoke
       </Button>
-      <Confirm
+      <ConfirmDialog
         title={`Revoke the join token for ${token.clusterName}?`}
         open={isOpen}
         onClose={() => setOpen(false)}
@@ -110,7 +110,7 @@ function Revoke({ token }: { readonly token: Token }) {
         onConfirm={() => revoke.mutateAsync(token.id)}
       >
         <p>No further host joins with it. Machines that joined stay.</p>
-      </Confirm>
+      </ConfirmDialog>
     </>
   );
 }
@@ -130,12 +130,16 @@ function NewTokenButton() {
   );
 }
 
-const lives = ['1h', '1d', '7d'] as const;
-const lifeWords: Readonly<Record<string, string>> = { '1h': 'one hour', '1d': 'one day', '7d': 'seven days' };
+const tokenLifetimes = ['1h', '1d', '7d'] as const;
+const lifetimeLabels: Readonly<Record<string, string>> = {
+  '1h': 'one hour',
+  '1d': 'one day',
+  '7d': 'seven days',
+};
 
 function NewTokenForm({ onClose }: { readonly onClose: () => void }) {
   const { me } = useSession();
-  const [clusterName, setCluster] = useState(() => proposedCluster(me.organisation.name));
+  const [clusterName, setCluster] = useState(() => suggestedClusterName(me.organisation.name));
   const [region, setRegion] = useState('');
   const [count, setCount] = useState('1');
   const [life, setLife] = useState<string>('1h');
@@ -145,9 +149,9 @@ function NewTokenForm({ onClose }: { readonly onClose: () => void }) {
       client.supplier.joinTokens.create(wish),
     { changes: ['supplier'] },
   );
-  if (create.data !== undefined) return <Shown token={create.data} onClose={onClose} />;
+  if (create.data !== undefined) return <CreatedToken token={create.data} onClose={onClose} />;
   const lack =
-    clusterLack(clusterName) ||
+    clusterNameIssue(clusterName) ||
     (region.trim() === '' && 'Say in which region the host is.') ||
     (!/^[1-9]\d{0,2}$|^1000$/.test(count) && 'One token is for 1 to 1000 hosts.');
   return (
@@ -168,7 +172,7 @@ function NewTokenForm({ onClose }: { readonly onClose: () => void }) {
         label="Cluster"
         hint="What the marketplace shows as the cluster of your hosts."
         value={clusterName}
-        error={issueOf(create.error, 'clusterName')}
+        error={fieldIssue(create.error, 'clusterName')}
         onChange={(event) => setCluster(event.target.value)}
       />
       <TextField
@@ -176,7 +180,7 @@ function NewTokenForm({ onClose }: { readonly onClose: () => void }) {
         hint="Where the host is. If it is none that the operator opened, you are told which are."
         placeholder="eu-north-2"
         value={region}
-        error={issueOf(create.error, 'region')}
+        error={fieldIssue(create.error, 'region')}
         onChange={(event) => setRegion(event.target.value)}
       />
       <div className="grid grid-cols-2 gap-3">
@@ -184,13 +188,13 @@ function NewTokenForm({ onClose }: { readonly onClose: () => void }) {
           label="For how many hosts"
           inputMode="numeric"
           value={count}
-          error={issueOf(create.error, 'maxMachines')}
+          error={fieldIssue(create.error, 'maxMachines')}
           onChange={(event) => setCount(event.target.value)}
         />
         <SelectField
           label="Good for"
           value={life}
-          choices={lives.map((value) => ({ value, label: lifeWords[value] ?? value }))}
+          choices={tokenLifetimes.map((value) => ({ value, label: lifetimeLabels[value] ?? value }))}
           onChange={(event) => setLife(event.target.value)}
         />
       </div>
@@ -205,7 +209,7 @@ function NewTokenForm({ onClose }: { readonly onClose: () => void }) {
   );
 }
 
-function Shown({ token, onClose }: { readonly token: NewToken; readonly onClose: () => void }) {
+function CreatedToken({ token, onClose }: { readonly token: NewToken; readonly onClose: () => void }) {
   const installation = useInstallation();
   const [address, setAddress] = useState('');
   if (token.token === null) {
@@ -215,7 +219,8 @@ function Shown({ token, onClose }: { readonly token: NewToken; readonly onClose:
   return (
     <div className="flex flex-col gap-3">
       <Note tone="warn">
-        The token is in this command and is shown this once. It is good until <When at={token.expiresAt} />.
+        The token is in this command and is shown this once. It is good until{' '}
+        <Timestamp at={token.expiresAt} />.
       </Note>
       <TextField
         label="Address of the host"

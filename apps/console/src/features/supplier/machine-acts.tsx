@@ -1,19 +1,19 @@
-import type { Answer } from '@millrace/sdk';
+import type { Output } from '@millrace/sdk';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useApiMutation } from '../../api/queries.ts';
 import { useSession } from '../../app/session.tsx';
 import { Button } from '../../ui/button.tsx';
-import { Confirm } from '../../ui/dialog.tsx';
-import { useSay } from '../../ui/toast.tsx';
-import { machineLack } from './machine-lack.ts';
+import { ConfirmDialog } from '../../ui/dialog.tsx';
+import { useToast } from '../../ui/toast.tsx';
+import { machineActionDisabledReason } from './machine-lack.ts';
 
-type Machine = Answer<'supplierGetMachine'>;
+type Machine = Output<'supplierGetMachine'>;
 
 /** What suppliers do with a machine of theirs. */
-export function MachineActs({ machine }: { readonly machine: Machine }) {
+export function MachineActions({ machine }: { readonly machine: Machine }) {
   const { mayNot } = useSession();
-  const say = useSay();
+  const say = useToast();
   const navigate = useNavigate();
   const [asked, setAsked] = useState<'drain' | 'withdraw' | null>(null);
   const { id, name } = machine;
@@ -43,12 +43,15 @@ export function MachineActs({ machine }: { readonly machine: Machine }) {
   const close = (): void => setAsked(null);
   return (
     <>
-      <Button off={noWrite || machineLack('drain', machine)} onClick={() => setAsked('drain')}>
+      <Button
+        off={noWrite || machineActionDisabledReason('drain', machine)}
+        onClick={() => setAsked('drain')}
+      >
         Drain
       </Button>
       <Button
         busy={resume.isPending && 'Putting it back…'}
-        off={noWrite || machineLack('resume', machine)}
+        off={noWrite || machineActionDisabledReason('resume', machine)}
         onClick={() =>
           resume.mutate(id, { onError: (error) => say('It could not be put back', error.message) })
         }
@@ -57,12 +60,12 @@ export function MachineActs({ machine }: { readonly machine: Machine }) {
       </Button>
       <Button
         kind="danger"
-        off={noWrite || machineLack('withdraw', machine)}
+        off={noWrite || machineActionDisabledReason('withdraw', machine)}
         onClick={() => setAsked('withdraw')}
       >
         Withdraw
       </Button>
-      <Confirm
+      <ConfirmDialog
         title={`Drain ${name}?`}
         open={asked === 'drain'}
         onClose={close}
@@ -74,8 +77,8 @@ export function MachineActs({ machine }: { readonly machine: Machine }) {
           Nobody rents it anew. {machine.gpusRented} GPUs are rented now; they go on and go on earning until
           their tenants end it.
         </p>
-      </Confirm>
-      <Confirm
+      </ConfirmDialog>
+      <ConfirmDialog
         title={`Withdraw ${name}?`}
         open={asked === 'withdraw'}
         onClose={close}
@@ -85,7 +88,7 @@ export function MachineActs({ machine }: { readonly machine: Machine }) {
       >
         <p>It leaves the marketplace for good, with its history. What it earned stays yours.</p>
         <p>To bring the host back you let it join anew. On the host, remove Millrace’s certificate.</p>
-      </Confirm>
+      </ConfirmDialog>
     </>
   );
 }

@@ -1,9 +1,12 @@
-import type { Answer } from '@millrace/sdk';
+import type { Output } from '@millrace/sdk';
 
-type Machine = Pick<Answer<'supplierGetMachine'>, 'drainedAt' | 'gpusRented' | 'status'>;
+type Machine = Pick<Output<'supplierGetMachine'>, 'drainedAt' | 'gpusRented' | 'status'>;
 
 /** Why a supplier cannot do this with a machine now; false where it can. */
-export function machineLack(act: 'drain' | 'resume' | 'withdraw', machine: Machine): string | false {
+export function machineActionDisabledReason(
+  act: 'drain' | 'resume' | 'withdraw',
+  machine: Machine,
+): string | false {
   const { drainedAt, gpusRented, status } = machine;
   if (status === 'node_removed') return 'It is withdrawn.';
   if (act === 'drain') return drainedAt !== null && 'You drained it already.';

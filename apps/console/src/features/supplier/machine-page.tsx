@@ -1,8 +1,8 @@
-import type { Answer } from '@millrace/sdk';
-import { nanoOf, roughDuration, usdText } from '@millrace/sdk/text';
+import type { Output } from '@millrace/sdk';
+import { parseUsd, approximateDuration, usdText } from '@millrace/sdk/text';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import { issueOf } from '../../api/problem.ts';
+import { fieldIssue } from '../../api/problem.ts';
 import { useApiMutation, useApiQuery } from '../../api/queries.ts';
 import { useSession } from '../../app/session.tsx';
 import { Badge, StateBadge } from '../../ui/badge.tsx';
@@ -10,16 +10,16 @@ import { Button } from '../../ui/button.tsx';
 import { CommandHint, Id } from '../../ui/copy.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { Money } from '../../ui/money.tsx';
-import { Card, Facts, Figures, PageHead } from '../../ui/page.tsx';
-import { Empty, Note, Problem, Shown } from '../../ui/states.tsx';
-import { ShownPage } from '../../ui/shown-page.tsx';
+import { Card, DescriptionList, KeyFigures, PageHeader } from '../../ui/page.tsx';
+import { EmptyState, Note, Problem, QueryView } from '../../ui/states.tsx';
+import { QueryPage } from '../../ui/shown-page.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
-import { Ago, When } from '../../ui/time.tsx';
-import { useSay } from '../../ui/toast.tsx';
-import { SuppliersOnly } from './account.tsx';
-import { MachineActs } from './machine-acts.tsx';
+import { RelativeTime, Timestamp } from '../../ui/time.tsx';
+import { useToast } from '../../ui/toast.tsx';
+import { RequireSupplier } from './account.tsx';
+import { MachineActions } from './machine-acts.tsx';
 import { percentText } from './trust.ts';
-import { marketStanding } from './market-standing.ts';
+import { marketStatus } from './market-standing.ts';
 
 const route = getRouteApi('/shell/inside/supplier/machines/$machineId');
 
@@ -29,11 +29,11 @@ const toMachines = (
   </Link>
 );
 
-type Machine = Answer<'supplierGetMachine'>;
-type HistoryEntry = Answer<'supplierGetMachineHistory'>['items'][number];
+type Machine = Output<'supplierGetMachine'>;
+type HistoryEntry = Output<'supplierGetMachineHistory'>['items'][number];
 
 export function MachinePage() {
-  return <SuppliersOnly title="Machine">{() => <Loaded />}</SuppliersOnly>;
+  return <RequireSupplier title="Machine">{() => <Loaded />}</RequireSupplier>;
 }
 
 function Loaded() {
@@ -44,17 +44,17 @@ function Loaded() {
     { refetchMs: 2_000 },
   );
   return (
-    <ShownPage query={machine} title="Machine" what="machine" back={toMachines}>
+    <QueryPage query={machine} title="Machine" what="machine" back={toMachines}>
       {(loaded) => <Detail machine={loaded} />}
-    </ShownPage>
+    </QueryPage>
   );
 }
 
 function Detail({ machine }: { readonly machine: Machine }) {
-  const standing = marketStanding(machine);
+  const standing = marketStatus(machine);
   return (
     <>
-      <PageHead
+      <PageHeader
         title={machine.name}
         back={toMachines}
         about={
@@ -63,14 +63,14 @@ function Detail({ machine }: { readonly machine: Machine }) {
             {machine.statusReason}
           </span>
         }
-        actions={<MachineActs machine={machine} />}
+        actions={<MachineActions machine={machine} />}
       />
       <div className="mb-4">
         <Note tone={standing.tone}>
           Marketplace: {standing.label}. {standing.why}
         </Note>
       </div>
-      <Figures
+      <KeyFigures
         items={[
           {
             label: 'Price',
@@ -111,7 +111,7 @@ function Detail({ machine }: { readonly machine: Machine }) {
 /** The price and whether it is offered, in one form: a machine without a price cannot be listed. */
 function PriceForm({ machine }: { readonly machine: Machine }) {
   const { mayNot } = useSession();
-  const say = useSay();
+  const say = useToast();
   const known = machine.pricePerGpuHourNanoUsd;
   const [amount, setAmount] = useState(known === null ? '' : usdText(known).slice(1));
   const update = useApiMutation(
@@ -119,7 +119,7 @@ function PriceForm({ machine }: { readonly machine: Machine }) {
       client.supplier.machines.update({ machineId: machine.id, ...change }),
     { changes: ['supplier', 'marketplace'], onSuccess: () => say('Saved', `${machine.name} is changed.`) },
   );
-  const nano = nanoOf(amount);
+  const nano = parseUsd(amount);
   const lack =
     (nano === null && 'The price must be dollars with at most nine decimals, such as 1.85.') ||
     (nano !== null && nano <= 0n && 'The price must be above zero.') ||
@@ -151,7 +151,7 @@ function PriceForm({ machine }: { readonly machine: Machine }) {
           inputMode="decimal"
           placeholder="1.85"
           value={amount}
-          error={issueOf(update.error, 'pricePerGpuHourNanoUsd')}
+          error={fieldIssue(update.error, 'pricePerGpuHourNanoUsd')}
           onChange={(event) => setAmount(event.target.value)}
         />
         <Button
@@ -179,12 +179,12 @@ function Trust({ machine }: { readonly machine: Machine }) {
       {reliability === null ? (
         <p className="text-soft">Nothing was measured yet. It begins once the machine is in use.</p>
       ) : (
-        <Facts
+        <DescriptionList
           items={[
             ['Score', percentText(reliability.score)],
             [
               'There',
-              `${percentText(reliability.uptime)} of ${roughDuration(reliability.watchedSeconds)} watched`,
+              `${percentText(reliability.uptime)} of ${approximateDuration(reliability.watchedSeconds)} watched`,
             ],
             ['Starts well', percentText(reliability.starting)],
             [
@@ -192,7 +192,7 @@ function Trust({ machine }: { readonly machine: Machine }) {
               `${String(reliability.starts)} came up, ${String(reliability.failedStarts)} did not, ${String(reliability.losses)} were lost`,
             ],
             ['Quarantined', `${String(reliability.quarantines)} times`],
-            ['Measured until', <When key="until" at={reliability.measuredUntil} />],
+            ['Measured until', <Timestamp key="until" at={reliability.measuredUntil} />],
           ]}
         />
       )}
@@ -218,15 +218,18 @@ const gpuColumns: readonly Column<Machine['gpus'][number]>[] = [
 function Hardware({ machine }: { readonly machine: Machine }) {
   return (
     <Card title="Machine">
-      <Facts
+      <DescriptionList
         items={[
           ['Id', <Id key="id" value={machine.id} what="machine id" />],
           ['Where', `${machine.clusterName}, ${machine.region}`],
-          ['Joined', <When key="joined" at={machine.joinedAt} />],
-          ['Last seen', machine.lastSeenAt === null ? 'never' : <Ago key="seen" at={machine.lastSeenAt} />],
+          ['Joined', <Timestamp key="joined" at={machine.joinedAt} />],
+          [
+            'Last seen',
+            machine.lastSeenAt === null ? 'never' : <RelativeTime key="seen" at={machine.lastSeenAt} />,
+          ],
           machine.drainedAt === null
             ? null
-            : ['Drained by you', <When key="drained" at={machine.drainedAt} />],
+            : ['Drained by you', <Timestamp key="drained" at={machine.drainedAt} />],
         ]}
       />
       <div className="border-line -mx-4 mt-4 -mb-4 border-t">
@@ -248,7 +251,7 @@ const kinds: Readonly<Record<HistoryEntry['kind'], string>> = {
 };
 
 const historyColumns: readonly Column<HistoryEntry>[] = [
-  { head: 'When', main: true, cell: ({ at }) => <When at={at} /> },
+  { head: 'When', main: true, cell: ({ at }) => <Timestamp at={at} /> },
   {
     head: 'What',
     cell: ({ kind, status }) => (status === null ? kinds[kind] : <StateBadge state={status} />),
@@ -264,10 +267,10 @@ function History({ machineId }: { readonly machineId: string }) {
   );
   return (
     <Card title="History" about="The newest hundred." flush>
-      <Shown query={history} what="history">
+      <QueryView query={history} what="history">
         {(items) =>
           items.length === 0 ? (
-            <Empty title="Nothing has happened to it yet" />
+            <EmptyState title="Nothing has happened to it yet" />
           ) : (
             <Table
               caption="What became of the machine"
@@ -277,7 +280,7 @@ function History({ machineId }: { readonly machineId: string }) {
             />
           )
         }
-      </Shown>
+      </QueryView>
     </Card>
   );
 }

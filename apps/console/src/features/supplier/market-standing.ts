@@ -3,7 +3,7 @@ import type { Item } from '@millrace/sdk';
 type Machine = Pick<Item<'supplierListMachines'>, 'shown' | 'notShownBecause' | 'status' | 'statusReason'>;
 
 /** How a machine stands on the marketplace: only one that is listed and ready can be rented. */
-export function marketStanding({ shown, notShownBecause, status, statusReason }: Machine): {
+export function marketStatus({ shown, notShownBecause, status, statusReason }: Machine): {
   readonly tone: 'good' | 'warn';
   readonly label: string;
   readonly why: string | null;

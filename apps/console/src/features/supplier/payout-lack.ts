@@ -1,8 +1,8 @@
-import { nanoOf, usdText } from '@millrace/sdk/text';
+import { parseUsd, usdText } from '@millrace/sdk/text';
 
 /** Why this amount cannot be asked for; false where it can. */
-export function payoutLack(text: string, payableNanoUsd: string): string | false {
-  const nano = nanoOf(text);
+export function payoutIssue(text: string, payableNanoUsd: string): string | false {
+  const nano = parseUsd(text);
   const payable = BigInt(payableNanoUsd);
   if (nano === null) return 'The amount must be dollars with at most nine decimals, such as 100 or 12.50.';
   if (nano <= 0n) return 'The amount must be above zero.';

@@ -1,7 +1,7 @@
 import type { Item } from '@millrace/sdk';
-import { nanoOf, usdText } from '@millrace/sdk/text';
+import { parseUsd, usdText } from '@millrace/sdk/text';
 import { useState } from 'react';
-import { issueOf } from '../../api/problem.ts';
+import { fieldIssue } from '../../api/problem.ts';
 import { useApiMutation } from '../../api/queries.ts';
 import { useSession } from '../../app/session.tsx';
 import { StateBadge } from '../../ui/badge.tsx';
@@ -12,14 +12,14 @@ import { TextField } from '../../ui/field.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
 import { Money } from '../../ui/money.tsx';
 import { Card } from '../../ui/page.tsx';
-import { Empty, Note, Problem } from '../../ui/states.tsx';
+import { EmptyState, Note, Problem } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table.tsx';
-import { When } from '../../ui/time.tsx';
-import { useSay } from '../../ui/toast.tsx';
-import { payoutLack } from './payout-lack.ts';
+import { Timestamp } from '../../ui/time.tsx';
+import { useToast } from '../../ui/toast.tsx';
+import { payoutIssue } from './payout-lack.ts';
 
 const columns: readonly Column<Item<'supplierListPayouts'>>[] = [
-  { head: 'Asked for', main: true, cell: ({ requestedAt }) => <When at={requestedAt} /> },
+  { head: 'Asked for', main: true, cell: ({ requestedAt }) => <Timestamp at={requestedAt} /> },
   { head: 'Amount', right: true, cell: ({ amountNanoUsd }) => <Money nano={amountNanoUsd} /> },
   {
     head: 'State',
@@ -30,7 +30,10 @@ const columns: readonly Column<Item<'supplierListPayouts'>>[] = [
       </>
     ),
   },
-  { head: 'Settled', cell: ({ settledAt }) => (settledAt === null ? 'not yet' : <When at={settledAt} />) },
+  {
+    head: 'Settled',
+    cell: ({ settledAt }) => (settledAt === null ? 'not yet' : <Timestamp at={settledAt} />),
+  },
   { head: 'Reference', cell: ({ reference }) => reference ?? '' },
 ];
 
@@ -50,9 +53,9 @@ export function Payouts() {
           columns={columns}
           rowKey={({ id }) => id}
           empty={
-            <Empty title="You have not asked for a payout yet">
+            <EmptyState title="You have not asked for a payout yet">
               What is payable can be asked for at any time; the operator pays it and says by which reference.
-            </Empty>
+            </EmptyState>
           }
         />
       </Card>
@@ -90,7 +93,7 @@ function RequestForm({
   readonly payableNanoUsd: string;
   readonly onClose: () => void;
 }) {
-  const say = useSay();
+  const say = useToast();
   const [amount, setAmount] = useState(() => usdText(payableNanoUsd).slice(1));
   const request = useApiMutation(
     (client, amountNanoUsd: string) => client.supplier.payouts.request({ amountNanoUsd }),
@@ -102,8 +105,8 @@ function RequestForm({
       },
     },
   );
-  const lack = payoutLack(amount, payableNanoUsd);
-  const nano = nanoOf(amount);
+  const lack = payoutIssue(amount, payableNanoUsd);
+  const nano = parseUsd(amount);
   return (
     <form
       className="flex flex-col gap-3"
@@ -120,7 +123,7 @@ function RequestForm({
         label="Amount in dollars"
         inputMode="decimal"
         value={amount}
-        error={issueOf(request.error, 'amountNanoUsd')}
+        error={fieldIssue(request.error, 'amountNanoUsd')}
         onChange={(event) => setAmount(event.target.value)}
       />
       {lack === false && nano !== null && (

@@ -1,6 +1,6 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { insideRoute } from '../../app/roots.tsx';
-import { chosen, oneOf, textOf } from '../../app/search.ts';
+import { withoutUndefined, enumParam, textParam } from '../../app/search.ts';
 import { moneyTabs, supplierTabs } from './tabs.ts';
 
 const getParentRoute = () => insideRoute;
@@ -10,7 +10,7 @@ export const supplierRoutes = [
   createRoute({
     getParentRoute,
     path: 'supplier',
-    validateSearch: (search: Search) => chosen({ tab: oneOf(search['tab'], supplierTabs) }),
+    validateSearch: (search: Search) => withoutUndefined({ tab: enumParam(search['tab'], supplierTabs) }),
     component: lazyRouteComponent(() => import('./supplier-page.tsx'), 'SupplierPage'),
   }),
   createRoute({
@@ -22,10 +22,10 @@ export const supplierRoutes = [
     getParentRoute,
     path: 'supplier/earnings',
     validateSearch: (search: Search) =>
-      chosen({
-        tab: oneOf(search['tab'], moneyTabs),
-        from: textOf(search['from']),
-        until: textOf(search['until']),
+      withoutUndefined({
+        tab: enumParam(search['tab'], moneyTabs),
+        from: textParam(search['from']),
+        until: textParam(search['until']),
       }),
     component: lazyRouteComponent(() => import('./earnings-page.tsx'), 'EarningsPage'),
   }),

@@ -1,21 +1,21 @@
-import type { Answer } from '@millrace/sdk';
+import type { Output } from '@millrace/sdk';
 import { exactDuration } from '@millrace/sdk/text';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { useApiQuery } from '../../api/queries.ts';
 import { CommandHint } from '../../ui/copy.tsx';
 import { Money } from '../../ui/money.tsx';
-import { Card, Figures, PageHead } from '../../ui/page.tsx';
-import { Empty } from '../../ui/states.tsx';
-import { ShownPage } from '../../ui/shown-page.tsx';
+import { Card, KeyFigures, PageHeader } from '../../ui/page.tsx';
+import { EmptyState } from '../../ui/states.tsx';
+import { QueryPage } from '../../ui/shown-page.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
-import { SuppliersOnly } from './account.tsx';
+import { RequireSupplier } from './account.tsx';
 
 const route = getRouteApi('/shell/inside/supplier/statements/$statementId');
 
-type Statement = Answer<'supplierGetStatement'>;
+type Statement = Output<'supplierGetStatement'>;
 
 export function StatementPage() {
-  return <SuppliersOnly title="Statement">{() => <Loaded />}</SuppliersOnly>;
+  return <RequireSupplier title="Statement">{() => <Loaded />}</RequireSupplier>;
 }
 
 function Loaded() {
@@ -24,7 +24,7 @@ function Loaded() {
     client.supplier.statements.get({ statementId }, { signal }),
   );
   return (
-    <ShownPage
+    <QueryPage
       query={statement}
       title="Statement"
       what="statement"
@@ -35,7 +35,7 @@ function Loaded() {
       }
     >
       {(loaded) => <Detail statement={loaded} />}
-    </ShownPage>
+    </QueryPage>
   );
 }
 
@@ -65,7 +65,7 @@ const columns: readonly Column<Statement['lines'][number]>[] = [
 function Detail({ statement }: { readonly statement: Statement }) {
   return (
     <>
-      <PageHead
+      <PageHeader
         title={`Statement of ${statement.periodStart.slice(0, 7)}`}
         back={
           <Link to="/supplier/earnings" search={{ tab: 'statements' }} className="underline">
@@ -74,7 +74,7 @@ function Detail({ statement }: { readonly statement: Statement }) {
         }
         about="What was posted in the month, in UTC. Time of its last minutes may be in the next."
       />
-      <Figures
+      <KeyFigures
         items={[
           { label: 'Paid by tenants', value: <Money nano={statement.grossNanoUsd} /> },
           { label: 'Fee', value: <Money nano={statement.feeNanoUsd} /> },
@@ -83,7 +83,7 @@ function Detail({ statement }: { readonly statement: Statement }) {
       />
       <Card title="By machine" flush>
         {statement.lines.length === 0 ? (
-          <Empty title="Nothing was earned in this month" />
+          <EmptyState title="Nothing was earned in this month" />
         ) : (
           <Table
             caption="Lines of the statement"

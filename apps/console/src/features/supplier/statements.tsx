@@ -4,7 +4,7 @@ import { CommandHint } from '../../ui/copy.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
 import { Money } from '../../ui/money.tsx';
 import { Card } from '../../ui/page.tsx';
-import { Empty } from '../../ui/states.tsx';
+import { EmptyState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table.tsx';
 
 const columns: readonly Column<Item<'supplierListStatements'>>[] = [
@@ -37,9 +37,9 @@ export function Statements() {
           columns={columns}
           rowKey={({ id }) => id}
           empty={
-            <Empty title="There are no statements yet">
+            <EmptyState title="There are no statements yet">
               The first one is written when your first month is over.
-            </Empty>
+            </EmptyState>
           }
         />
       </Card>

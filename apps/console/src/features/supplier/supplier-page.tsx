@@ -5,22 +5,22 @@ import { buttonClass } from '../../ui/button.tsx';
 import { CommandHint } from '../../ui/copy.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
 import { Money } from '../../ui/money.tsx';
-import { Card, PageHead } from '../../ui/page.tsx';
-import { Empty } from '../../ui/states.tsx';
+import { Card, PageHeader } from '../../ui/page.tsx';
+import { EmptyState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
-import { SuppliersOnly, type Account } from './account.tsx';
+import { RequireSupplier, type Account } from './account.tsx';
 import { Enrolments } from './enrolments.tsx';
 import { JoinTokens } from './join-tokens.tsx';
 import { percentText } from './trust.ts';
-import { marketStanding } from './market-standing.ts';
+import { marketStatus } from './market-standing.ts';
 
 const route = getRouteApi('/shell/inside/supplier');
 
 type Machine = Item<'supplierListMachines'>;
 
 export function SupplierPage() {
-  return <SuppliersOnly title="My machines">{(account) => <Machines account={account} />}</SuppliersOnly>;
+  return <RequireSupplier title="My machines">{(account) => <Machines account={account} />}</RequireSupplier>;
 }
 
 function Machines({ account }: { readonly account: Account }) {
@@ -28,7 +28,7 @@ function Machines({ account }: { readonly account: Account }) {
   const navigate = route.useNavigate();
   return (
     <>
-      <PageHead
+      <PageHeader
         title="My machines"
         about={`${account.name} on the marketplace. The operator keeps ${String(account.feePercentage)} % of each charge.`}
         actions={
@@ -78,7 +78,7 @@ const columns: readonly Column<Machine>[] = [
   {
     head: 'On the marketplace',
     cell: (machine) => {
-      const { tone, label, why } = marketStanding(machine);
+      const { tone, label, why } = marketStatus(machine);
       return (
         <>
           <Badge tone={tone}>{label}</Badge>
@@ -126,7 +126,7 @@ function MachineList() {
           columns={columns}
           rowKey={({ id }) => id}
           empty={
-            <Empty
+            <EmptyState
               title="You have no machines yet"
               action={
                 <Link to="/supplier" search={{ tab: 'join' }} className={buttonClass('primary')}>
@@ -135,7 +135,7 @@ function MachineList() {
               }
             >
               Make a join token, run one command on the host, and it appears here.
-            </Empty>
+            </EmptyState>
           }
         />
       </Card>

@@ -1,13 +1,13 @@
 import { useState } from 'react';
-import { issueOf } from '../../api/problem.ts';
+import { fieldIssue } from '../../api/problem.ts';
 import { useApiMutation } from '../../api/queries.ts';
 import { useSession } from '../../app/session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Id } from '../../ui/copy.tsx';
 import { TextField } from '../../ui/field.tsx';
-import { Card, Facts } from '../../ui/page.tsx';
+import { Card, DescriptionList } from '../../ui/page.tsx';
 import { Problem } from '../../ui/states.tsx';
-import { When } from '../../ui/time.tsx';
+import { Timestamp } from '../../ui/time.tsx';
 
 /** The organisation itself: what it is called. */
 export function OrganisationCard() {
@@ -21,11 +21,11 @@ export function OrganisationCard() {
   const isSame = name.trim() === organisation.name;
   return (
     <Card title="Organisation">
-      <Facts
+      <DescriptionList
         items={[
           ['Id', <Id key="id" value={organisation.id} what="organisation id" />],
           ['Short name', organisation.slug],
-          ['Since', <When key="since" at={organisation.createdAt} />],
+          ['Since', <Timestamp key="since" at={organisation.createdAt} />],
         ]}
       />
       <form
@@ -40,7 +40,7 @@ export function OrganisationCard() {
           value={name}
           required
           maxLength={100}
-          error={issueOf(rename.error, 'name')}
+          error={fieldIssue(rename.error, 'name')}
           onChange={(event) => setName(event.target.value)}
         />
         {rename.error !== null && <Problem error={rename.error} doing="change the name" />}

@@ -1,14 +1,14 @@
 import { roleNames, roles } from '@millrace/contract/scopes';
 import { describe, expect, it } from 'vitest';
-import { mayGive, roleMeanings } from './roles.ts';
+import { canAssignRole, roleMeanings } from './roles.ts';
 
 describe('what can be handed out', () => {
   it('an owner gives every role', () => {
-    expect(roleNames.filter((role) => mayGive(roles.owner, role))).toEqual([...roleNames]);
+    expect(roleNames.filter((role) => canAssignRole(roles.owner, role))).toEqual([...roleNames]);
   });
 
   it('an admin gives every role but the owner', () => {
-    expect(roleNames.filter((role) => mayGive(roles.admin, role))).toEqual([
+    expect(roleNames.filter((role) => canAssignRole(roles.admin, role))).toEqual([
       'admin',
       'member',
       'billing',

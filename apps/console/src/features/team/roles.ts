@@ -10,7 +10,7 @@ export const roleMeanings: Readonly<Record<Role, string>> = {
 };
 
 /** Whether somebody with these scopes may hand out a role: nobody gives more than they have. The service decides the same. */
-export function mayGive(scopes: readonly Scope[], role: Role): boolean {
+export function canAssignRole(scopes: readonly Scope[], role: Role): boolean {
   const own = new Set<Scope>(scopes);
   return roles[role].every((scope) => own.has(scope));
 }

@@ -1,21 +1,21 @@
 import { roleNames, type Role } from '@millrace/contract/scopes';
 import type { Item } from '@millrace/sdk';
 import { useState } from 'react';
-import { issueOf } from '../../api/problem.ts';
+import { fieldIssue } from '../../api/problem.ts';
 import { useApiMutation } from '../../api/queries.ts';
 import { useInstallation, useSession } from '../../app/session.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { CommandHint, Id } from '../../ui/copy.tsx';
-import { Confirm, Dialog } from '../../ui/dialog.tsx';
+import { ConfirmDialog, Dialog } from '../../ui/dialog.tsx';
 import { SelectField, TextField } from '../../ui/field.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
-import { Card, PageHead } from '../../ui/page.tsx';
-import { Empty, Problem } from '../../ui/states.tsx';
-import { Ago, When } from '../../ui/time.tsx';
-import { useSay } from '../../ui/toast.tsx';
+import { Card, PageHeader } from '../../ui/page.tsx';
+import { EmptyState, Problem } from '../../ui/states.tsx';
+import { RelativeTime, Timestamp } from '../../ui/time.tsx';
+import { useToast } from '../../ui/toast.tsx';
 import { OrganisationCard } from './organisation-card.tsx';
-import { mayGive, roleMeanings } from './roles.ts';
+import { canAssignRole, roleMeanings } from './roles.ts';
 
 type Member = Item<'listMembers'>;
 type Invitation = Item<'listInvitations'>;
@@ -25,7 +25,7 @@ export function TeamPage() {
   const [inviting, setInviting] = useState(false);
   return (
     <>
-      <PageHead
+      <PageHeader
         title="Team"
         about={`Who belongs to ${me.organisation.name}, and what they may do.`}
         actions={
@@ -70,7 +70,7 @@ function Members() {
         what="members"
         caption="Members"
         rowKey={({ id }) => id}
-        empty={<Empty title="Nobody is here." />}
+        empty={<EmptyState title="Nobody is here." />}
         columns={[
           {
             head: 'Person',
@@ -94,7 +94,7 @@ function Members() {
                 choices={roleNames.map((role) => ({
                   value: role,
                   label: role,
-                  disabled: !mayGive(me.scopes, role),
+                  disabled: !canAssignRole(me.scopes, role),
                 }))}
                 onChange={(event) =>
                   change.mutate({ userId: member.userId, role: event.target.value as Role })
@@ -102,7 +102,7 @@ function Members() {
               />
             ),
           },
-          { head: 'Since', cell: ({ createdAt }) => <When at={createdAt} /> },
+          { head: 'Since', cell: ({ createdAt }) => <Timestamp at={createdAt} /> },
           {
             head: 'Action',
             right: true,
@@ -114,7 +114,7 @@ function Members() {
           },
         ]}
       />
-      <Confirm
+      <ConfirmDialog
         title={`Remove ${leaving?.email ?? ''} from ${me.organisation.name}?`}
         open={leaving !== null}
         onClose={() => setLeaving(null)}
@@ -124,7 +124,7 @@ function Members() {
       >
         <p>They lose access within a second, and all of their API keys here stop working.</p>
         <p>What they started goes on and goes on costing; it belongs to the organisation.</p>
-      </Confirm>
+      </ConfirmDialog>
     </Card>
   );
 }
@@ -149,7 +149,7 @@ function Invitations({ onInvite }: { readonly onInvite: () => void }) {
         caption="Invitations"
         rowKey={({ id }) => id}
         empty={
-          <Empty
+          <EmptyState
             title="Nobody is invited at the moment."
             action={
               <Button off={off} onClick={onInvite}>
@@ -161,7 +161,7 @@ function Invitations({ onInvite }: { readonly onInvite: () => void }) {
         columns={[
           { head: 'Mailbox', main: true, cell: ({ email }) => email },
           { head: 'Role', cell: ({ role }) => role },
-          { head: 'Ends', cell: ({ expiresAt }) => <Ago at={expiresAt} /> },
+          { head: 'Ends', cell: ({ expiresAt }) => <RelativeTime at={expiresAt} /> },
           {
             head: 'Action',
             right: true,
@@ -202,7 +202,7 @@ function InvitationLink(props: {
 function InviteForm({ onDone }: { readonly onDone: () => void }) {
   const { me } = useSession();
   const installation = useInstallation();
-  const say = useSay();
+  const say = useToast();
   const [email, setEmail] = useState('');
   const [role, setRole] = useState<Role>('member');
   const invite = useApiMutation(
@@ -222,7 +222,7 @@ function InviteForm({ onDone }: { readonly onDone: () => void }) {
   );
   const link = invite.data?.link ?? null;
   if (link !== null) return <InvitationLink email={email} link={link} onDone={onDone} />;
-  const fieldError = issueOf(invite.error, 'email');
+  const fieldError = fieldIssue(invite.error, 'email');
   return (
     <form
       className="flex flex-col gap-3"
@@ -244,7 +244,11 @@ function InviteForm({ onDone }: { readonly onDone: () => void }) {
         label="Role"
         hint={roleMeanings[role]}
         value={role}
-        choices={roleNames.map((name) => ({ value: name, label: name, disabled: !mayGive(me.scopes, name) }))}
+        choices={roleNames.map((name) => ({
+          value: name,
+          label: name,
+          disabled: !canAssignRole(me.scopes, name),
+        }))}
         onChange={(event) => setRole(event.target.value as Role)}
       />
       {invite.error !== null && fieldError === undefined && <Problem error={invite.error} />}

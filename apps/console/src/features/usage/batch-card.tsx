@@ -4,9 +4,9 @@ import { CommandHint } from '../../ui/copy.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
 import { Money } from '../../ui/money.tsx';
 import { Card } from '../../ui/page.tsx';
-import { Empty } from '../../ui/states.tsx';
+import { EmptyState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table.tsx';
-import { When } from '../../ui/time.tsx';
+import { Timestamp } from '../../ui/time.tsx';
 
 type RequestUsage = Item<'listBatchRequests'>;
 
@@ -20,7 +20,7 @@ const columns: readonly Column<RequestUsage>[] = [
       </Link>
     ),
   },
-  { head: 'When', cell: ({ created_at: at }) => <When at={at} /> },
+  { head: 'When', cell: ({ created_at: at }) => <Timestamp at={at} /> },
   { head: 'Model', cell: ({ model }) => model },
   { head: 'Tokens in', right: true, cell: ({ tokens_prompt: tokens }) => tokens.toLocaleString() },
   { head: 'Tokens out', right: true, cell: ({ tokens_completion: tokens }) => tokens.toLocaleString() },
@@ -40,7 +40,7 @@ export function BatchCard({ batchId }: { readonly batchId: string }) {
         caption="Requests of the ledger line, oldest first"
         columns={columns}
         rowKey={({ id }) => id}
-        empty={<Empty title="This batch has no requests." />}
+        empty={<EmptyState title="This batch has no requests." />}
       />
       <CommandHint command={`millrace usage batch ${batchId}`} />
     </Card>

@@ -1,5 +1,5 @@
-import type { Answer } from '@millrace/sdk';
-import { bookedUsage, perSecond } from '@millrace/sdk/text';
+import type { Output } from '@millrace/sdk';
+import { waitForLedgerUsage, perSecond } from '@millrace/sdk/text';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { Search } from 'lucide-react';
 import { useState } from 'react';
@@ -11,12 +11,12 @@ import { Button } from '../../ui/button.tsx';
 import { CommandHint, Id } from '../../ui/copy.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { Money } from '../../ui/money.tsx';
-import { Card, Facts } from '../../ui/page.tsx';
-import { Shown } from '../../ui/states.tsx';
+import { Card, DescriptionList } from '../../ui/page.tsx';
+import { QueryView } from '../../ui/states.tsx';
 import { Table } from '../../ui/table.tsx';
-import { When } from '../../ui/time.tsx';
+import { Timestamp } from '../../ui/time.tsx';
 
-type RequestUsage = Answer<'getRequestUsage'>;
+type RequestUsage = Output<'getRequestUsage'>;
 
 /** Looks up one request of a model by its id: how it ran and what it cost. */
 export function RequestCard({ requestId }: { readonly requestId: string | undefined }) {
@@ -52,29 +52,29 @@ export function RequestCard({ requestId }: { readonly requestId: string | undefi
           Look it up
         </Button>
       </form>
-      {requestId !== undefined && session.may('usage:read') && <Found requestId={requestId} />}
+      {requestId !== undefined && session.may('usage:read') && <RequestDetail requestId={requestId} />}
     </Card>
   );
 }
 
-function Found({ requestId }: { readonly requestId: string }) {
+function RequestDetail({ requestId }: { readonly requestId: string }) {
   const request = useApiQuery(['usage', 'request', requestId], async (client, signal) => {
     // The books know a request about a second after its end, and one often comes here sooner.
-    const booked = await bookedUsage(client, requestId, { clock: { sleep }, signal });
+    const booked = await waitForLedgerUsage(client, requestId, { clock: { sleep }, signal });
     return booked ?? client.usage.getRequest({ requestId }, { signal });
   });
   return (
     <div className="mt-4">
-      <Shown query={request} what="request">
+      <QueryView query={request} what="request">
         {(found: RequestUsage) => <RequestFacts found={found} />}
-      </Shown>
+      </QueryView>
     </div>
   );
 }
 
 const msText = (ms: number | null): string => (ms === null ? '–' : `${ms.toLocaleString()} ms`);
 
-function ending({ cancelled, finish_reason: reason }: RequestUsage) {
+function endingText({ cancelled, finish_reason: reason }: RequestUsage) {
   if (cancelled) return <Badge tone="warn">the client left</Badge>;
   if (reason === 'error') return <Badge tone="bad">failed</Badge>;
   return <Badge tone="good">{reason ?? 'ended'}</Badge>;
@@ -87,12 +87,12 @@ function RequestFacts({ found }: { readonly found: RequestUsage }) {
       : perSecond(found.tokens_completion - 1, found.generation_ms);
   return (
     <div className="flex flex-col gap-4">
-      <Facts
+      <DescriptionList
         items={[
           ['Request', <Id key="id" value={found.id} what="request id" />],
           ['Model', found.model],
-          ['When', <When key="when" at={found.created_at} />],
-          ['How it ended', ending(found)],
+          ['When', <Timestamp key="when" at={found.created_at} />],
+          ['How it ended', endingText(found)],
           ['Cost', <Money key="cost" nano={String(found.cost_nano_usd)} />],
           [
             'Tokens',
@@ -112,7 +112,7 @@ function RequestFacts({ found }: { readonly found: RequestUsage }) {
             columns={[
               { head: 'Attempt', main: true, cell: ({ index }) => `Attempt ${String(index + 1)}` },
               { head: 'Engine', cell: ({ deployment }) => <code className="break-all">{deployment}</code> },
-              { head: 'Began', cell: ({ started_at: at }) => <When at={at} /> },
+              { head: 'Began', cell: ({ started_at: at }) => <Timestamp at={at} /> },
               { head: 'Took', right: true, cell: ({ duration_ms: ms }) => msText(ms) },
               {
                 head: 'Outcome',

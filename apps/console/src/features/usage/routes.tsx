@@ -1,12 +1,12 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { insideRoute } from '../../app/roots.tsx';
-import { readUsageSearch } from './search.ts';
+import { parseUsageSearch } from './search.ts';
 
 export const usageRoutes = [
   createRoute({
     getParentRoute: () => insideRoute,
     path: 'usage',
-    validateSearch: readUsageSearch,
+    validateSearch: parseUsageSearch,
     component: lazyRouteComponent(() => import('./usage-page.tsx'), 'UsagePage'),
   }),
 ] as const;

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { periodOf, readUsageSearch } from './search.ts';
+import { usagePeriod, parseUsageSearch } from './search.ts';
 
 const nowMs = Date.parse('2026-11-16T02:30:00Z');
-const days = (search: Parameters<typeof periodOf>[0]): string => {
-  const { firstDay, lastDay } = periodOf(search, nowMs);
+const days = (search: Parameters<typeof usagePeriod>[0]): string => {
+  const { firstDay, lastDay } = usagePeriod(search, nowMs);
   return `${firstDay} to ${lastDay}`;
 };
 
 test('what the address does not know is left out of it', () => {
-  expect(readUsageSearch({ by: 'weather', range: '8d', from: 'x', to: '2026-13-40', request: '' })).toEqual(
+  expect(parseUsageSearch({ by: 'weather', range: '8d', from: 'x', to: '2026-13-40', request: '' })).toEqual(
     {},
   );
   const whole = {
@@ -19,7 +19,7 @@ test('what the address does not know is left out of it', () => {
     request: 'req_1',
     batch: 'bat_1',
   };
-  expect(readUsageSearch(whole)).toEqual(whole);
+  expect(parseUsageSearch(whole)).toEqual(whole);
 });
 
 describe('days', () => {
@@ -35,13 +35,13 @@ describe('days', () => {
   ] as const)('%j are %s', (search, text) => expect(days(search)).toBe(text));
 
   test('never more of them than the interface sums up', () => {
-    const { from, until } = periodOf({ range: 'days', from: '2020-01-01', to: '2026-11-16' }, nowMs);
+    const { from, until } = usagePeriod({ range: 'days', from: '2020-01-01', to: '2026-11-16' }, nowMs);
     expect(from).toBe('2025-11-16T00:00:00.000Z');
     expect(until).toBe('2026-11-17T00:00:00.000Z');
   });
 
   test('last month in January is of the year before', () => {
-    const { firstDay, lastDay } = periodOf({ range: 'last-month' }, Date.parse('2026-01-10T00:00:00Z'));
+    const { firstDay, lastDay } = usagePeriod({ range: 'last-month' }, Date.parse('2026-01-10T00:00:00Z'));
     expect(`${firstDay} to ${lastDay}`).toBe('2025-12-01 to 2025-12-31');
   });
 });

@@ -1,4 +1,4 @@
-import { oneOf, present, textOf } from '../../app/search.ts';
+import { enumParam, definedParams, textParam } from '../../app/search.ts';
 
 export const groupings = ['day', 'product', 'model', 'key', 'rental', 'volume'] as const;
 export type Grouping = (typeof groupings)[number];
@@ -21,16 +21,16 @@ export interface UsageSearch {
 const isDay = (text: string | undefined): text is string =>
   text !== undefined && /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text));
 
-export function readUsageSearch(search: Readonly<Record<string, unknown>>): UsageSearch {
-  const from = textOf(search['from']);
-  const to = textOf(search['to']);
-  return present({
-    by: oneOf(search['by'], groupings),
-    range: oneOf(search['range'], ranges),
+export function parseUsageSearch(search: Readonly<Record<string, unknown>>): UsageSearch {
+  const from = textParam(search['from']);
+  const to = textParam(search['to']);
+  return definedParams({
+    by: enumParam(search['by'], groupings),
+    range: enumParam(search['range'], ranges),
     from: isDay(from) ? from : undefined,
     to: isDay(to) ? to : undefined,
-    request: textOf(search['request']),
-    batch: textOf(search['batch']),
+    request: textParam(search['request']),
+    batch: textParam(search['batch']),
   });
 }
 
@@ -59,7 +59,7 @@ function between(firstMs: number, lastMs: number): Period {
 }
 
 /** The days that a search means. A range of its own that is turned around is read the right way round. */
-export function periodOf({ range = '31d', from, to }: UsageSearch, nowMs: number): Period {
+export function usagePeriod({ range = '31d', from, to }: UsageSearch, nowMs: number): Period {
   const now = new Date(nowMs);
   const [year, month] = [now.getUTCFullYear(), now.getUTCMonth()];
   const todayMs = Date.parse(dayOf(nowMs));

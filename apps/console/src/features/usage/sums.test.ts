@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import {
-  chartOf,
-  inOrder,
-  lineOf,
+  dailyChart,
+  sortLines,
+  toUsageLine,
   productLines,
   shareText,
-  totalOf,
+  sumLines,
   usageCommand,
   type UsageRow,
 } from './sums.ts';
@@ -23,7 +23,7 @@ const row = (group: string, inference: string, rentals = '0'): UsageRow => ({
 const rows = [row('2026-11-16', '9007199254740993'), row('2026-11-14', '1', '2')];
 
 test('the total is the sum of its lines, to the nano, beyond what a number can hold', () => {
-  expect(totalOf(rows.map(lineOf))).toEqual({
+  expect(sumLines(rows.map(toUsageLine))).toEqual({
     group: '',
     amount: 9_007_199_254_740_996n,
     gpuSeconds: 20,
@@ -32,7 +32,7 @@ test('the total is the sum of its lines, to the nano, beyond what a number can h
     tokensIn: 200,
     tokensOut: 14,
   });
-  expect(totalOf([]).amount).toBe(0n);
+  expect(sumLines([]).amount).toBe(0n);
 });
 
 test('products come to the same total, and those without a charge are left out', () => {
@@ -41,17 +41,17 @@ test('products come to the same total, and those without a charge are left out',
     ['Rentals', 2n],
     ['Inference', 9_007_199_254_740_994n],
   ]);
-  expect(totalOf(lines).amount).toBe(totalOf(rows.map(lineOf)).amount);
+  expect(sumLines(lines).amount).toBe(sumLines(rows.map(toUsageLine)).amount);
 });
 
 test('days stay in their order, the rest begins with the dearest', () => {
-  const lines = [row('b', '1'), row('a', '1'), row('c', '5')].map(lineOf);
-  expect(inOrder(lines, 'model').map(({ group }) => group)).toEqual(['c', 'a', 'b']);
-  expect(inOrder(lines, 'day')).toBe(lines);
+  const lines = [row('b', '1'), row('a', '1'), row('c', '5')].map(toUsageLine);
+  expect(sortLines(lines, 'model').map(({ group }) => group)).toEqual(['c', 'a', 'b']);
+  expect(sortLines(lines, 'day')).toBe(lines);
 });
 
 test('the picture has every day', () => {
-  const { seconds, usd } = chartOf([row('2026-11-16', '2000000000')], {
+  const { seconds, usd } = dailyChart([row('2026-11-16', '2000000000')], {
     firstDay: '2026-11-14',
     lastDay: '2026-11-16',
   });

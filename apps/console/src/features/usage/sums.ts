@@ -17,7 +17,7 @@ export interface UsageLine {
   readonly tokensOut: number;
 }
 
-export const nothing: Omit<UsageLine, 'group'> = {
+export const zeroUsage: Omit<UsageLine, 'group'> = {
   amount: 0n,
   gpuSeconds: 0,
   gbSeconds: 0,
@@ -26,7 +26,7 @@ export const nothing: Omit<UsageLine, 'group'> = {
   tokensOut: 0,
 };
 
-export function lineOf(row: UsageRow): UsageLine {
+export function toUsageLine(row: UsageRow): UsageLine {
   return {
     group: row.group,
     amount: BigInt(row.amountNanoUsd),
@@ -43,20 +43,20 @@ export function productLines(days: readonly UsageRow[]): readonly UsageLine[] {
   return products
     .map(([product, label]): UsageLine => {
       const amount = days.reduce((sum, row) => sum + BigInt(row.products[product]), 0n);
-      return { ...nothing, group: label, amount };
+      return { ...zeroUsage, group: label, amount };
     })
     .filter(({ amount }) => amount !== 0n);
 }
 
 /** Days as they come, everything else the dearest first. */
-export function inOrder(lines: readonly UsageLine[], by: Grouping): readonly UsageLine[] {
+export function sortLines(lines: readonly UsageLine[], by: Grouping): readonly UsageLine[] {
   if (by === 'day') return lines;
   return lines.toSorted((a, b) =>
     a.amount === b.amount ? (a.group < b.group ? -1 : 1) : a.amount > b.amount ? -1 : 1,
   );
 }
 
-export function totalOf(lines: readonly UsageLine[]): UsageLine {
+export function sumLines(lines: readonly UsageLine[]): UsageLine {
   return lines.reduce<UsageLine>(
     (sum, line) => ({
       group: sum.group,
@@ -67,12 +67,12 @@ export function totalOf(lines: readonly UsageLine[]): UsageLine {
       tokensIn: sum.tokensIn + line.tokensIn,
       tokensOut: sum.tokensOut + line.tokensOut,
     }),
-    { ...nothing, group: '' },
+    { ...zeroUsage, group: '' },
   );
 }
 
 /** Every day of a period, those without a charge too: a picture must not leave them out. */
-export function chartOf(
+export function dailyChart(
   days: readonly UsageRow[],
   { firstDay, lastDay }: Pick<Period, 'firstDay' | 'lastDay'>,
 ): { readonly seconds: readonly number[]; readonly usd: readonly number[] } {

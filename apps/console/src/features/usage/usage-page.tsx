@@ -1,4 +1,4 @@
-import { usdOfNumber } from '@millrace/sdk/text';
+import { usdNumberText } from '@millrace/sdk/text';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { Download } from 'lucide-react';
 import { useMemo, useState } from 'react';
@@ -11,23 +11,23 @@ import { Chart } from '../../ui/chart.tsx';
 import { CommandHint } from '../../ui/copy.tsx';
 import { SelectField, TextField } from '../../ui/field.tsx';
 import { Money } from '../../ui/money.tsx';
-import { Card, Figures, PageHead } from '../../ui/page.tsx';
-import { Empty, Note, Problem, Shown } from '../../ui/states.tsx';
+import { Card, KeyFigures, PageHeader } from '../../ui/page.tsx';
+import { EmptyState, Note, Problem, QueryView } from '../../ui/states.tsx';
 import { BatchCard } from './batch-card.tsx';
 import { RequestCard } from './request-card.tsx';
 import {
   groupings,
-  periodOf,
+  usagePeriod,
   ranges,
   type Grouping,
   type Period,
   type Range,
   type UsageSearch,
 } from './search.ts';
-import { chartOf, lineOf, totalOf, usageCommand, type UsageRow } from './sums.ts';
+import { dailyChart, toUsageLine, sumLines, usageCommand, type UsageRow } from './sums.ts';
 import { UsageTable } from './usage-table.tsx';
 
-const rangeWords: Readonly<Record<Range, string>> = {
+const rangeLabels: Readonly<Record<Range, string>> = {
   '7d': 'The last 7 days',
   '31d': 'The last 31 days',
   '90d': 'The last 90 days',
@@ -36,7 +36,7 @@ const rangeWords: Readonly<Record<Range, string>> = {
   'last-month': 'The month before',
   days: 'Days of your choice',
 };
-const groupWords: Readonly<Record<Grouping, string>> = {
+const groupingLabels: Readonly<Record<Grouping, string>> = {
   day: 'By day',
   product: 'By product',
   model: 'By model',
@@ -51,7 +51,7 @@ export function UsagePage() {
   const refusal = session.mayNot('billing:read');
   return (
     <>
-      <PageHead
+      <PageHeader
         title="Usage"
         about="What was used, by whom, and what it cost. Days are days in UTC."
         actions={<ExportButton search={search} off={refusal} />}
@@ -67,7 +67,7 @@ function usePeriod(search: UsageSearch): Period {
   const [now] = useState(nowMs);
   const { range, from, to } = search;
   return useMemo(
-    () => periodOf({ ...(range && { range }), ...(from && { from }), ...(to && { to }) }, now),
+    () => usagePeriod({ ...(range && { range }), ...(from && { from }), ...(to && { to }) }, now),
     [range, from, to, now],
   );
 }
@@ -106,7 +106,7 @@ function Sums({ search }: { readonly search: UsageSearch }) {
   return (
     <>
       <Filters search={search} period={period} />
-      <Shown query={days} what="usage">
+      <QueryView query={days} what="usage">
         {(rows: readonly UsageRow[]) =>
           rows.length === 0 ? (
             <NothingUsed />
@@ -118,7 +118,7 @@ function Sums({ search }: { readonly search: UsageSearch }) {
             </>
           )
         }
-      </Shown>
+      </QueryView>
       <CommandHint command={usageCommand(by, period)} />
     </>
   );
@@ -134,7 +134,7 @@ function Filters({ search, period }: { readonly search: UsageSearch; readonly pe
       <SelectField
         label="When"
         value={range}
-        choices={ranges.map((value) => ({ value, label: rangeWords[value] }))}
+        choices={ranges.map((value) => ({ value, label: rangeLabels[value] }))}
         onChange={(event) => {
           const value = event.target.value as Range;
           go(
@@ -163,7 +163,7 @@ function Filters({ search, period }: { readonly search: UsageSearch; readonly pe
       <SelectField
         label="Lines"
         value={by}
-        choices={groupings.map((value) => ({ value, label: groupWords[value] }))}
+        choices={groupings.map((value) => ({ value, label: groupingLabels[value] }))}
         onChange={(event) => go({ by: event.target.value as Grouping })}
       />
       <p className="text-soft pb-2 text-xs">
@@ -174,9 +174,9 @@ function Filters({ search, period }: { readonly search: UsageSearch; readonly pe
 }
 
 function Totals({ days }: { readonly days: readonly UsageRow[] }) {
-  const { amount, requests, tokensIn, tokensOut } = totalOf(days.map(lineOf));
+  const { amount, requests, tokensIn, tokensOut } = sumLines(days.map(toUsageLine));
   return (
-    <Figures
+    <KeyFigures
       items={[
         { label: 'Spent', value: <Money nano={amount} /> },
         { label: 'Requests', value: requests.toLocaleString() },
@@ -190,12 +190,12 @@ function Totals({ days }: { readonly days: readonly UsageRow[] }) {
 function SpendChart({ days, period }: { readonly days: readonly UsageRow[]; readonly period: Period }) {
   const { firstDay, lastDay } = period;
   const chart = useMemo(() => {
-    const { seconds, usd } = chartOf(days, { firstDay, lastDay });
+    const { seconds, usd } = dailyChart(days, { firstDay, lastDay });
     return { seconds, series: [{ label: 'Spent', values: usd }] };
   }, [days, firstDay, lastDay]);
   return (
     <Card title="Spent each day">
-      <Chart label="Spent each day" kind="bars" {...chart} format={usdOfNumber} />
+      <Chart label="Spent each day" kind="bars" {...chart} format={usdNumberText} />
     </Card>
   );
 }
@@ -205,7 +205,7 @@ function NothingUsed() {
   return (
     <Card>
       {session.place.mode === 'test' ? (
-        <Empty
+        <EmptyState
           title="In test mode nothing costs anything."
           action={
             <Button kind="primary" onClick={() => session.go({ mode: 'live' })}>
@@ -214,9 +214,9 @@ function NothingUsed() {
           }
         >
           So there is nothing to sum up. Single requests can be looked up above.
-        </Empty>
+        </EmptyState>
       ) : (
-        <Empty
+        <EmptyState
           title="Nothing was used in these days."
           action={
             <Link to="/playground" className={buttonClass('primary')}>
@@ -225,7 +225,7 @@ function NothingUsed() {
           }
         >
           Choose other days above, or use something.
-        </Empty>
+        </EmptyState>
       )}
     </Card>
   );

@@ -1,4 +1,4 @@
-import { exactDuration, scaled } from '@millrace/sdk/text';
+import { exactDuration, scaleTo } from '@millrace/sdk/text';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useApiQuery } from '../../api/queries.ts';
@@ -6,12 +6,20 @@ import { useSession } from '../../app/session.tsx';
 import { Id } from '../../ui/copy.tsx';
 import { Money } from '../../ui/money.tsx';
 import { Card } from '../../ui/page.tsx';
-import { Empty, Shown } from '../../ui/states.tsx';
+import { EmptyState, QueryView } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import type { Grouping, Period } from './search.ts';
-import { inOrder, lineOf, productLines, shareText, totalOf, type UsageLine, type UsageRow } from './sums.ts';
+import {
+  sortLines,
+  toUsageLine,
+  productLines,
+  shareText,
+  sumLines,
+  type UsageLine,
+  type UsageRow,
+} from './sums.ts';
 
-const heads: Readonly<Record<Grouping, string>> = {
+const columnHeaders: Readonly<Record<Grouping, string>> = {
   day: 'Day',
   product: 'Product',
   model: 'Model',
@@ -21,7 +29,7 @@ const heads: Readonly<Record<Grouping, string>> = {
 };
 
 /** What has no such line, for the rest that a grouping leaves out. */
-const leftOut: Readonly<Record<Grouping, string>> = {
+const remainderLabels: Readonly<Record<Grouping, string>> = {
   day: '',
   product: '',
   model: 'is of other things than models',
@@ -53,16 +61,19 @@ export function UsageTable({
         : client.usage.list({ groupBy: by, from, until, limit: 200 }, { signal }).all({ max: linesMax }),
     { refetchMs: isOfDays ? false : 30_000, enabled: !isOfDays },
   );
-  const whole = totalOf(days.map(lineOf)).amount;
-  const show = (lines: readonly UsageLine[]) => <Lines by={by} lines={inOrder(lines, by)} whole={whole} />;
+  const whole = sumLines(days.map(toUsageLine)).amount;
+  const show = (lines: readonly UsageLine[]) => <Lines by={by} lines={sortLines(lines, by)} whole={whole} />;
   return (
-    <Card title={`What it was spent on: ${heads[by].toLowerCase()} by ${heads[by].toLowerCase()}`} flush>
-      {by === 'day' && show(days.map(lineOf))}
+    <Card
+      title={`What it was spent on: ${columnHeaders[by].toLowerCase()} by ${columnHeaders[by].toLowerCase()}`}
+      flush
+    >
+      {by === 'day' && show(days.map(toUsageLine))}
       {by === 'product' && show(productLines(days))}
       {!isOfDays && (
-        <Shown query={grouped} what="lines">
-          {(rows: readonly UsageRow[]) => show(rows.map(lineOf))}
-        </Shown>
+        <QueryView query={grouped} what="lines">
+          {(rows: readonly UsageRow[]) => show(rows.map(toUsageLine))}
+        </QueryView>
       )}
     </Card>
   );
@@ -79,17 +90,21 @@ function Lines({
   readonly whole: bigint;
 }) {
   const names = useKeyNames(by === 'key');
-  const total = totalOf(lines).amount;
+  const total = sumLines(lines).amount;
   if (lines.length === 0) {
     return (
-      <Empty title={`Nothing with a ${heads[by].toLowerCase()} was used in these days.`}>
-        What was spent <Money nano={whole} /> {leftOut[by]}.
-      </Empty>
+      <EmptyState title={`Nothing with a ${columnHeaders[by].toLowerCase()} was used in these days.`}>
+        What was spent <Money nano={whole} /> {remainderLabels[by]}.
+      </EmptyState>
     );
   }
   const most = lines.reduce((high, { amount }) => (amount > high ? amount : high), 0n);
   const columns: readonly (Column<UsageLine> & { readonly when?: boolean })[] = [
-    { head: heads[by], main: true, cell: ({ group }) => <Name by={by} group={group} names={names} /> },
+    {
+      head: columnHeaders[by],
+      main: true,
+      cell: ({ group }) => <Name by={by} group={group} names={names} />,
+    },
     { head: 'Spent', right: true, cell: ({ amount }) => <Money nano={amount} /> },
     { head: 'Share', cell: ({ amount }) => <Share amount={amount} most={most} total={total} /> },
     {
@@ -120,17 +135,17 @@ function Lines({
   return (
     <>
       <Table
-        caption={`Usage by ${heads[by].toLowerCase()}`}
+        caption={`Usage by ${columnHeaders[by].toLowerCase()}`}
         columns={columns.filter(({ when }) => when ?? true)}
         rows={lines}
         rowKey={({ group }) => group}
       />
       <p className="border-line border-t px-4 py-2.5 font-medium">
         {lines.length === 1 ? 'One line' : `${String(lines.length)} lines`}: <Money nano={total} />
-        {total !== whole && leftOut[by] !== '' && (
+        {total !== whole && remainderLabels[by] !== '' && (
           <span className="text-soft font-normal">
             {' '}
-            of <Money nano={whole} />; the rest <Money nano={whole - total} /> {leftOut[by]}
+            of <Money nano={whole} />; the rest <Money nano={whole - total} /> {remainderLabels[by]}
           </span>
         )}
       </p>
@@ -156,7 +171,10 @@ function Share({
   return (
     <span className="inline-flex items-center gap-2 whitespace-nowrap">
       <span aria-hidden className="bg-raised hidden h-2 w-16 overflow-hidden rounded-sm md:inline-block">
-        <span className="bg-accent block h-full" style={{ width: `${String(scaled(amount, most, 64))}px` }} />
+        <span
+          className="bg-accent block h-full"
+          style={{ width: `${String(scaleTo(amount, most, 64))}px` }}
+        />
       </span>
       <span className="tabular-nums">{shareText(amount, total)}</span>
     </span>

@@ -3,21 +3,21 @@ import { useState } from 'react';
 import { useApiMutation, useApiQuery } from '../../api/queries.ts';
 import { useSession } from '../../app/session.tsx';
 import { Button } from '../../ui/button.tsx';
-import { Confirm } from '../../ui/dialog.tsx';
+import { ConfirmDialog } from '../../ui/dialog.tsx';
 import { SelectField } from '../../ui/field.tsx';
 import { Card } from '../../ui/page.tsx';
-import { Problem, Shown } from '../../ui/states.tsx';
+import { Problem, QueryView } from '../../ui/states.tsx';
 import { Table } from '../../ui/table.tsx';
-import { useSay } from '../../ui/toast.tsx';
+import { useToast } from '../../ui/toast.tsx';
 import { attachChoices } from './attach.ts';
-import { whyNot, type VolumeDetail } from './volume.ts';
+import { volumeActionDisabledReason, type VolumeDetail } from './volume.ts';
 
 /** Who may mount it, and who else could. */
 export function AttachCard({ volume }: { readonly volume: VolumeDetail }) {
   const session = useSession();
   const lacks = session.mayNot('volumes:write');
   const [detaching, setDetaching] = useState<number | null>(null);
-  const say = useSay();
+  const say = useToast();
   const detach = useApiMutation(
     (client, rentalId: number) =>
       client.volumes.detach({ storageVolumeId: volume.id, rentalIds: [rentalId] }),
@@ -54,7 +54,11 @@ export function AttachCard({ volume }: { readonly volume: VolumeDetail }) {
                 head: 'Actions',
                 right: true,
                 cell: (id) => (
-                  <Button size="small" off={whyNot('detach', volume, lacks)} onClick={() => setDetaching(id)}>
+                  <Button
+                    size="small"
+                    off={volumeActionDisabledReason('detach', volume, lacks)}
+                    onClick={() => setDetaching(id)}
+                  >
                     Detach
                   </Button>
                 ),
@@ -64,7 +68,7 @@ export function AttachCard({ volume }: { readonly volume: VolumeDetail }) {
         </div>
       )}
       {session.may('rentals:read') && <Attach volume={volume} lacks={lacks} />}
-      <Confirm
+      <ConfirmDialog
         title={`Detach ${volume.label} from rental ${String(detaching ?? '')}?`}
         open={detaching !== null}
         onClose={() => setDetaching(null)}
@@ -79,13 +83,13 @@ export function AttachCard({ volume }: { readonly volume: VolumeDetail }) {
           files open: what was not written yet is lost.
         </p>
         <p>The volume and its data stay, and cost on.</p>
-      </Confirm>
+      </ConfirmDialog>
     </Card>
   );
 }
 
 function Attach({ volume, lacks }: { readonly volume: VolumeDetail; readonly lacks: string | false }) {
-  const say = useSay();
+  const say = useToast();
   const [chosen, setChosen] = useState('');
   const rentals = useApiQuery(['rentals', 'for-volumes'], (client, signal) =>
     client.rentals.list({ limit: 200 }, { signal }).all({ max: 400 }),
@@ -102,7 +106,7 @@ function Attach({ volume, lacks }: { readonly volume: VolumeDetail; readonly lac
     },
   );
   return (
-    <Shown query={rentals} what="rentals">
+    <QueryView query={rentals} what="rentals">
       {(all) => {
         const choices = attachChoices(all, volume);
         const first = choices.find(({ disabled }) => disabled !== true)?.value ?? '';
@@ -130,7 +134,7 @@ function Attach({ volume, lacks }: { readonly volume: VolumeDetail; readonly lac
               <Button
                 type="submit"
                 busy={attach.isPending && 'Attaching…'}
-                off={whyNot('attach', volume, lacks) || none}
+                off={volumeActionDisabledReason('attach', volume, lacks) || none}
               >
                 Attach
               </Button>
@@ -140,6 +144,6 @@ function Attach({ volume, lacks }: { readonly volume: VolumeDetail; readonly lac
           </form>
         );
       }}
-    </Shown>
+    </QueryView>
   );
 }

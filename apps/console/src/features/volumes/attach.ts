@@ -9,7 +9,10 @@ type Rental = Pick<
   'id' | 'name' | 'label' | 'region' | 'status' | 'rentalType' | 'supportsFeature'
 >;
 
-function whyNot(rental: Rental, volume: Pick<Volume, 'region' | 'attachedRentals'>): string | null {
+function attachDisabledReason(
+  rental: Rental,
+  volume: Pick<Volume, 'region' | 'attachedRentals'>,
+): string | null {
   if (volume.attachedRentals.includes(rental.id)) return 'has it already';
   if (rental.rentalType !== 'bare-metal') return 'virtual machines cannot mount volumes';
   if (!rental.supportsFeature.attachedStorage) return 'runs under a contract';
@@ -23,7 +26,7 @@ export function attachChoices(
   volume: Pick<Volume, 'region' | 'attachedRentals'>,
 ): readonly Choice[] {
   const all = rentals.map((rental) => {
-    const why = whyNot(rental, volume);
+    const why = attachDisabledReason(rental, volume);
     const title = rental.name ?? rental.label ?? `Rental ${String(rental.id)}`;
     return {
       value: String(rental.id),

@@ -1,13 +1,13 @@
 import { useState } from 'react';
-import { issueOf } from '../../api/problem.ts';
+import { fieldIssue } from '../../api/problem.ts';
 import { useApiMutation } from '../../api/queries.ts';
 import { Button } from '../../ui/button.tsx';
 import { CommandHint } from '../../ui/copy.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { Problem } from '../../ui/states.tsx';
-import { useSay } from '../../ui/toast.tsx';
-import { labelProblem, sizeProblem, stepGb, type VolumeDetail } from './volume.ts';
+import { useToast } from '../../ui/toast.tsx';
+import { labelIssue, sizeIssue, SIZE_STEP_GB, type VolumeDetail } from './volume.ts';
 import { VolumePrice } from './volume-price.tsx';
 
 interface Changes {
@@ -16,7 +16,7 @@ interface Changes {
 }
 
 /** Larger, or another label. */
-export function ChangeVolume({
+export function UpdateVolume({
   volume,
   onClose,
 }: {
@@ -25,7 +25,7 @@ export function ChangeVolume({
 }) {
   const [label, setLabel] = useState(volume.label);
   const [size, setSize] = useState(String(volume.sizeInGb));
-  const say = useSay();
+  const say = useToast();
   const update = useApiMutation(
     (client, changes: Changes) => client.volumes.update({ storageVolumeId: volume.id, ...changes }),
     {
@@ -36,8 +36,8 @@ export function ChangeVolume({
       },
     },
   );
-  const wrongLabel = label === volume.label ? null : labelProblem(label);
-  const wrongSize = sizeProblem(size, volume.sizeInGb);
+  const wrongLabel = label === volume.label ? null : labelIssue(label);
+  const wrongSize = sizeIssue(size, volume.sizeInGb);
   const grows = wrongSize === null && Number(size) > volume.sizeInGb;
   const changes: Changes = {
     ...(label === volume.label ? {} : { label }),
@@ -61,17 +61,17 @@ export function ChangeVolume({
           label="Label"
           value={label}
           onChange={({ target }) => setLabel(target.value)}
-          error={wrongLabel ?? issueOf(update.error, 'label')}
+          error={wrongLabel ?? fieldIssue(update.error, 'label')}
         />
         <TextField
           label="Size in GB"
           hint="It grows while it is in use, and never shrinks. It costs by its new size from when it has it."
           type="number"
           min={volume.sizeInGb}
-          step={stepGb}
+          step={SIZE_STEP_GB}
           value={size}
           onChange={({ target }) => setSize(target.value)}
-          error={wrongSize ?? issueOf(update.error, 'sizeInGb')}
+          error={wrongSize ?? fieldIssue(update.error, 'sizeInGb')}
         />
         {grows && <VolumePrice region={volume.region} sizeInGb={Number(size)} />}
         {update.error !== null && <Problem error={update.error} doing="change it" />}

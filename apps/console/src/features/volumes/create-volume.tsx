@@ -1,20 +1,20 @@
-import { newName } from '@millrace/sdk/text';
+import { randomRentalName } from '@millrace/sdk/text';
 import type { Input } from '@millrace/sdk';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { issueOf } from '../../api/problem.ts';
+import { fieldIssue } from '../../api/problem.ts';
 import { useApiMutation, useApiQuery } from '../../api/queries.ts';
 import { randomBelow } from '../../api/random.ts';
 import { Button } from '../../ui/button.tsx';
 import { CommandHint } from '../../ui/copy.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { SelectField, TextField } from '../../ui/field.tsx';
-import { Problem, Shown } from '../../ui/states.tsx';
-import { useSay } from '../../ui/toast.tsx';
-import { labelProblem, sizeProblem, stepGb, volumeRegions } from './volume.ts';
+import { Problem, QueryView } from '../../ui/states.tsx';
+import { useToast } from '../../ui/toast.tsx';
+import { labelIssue, sizeIssue, SIZE_STEP_GB, volumeRegions } from './volume.ts';
 import { VolumePrice } from './volume-price.tsx';
 
-type Wish = Input<'createStorageVolume'>;
+type CreateVolumeInput = Input<'createStorageVolume'>;
 
 /** Where machines are sold; those with bare metal first, since that is what mounts volumes. */
 function useRegions() {
@@ -37,7 +37,7 @@ export function CreateVolume({ onClose }: { readonly onClose: () => void }) {
       open
       onClose={onClose}
     >
-      <Shown query={regions} what="regions">
+      <QueryView query={regions} what="regions">
         {(names) =>
           names.length === 0 ? (
             <p>No region has anything to rent at the moment, so nothing could use a volume.</p>
@@ -45,7 +45,7 @@ export function CreateVolume({ onClose }: { readonly onClose: () => void }) {
             <CreateForm regions={names} onClose={onClose} />
           )
         }
-      </Shown>
+      </QueryView>
     </Dialog>
   );
 }
@@ -58,11 +58,11 @@ function CreateForm({
   readonly onClose: () => void;
 }) {
   const navigate = useNavigate();
-  const say = useSay();
-  const [label, setLabel] = useState(() => newName(randomBelow));
+  const say = useToast();
+  const [label, setLabel] = useState(() => randomRentalName(randomBelow));
   const [region, setRegion] = useState(regions[0] ?? '');
-  const [size, setSize] = useState(String(stepGb));
-  const create = useApiMutation((client, wish: Wish) => client.volumes.create(wish), {
+  const [size, setSize] = useState(String(SIZE_STEP_GB));
+  const create = useApiMutation((client, wish: CreateVolumeInput) => client.volumes.create(wish), {
     changes: ['volumes', 'money'],
     onSuccess: ({ storageVolumeId, message }) => {
       say('The volume is being made', message);
@@ -70,14 +70,14 @@ function CreateForm({
       void navigate({ to: '/volumes/$volumeId', params: { volumeId: String(storageVolumeId) } });
     },
   });
-  const wrongLabel = labelProblem(label);
-  const wrongSize = sizeProblem(size, stepGb);
+  const wrongLabel = labelIssue(label);
+  const wrongSize = sizeIssue(size, SIZE_STEP_GB);
   return (
     <form
       className="flex flex-col gap-4"
       onSubmit={(event) => {
         event.preventDefault();
-        create.mutate({ region: region as Wish['region'], label, sizeInGb: Number(size) });
+        create.mutate({ region: region as CreateVolumeInput['region'], label, sizeInGb: Number(size) });
       }}
     >
       <TextField
@@ -85,7 +85,7 @@ function CreateForm({
         hint="Letters, digits, _ and -. No other of your volumes has it."
         value={label}
         onChange={({ target }) => setLabel(target.value)}
-        error={wrongLabel ?? issueOf(create.error, 'label')}
+        error={wrongLabel ?? fieldIssue(create.error, 'label')}
       />
       <SelectField
         label="Region"
@@ -93,17 +93,17 @@ function CreateForm({
         value={region}
         onChange={({ target }) => setRegion(target.value)}
         choices={regions.map((value) => ({ value, label: value }))}
-        error={issueOf(create.error, 'region')}
+        error={fieldIssue(create.error, 'region')}
       />
       <TextField
         label="Size in GB"
-        hint={`In steps of ${String(stepGb)}. It can grow later, and never shrinks.`}
+        hint={`In steps of ${String(SIZE_STEP_GB)}. It can grow later, and never shrinks.`}
         type="number"
-        min={stepGb}
-        step={stepGb}
+        min={SIZE_STEP_GB}
+        step={SIZE_STEP_GB}
         value={size}
         onChange={({ target }) => setSize(target.value)}
-        error={wrongSize ?? issueOf(create.error, 'sizeInGb')}
+        error={wrongSize ?? fieldIssue(create.error, 'sizeInGb')}
       />
       {wrongSize === null && <VolumePrice region={region} sizeInGb={Number(size)} />}
       {create.error !== null && <Problem error={create.error} doing="make the volume" />}

@@ -1,8 +1,8 @@
 import { useApiMutation } from '../../api/queries.ts';
-import { Confirm } from '../../ui/dialog.tsx';
+import { ConfirmDialog } from '../../ui/dialog.tsx';
 import { PerHour } from '../../ui/money.tsx';
-import { useSay } from '../../ui/toast.tsx';
-import { phaseOf, type VolumeDetail } from './volume.ts';
+import { useToast } from '../../ui/toast.tsx';
+import { volumePhase, type VolumeDetail } from './volume.ts';
 
 const when = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 
@@ -18,7 +18,7 @@ export function DeleteVolume({
   readonly onClose: () => void;
   readonly onDeleted: () => void;
 }) {
-  const say = useSay();
+  const say = useToast();
   const remove = useApiMutation(
     (client, storageVolumeId: number) => client.volumes.delete({ storageVolumeId }),
     {
@@ -34,7 +34,7 @@ export function DeleteVolume({
     },
   );
   return (
-    <Confirm
+    <ConfirmDialog
       title={`Delete ${volume.label}?`}
       open={open}
       onClose={onClose}
@@ -47,7 +47,7 @@ export function DeleteVolume({
         All that is on it, {volume.sizeInGb} GB, and all of its snapshots are destroyed. Nobody can use it
         from now on, and you cannot take this back.
       </p>
-      {phaseOf(volume) === 'being made' ? (
+      {volumePhase(volume) === 'being made' ? (
         <p>It is not active yet, so it has cost nothing.</p>
       ) : (
         <p>
@@ -56,6 +56,6 @@ export function DeleteVolume({
           it costs nothing.
         </p>
       )}
-    </Confirm>
+    </ConfirmDialog>
   );
 }

@@ -1,6 +1,6 @@
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { issueOf } from '../../api/problem.ts';
+import { fieldIssue } from '../../api/problem.ts';
 import { useApiMutation } from '../../api/queries.ts';
 import { Button } from '../../ui/button.tsx';
 import { CommandHint } from '../../ui/copy.tsx';
@@ -8,14 +8,21 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { SelectField, TextField } from '../../ui/field.tsx';
 import { PerHour } from '../../ui/money.tsx';
 import { Note, Problem } from '../../ui/states.tsx';
-import { useSay } from '../../ui/toast.tsx';
-import { labelProblem, sizeProblem, stepGb, whyNot, type Snapshot, type VolumeDetail } from './volume.ts';
+import { useToast } from '../../ui/toast.tsx';
+import {
+  labelIssue,
+  sizeIssue,
+  SIZE_STEP_GB,
+  volumeActionDisabledReason,
+  type Snapshot,
+  type VolumeDetail,
+} from './volume.ts';
 import { VolumePrice } from './volume-price.tsx';
 
-type Into = 'new-volume' | 'same-volume';
+type RestoreTarget = 'new-volume' | 'same-volume';
 
-interface RestoreOrder {
-  readonly into: Into;
+interface RestoreRequest {
+  readonly into: RestoreTarget;
   readonly label?: string;
   readonly sizeInGb?: number;
 }
@@ -30,14 +37,14 @@ export function RestoreSnapshot({
   readonly snapshot: Snapshot;
   readonly onClose: () => void;
 }) {
-  const [into, setInto] = useState<Into>('new-volume');
+  const [into, setInto] = useState<RestoreTarget>('new-volume');
   const [label, setLabel] = useState('');
   const [size, setSize] = useState(String(snapshot.volumeSizeInGb));
   const [typed, setTyped] = useState('');
   const navigate = useNavigate();
-  const say = useSay();
+  const say = useToast();
   const restore = useApiMutation(
-    (client, order: RestoreOrder) =>
+    (client, order: RestoreRequest) =>
       client.volumes.restoreSnapshot({ storageVolumeId: volume.id, snapshotId: snapshot.id, ...order }),
     {
       changes: ['volumes', 'money'],
@@ -49,11 +56,11 @@ export function RestoreSnapshot({
     },
   );
   const isNew = into === 'new-volume';
-  const wrongLabel = label === '' ? 'Give it a label.' : labelProblem(label);
-  const wrongSize = sizeProblem(size, snapshot.volumeSizeInGb);
+  const wrongLabel = label === '' ? 'Give it a label.' : labelIssue(label);
+  const wrongSize = sizeIssue(size, snapshot.volumeSizeInGb);
   const off = isNew
     ? (wrongLabel ?? wrongSize)
-    : whyNot('restore-into', volume, false) ||
+    : volumeActionDisabledReason('restore-into', volume, false) ||
       (typed !== volume.label && 'Type the label of the volume first.');
   const order = isNew ? { into, label, sizeInGb: Number(size) } : { into };
   const flags = isNew ? `--label ${label || 'LABEL'} --size-gb ${size}` : '--in-place';
@@ -74,7 +81,7 @@ export function RestoreSnapshot({
         <SelectField
           label="Restore it into"
           value={into}
-          onChange={({ target }) => setInto(target.value as Into)}
+          onChange={({ target }) => setInto(target.value as RestoreTarget)}
           choices={[
             { value: 'new-volume', label: 'a new volume' },
             { value: 'same-volume', label: `${volume.label} itself` },
@@ -86,17 +93,17 @@ export function RestoreSnapshot({
               label="Label of the new volume"
               value={label}
               onChange={({ target }) => setLabel(target.value)}
-              error={(label === '' ? null : labelProblem(label)) ?? issueOf(restore.error, 'label')}
+              error={(label === '' ? null : labelIssue(label)) ?? fieldIssue(restore.error, 'label')}
             />
             <TextField
               label="Size in GB"
               hint={`At least ${String(snapshot.volumeSizeInGb)} GB, the size of the volume when the snapshot was taken.`}
               type="number"
               min={snapshot.volumeSizeInGb}
-              step={stepGb}
+              step={SIZE_STEP_GB}
               value={size}
               onChange={({ target }) => setSize(target.value)}
-              error={wrongSize ?? issueOf(restore.error, 'sizeInGb')}
+              error={wrongSize ?? fieldIssue(restore.error, 'sizeInGb')}
             />
             {wrongSize === null && <VolumePrice region={volume.region} sizeInGb={Number(size)} />}
             <p className="text-soft">It costs that from when it is active, until it is deleted.</p>

@@ -1,20 +1,20 @@
 import { useState } from 'react';
-import { issueOf } from '../../api/problem.ts';
+import { fieldIssue } from '../../api/problem.ts';
 import { useApiMutation } from '../../api/queries.ts';
 import { useSession } from '../../app/session.tsx';
 import { StateBadge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Id } from '../../ui/copy.tsx';
-import { Confirm } from '../../ui/dialog.tsx';
+import { ConfirmDialog } from '../../ui/dialog.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
 import { PerHour } from '../../ui/money.tsx';
 import { Card } from '../../ui/page.tsx';
-import { Empty, Problem } from '../../ui/states.tsx';
-import { When } from '../../ui/time.tsx';
-import { useSay } from '../../ui/toast.tsx';
+import { EmptyState, Problem } from '../../ui/states.tsx';
+import { Timestamp } from '../../ui/time.tsx';
+import { useToast } from '../../ui/toast.tsx';
 import { RestoreSnapshot } from './restore-snapshot.tsx';
-import { whyNot, type Snapshot, type VolumeDetail } from './volume.ts';
+import { volumeActionDisabledReason, type Snapshot, type VolumeDetail } from './volume.ts';
 
 /** What the volume held at an instant. */
 export function SnapshotsCard({ volume }: { readonly volume: VolumeDetail }) {
@@ -22,7 +22,7 @@ export function SnapshotsCard({ volume }: { readonly volume: VolumeDetail }) {
   const lacks = useSession().mayNot('volumes:write');
   const [losing, setLosing] = useState<Snapshot | null>(null);
   const [restoring, setRestoring] = useState<Snapshot | null>(null);
-  const say = useSay();
+  const say = useToast();
   const pages = usePages<Snapshot>(
     ['volumes', 'one', storageVolumeId, 'snapshots'],
     (client, signal) => client.volumes.listSnapshots({ storageVolumeId, limit: 50 }, { signal }),
@@ -37,16 +37,16 @@ export function SnapshotsCard({ volume }: { readonly volume: VolumeDetail }) {
   );
   return (
     <Card title="Snapshots" about="What it held at an instant. Each costs by what it takes." flush>
-      <NewSnapshot volume={volume} off={whyNot('snapshot', volume, lacks)} />
+      <NewSnapshot volume={volume} off={volumeActionDisabledReason('snapshot', volume, lacks)} />
       <PagedTable
         pages={pages}
         what="snapshots"
         caption="Snapshots of this volume, newest first"
         rowKey={({ id }) => id}
         empty={
-          <Empty title="There are no snapshots of it.">
+          <EmptyState title="There are no snapshots of it.">
             Take one before you change much, or to keep a state.
-          </Empty>
+          </EmptyState>
         }
         columns={[
           {
@@ -64,7 +64,7 @@ export function SnapshotsCard({ volume }: { readonly volume: VolumeDetail }) {
           { head: 'State', cell: ({ status }) => <StateBadge state={status} /> },
           { head: 'Size', right: true, cell: ({ sizeInGb }) => `${String(sizeInGb)} GB` },
           { head: 'Price', right: true, cell: ({ costPerHour }) => <PerHour usd={costPerHour} /> },
-          { head: 'Taken', cell: ({ createdAt }) => <When at={createdAt} /> },
+          { head: 'Taken', cell: ({ createdAt }) => <Timestamp at={createdAt} /> },
           {
             head: 'Actions',
             cell: (snapshot) => (
@@ -72,7 +72,7 @@ export function SnapshotsCard({ volume }: { readonly volume: VolumeDetail }) {
                 <Button
                   size="small"
                   off={
-                    whyNot('restore-from', volume, lacks) ||
+                    volumeActionDisabledReason('restore-from', volume, lacks) ||
                     (snapshot.status !== 'ready' && 'Only a snapshot that is ready can be restored.')
                   }
                   onClick={() => setRestoring(snapshot)}
@@ -95,7 +95,7 @@ export function SnapshotsCard({ volume }: { readonly volume: VolumeDetail }) {
       {restoring !== null && (
         <RestoreSnapshot volume={volume} snapshot={restoring} onClose={() => setRestoring(null)} />
       )}
-      <Confirm
+      <ConfirmDialog
         title={`Delete the snapshot ${losing?.label ?? ''}?`}
         open={losing !== null}
         onClose={() => setLosing(null)}
@@ -108,14 +108,14 @@ export function SnapshotsCard({ volume }: { readonly volume: VolumeDetail }) {
       >
         <p>What {volume.label} held then is destroyed. The volume itself stays as it is, and costs on.</p>
         <p>The snapshot costs nothing afterwards.</p>
-      </Confirm>
+      </ConfirmDialog>
     </Card>
   );
 }
 
 function NewSnapshot({ volume, off }: { readonly volume: VolumeDetail; readonly off: string | false }) {
   const [label, setLabel] = useState('');
-  const say = useSay();
+  const say = useToast();
   const create = useApiMutation(
     (client, name: string) =>
       client.volumes.createSnapshot({
@@ -145,7 +145,7 @@ function NewSnapshot({ volume, off }: { readonly volume: VolumeDetail; readonly 
             placeholder="one is made up"
             value={label}
             onChange={({ target }) => setLabel(target.value)}
-            error={issueOf(create.error, 'label')}
+            error={fieldIssue(create.error, 'label')}
           />
         </div>
         <Button type="submit" busy={create.isPending && 'Taking it…'} off={off}>

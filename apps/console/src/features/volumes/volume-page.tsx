@@ -5,20 +5,20 @@ import { useSession } from '../../app/session.tsx';
 import { Button, buttonClass } from '../../ui/button.tsx';
 import { CodeBlock, CommandHint, Id } from '../../ui/copy.tsx';
 import { PerHour } from '../../ui/money.tsx';
-import { Card, Facts, Figures, PageHead } from '../../ui/page.tsx';
-import { Empty, Note, Shown } from '../../ui/states.tsx';
-import { Ago, When } from '../../ui/time.tsx';
+import { Card, DescriptionList, KeyFigures, PageHeader } from '../../ui/page.tsx';
+import { EmptyState, Note, QueryView } from '../../ui/states.tsx';
+import { RelativeTime, Timestamp } from '../../ui/time.tsx';
 import { AttachCard } from './attach-card.tsx';
-import { ChangeVolume } from './change-volume.tsx';
+import { UpdateVolume } from './change-volume.tsx';
 import { DeleteVolume } from './delete-volume.tsx';
 import { SnapshotsCard } from './snapshots-card.tsx';
 import {
   fstabLine,
-  lookAgainMs,
-  meaningOf,
+  volumeRefetchMs,
+  phaseDescription,
   mountCommands,
-  phaseOf,
-  whyNot,
+  volumePhase,
+  volumeActionDisabledReason,
   type VolumeDetail,
 } from './volume.ts';
 import { VolumeState } from './volume-state.tsx';
@@ -31,11 +31,11 @@ const back = (
 
 export function VolumePage() {
   const { volumeId } = useParams({ from: '/shell/inside/volumes/$volumeId' });
-  if (/^\d{1,10}$/.test(volumeId)) return <Found storageVolumeId={Number(volumeId)} />;
+  if (/^\d{1,10}$/.test(volumeId)) return <VolumeById storageVolumeId={Number(volumeId)} />;
   return (
     <>
-      <PageHead title="There is no such volume" back={back} />
-      <Empty
+      <PageHeader title="There is no such volume" back={back} />
+      <EmptyState
         title="Volumes have numbers, and this is none."
         action={
           <Link to="/volumes" className={buttonClass('primary')}>
@@ -47,28 +47,28 @@ export function VolumePage() {
   );
 }
 
-function Found({ storageVolumeId }: { readonly storageVolumeId: number }) {
+function VolumeById({ storageVolumeId }: { readonly storageVolumeId: number }) {
   const query = useApiQuery<VolumeDetail>(
     ['volumes', 'one', storageVolumeId],
     (client, signal) => client.volumes.get({ storageVolumeId }, { signal }),
-    { refetchMs: lookAgainMs },
+    { refetchMs: volumeRefetchMs },
   );
   if (query.data === undefined) {
     return (
       <>
-        <PageHead title={`Volume ${String(storageVolumeId)}`} back={back} />
-        <Shown query={query} what="volume">
+        <PageHeader title={`Volume ${String(storageVolumeId)}`} back={back} />
+        <QueryView query={query} what="volume">
           {() => null}
-        </Shown>
+        </QueryView>
       </>
     );
   }
   return (
     <>
       <VolumeHead volume={query.data} />
-      <Shown query={query} what="volume">
-        {(volume) => <Parts volume={volume} />}
-      </Shown>
+      <QueryView query={query} what="volume">
+        {(volume) => <VolumeCards volume={volume} />}
+      </QueryView>
       <CommandHint command={`millrace volume get ${query.data.label}`} />
     </>
   );
@@ -79,7 +79,7 @@ function VolumeHead({ volume }: { readonly volume: VolumeDetail }) {
   const navigate = useNavigate();
   const lacks = useSession().mayNot('volumes:write');
   return (
-    <PageHead
+    <PageHeader
       title={volume.label}
       back={back}
       about={
@@ -93,13 +93,20 @@ function VolumeHead({ volume }: { readonly volume: VolumeDetail }) {
       }
       actions={
         <>
-          <Button off={whyNot('update', volume, lacks)} onClick={() => setAsking('change')}>
+          <Button
+            off={volumeActionDisabledReason('update', volume, lacks)}
+            onClick={() => setAsking('change')}
+          >
             Grow or rename
           </Button>
-          <Button kind="danger" off={whyNot('delete', volume, lacks)} onClick={() => setAsking('delete')}>
+          <Button
+            kind="danger"
+            off={volumeActionDisabledReason('delete', volume, lacks)}
+            onClick={() => setAsking('delete')}
+          >
             Delete
           </Button>
-          {asking === 'change' && <ChangeVolume volume={volume} onClose={() => setAsking(null)} />}
+          {asking === 'change' && <UpdateVolume volume={volume} onClose={() => setAsking(null)} />}
           <DeleteVolume
             volume={volume}
             open={asking === 'delete'}
@@ -112,19 +119,20 @@ function VolumeHead({ volume }: { readonly volume: VolumeDetail }) {
   );
 }
 
-function Parts({ volume }: { readonly volume: VolumeDetail }) {
-  const phase = phaseOf(volume);
+function VolumeCards({ volume }: { readonly volume: VolumeDetail }) {
+  const phase = volumePhase(volume);
   return (
     <>
       <section aria-label="State" className="border-line bg-surface mb-4 rounded-lg border p-4">
         <p>
-          <strong>{`${phase.slice(0, 1).toUpperCase()}${phase.slice(1)}:`}</strong> {meaningOf(volume)}
+          <strong>{`${phase.slice(0, 1).toUpperCase()}${phase.slice(1)}:`}</strong> {phaseDescription(volume)}
         </p>
         {volume.statusReason !== null && <p className="text-soft">{volume.statusReason}</p>}
         {volume.purgeAt !== null && (
           <div className="mt-3">
             <Note tone="warn">
-              Its data is destroyed <Ago at={volume.purgeAt} />, at <When at={volume.purgeAt} />.
+              Its data is destroyed <RelativeTime at={volume.purgeAt} />, at <Timestamp at={volume.purgeAt} />
+              .
             </Note>
           </div>
         )}
@@ -134,7 +142,7 @@ function Parts({ volume }: { readonly volume: VolumeDetail }) {
           </p>
         )}
       </section>
-      <Figures
+      <KeyFigures
         items={[
           {
             label: 'Price',
@@ -143,18 +151,20 @@ function Parts({ volume }: { readonly volume: VolumeDetail }) {
           },
           { label: 'Size', value: `${String(volume.sizeInGb)} GB` },
           { label: 'Attached to', value: `${String(volume.attachedRentals.length)} rentals` },
-          { label: 'Made', value: <Ago at={volume.createdAt} /> },
+          { label: 'Made', value: <RelativeTime at={volume.createdAt} /> },
         ]}
       />
       <AttachCard volume={volume} />
       {phase === 'active' && <MountCard volume={volume} />}
       <SnapshotsCard volume={volume} />
       <Card title="About it">
-        <Facts
+        <DescriptionList
           items={[
             ['Address', <Id key="vip" value={volume.vip} what="address of the volume" />],
-            ['Made at', <When key="made" at={volume.createdAt} />],
-            volume.startedAt === null ? null : ['Billed since', <When key="since" at={volume.startedAt} />],
+            ['Made at', <Timestamp key="made" at={volume.createdAt} />],
+            volume.startedAt === null
+              ? null
+              : ['Billed since', <Timestamp key="since" at={volume.startedAt} />],
             Object.keys(volume.tags).length === 0
               ? null
               : [

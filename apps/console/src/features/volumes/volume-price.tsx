@@ -1,19 +1,19 @@
 import type { Input } from '@millrace/sdk';
 import { useApiQuery } from '../../api/queries.ts';
 import { Money } from '../../ui/money.tsx';
-import { useSettled } from '../../ui/settled.ts';
-import { Shown } from '../../ui/states.tsx';
+import { useDebounced } from '../../ui/settled.ts';
+import { QueryView } from '../../ui/states.tsx';
 
 /** What a volume of a size costs, as the service says, to the nano. */
 export function VolumePrice({ region, sizeInGb }: { readonly region: string; readonly sizeInGb: number }) {
-  const wish = { region: useSettled(region, 250), sizeInGb: useSettled(sizeInGb, 250) };
+  const wish = { region: useDebounced(region, 250), sizeInGb: useDebounced(sizeInGb, 250) };
   const quote = useApiQuery(
     ['catalog', 'volume-quote', wish],
     (client, signal) => client.volumes.quote(wish as Input<'quoteStorageVolume'>, { signal }),
     { keepPrevious: true },
   );
   return (
-    <Shown query={quote} what="price">
+    <QueryView query={quote} what="price">
       {({ costPerHourNanoUsd, costPer30DaysNanoUsd }) => (
         <dl className="bg-raised grid grid-cols-2 gap-2 rounded-md px-3 py-2">
           <div>
@@ -30,6 +30,6 @@ export function VolumePrice({ region, sizeInGb }: { readonly region: string; rea
           </div>
         </dl>
       )}
-    </Shown>
+    </QueryView>
   );
 }

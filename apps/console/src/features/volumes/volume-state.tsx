@@ -1,5 +1,5 @@
 import { Badge, type Tone } from '../../ui/badge.tsx';
-import { phaseOf, type Phase } from './volume.ts';
+import { volumePhase, type Phase } from './volume.ts';
 
 const tones: Readonly<Record<Phase, Tone>> = {
   'being made': 'info',
@@ -10,7 +10,7 @@ const tones: Readonly<Record<Phase, Tone>> = {
   unknown: 'warn',
 };
 
-export function VolumeState({ volume }: { readonly volume: Parameters<typeof phaseOf>[0] }) {
-  const phase = phaseOf(volume);
+export function VolumeState({ volume }: { readonly volume: Parameters<typeof volumePhase>[0] }) {
+  const phase = volumePhase(volume);
   return <Badge tone={tones[phase]}>{phase}</Badge>;
 }

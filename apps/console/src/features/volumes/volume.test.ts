@@ -1,17 +1,17 @@
 import { stateTables, type VolumeAction } from '@millrace/contract/states';
 import { describe, expect, it } from 'vitest';
 import { attachChoices } from './attach.ts';
-import { readRestoring, undecided } from './restoring.ts';
+import { readRestores, volumesToCheck } from './restoring.ts';
 import {
   fstabLine,
-  labelProblem,
-  lookAgainMs,
-  meaningOf,
+  labelIssue,
+  volumeRefetchMs,
+  phaseDescription,
   mountCommands,
-  phaseOf,
-  sizeProblem,
+  volumePhase,
+  sizeIssue,
   volumeRegions,
-  whyNot,
+  volumeActionDisabledReason,
   type VolumeDetail,
 } from './volume.ts';
 
@@ -33,35 +33,45 @@ const phases = {
 describe('the state of a volume', () => {
   it.each(Object.keys(phases) as (keyof typeof phases)[])('%s is told apart, with what it means', (phase) => {
     const volume = { ...phases[phase], attachedRentals: [] };
-    expect(phaseOf(volume)).toBe(phase);
-    expect(meaningOf(volume)).toMatch(/\.$/);
+    expect(volumePhase(volume)).toBe(phase);
+    expect(phaseDescription(volume)).toMatch(/\.$/);
   });
 
   it('says of every action that the table refuses why', () => {
     for (const [phase, volume] of Object.entries(phases)) {
       for (const action of Object.keys(stateTables.volume.actions) as VolumeAction[]) {
         const verdict = stateTables.volume.actions[action][volume.status];
-        const why = whyNot(action, { ...volume, attachedRentals: [7] }, false);
+        const why = volumeActionDisabledReason(action, { ...volume, attachedRentals: [7] }, false);
         if (verdict !== 'allowed') expect(why, `${action} while ${phase}`).toMatch(/\.$/);
       }
     }
   });
 
   it('keeps one that is attached from being deleted, and one that is not from being detached', () => {
-    expect(whyNot('delete', { ...active, attachedRentals: [7] }, false)).toContain('Detach it first');
-    expect(whyNot('delete', { ...active, attachedRentals: [] }, false)).toBe(false);
-    expect(whyNot('restore-into', { ...active, attachedRentals: [7] }, false)).toContain('Detach it first');
-    expect(whyNot('restore-into', { ...active, attachedRentals: [] }, false)).toBe(false);
-    expect(whyNot('detach', { ...active, attachedRentals: [] }, false)).toContain('no rental');
-    expect(whyNot('delete', { ...phases.deleted, attachedRentals: [] }, false)).toContain('already');
-    expect(whyNot('attach', { ...active, attachedRentals: [] }, 'Ask an owner.')).toBe('Ask an owner.');
+    expect(volumeActionDisabledReason('delete', { ...active, attachedRentals: [7] }, false)).toContain(
+      'Detach it first',
+    );
+    expect(volumeActionDisabledReason('delete', { ...active, attachedRentals: [] }, false)).toBe(false);
+    expect(volumeActionDisabledReason('restore-into', { ...active, attachedRentals: [7] }, false)).toContain(
+      'Detach it first',
+    );
+    expect(volumeActionDisabledReason('restore-into', { ...active, attachedRentals: [] }, false)).toBe(false);
+    expect(volumeActionDisabledReason('detach', { ...active, attachedRentals: [] }, false)).toContain(
+      'no rental',
+    );
+    expect(volumeActionDisabledReason('delete', { ...phases.deleted, attachedRentals: [] }, false)).toContain(
+      'already',
+    );
+    expect(volumeActionDisabledReason('attach', { ...active, attachedRentals: [] }, 'Ask an owner.')).toBe(
+      'Ask an owner.',
+    );
   });
 
   it('is looked at often while it is made or grows', () => {
-    expect(lookAgainMs(phases['being made'])).toBe(2_000);
-    expect(lookAgainMs(phases['being restored'])).toBe(2_000);
-    expect(lookAgainMs({ ...active, growingToGb: 512 })).toBe(2_000);
-    expect(lookAgainMs({ ...active, growingToGb: null })).toBe(15_000);
+    expect(volumeRefetchMs(phases['being made'])).toBe(2_000);
+    expect(volumeRefetchMs(phases['being restored'])).toBe(2_000);
+    expect(volumeRefetchMs({ ...active, growingToGb: 512 })).toBe(2_000);
+    expect(volumeRefetchMs({ ...active, growingToGb: null })).toBe(15_000);
   });
 });
 
@@ -70,8 +80,10 @@ describe('restores of volumes in a list', () => {
 
   it('are looked up for inactive volumes only, and for at most 20 of them', () => {
     const list = Object.values(phases).map((phase, id) => ({ ...phase, id }));
-    expect(undecided(list)).toEqual([0, 1, 3]);
-    expect(undecided(Array.from({ length: 30 }, (_, id) => ({ ...phases.frozen, id })))).toHaveLength(20);
+    expect(volumesToCheck(list)).toEqual([0, 1, 3]);
+    expect(volumesToCheck(Array.from({ length: 30 }, (_, id) => ({ ...phases.frozen, id })))).toHaveLength(
+      20,
+    );
   });
 
   it('are read from the details, and a volume that cannot be read is left out', async () => {
@@ -79,8 +91,8 @@ describe('restores of volumes in a list', () => {
       if (storageVolumeId === 3) throw new Error('It was deleted a moment ago.');
       return detail(storageVolumeId) as VolumeDetail;
     };
-    const client = { volumes: { get } } as Parameters<typeof readRestoring>[0];
-    const found = await readRestoring(client, [1, 2, 3], new AbortController().signal);
+    const client = { volumes: { get } } as Parameters<typeof readRestores>[0];
+    const found = await readRestores(client, [1, 2, 3], new AbortController().signal);
     expect([...found]).toEqual([
       [1, null],
       [2, detail(2).restoring],
@@ -108,7 +120,7 @@ describe('an order', () => {
     ['much', 256, /a number/],
     ['', 256, /a number/],
   ])('of %s GB where at least %d are needed', (text, smallest, problem) => {
-    const told = sizeProblem(text, smallest);
+    const told = sizeIssue(text, smallest);
     if (problem === null) expect(told).toBeNull();
     else expect(told).toMatch(problem);
   });
@@ -121,8 +133,8 @@ describe('an order', () => {
   });
 
   it('has a label that a path can have', () => {
-    expect(labelProblem('data-1')).toBeNull();
-    for (const wrong of ['abc', 'a b c d', '../etc', 'ünicode']) expect(labelProblem(wrong)).not.toBeNull();
+    expect(labelIssue('data-1')).toBeNull();
+    for (const wrong of ['abc', 'a b c d', '../etc', 'ünicode']) expect(labelIssue(wrong)).not.toBeNull();
   });
 });
 

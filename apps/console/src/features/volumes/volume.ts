@@ -1,18 +1,24 @@
-import { stateTables, verdictOn, type VolumeAction } from '@millrace/contract/states';
-import type { Answer, Item } from '@millrace/sdk';
+import { stateTables, actionDecision, type VolumeAction } from '@millrace/contract/states';
+import type { Output, Item } from '@millrace/sdk';
 
 /** Volumes as the pages show them: words, what can be done, how to mount. */
 
 export type Volume = Item<'listStorageVolumes'>;
-export type VolumeDetail = Answer<'getStorageVolume'>;
+export type VolumeDetail = Output<'getStorageVolume'>;
 export type Snapshot = Item<'listStorageVolumeSnapshots'>;
 
-type Life = Pick<Volume, 'status' | 'terminatedAt' | 'startedAt'> & Partial<Pick<VolumeDetail, 'restoring'>>;
+type VolumeLifecycleFields = Pick<Volume, 'status' | 'terminatedAt' | 'startedAt'> &
+  Partial<Pick<VolumeDetail, 'restoring'>>;
 
 /** The phases that the one status `inactive` has, told apart. */
 export type Phase = 'being made' | 'being restored' | 'active' | 'frozen' | 'deleted' | 'unknown';
 
-export function phaseOf({ status, terminatedAt, startedAt, restoring = null }: Life): Phase {
+export function volumePhase({
+  status,
+  terminatedAt,
+  startedAt,
+  restoring = null,
+}: VolumeLifecycleFields): Phase {
   if (status === 'active') return 'active';
   if (status === 'unknown') return 'unknown';
   if (terminatedAt !== null) return 'deleted';
@@ -31,30 +37,30 @@ const meanings: Readonly<Record<Phase, string>> = {
   unknown: 'The storage server does not answer. Its data is there, and it costs on.',
 };
 
-export function meaningOf(volume: Life): string {
-  return meanings[phaseOf(volume)];
+export function phaseDescription(volume: VolumeLifecycleFields): string {
+  return meanings[volumePhase(volume)];
 }
 
 const changingMs = 2_000;
 const settledMs = 15_000;
 
-export function lookAgainMs(
-  volume: (Life & { readonly growingToGb?: number | null }) | undefined,
+export function volumeRefetchMs(
+  volume: (VolumeLifecycleFields & { readonly growingToGb?: number | null }) | undefined,
 ): number | false {
   if (volume === undefined) return changingMs;
   const isChanging =
-    ['being made', 'being restored'].includes(phaseOf(volume)) || (volume.growingToGb ?? null) !== null;
+    ['being made', 'being restored'].includes(volumePhase(volume)) || (volume.growingToGb ?? null) !== null;
   return isChanging ? changingMs : settledMs;
 }
 
 /** False where it can be done; otherwise why not. The role counts first. */
-export function whyNot(
+export function volumeActionDisabledReason(
   action: VolumeAction,
-  volume: Life & Pick<Volume, 'attachedRentals'>,
+  volume: VolumeLifecycleFields & Pick<Volume, 'attachedRentals'>,
   roleLacks: string | false,
 ): string | false {
   if (roleLacks !== false) return roleLacks;
-  const phase = phaseOf(volume);
+  const phase = volumePhase(volume);
   if (action === 'delete' && phase === 'deleted') return 'It is deleted already.';
   if (action === 'delete' && volume.attachedRentals.length > 0) {
     return 'It is attached to a rental. Detach it first.';
@@ -63,7 +69,7 @@ export function whyNot(
     return 'It is attached to a rental. Detach it first.';
   }
   if (action === 'detach' && volume.attachedRentals.length === 0) return 'It is attached to no rental.';
-  if (verdictOn(stateTables.volume, action, volume.status) === 'allowed') return false;
+  if (actionDecision(stateTables.volume, action, volume.status) === 'allowed') return false;
   switch (phase) {
     case 'being made':
       return 'It is still being made. Wait until it is active.';
@@ -93,20 +99,20 @@ export function fstabLine({ vip, label }: Pick<Volume, 'vip' | 'label'>): string
   return `${vip}:/volume /mnt/${label} nfs4 vers=4.1,hard,proto=tcp,_netdev 0 0`;
 }
 
-export const stepGb = 256;
-export const largestGb = 64_000 - (64_000 % stepGb);
+export const SIZE_STEP_GB = 256;
+export const MAX_SIZE_GB = 64_000 - (64_000 % SIZE_STEP_GB);
 
 /** What is wrong with a size; null when it can be ordered. */
-export function sizeProblem(text: string, smallest: number): string | null {
+export function sizeIssue(text: string, smallest: number): string | null {
   const sizeGb = /^\d{1,6}$/.test(text.trim()) ? Number(text) : Number.NaN;
   if (Number.isNaN(sizeGb)) return 'Write a number of gigabytes.';
-  if (sizeGb % stepGb !== 0) return `Sizes go in steps of ${String(stepGb)} GB.`;
+  if (sizeGb % SIZE_STEP_GB !== 0) return `Sizes go in steps of ${String(SIZE_STEP_GB)} GB.`;
   if (sizeGb < smallest) return `At least ${String(smallest)} GB.`;
-  return sizeGb > largestGb ? `At most ${String(largestGb)} GB.` : null;
+  return sizeGb > MAX_SIZE_GB ? `At most ${String(MAX_SIZE_GB)} GB.` : null;
 }
 
 /** What is wrong with a label; null when it can be one. */
-export function labelProblem(label: string): string | null {
+export function labelIssue(label: string): string | null {
   return /^[A-Za-z0-9_-]{4,255}$/.test(label) ? null : 'Letters, digits, _ and -, at least 4 of them.';
 }
 

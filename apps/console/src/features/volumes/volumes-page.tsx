@@ -1,26 +1,30 @@
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useApiQuery } from '../../api/queries.ts';
-import { Needs } from '../../app/needs.tsx';
+import { RequireScope } from '../../app/needs.tsx';
 import { useSession } from '../../app/session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { CommandHint } from '../../ui/copy.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
 import { PerHour } from '../../ui/money.tsx';
-import { Card, PageHead } from '../../ui/page.tsx';
-import { Empty } from '../../ui/states.tsx';
-import { Ago } from '../../ui/time.tsx';
+import { Card, PageHeader } from '../../ui/page.tsx';
+import { EmptyState } from '../../ui/states.tsx';
+import { RelativeTime } from '../../ui/time.tsx';
 import { CreateVolume } from './create-volume.tsx';
-import { readRestoring, undecided } from './restoring.ts';
-import { phaseOf, type Volume } from './volume.ts';
+import { readRestores, volumesToCheck } from './restoring.ts';
+import { volumePhase, type Volume } from './volume.ts';
 import { VolumeState } from './volume-state.tsx';
 
 /** Storage that outlives rentals. */
 export function VolumesPage() {
   return (
-    <Needs scope="volumes:read" title="Volumes" who="Whoever may see volumes has a role that includes it.">
+    <RequireScope
+      scope="volumes:read"
+      title="Volumes"
+      who="Whoever may see volumes has a role that includes it."
+    >
       <Volumes />
-    </Needs>
+    </RequireScope>
   );
 }
 
@@ -30,12 +34,15 @@ function Volumes() {
   const pages = usePages<Volume>(
     ['volumes', 'list'],
     (client, signal) => client.volumes.list({ limit: 50 }, { signal }),
-    { refetchMs: (volumes) => (volumes.some((volume) => phaseOf(volume) === 'being made') ? 2_000 : 15_000) },
+    {
+      refetchMs: (volumes) =>
+        volumes.some((volume) => volumePhase(volume) === 'being made') ? 2_000 : 15_000,
+    },
   );
-  const asked = undecided((pages.data?.pages ?? []).flatMap(({ items }) => items));
+  const asked = volumesToCheck((pages.data?.pages ?? []).flatMap(({ items }) => items));
   const restoring = useApiQuery(
     ['volumes', 'restoring', ...asked],
-    (client, signal) => readRestoring(client, asked, signal),
+    (client, signal) => readRestores(client, asked, signal),
     {
       enabled: asked.length > 0,
       keepPrevious: true,
@@ -49,7 +56,7 @@ function Volumes() {
   );
   return (
     <>
-      <PageHead
+      <PageHeader
         title="Volumes"
         about="Storage that bare-metal rentals of its region mount over NFS, several at once. It keeps its data when they end."
         actions={create}
@@ -61,9 +68,9 @@ function Volumes() {
           caption="Volumes"
           rowKey={({ id }) => String(id)}
           empty={
-            <Empty title="You have no volumes yet." action={create}>
+            <EmptyState title="You have no volumes yet." action={create}>
               Make one for data that should outlive the machine it is used on.
-            </Empty>
+            </EmptyState>
           }
           columns={[
             {
@@ -93,7 +100,7 @@ function Volumes() {
                 attachedRentals.length === 0 ? 'nothing' : <Rentals ids={attachedRentals} />,
             },
             { head: 'Price', right: true, cell: ({ costPerHour }) => <PerHour usd={costPerHour} /> },
-            { head: 'Made', cell: ({ createdAt }) => <Ago at={createdAt} /> },
+            { head: 'Made', cell: ({ createdAt }) => <RelativeTime at={createdAt} /> },
           ]}
         />
       </Card>

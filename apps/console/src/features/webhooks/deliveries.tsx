@@ -9,15 +9,15 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { SelectField } from '../../ui/field.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
 import { Card } from '../../ui/page.tsx';
-import { Empty, Note, Problem, Shown } from '../../ui/states.tsx';
+import { EmptyState, Note, Problem, QueryView } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table.tsx';
-import { Ago, useNow, When } from '../../ui/time.tsx';
-import { useSay } from '../../ui/toast.tsx';
+import { RelativeTime, useNow, Timestamp } from '../../ui/time.tsx';
+import { useToast } from '../../ui/toast.tsx';
 import {
   attemptText,
   deliveryStatuses,
-  isMoving,
-  statusWords,
+  hasPendingDeliveries,
+  statusLabels,
   type Delivery,
   type DeliveryStatus,
   type Webhook,
@@ -25,7 +25,7 @@ import {
 
 const choices = [
   { value: '', label: 'All' },
-  ...deliveryStatuses.map((value) => ({ value, label: statusWords[value] })),
+  ...deliveryStatuses.map((value) => ({ value, label: statusLabels[value] })),
 ];
 
 export function Deliveries({ webhook }: { readonly webhook: Webhook }) {
@@ -40,7 +40,7 @@ export function Deliveries({ webhook }: { readonly webhook: Webhook }) {
       client.webhooks.listDeliveries({ webhookId, ...(status === undefined ? {} : { status }) }, { signal }),
     { refetchMs: moving ? 2_000 : 15_000 },
   );
-  const anyMoving = isMoving(deliveries.data?.pages.flatMap((page) => [...page.items]) ?? []);
+  const anyMoving = hasPendingDeliveries(deliveries.data?.pages.flatMap((page) => [...page.items]) ?? []);
   if (anyMoving !== moving) setMoving(anyMoving);
   const columns: readonly Column<Delivery>[] = [
     {
@@ -65,7 +65,7 @@ export function Deliveries({ webhook }: { readonly webhook: Webhook }) {
       head: 'Next try',
       cell: ({ nextAttemptAt }) => <NextTry at={nextAttemptAt} />,
     },
-    { head: 'Noted', cell: ({ createdAt }) => <When at={createdAt} /> },
+    { head: 'Noted', cell: ({ createdAt }) => <Timestamp at={createdAt} /> },
     {
       head: 'Do',
       cell: (delivery) => (
@@ -112,9 +112,11 @@ export function Deliveries({ webhook }: { readonly webhook: Webhook }) {
         columns={columns}
         rowKey={({ id }) => id}
         empty={
-          <Empty title={status === undefined ? 'Nothing was sent yet.' : 'No delivery is in this state.'}>
+          <EmptyState
+            title={status === undefined ? 'Nothing was sent yet.' : 'No delivery is in this state.'}
+          >
             Send an event again below to see whether your program gets it.
-          </Empty>
+          </EmptyState>
         }
       />
       {shown !== null && <DeliveryDialog delivery={shown} onClose={() => setShown(null)} />}
@@ -126,12 +128,16 @@ export function Deliveries({ webhook }: { readonly webhook: Webhook }) {
 function NextTry({ at }: { readonly at: string | null }) {
   const now = useNow(5_000);
   if (at === null) return '–';
-  return Date.parse(at) <= now ? <span className="text-soft">when its turn comes</span> : <Ago at={at} />;
+  return Date.parse(at) <= now ? (
+    <span className="text-soft">when its turn comes</span>
+  ) : (
+    <RelativeTime at={at} />
+  );
 }
 
 function ReplayButton({ webhook, delivery }: { readonly webhook: Webhook; readonly delivery: Delivery }) {
   const { mayNot } = useSession();
-  const say = useSay();
+  const say = useToast();
   const replay = useApiMutation(
     (client, deliveryId: string) => client.webhooks.replayDelivery({ webhookId: webhook.id, deliveryId }),
     { changes: ['webhooks'], onSuccess: ({ eventType }) => say('Being sent again', eventType) },
@@ -174,7 +180,7 @@ function DeliveryDialog({
     { enabled: mayRead },
   );
   return (
-    <Dialog open onClose={onClose} title={delivery.eventType} about={statusWords[delivery.status]}>
+    <Dialog open onClose={onClose} title={delivery.eventType} about={statusLabels[delivery.status]}>
       <div className="flex flex-col gap-4">
         <div>
           <h3>Attempts</h3>
@@ -184,7 +190,7 @@ function DeliveryDialog({
             <ol className="list-decimal pl-5">
               {attempts.map((attempt) => (
                 <li key={attempt.at}>
-                  <When at={attempt.at} />: {attemptText(attempt)}
+                  <Timestamp at={attempt.at} />: {attemptText(attempt)}
                 </li>
               ))}
             </ol>
@@ -193,7 +199,7 @@ function DeliveryDialog({
         <div>
           <h3 className="mb-1">What is sent</h3>
           {mayRead ? (
-            <Shown query={event} what="event">
+            <QueryView query={event} what="event">
               {(data) =>
                 data === null ? (
                   <Note>This event is no longer kept.</Note>
@@ -201,7 +207,7 @@ function DeliveryDialog({
                   <CodeBlock code={JSON.stringify(data, null, 2)} what="body of the delivery" />
                 )
               }
-            </Shown>
+            </QueryView>
           ) : (
             <Note>Your role does not include reading events (events:read).</Note>
           )}

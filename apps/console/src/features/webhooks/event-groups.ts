@@ -20,14 +20,16 @@ export interface EventGroup {
   readonly types: readonly { readonly type: EventType; readonly about: string }[];
 }
 
-const aboutOf = (type: string): string => type.split('.', 1)[0] ?? '';
+const eventPrefix = (type: string): string => type.split('.', 1)[0] ?? '';
 
-export const eventGroups: readonly EventGroup[] = [...new Set(eventTypeNames.map(aboutOf))].map((about) => ({
-  label: labels[about] ?? about,
-  types: eventTypeNames
-    .filter((type) => aboutOf(type) === about)
-    .map((type) => ({ type, about: eventDescriptions[type] })),
-}));
+export const eventGroups: readonly EventGroup[] = [...new Set(eventTypeNames.map(eventPrefix))].map(
+  (about) => ({
+    label: labels[about] ?? about,
+    types: eventTypeNames
+      .filter((type) => eventPrefix(type) === about)
+      .map((type) => ({ type, about: eventDescriptions[type] })),
+  }),
+);
 
 /** What a webhook is sent, in few words. */
 export function typesText(types: readonly string[]): string {

@@ -5,8 +5,8 @@ import { Button } from '../../ui/button.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { Card } from '../../ui/page.tsx';
 import { Problem } from '../../ui/states.tsx';
-import { useSay } from '../../ui/toast.tsx';
-import { seqOf, type Webhook } from './webhook-words.ts';
+import { useToast } from '../../ui/toast.tsx';
+import { parseSequence, type Webhook } from './webhook-words.ts';
 
 /** Sends the newest event once more, to see whether it arrives, or all since a number. */
 export function ReplayCard({ webhook }: { readonly webhook: Webhook }) {
@@ -32,7 +32,7 @@ const countText = (count: number): string => (count === 1 ? '1 event' : `${Strin
 
 function SendNewest({ webhook, off }: Props) {
   const { mayNot } = useSession();
-  const say = useSay();
+  const say = useToast();
   const send = useApiMutation(
     async (client, webhookId: string) => {
       const { answer } = await client.events.list({ after: 'latest' });
@@ -63,7 +63,7 @@ function SendNewest({ webhook, off }: Props) {
 }
 
 function SendSince({ webhook, off }: Props) {
-  const say = useSay();
+  const say = useToast();
   const [typed, setTyped] = useState('');
   const [wrong, setWrong] = useState<string | undefined>();
   const send = useApiMutation(
@@ -80,7 +80,7 @@ function SendSince({ webhook, off }: Props) {
   );
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    const after = seqOf(typed);
+    const after = parseSequence(typed);
     setWrong(after === undefined ? 'A whole number, such as 88213; 0 sends all that is kept.' : undefined);
     if (after !== undefined) send.mutate(after);
   };

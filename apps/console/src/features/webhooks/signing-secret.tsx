@@ -1,5 +1,5 @@
 import { CodeBlock } from '../../ui/copy.tsx';
-import { SecretOnce } from '../../ui/secret.tsx';
+import { OneTimeSecret } from '../../ui/secret.tsx';
 import { verifySnippet } from './webhook-words.ts';
 
 /** The secret of a webhook, this once, and what to do with it. */
@@ -11,7 +11,7 @@ export function SigningSecret({
   readonly onClose: () => void;
 }) {
   return (
-    <SecretOnce
+    <OneTimeSecret
       title="The signing secret"
       what="signing secret"
       secret={secret}
@@ -23,6 +23,6 @@ export function SigningSecret({
         what="program that verifies a delivery"
         label="Verify before you believe"
       />
-    </SecretOnce>
+    </OneTimeSecret>
   );
 }

@@ -1,5 +1,5 @@
 import type { EventType } from '@millrace/contract/event-types';
-import { CheckField } from '../../ui/field.tsx';
+import { CheckboxField } from '../../ui/field.tsx';
 import { eventGroups } from './event-groups.ts';
 
 export type Types = ReadonlySet<'*' | EventType>;
@@ -24,7 +24,7 @@ export function TypeFields({
   return (
     <fieldset className="flex flex-col gap-2">
       <legend className="font-medium">Events</legend>
-      <CheckField
+      <CheckboxField
         label="Every event"
         hint="Also of types that are added later."
         checked={all}
@@ -42,7 +42,7 @@ export function TypeFields({
           <fieldset key={label} className="mt-1 flex flex-col gap-1.5">
             <legend className="text-soft text-xs">{label}</legend>
             {types.map(({ type, about }) => (
-              <CheckField
+              <CheckboxField
                 key={type}
                 label={type}
                 hint={about}

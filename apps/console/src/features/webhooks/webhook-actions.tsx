@@ -2,11 +2,11 @@ import { useNavigate } from '@tanstack/react-router';
 import { useState, type FormEvent } from 'react';
 import { useApiMutation } from '../../api/queries.ts';
 import { Button } from '../../ui/button.tsx';
-import { Confirm, Dialog } from '../../ui/dialog.tsx';
+import { ConfirmDialog, Dialog } from '../../ui/dialog.tsx';
 import { SelectField } from '../../ui/field.tsx';
-import { overlaps } from '../../ui/overlaps.ts';
+import { rotationOverlaps } from '../../ui/overlaps.ts';
 import { Problem } from '../../ui/states.tsx';
-import { useSay } from '../../ui/toast.tsx';
+import { useToast } from '../../ui/toast.tsx';
 import type { Webhook } from './webhook-words.ts';
 
 interface Props {
@@ -40,7 +40,7 @@ export function RotateSecret({
         <SelectField
           label="When the old secret ends"
           value={overlap}
-          choices={overlaps}
+          choices={rotationOverlaps}
           onChange={(event) => setOverlap(event.target.value)}
         />
         {rotate.error !== null && <Problem error={rotate.error} doing="rotate the secret" />}
@@ -56,13 +56,13 @@ export function RotateSecret({
 }
 
 export function DisableWebhook({ webhook, onClose }: Props) {
-  const say = useSay();
+  const say = useToast();
   const disable = useApiMutation(
     (client, webhookId: string) => client.webhooks.update({ webhookId, status: 'disabled' }),
     { changes: ['webhooks'], onSuccess: () => say('Switched off', webhook.url) },
   );
   return (
-    <Confirm
+    <ConfirmDialog
       open
       onClose={onClose}
       title="Switch this webhook off?"
@@ -74,12 +74,12 @@ export function DisableWebhook({ webhook, onClose }: Props) {
         Nothing is sent to <span className="break-all">{webhook.url}</span> any more, and what waits is given
         up. The feed keeps events, so you can have them sent again once it is on.
       </p>
-    </Confirm>
+    </ConfirmDialog>
   );
 }
 
 export function DeleteWebhook({ webhook, onClose }: Props) {
-  const say = useSay();
+  const say = useToast();
   const navigate = useNavigate();
   const remove = useApiMutation((client, webhookId: string) => client.webhooks.delete({ webhookId }), {
     changes: [],
@@ -89,7 +89,7 @@ export function DeleteWebhook({ webhook, onClose }: Props) {
     },
   });
   return (
-    <Confirm
+    <ConfirmDialog
       open
       onClose={onClose}
       title="Delete this webhook?"
@@ -101,6 +101,6 @@ export function DeleteWebhook({ webhook, onClose }: Props) {
         Nothing is sent to <span className="break-all">{webhook.url}</span> any more. Its secret and the
         record of its deliveries are gone; the events themselves stay in the feed.
       </p>
-    </Confirm>
+    </ConfirmDialog>
   );
 }

@@ -1,20 +1,20 @@
-import type { Answer } from '@millrace/sdk';
+import type { Output } from '@millrace/sdk';
 import { useState, type FormEvent } from 'react';
-import { issueOf } from '../../api/problem.ts';
+import { fieldIssue } from '../../api/problem.ts';
 import { useApiMutation } from '../../api/queries.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { Problem } from '../../ui/states.tsx';
 import { TypeFields, type Types } from './type-fields.tsx';
-import { urlProblem, type Webhook } from './webhook-words.ts';
+import { urlIssue, type Webhook } from './webhook-words.ts';
 
-type Made = Answer<'createWebhook'>;
+type CreatedWebhook = Output<'createWebhook'>;
 
-interface Wish {
+interface WebhookInput {
   readonly url: string;
   readonly description: string;
-  readonly eventTypes: Made['eventTypes'];
+  readonly eventTypes: CreatedWebhook['eventTypes'];
 }
 
 /** Makes a webhook, or changes one. */
@@ -26,14 +26,14 @@ export function WebhookForm({
   readonly webhook?: Webhook;
   readonly onClose: () => void;
   /** With the secret, of a new one; otherwise null. */
-  readonly onMade: (made: Made | null) => void;
+  readonly onMade: (made: CreatedWebhook | null) => void;
 }) {
   const [url, setUrl] = useState(webhook?.url ?? '');
   const [description, setDescription] = useState(webhook?.description ?? '');
   const [types, setTypes] = useState<Types>(new Set(webhook?.eventTypes ?? ['*']));
   const [problems, setProblems] = useState<{ url?: string | undefined; types?: string | undefined }>({});
   const save = useApiMutation(
-    async (client, wish: Wish): Promise<Made | null> => {
+    async (client, wish: WebhookInput): Promise<CreatedWebhook | null> => {
       if (webhook === undefined) return client.webhooks.create(wish);
       await client.webhooks.update({ webhookId: webhook.id, ...wish });
       return null;
@@ -43,7 +43,7 @@ export function WebhookForm({
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     const found = {
-      url: urlProblem(url),
+      url: urlIssue(url),
       types: types.size === 0 ? 'Choose at least one type.' : undefined,
     };
     setProblems(found);
@@ -67,7 +67,7 @@ export function WebhookForm({
           placeholder="https://example.com/hooks/millrace"
           value={url}
           maxLength={2048}
-          error={problems.url ?? issueOf(save.error, 'url')}
+          error={problems.url ?? fieldIssue(save.error, 'url')}
           onChange={(event) => setUrl(event.target.value)}
         />
         <TextField
@@ -75,12 +75,12 @@ export function WebhookForm({
           hint="For yourself; may stay empty."
           value={description}
           maxLength={255}
-          error={issueOf(save.error, 'description')}
+          error={fieldIssue(save.error, 'description')}
           onChange={(event) => setDescription(event.target.value)}
         />
         <TypeFields
           chosen={types}
-          error={problems.types ?? issueOf(save.error, 'eventTypes')}
+          error={problems.types ?? fieldIssue(save.error, 'eventTypes')}
           onChoose={setTypes}
         />
         {save.error !== null && <Problem error={save.error} doing="save the webhook" />}

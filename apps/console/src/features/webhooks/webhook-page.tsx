@@ -5,16 +5,16 @@ import { useSession } from '../../app/session.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { CommandHint, Id } from '../../ui/copy.tsx';
-import { Card, Facts, PageHead } from '../../ui/page.tsx';
-import { Problem, Shown } from '../../ui/states.tsx';
-import { When } from '../../ui/time.tsx';
-import { useSay } from '../../ui/toast.tsx';
+import { Card, DescriptionList, PageHeader } from '../../ui/page.tsx';
+import { Problem, QueryView } from '../../ui/states.tsx';
+import { Timestamp } from '../../ui/time.tsx';
+import { useToast } from '../../ui/toast.tsx';
 import { Deliveries } from './deliveries.tsx';
 import { ReplayCard } from './replay-card.tsx';
 import { SigningSecret } from './signing-secret.tsx';
 import { DeleteWebhook, DisableWebhook, RotateSecret } from './webhook-actions.tsx';
 import { WebhookForm } from './webhook-form.tsx';
-import { healthOf, type Webhook } from './webhook-words.ts';
+import { webhookHealth, type Webhook } from './webhook-words.ts';
 
 type Open = 'edit' | 'rotate' | 'disable' | 'delete' | null;
 
@@ -26,13 +26,13 @@ export function WebhookPage() {
     { refetchMs: 10_000 },
   );
   return (
-    <Shown query={webhook} what="webhook">
-      {(data) => <WebhookShown webhook={data} />}
-    </Shown>
+    <QueryView query={webhook} what="webhook">
+      {(data) => <WebhookDetail webhook={data} />}
+    </QueryView>
   );
 }
 
-function WebhookShown({ webhook }: { readonly webhook: Webhook }) {
+function WebhookDetail({ webhook }: { readonly webhook: Webhook }) {
   const { mayNot } = useSession();
   const [open, setOpen] = useState<Open>(null);
   // Undefined: none to show. Null: one was made, and its answer was lost.
@@ -41,7 +41,7 @@ function WebhookShown({ webhook }: { readonly webhook: Webhook }) {
   const off = mayNot('webhooks:write');
   return (
     <>
-      <PageHead
+      <PageHeader
         title={webhook.url}
         about={webhook.description === '' ? undefined : webhook.description}
         back={
@@ -93,11 +93,11 @@ function WebhookShown({ webhook }: { readonly webhook: Webhook }) {
 }
 
 function WebhookFacts({ webhook }: { readonly webhook: Webhook }) {
-  const { tone, label, why } = healthOf(webhook);
+  const { tone, label, why } = webhookHealth(webhook);
   const { failingSince, lastSucceededAt, eventTypes } = webhook;
   return (
     <Card title="State">
-      <Facts
+      <DescriptionList
         items={[
           [
             'State',
@@ -105,10 +105,13 @@ function WebhookFacts({ webhook }: { readonly webhook: Webhook }) {
               <Badge tone={tone}>{label}</Badge> {why}
             </span>,
           ],
-          failingSince === null ? null : ['Failing since', <When key="failing" at={failingSince} />],
-          ['Last accepted', lastSucceededAt === null ? 'never' : <When key="last" at={lastSucceededAt} />],
+          failingSince === null ? null : ['Failing since', <Timestamp key="failing" at={failingSince} />],
+          [
+            'Last accepted',
+            lastSucceededAt === null ? 'never' : <Timestamp key="last" at={lastSucceededAt} />,
+          ],
           ['Gets', eventTypes.includes('*') ? 'every event' : eventTypes.join(', ')],
-          ['Made', <When key="made" at={webhook.createdAt} />],
+          ['Made', <Timestamp key="made" at={webhook.createdAt} />],
           ['Id', <Id key="id" value={webhook.id} what="id of the webhook" />],
         ]}
       />
@@ -118,7 +121,7 @@ function WebhookFacts({ webhook }: { readonly webhook: Webhook }) {
 
 function EnableButton({ webhook }: { readonly webhook: Webhook }) {
   const { mayNot } = useSession();
-  const say = useSay();
+  const say = useToast();
   const enable = useApiMutation(
     (client, webhookId: string) => client.webhooks.update({ webhookId, status: 'enabled' }),
     {

@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { attemptText, healthOf, isMoving, seqOf, urlProblem, type Webhook } from './webhook-words.ts';
+import {
+  attemptText,
+  webhookHealth,
+  hasPendingDeliveries,
+  parseSequence,
+  urlIssue,
+  type Webhook,
+} from './webhook-words.ts';
 
 const webhook: Webhook = {
   id: 'whk_01JD8Q7XK4T2M9V6B3N5C1F0GH',
@@ -16,9 +23,9 @@ const webhook: Webhook = {
 
 describe('how a webhook does', () => {
   it('is well, or says why not', () => {
-    expect(healthOf(webhook)).toEqual({ tone: 'good', label: 'on', why: null });
-    expect(healthOf({ ...webhook, lastSucceededAt: null }).why).toContain('yet');
-    expect(healthOf({ ...webhook, failingSince: '2026-11-16T02:00:00Z' }).label).toBe('failing');
+    expect(webhookHealth(webhook)).toEqual({ tone: 'good', label: 'on', why: null });
+    expect(webhookHealth({ ...webhook, lastSucceededAt: null }).why).toContain('yet');
+    expect(webhookHealth({ ...webhook, failingSince: '2026-11-16T02:00:00Z' }).label).toBe('failing');
   });
 
   it('is off before it is failing, with the reason that the service gives', () => {
@@ -28,7 +35,7 @@ describe('how a webhook does', () => {
       disabledReason: 'Gone.',
       failingSince: webhook.createdAt,
     } as const;
-    expect(healthOf(off)).toEqual({ tone: 'bad', label: 'off', why: 'Gone.' });
+    expect(webhookHealth(off)).toEqual({ tone: 'bad', label: 'off', why: 'Gone.' });
   });
 });
 
@@ -43,8 +50,8 @@ it('an attempt is told with its answer, its error and its time', () => {
 });
 
 it('a list moves while something is on its way', () => {
-  expect(isMoving([{ status: 'failed' }, { status: 'pending' }])).toBe(true);
-  expect(isMoving([{ status: 'succeeded' }])).toBe(false);
+  expect(hasPendingDeliveries([{ status: 'failed' }, { status: 'pending' }])).toBe(true);
+  expect(hasPendingDeliveries([{ status: 'succeeded' }])).toBe(false);
 });
 
 it.each([
@@ -52,11 +59,11 @@ it.each([
   ['http://example.com', 'It must begin with https://.'],
   ['javascript:alert(1)', 'It must begin with https://.'],
 ])('%s', (typed, problem) => {
-  expect(urlProblem(typed)).toBe(problem);
+  expect(urlIssue(typed)).toBe(problem);
 });
 
 it('what is no address is refused in words', () => {
-  expect(urlProblem('example.com')).toContain('A whole address');
+  expect(urlIssue('example.com')).toContain('A whole address');
 });
 
 it.each([
@@ -67,5 +74,5 @@ it.each([
   ['', undefined],
   ['9999999999999999', undefined],
 ])('the number %s', (typed, seq) => {
-  expect(seqOf(typed)).toBe(seq);
+  expect(parseSequence(typed)).toBe(seq);
 });

@@ -12,7 +12,7 @@ export const deliveryStatuses = [
   'abandoned',
 ] as const satisfies readonly DeliveryStatus[];
 
-export const statusWords: Readonly<Record<DeliveryStatus, string>> = {
+export const statusLabels: Readonly<Record<DeliveryStatus, string>> = {
   pending: 'On its way',
   succeeded: 'Accepted',
   failed: 'Given up',
@@ -20,7 +20,7 @@ export const statusWords: Readonly<Record<DeliveryStatus, string>> = {
 };
 
 /** How a webhook does, in words. */
-export function healthOf({ status, disabledReason, failingSince, lastSucceededAt }: Webhook): {
+export function webhookHealth({ status, disabledReason, failingSince, lastSucceededAt }: Webhook): {
   readonly tone: 'good' | 'warn' | 'bad' | 'plain';
   readonly label: string;
   readonly why: string | null;
@@ -48,18 +48,18 @@ export function attemptText({ httpStatus, error, durationMs }: Delivery['attempt
 }
 
 /** Something is being sent or waits, so the list is looked at again soon. */
-export const isMoving = (deliveries: readonly Pick<Delivery, 'status'>[]): boolean =>
+export const hasPendingDeliveries = (deliveries: readonly Pick<Delivery, 'status'>[]): boolean =>
   deliveries.some(({ status }) => status === 'pending');
 
 /** What was typed as the address of a webhook, or what is wrong with it. */
-export function urlProblem(typed: string): string | undefined {
+export function urlIssue(typed: string): string | undefined {
   const text = typed.trim();
   if (!URL.canParse(text)) return 'A whole address, such as https://example.com/hooks/millrace.';
   return new URL(text).protocol === 'https:' ? undefined : 'It must begin with https://.';
 }
 
 /** The number after which to send again: `88213`; undefined when it is none. */
-export function seqOf(typed: string): number | undefined {
+export function parseSequence(typed: string): number | undefined {
   const text = typed.trim().replaceAll(/[,_ ]/g, '');
   const value = Number(text);
   return /^\d{1,16}$/.test(text) && Number.isSafeInteger(value) ? value : undefined;

@@ -1,4 +1,4 @@
-import type { Answer } from '@millrace/sdk';
+import type { Output } from '@millrace/sdk';
 import { Link } from '@tanstack/react-router';
 import { Plus } from 'lucide-react';
 import { useState } from 'react';
@@ -7,14 +7,14 @@ import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { CodeBlock, CommandHint } from '../../ui/copy.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
-import { Card, PageHead } from '../../ui/page.tsx';
-import { Empty } from '../../ui/states.tsx';
+import { Card, PageHeader } from '../../ui/page.tsx';
+import { EmptyState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table.tsx';
-import { Ago } from '../../ui/time.tsx';
+import { RelativeTime } from '../../ui/time.tsx';
 import { typesText } from './event-groups.ts';
 import { SigningSecret } from './signing-secret.tsx';
 import { WebhookForm } from './webhook-form.tsx';
-import { healthOf, standardSnippet, verifySnippet, type Webhook } from './webhook-words.ts';
+import { webhookHealth, standardSnippet, verifySnippet, type Webhook } from './webhook-words.ts';
 
 const columns: readonly Column<Webhook>[] = [
   {
@@ -32,7 +32,7 @@ const columns: readonly Column<Webhook>[] = [
   {
     head: 'State',
     cell: (webhook) => {
-      const { tone, label, why } = healthOf(webhook);
+      const { tone, label, why } = webhookHealth(webhook);
       return (
         <>
           <Badge tone={tone}>{label}</Badge>
@@ -48,14 +48,18 @@ const columns: readonly Column<Webhook>[] = [
   {
     head: 'Last accepted',
     cell: ({ lastSucceededAt }) =>
-      lastSucceededAt === null ? <span className="text-soft">never</span> : <Ago at={lastSucceededAt} />,
+      lastSucceededAt === null ? (
+        <span className="text-soft">never</span>
+      ) : (
+        <RelativeTime at={lastSucceededAt} />
+      ),
   },
 ];
 
 export function WebhooksPage() {
   const { mayNot } = useSession();
   const [isOpen, setOpen] = useState(false);
-  const [made, setMade] = useState<Answer<'createWebhook'> | null>(null);
+  const [made, setMade] = useState<Output<'createWebhook'> | null>(null);
   const webhooks = usePages(['webhooks', 'list'], (client, signal) => client.webhooks.list({}, { signal }), {
     refetchMs: 15_000,
   });
@@ -71,7 +75,7 @@ export function WebhooksPage() {
   );
   return (
     <>
-      <PageHead
+      <PageHeader
         title="Webhooks"
         about="Have your own program called when something happens: a rental runs, money runs low, an invoice is there."
         actions={create}
@@ -84,9 +88,9 @@ export function WebhooksPage() {
           columns={columns}
           rowKey={({ id }) => id}
           empty={
-            <Empty title="You have no webhooks yet." action={create}>
+            <EmptyState title="You have no webhooks yet." action={create}>
               To try it on your own machine first, run <code>millrace webhook listen 3000</code>.
-            </Empty>
+            </EmptyState>
           }
         />
       </Card>

@@ -1,6 +1,6 @@
 import { isFault } from '@millrace/platform/fault';
 import { describe, expect, it } from 'vitest';
-import { imageOf, knownImages } from './image.ts';
+import { resolveImage, tenantImagesOf } from './image.ts';
 
 const known = ['ubuntu-24.04', 'debian/12', 'pytorch:2.8', 'millrace/vllm'];
 
@@ -22,7 +22,7 @@ describe('an image that a tenant names', () => {
     [{ name: 'pytorch:2.8' }, 'pytorch:2.8'],
     [{ name: 'millrace/vllm', tag: 'latest' }, 'millrace/vllm'],
   ])('%o is what its host calls %s', (wish, image) => {
-    expect(imageOf(wish, known)).toBe(image);
+    expect(resolveImage(wish, known)).toBe(image);
   });
 
   it.each([
@@ -36,17 +36,17 @@ describe('an image that a tenant names', () => {
     ['without a name', { name: '' }],
     ['of more letters than any has', { name: 'a'.repeat(300) }],
   ])('%s is refused', (_what, wish) => {
-    expect(reasonOf(() => imageOf(wish, known))).toBe('IMAGE_NOT_FOUND');
+    expect(reasonOf(() => resolveImage(wish, known))).toBe('IMAGE_NOT_FOUND');
   });
 
   it('is left to the engine where nobody wrote down what the host has, and is never a path or an address', () => {
-    expect(imageOf({ name: 'ubuntu', tag: '24.04' }, null)).toBe('ubuntu:24.04');
-    expect(reasonOf(() => imageOf({ name: 'http://10.0.0.1/' }, null))).toBe('IMAGE_NOT_FOUND');
-    expect(reasonOf(() => imageOf({ name: '../x' }, null))).toBe('IMAGE_NOT_FOUND');
+    expect(resolveImage({ name: 'ubuntu', tag: '24.04' }, null)).toBe('ubuntu:24.04');
+    expect(reasonOf(() => resolveImage({ name: 'http://10.0.0.1/' }, null))).toBe('IMAGE_NOT_FOUND');
+    expect(reasonOf(() => resolveImage({ name: '../x' }, null))).toBe('IMAGE_NOT_FOUND');
   });
 
   it('is refused with the names of those that would do', () => {
-    expect(() => imageOf({ name: 'alpine' }, known)).toThrow(
+    expect(() => resolveImage({ name: 'alpine' }, known)).toThrow(
       expect.objectContaining({ suggestion: expect.stringContaining('ubuntu-24.04') }),
     );
   });
@@ -60,6 +60,6 @@ describe('the images of a cluster', () => {
     [{ images: ['a', 7, 'b'] }, ['a', 'b']],
     [{ images: ['a', 'b'], defaultImage: 'b' }, ['b', 'a']],
   ])('by the settings %o are %o', (settings, images) => {
-    expect(knownImages(settings)).toEqual(images);
+    expect(tenantImagesOf(settings)).toEqual(images);
   });
 });

@@ -3,13 +3,13 @@ import { requireImage } from '../../rentals/index.ts';
 
 /** What an instance is made from. Pure. */
 
-export interface ImageWish {
+export interface ImageRequest {
   readonly name: string;
   readonly tag?: string | undefined;
 }
 
 /** So many of a machine's images are named to somebody who asked for another. */
-const NAMED_MAX = 20;
+const LISTED_IMAGES_MAX = 20;
 
 /**
  * The image of a machine that a tenant means. Tenants write a name and a tag, as people do who are used to registries;
@@ -18,23 +18,23 @@ const NAMED_MAX = 20;
  *
  * `known` is null where nobody has written down what the machine has: its engine says so then.
  */
-export function imageOf(wish: ImageWish, known: readonly string[] | null): string {
+export function resolveImage(wish: ImageRequest, known: readonly string[] | null): string {
   const [name, tag] = wish.tag === undefined ? splitName(wish.name) : [wish.name, wish.tag];
   const whole = requireImage(tag === null ? name : `${name}:${tag}`);
   if (whole === null || known === null) return whole ?? name;
-  const found = namesFor(name, tag).find((candidate) => known.includes(candidate));
+  const found = candidateImageNames(name, tag).find((candidate) => known.includes(candidate));
   if (found !== undefined) return found;
   throw new Fault('IMAGE_NOT_FOUND', {
     message: `The machine has no image ${whole}.`,
     suggestion:
       known.length === 0
         ? 'Leave the image out.'
-        : `Leave the image out, or choose one of: ${known.slice(0, NAMED_MAX).join(', ')}.`,
+        : `Leave the image out, or choose one of: ${known.slice(0, LISTED_IMAGES_MAX).join(', ')}.`,
   });
 }
 
 /** What a host may call it, the likeliest first. */
-function namesFor(name: string, tag: string | null): readonly string[] {
+function candidateImageNames(name: string, tag: string | null): readonly string[] {
   if (tag === null) return [name, `${name}:latest`];
   const tagged = [`${name}:${tag}`, `${name}-${tag}`, `${name}/${tag}`];
   return tag === 'latest' ? [...tagged, name] : tagged;
@@ -47,7 +47,7 @@ function splitName(text: string): readonly [name: string, tag: string | null] {
 }
 
 /** The images that tenants may name on a cluster, by its settings; null where they do not say. */
-export function knownImages(settings: Readonly<Record<string, unknown>>): readonly string[] | null {
+export function tenantImagesOf(settings: Readonly<Record<string, unknown>>): readonly string[] | null {
   const { images, defaultImage } = settings;
   if (!Array.isArray(images)) return null;
   const named = images.filter((image): image is string => typeof image === 'string');

@@ -17,9 +17,9 @@ import { nanoUsd } from '@millrace/platform/money';
 import {
   createTenant,
   createTestDatabase,
-  fleetBreaks,
-  plantFleet,
-  plantSupplierMachine,
+  fleetInvariantViolations,
+  insertFleet,
+  insertSupplierMachine,
   principal,
   testLog,
   uniqueId,
@@ -27,8 +27,8 @@ import {
   type TestDatabase,
 } from '@millrace/testing';
 import { sql } from 'kysely';
-import { issueFullKey, systemCause, type KeyCall } from '../../identity/index.ts';
-import { applyLedger, requireDone } from '../../ledger/index.ts';
+import { issueUnrestrictedKey, systemAuditContext, type CallContext } from '../../identity/index.ts';
+import { applyLedger, requireLedgerSuccess } from '../../ledger/index.ts';
 import { serveInstances } from './instances.routes.ts';
 
 /** Machines of the marketplace as rows, without engines behind them, and what tenants do with them over HTTP. */
@@ -37,7 +37,7 @@ export interface MarketTenant {
   readonly orgId: OrgId;
   readonly userId: UserId;
   readonly keys: Readonly<Record<Mode, KeyId>>;
-  call(mode: Mode): KeyCall;
+  call(mode: Mode): CallContext;
 }
 
 /** A machine in the words of a create. */
@@ -63,7 +63,7 @@ export interface MarketAnswer {
   readonly json: any;
 }
 
-export interface Market {
+export interface MarketplaceHarness {
   readonly database: TestDatabase;
   readonly db: Db;
   tenant(options?: { readonly balanceUsd?: number; readonly ssh?: 'none' }): Promise<MarketTenant>;
@@ -95,7 +95,7 @@ const unlimited: Limiter = {
   peek: async () => ({ allowed: true, degraded: false, policies: [], refusedBy: null }),
 };
 
-export async function openMarket(): Promise<Market> {
+export async function openMarketplaceHarness(): Promise<MarketplaceHarness> {
   const database = await createTestDatabase();
   const { db } = database;
   const { operations, ...contract } = createContract({ providers: defaultProviders });
@@ -112,7 +112,7 @@ export async function openMarket(): Promise<Market> {
     validateResponses: true,
   });
   serveInstances({ server, operations, db, clock: systemClock, cell: 1, domain: DOMAIN });
-  const send: Market['send'] = async ({ orgId, userId, keys }, request) => {
+  const send: MarketplaceHarness['send'] = async ({ orgId, userId, keys }, request) => {
     const { mode = 'live', body, path, headers = {} } = request;
     callers.set(keys[mode], principal({ orgId, userId, keyId: keys[mode], mode }));
     const answer = await server.fastify.inject({
@@ -130,7 +130,7 @@ export async function openMarket(): Promise<Market> {
     give: ({ orgId }, usd) => credit(db, orgId, usd, 'grants'),
     machine: async (options = {}) => {
       const { orgId } = await createTenant(db);
-      const { nodeId } = await plantSupplierMachine(db, {
+      const { nodeId } = await insertSupplierMachine(db, {
         orgId,
         clusterName: 'c1',
         pricePerGpuHourNanoUsd: GPU_HOUR,
@@ -138,7 +138,7 @@ export async function openMarket(): Promise<Market> {
       });
       return { cluster_name: options.clusterName ?? 'c1', node_name: nodeId, supplierOrgId: orgId };
     },
-    ownMachine: (mode) => plantOwn(db, mode),
+    ownMachine: (mode) => seedOwnMachine(db, mode),
     send,
     create: (who, { cluster_name, node_name }, more = {}, mode = 'live') =>
       send(who, { path: CREATE, mode, body: { cluster_name, node_name, gpu_count: 1, ...more } }),
@@ -146,7 +146,7 @@ export async function openMarket(): Promise<Market> {
     async breaks() {
       const client = await database.connect();
       try {
-        return await fleetBreaks(client);
+        return await fleetInvariantViolations(client);
       } finally {
         await client.end();
       }
@@ -158,8 +158,8 @@ export async function openMarket(): Promise<Market> {
   };
 }
 
-async function plantOwn(db: Db, mode: Mode): Promise<MarketMachine> {
-  const { clusterId, nodeIds } = await plantFleet(db, { nodes: 1, offer: 'marketplace', mode });
+async function seedOwnMachine(db: Db, mode: Mode): Promise<MarketMachine> {
+  const { clusterId, nodeIds } = await insertFleet(db, { nodes: 1, offer: 'marketplace', mode });
   const [nodeId] = nodeIds;
   if (nodeId === undefined) throw new Error('No node was planted.');
   const settings = JSON.stringify({
@@ -183,7 +183,7 @@ async function newTenant(
   const keyOf = (mode: Mode): Promise<KeyId> =>
     db.transaction({ name: 'test', isolation: 'read committed' }, async (tx) => {
       const wish = { orgId, user, mode, name: mode };
-      return (await issueFullKey(tx, systemCause('test', mode), wish)).key.id;
+      return (await issueUnrestrictedKey(tx, systemAuditContext('test', mode), wish)).key.id;
     });
   const keys = { live: await keyOf('live'), test: await keyOf('test') };
   if (balanceUsd > 0) await credit(db, orgId, balanceUsd, 'payments_clearing');
@@ -224,7 +224,7 @@ async function credit(
       },
     ]),
   );
-  requireDone(result);
+  requireLedgerSuccess(result);
 }
 
 async function addSsh(

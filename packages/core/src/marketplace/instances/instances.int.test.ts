@@ -7,17 +7,17 @@ import {
   GPU_HOUR,
   HISTORY,
   INSTANCES,
-  openMarket,
+  openMarketplaceHarness,
   OWN_GPU_HOUR_USD,
   TERMINATE,
-  type Market,
+  type MarketplaceHarness,
   type MarketTenant,
 } from './instances.fixture.ts';
 import { createInstance } from './instances.service.ts';
 
-let market: Market;
+let market: MarketplaceHarness;
 beforeAll(async () => {
-  market = await openMarket();
+  market = await openMarketplaceHarness();
 });
 afterAll(() => market.close());
 afterEach(async () => {
@@ -318,7 +318,7 @@ describe('many at once', () => {
     const machine = await market.machine();
     const tenants = await Promise.all(Array.from({ length: 16 }, () => market.tenant()));
     // On a slow machine some wait too long for a connection, are told so, and ask again as every client does.
-    const createAtLast = async (tenant: MarketTenant): ReturnType<Market['create']> => {
+    const createAtLast = async (tenant: MarketTenant): ReturnType<MarketplaceHarness['create']> => {
       const answer = await market.create(tenant, machine);
       return answer.status === 503 ? createAtLast(tenant) : answer;
     };

@@ -12,8 +12,8 @@ import {
 } from '@millrace/platform/http';
 import { parseId, type RentalId } from '@millrace/platform/ids';
 import { z } from 'zod';
-import { keyCallOf, readCommitted } from '../../identity/index.ts';
-import { createOrdering, ENDING_PATIENCE_MS, type OrderingParts } from '../../rentals/index.ts';
+import { callContextOf, readCommitted } from '../../identity/index.ts';
+import { createOrderRunner, TERMINATION_LOCK_TIMEOUT_MS, type OrderRunnerDeps } from '../../rentals/index.ts';
 import {
   createInstance,
   getInstance,
@@ -23,7 +23,7 @@ import {
 } from './instances.service.ts';
 import { toWireDetail, toWireEnded, toWireInstance } from './instances.wire.ts';
 
-export interface InstanceRoutes extends OrderingParts {
+export interface InstanceRoutes extends OrderRunnerDeps {
   readonly server: HttpServer;
   readonly operations: Contract['operations'];
   readonly clock: Timer;
@@ -67,12 +67,12 @@ export function serveInstances(routes: InstanceRoutes): void {
 const HISTORY_MAX = 1_000;
 
 function serveCreateAndTerminate({ server, operations, ...parts }: InstanceRoutes): void {
-  const ordering = createOrdering(parts);
+  const ordering = createOrderRunner(parts);
 
   server.serve(operations.createMarketplaceInstance, ({ body, context, transact }) =>
     ordering(requirePrincipal(context), (wireId, use) =>
       transact({ name: 'create instance', isolation: readCommitted }, async (tx) => {
-        const { name } = await createInstance(tx, keyCallOf(context), body, wireId);
+        const { name } = await createInstance(tx, callContextOf(context), body, wireId);
         use();
         return {
           body: {
@@ -89,10 +89,10 @@ function serveCreateAndTerminate({ server, operations, ...parts }: InstanceRoute
 
   server.serve(operations.terminateMarketplaceInstance, ({ body, context, transact }) =>
     transact(
-      { name: 'terminate instance', isolation: readCommitted, patienceMs: ENDING_PATIENCE_MS },
+      { name: 'terminate instance', isolation: readCommitted, patienceMs: TERMINATION_LOCK_TIMEOUT_MS },
       async (tx) => {
         const { mode } = requirePrincipal(context);
-        await terminateInstance(tx, keyCallOf(context), { mode, name: body.id });
+        await terminateInstance(tx, callContextOf(context), { mode, name: body.id });
         return {
           body: { status: 'success' as const, message: 'Instance terminated' },
           resource: { kind: 'instance', id: body.id },
@@ -107,9 +107,9 @@ const rentalId = z.custom<RentalId>(
   'is of another list',
 );
 const LAST_INSTANT_MS = Date.UTC(9999, 11, 31);
-const endedPlace = z.strictObject({ ended: z.int().min(0).max(LAST_INSTANT_MS), id: rentalId });
+const endedPositionSchema = z.strictObject({ ended: z.int().min(0).max(LAST_INSTANT_MS), id: rentalId });
 
 function endedPositionOf(cursor: string) {
-  const { ended, id } = decodeCursor(cursor, endedPlace);
+  const { ended, id } = decodeCursor(cursor, endedPositionSchema);
   return { endedAt: new Date(ended), id };
 }

@@ -1,44 +1,44 @@
 import { randomInt } from 'node:crypto';
-import { machineStates, verdictOn } from '@millrace/contract';
+import { machineStates, actionDecision } from '@millrace/contract';
 import type { Db, Tx } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
 import { Fault, isFault } from '@millrace/platform/fault';
 import { parseId } from '@millrace/platform/ids';
 import { ppm } from '@millrace/platform/money';
 import { findCluster, findNode } from '../../fleet/index.ts';
-import { enterAs, type KeyCall } from '../../identity/index.ts';
+import { authorizeCaller, type CallContext } from '../../identity/index.ts';
 import {
   acceptOrder,
   getInstanceRecord,
-  listHistory,
-  listRecords,
-  terminateOwn,
+  listRentalHistory,
+  listRentalRecords,
+  terminateOwnRental,
   type EndedPosition,
   type HistoryEntry,
   type RentalRecord,
 } from '../../rentals/index.ts';
 import { findListedMachine } from '../../suppliers/index.ts';
-import { readFacts } from '../listing/listing.store.ts';
-import { toRecord } from '../listing/machine.ts';
-import { findWireId, insertInstance, isNameTaken, readInstances } from './instances.store.ts';
-import type { Instance, RentedMachine } from './instances.ts';
-import { nameToTry, type Random } from './name.ts';
-import { orderOf, type InstanceBody, type RentableMachine } from './order.ts';
+import { readMachineFacts } from '../listing/listing.store.ts';
+import { toListedRecord } from '../listing/machine.ts';
+import { findInstanceWireId, insertInstance, isNameTaken, readInstances } from './instances.store.ts';
+import type { Instance, MachineSnapshot } from './instances.ts';
+import { candidateName, type RandomInt } from './name.ts';
+import { toInstanceOrder, type InstanceBody, type RentableMachine } from './order.ts';
 
 /**
  * What tenants do with machines of the marketplace. All of it is done by rentals; what is added here is which machine is
  * meant, what it costs, whose it is, and what the instance is called.
  */
 
-export interface InstanceTools {
-  readonly random: Random;
+export interface InstanceDeps {
+  readonly random: RandomInt;
 }
 
-const systemTools: InstanceTools = { random: (bound) => randomInt(bound) };
+const systemTools: InstanceDeps = { random: (bound) => randomInt(bound) };
 
 /** A machine that is for rent to this key, with its record of this moment. */
-interface FoundMachine extends RentableMachine {
-  readonly record: RentedMachine;
+interface RequestedMachine extends RentableMachine {
+  readonly record: MachineSnapshot;
 }
 
 /**
@@ -47,19 +47,19 @@ interface FoundMachine extends RentableMachine {
  */
 export async function createInstance(
   tx: Tx,
-  call: KeyCall,
+  call: CallContext,
   body: InstanceBody,
   wireId: number,
   tools = systemTools,
 ): Promise<Instance> {
-  const caller = await enterAs(tx, call, 'marketplace:write');
+  const caller = await authorizeCaller(tx, call, 'marketplace:write');
   const machine = await requireMachine(tx, body, caller.key.mode);
   const { listed, node, record } = machine;
   if (body.gpu_count > node.gpus.length) throw new Fault('GPU_COUNT_EXCEEDS_AVAILABLE');
-  const name = await freeName(tx, tools.random);
-  const order = orderOf(body, machine, name);
+  const name = await findFreeName(tx, tools.random);
+  const order = toInstanceOrder(body, machine, name);
   const rental = await acceptOrder(tx, call, caller, order, wireId).catch((error: unknown) => {
-    throw asRefusalHere(error);
+    throw toGpuCountFault(error);
   });
   const instance: Instance = {
     rentalId: rental.id,
@@ -77,7 +77,7 @@ export async function createInstance(
 }
 
 /** Absent, not for rent, of another cluster and of another mode are alike. */
-async function requireMachine(tx: Tx, body: InstanceBody, mode: Mode): Promise<FoundMachine> {
+async function requireMachine(tx: Tx, body: InstanceBody, mode: Mode): Promise<RequestedMachine> {
   const nodeId = parseId('nod', body.node_name);
   const listed = nodeId === null ? null : await findListedMachine(tx, nodeId);
   if (listed === null || listed.clusterName !== body.cluster_name || listed.mode !== mode) {
@@ -87,10 +87,10 @@ async function requireMachine(tx: Tx, body: InstanceBody, mode: Mode): Promise<F
   const cluster = await findCluster(tx, listed.clusterId);
   if (node === null || cluster === null)
     throw new Error(`The machine ${listed.nodeId} is listed and not there.`);
-  const verdict = verdictOn(machineStates, 'rent', node.status);
+  const verdict = actionDecision(machineStates, 'rent', node.status);
   if (verdict !== 'allowed' && verdict !== 'repeat') throw new Fault(verdict);
-  const [facts] = await readFacts(tx, [listed.nodeId]);
-  const shown = facts === undefined ? null : toRecord(facts, listed);
+  const [facts] = await readMachineFacts(tx, [listed.nodeId]);
+  const shown = facts === undefined ? null : toListedRecord(facts, listed);
   const { gpuType } = node;
   if (shown === null || gpuType === null) throw new Fault('MACHINE_NOT_READY');
   const { instances: _others, ...record } = shown.record;
@@ -98,7 +98,7 @@ async function requireMachine(tx: Tx, body: InstanceBody, mode: Mode): Promise<F
 }
 
 /** Only one machine was asked for, so the lack of room is one of GPUs on it. */
-function asRefusalHere(error: unknown): unknown {
+function toGpuCountFault(error: unknown): unknown {
   if (!isFault(error) || error.reason !== 'INSUFFICIENT_CAPACITY') return error;
   return new Fault('GPU_COUNT_EXCEEDS_AVAILABLE', { cause: error });
 }
@@ -106,9 +106,9 @@ function asRefusalHere(error: unknown): unknown {
 /** So many names are tried; of the last there are millions for each of the words. */
 const NAMES_TRIED = 5;
 
-async function freeName(tx: Tx, random: Random): Promise<string> {
+async function findFreeName(tx: Tx, random: RandomInt): Promise<string> {
   for (let nth = 0; nth < NAMES_TRIED; nth += 1) {
-    const name = nameToTry(random, nth);
+    const name = candidateName(random, nth);
     if (!(await isNameTaken(tx, name))) return name;
   }
   throw new Fault('SERVICE_UNAVAILABLE', {
@@ -120,21 +120,21 @@ async function freeName(tx: Tx, random: Random): Promise<string> {
 /** The tenant ends its instance. Ending it again, or one that has failed, changes nothing and is no mistake. */
 export async function terminateInstance(
   tx: Tx,
-  call: KeyCall,
+  call: CallContext,
   wish: { readonly mode: Mode; readonly name: string },
 ): Promise<void> {
-  const wireId = await findWireId(tx, call.orgId, wish.mode, wish.name);
+  const wireId = await findInstanceWireId(tx, call.orgId, wish.mode, wish.name);
   if (wireId === null) throw new Fault('INSTANCE_NOT_FOUND');
   try {
-    await terminateOwn(tx, call, { rentalId: wireId, kind: 'instance', reason: undefined });
+    await terminateOwnRental(tx, call, { rentalId: wireId, kind: 'instance', reason: undefined });
   } catch (error) {
     if (!isFault(error) || error.reason !== 'ALREADY_TERMINATED') throw error;
   }
 }
 
-export type Asker = Parameters<typeof listRecords>[1];
+export type InstanceRequester = Parameters<typeof listRentalRecords>[1];
 
-export interface ShownInstance {
+export interface InstanceWithRental {
   readonly instance: Instance;
   readonly record: RentalRecord;
 }
@@ -145,16 +145,16 @@ export interface ShownInstance {
  */
 export async function getInstance(
   db: Db,
-  asker: Asker,
+  asker: InstanceRequester,
   nameOrNumber: string,
   at: Date,
-): Promise<ShownInstance | null> {
+): Promise<InstanceWithRental | null> {
   const wireId = isWireNumber(nameOrNumber)
     ? Number(nameOrNumber)
-    : await findWireId(db, asker.orgId, asker.mode, nameOrNumber);
+    : await findInstanceWireId(db, asker.orgId, asker.mode, nameOrNumber);
   const record = wireId === null ? null : await getInstanceRecord(db, asker, wireId, at);
   if (record === null) return null;
-  const [shown] = await withInstances(db, asker, [record], ({ rental }) => rental.id, toShown);
+  const [shown] = await withInstances(db, asker, [record], ({ rental }) => rental.id, toInstanceWithRental);
   return shown ?? null;
 }
 
@@ -168,20 +168,27 @@ const liveStatuses = ['Pending', 'Running', 'Unknown', 'Failed', 'Terminating'] 
 const READ_AT_ONCE = 500;
 
 /** All that have not ended, newest first. */
-export async function listInstances(db: Db, asker: Asker, at: Date): Promise<readonly ShownInstance[]> {
-  const all: ShownInstance[] = [];
+export async function listInstances(
+  db: Db,
+  asker: InstanceRequester,
+  at: Date,
+): Promise<readonly InstanceWithRental[]> {
+  const all: InstanceWithRental[] = [];
   let after: RentalRecord['rental']['id'] | null = null;
   do {
     const page = { kinds: ['instance'], statuses: liveStatuses, after, limit: READ_AT_ONCE } as const;
-    const rows: readonly RentalRecord[] = await listRecords(db, asker, page, at);
+    const rows: readonly RentalRecord[] = await listRentalRecords(db, asker, page, at);
     const shown = rows.slice(0, READ_AT_ONCE);
-    all.push(...(await withInstances(db, asker, shown, ({ rental }) => rental.id, toShown)));
+    all.push(...(await withInstances(db, asker, shown, ({ rental }) => rental.id, toInstanceWithRental)));
     after = rows.length > READ_AT_ONCE ? (shown.at(-1)?.rental.id ?? null) : null;
   } while (after !== null);
   return all;
 }
 
-const toShown = (record: RentalRecord, instance: Instance): ShownInstance => ({ instance, record });
+const toInstanceWithRental = (record: RentalRecord, instance: Instance): InstanceWithRental => ({
+  instance,
+  record,
+});
 
 export interface EndedInstance extends HistoryEntry {
   readonly instance: Instance;
@@ -190,11 +197,16 @@ export interface EndedInstance extends HistoryEntry {
 /** Those that have ended, the last to end first; one more than asked for when there are more. */
 export async function listEndedInstances(
   db: Db,
-  asker: Asker,
+  asker: InstanceRequester,
   page: { readonly after: EndedPosition | null; readonly limit: number },
   at: Date,
 ): Promise<readonly EndedInstance[]> {
-  const rows = await listHistory(db, asker, { kinds: ['instance'], from: null, until: null, ...page }, at);
+  const rows = await listRentalHistory(
+    db,
+    asker,
+    { kinds: ['instance'], from: null, until: null, ...page },
+    at,
+  );
   return withInstances(
     db,
     asker,
@@ -207,7 +219,7 @@ export async function listEndedInstances(
 /** What an instance has beyond its rental is written with it and never changes, so it may be read afterwards. */
 async function withInstances<Row, Shown>(
   db: Db,
-  { orgId }: Asker,
+  { orgId }: InstanceRequester,
   rows: readonly Row[],
   idOf: (row: Row) => Instance['rentalId'],
   show: (row: Row, instance: Instance) => Shown,

@@ -3,7 +3,7 @@ import type { Mode } from '@millrace/platform/envelope';
 import { fromUuid, toUuid, type OrgId, type RentalId } from '@millrace/platform/ids';
 import { nanoUsd, ppm } from '@millrace/platform/money';
 import type { Selectable } from 'kysely';
-import type { Instance, RentedMachine } from './instances.ts';
+import type { Instance, MachineSnapshot } from './instances.ts';
 
 /** All SQL about instances beyond their rentals. */
 
@@ -18,7 +18,7 @@ function toInstance(row: Selectable<Tables['instances']>): Instance {
     pricePerGpuHour: nanoUsd(row.price_nano_usd_per_gpu_hour),
     fee: ppm(row.fee_ppm),
     // It was written by this code, and is shown through the contract.
-    machine: row.record as unknown as RentedMachine,
+    machine: row.record as unknown as MachineSnapshot,
   };
 }
 
@@ -51,7 +51,7 @@ export async function isNameTaken(reader: Reader, name: string): Promise<boolean
 }
 
 /** The number of the rental behind a name; null when the organisation has no such instance in this mode. */
-export async function findWireId(
+export async function findInstanceWireId(
   reader: Reader,
   orgId: OrgId,
   mode: Mode,

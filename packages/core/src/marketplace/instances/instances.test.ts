@@ -1,8 +1,8 @@
-import { canMove, instanceStates, rentalStates, type InstanceState } from '@millrace/contract';
+import { canTransition, instanceStates, rentalStates, type InstanceState } from '@millrace/contract';
 import { describe, expect, it } from 'vitest';
-import { stateOf } from './instances.ts';
+import { instanceStateOf } from './instances.ts';
 
-type Standing = Parameters<typeof stateOf>[0];
+type Standing = Parameters<typeof instanceStateOf>[0];
 type Status = Standing['status'];
 type Stage = Standing['machines'][number]['state'];
 
@@ -11,7 +11,7 @@ const statuses = Object.keys(rentalStates.states) as readonly Status[];
 
 /** What a rental of this status may show, whatever the stage of its machine. */
 const shownAs = (status: Status): readonly InstanceState[] => [
-  ...new Set(stages.map((state) => stateOf({ status, machines: [{ state }] }))),
+  ...new Set(stages.map((state) => instanceStateOf({ status, machines: [{ state }] }))),
 ];
 
 describe('the state of an instance', () => {
@@ -25,13 +25,13 @@ describe('the state of an instance', () => {
     ['Terminating', 'doomed', 'stopping'],
     ['Terminated', 'gone', 'terminated'],
   ] as const)('of a rental that is %s with a machine that is %s is %s', (status, state, shown) => {
-    expect(stateOf({ status, machines: [{ state }] })).toBe(shown);
+    expect(instanceStateOf({ status, machines: [{ state }] })).toBe(shown);
   });
 
   it('moves as the table says wherever its rental does', () => {
     const steps = statuses.flatMap((from) =>
       statuses
-        .filter((to) => canMove(rentalStates, from, to))
+        .filter((to) => canTransition(rentalStates, from, to))
         // A start after GPUs were given back: no instance gives its back.
         .filter((to) => !(from === 'Running' && to === 'Pending'))
         .map((to) => [from, to] as const),
@@ -41,7 +41,7 @@ describe('the state of an instance', () => {
       const before = from === 'Pending' && to === 'Running' ? (['starting'] as const) : shownAs(from);
       for (const one of before) {
         for (const other of shownAs(to)) {
-          expect(canMove(instanceStates, one, other), `${one} to ${other}`).toBe(true);
+          expect(canTransition(instanceStates, one, other), `${one} to ${other}`).toBe(true);
         }
       }
     }

@@ -8,7 +8,7 @@ import type { MachineRecord } from '../listing/machine.ts';
 /** Instances: rentals of machines that their tenants chose. What a rental knows is not kept here again. Pure. */
 
 /** A machine as the listing showed it when it was rented, without what stood on it. */
-export type RentedMachine = Omit<MachineRecord, 'instances'>;
+export type MachineSnapshot = Omit<MachineRecord, 'instances'>;
 
 /** What an instance has beyond its rental. Never changes. */
 export interface Instance {
@@ -20,10 +20,10 @@ export interface Instance {
   readonly clusterName: string;
   readonly pricePerGpuHour: NanoUsd;
   readonly fee: Ppm;
-  readonly machine: RentedMachine;
+  readonly machine: MachineSnapshot;
 }
 
-type Standing = Pick<RentalRecord['rental'], 'status'> & {
+type RentalStatusFacts = Pick<RentalRecord['rental'], 'status'> & {
   readonly machines: readonly Pick<RentalRecord['machines'][number], 'state'>[];
 };
 
@@ -31,7 +31,7 @@ type Standing = Pick<RentalRecord['rental'], 'status'> & {
  * The state of an instance follows from that of its rental. What is Pending is being created until its engine has it, and
  * is starting from then on.
  */
-export function stateOf({ status, machines }: Standing): InstanceState {
+export function instanceStateOf({ status, machines }: RentalStatusFacts): InstanceState {
   switch (status) {
     case 'Pending':
       return machines.some(({ state }) => state !== 'wanted') ? 'starting' : 'creating';

@@ -2,7 +2,7 @@ import { contract } from '@millrace/contract';
 import { nanoUsd, ppm, zeroUsd } from '@millrace/platform/money';
 import { testIds } from '@millrace/testing';
 import { describe, expect, it } from 'vitest';
-import type { RentalRecord, ShownMachine } from '../../rentals/index.ts';
+import type { RentalRecord, MachineSummary } from '../../rentals/index.ts';
 import type { Instance } from './instances.ts';
 import { toWireDetail, toWireInstance } from './instances.wire.ts';
 
@@ -50,7 +50,7 @@ const instance: Instance = {
   },
 };
 
-const machine: ShownMachine = {
+const machine: MachineSummary = {
   position: 1,
   externalId: 'x',
   gpuAddresses: ['0000:81:00.0', '0000:82:00.0'],
@@ -93,7 +93,7 @@ const term: RentalRecord['terms'][number] = {
 
 function recordWith(
   status: RentalRecord['rental']['status'],
-  machines: readonly ShownMachine[],
+  machines: readonly MachineSummary[],
 ): RentalRecord {
   return {
     rental: {

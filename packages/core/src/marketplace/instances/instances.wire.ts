@@ -1,30 +1,33 @@
-import type { Answer, Contract } from '@millrace/contract';
+import type { ResponseBody, Contract } from '@millrace/contract';
 import { toNearestUsdNumber, type NanoUsd } from '@millrace/platform/money';
 import { gpuVerification } from '../../fleet/index.ts';
 import { rateOf } from '../../prices/index.ts';
-import { entranceOf, openPortsOf, type RentalRecord } from '../../rentals/index.ts';
-import { portMappingsOf, sshCommandOf } from '../names/names.ts';
-import type { EndedInstance, ShownInstance } from './instances.service.ts';
-import { stateOf, type Instance } from './instances.ts';
+import { sshAccessOf, openPortsOf, type RentalRecord } from '../../rentals/index.ts';
+import { toPortMappings, sshCommandOf } from '../names/names.ts';
+import type { EndedInstance, InstanceWithRental } from './instances.service.ts';
+import { instanceStateOf, type Instance } from './instances.ts';
 
 /** Instances on the wire. Pure. */
 
 type Operations = Contract['operations'];
-type WireInstance = Answer<Operations['listMarketplaceInstances']>['instances'][number];
-type WireDetail = Answer<Operations['getMarketplaceInstance']>;
-type WireEnded = Answer<Operations['listMarketplaceInstanceHistory']>['instance_history'][number];
+type WireInstance = ResponseBody<Operations['listMarketplaceInstances']>['instances'][number];
+type WireDetail = ResponseBody<Operations['getMarketplaceInstance']>;
+type WireEnded = ResponseBody<Operations['listMarketplaceInstanceHistory']>['instance_history'][number];
 
 /** `domain`: what the HTTPS names of ports end with; null where the operator gives none. */
-export function toWireInstance({ instance, record }: ShownInstance, domain: string | null): WireInstance {
+export function toWireInstance(
+  { instance, record }: InstanceWithRental,
+  domain: string | null,
+): WireInstance {
   const { rental, machines } = record;
   const [machine] = machines;
-  const status = stateOf({ status: rental.status, machines });
+  const status = instanceStateOf({ status: rental.status, machines });
   return {
     id: instance.name,
     start: rental.startedAt?.toISOString() ?? null,
     end: rental.endedAt?.toISOString() ?? null,
     created: rental.createdAt.toISOString(),
-    sshCommand: machine === undefined ? null : sshCommandOf(entranceOf(machine)),
+    sshCommand: machine === undefined ? null : sshCommandOf(sshAccessOf(machine)),
     // Nobody serves names of what test keys rent: it is there for them alone.
     portMappings: mappingsOf(instance, machine, instance.mode === 'live' ? domain : null),
     instance: {
@@ -38,14 +41,14 @@ export function toWireInstance({ instance, record }: ShownInstance, domain: stri
 }
 
 /** All that is known of one, also after its end. */
-export function toWireDetail(shown: ShownInstance, domain: string | null): WireDetail {
+export function toWireDetail(shown: InstanceWithRental, domain: string | null): WireDetail {
   const { instance, record } = shown;
   const { rental } = record;
   const { sshCommand, portMappings, start, end, created } = toWireInstance(shown, domain);
   const { machine } = instance;
   return {
     name: instance.name,
-    status: stateOf({ status: rental.status, machines: record.machines }),
+    status: instanceStateOf({ status: rental.status, machines: record.machines }),
     statusReason: rental.statusReason,
     statusSince: rental.statusSince.toISOString(),
     createdAt: created,
@@ -58,7 +61,7 @@ export function toWireDetail(shown: ShownInstance, domain: string | null): WireD
     gpuModel: machine.hardware.gpus[0]?.model ?? 'GPU',
     gpuVerification,
     gpuCount: rental.gpuCount,
-    costPerHourNanoUsd: String(agreedRateOf(record)),
+    costPerHourNanoUsd: String(hourlyRateOf(record)),
     costSoFarNanoUsd: String(record.cost),
     billingPausedAt: rental.billingPausedAt?.toISOString() ?? null,
     sshCommand,
@@ -78,7 +81,7 @@ export function toWireDetail(shown: ShownInstance, domain: string | null): WireD
 }
 
 /** What its meter goes by. The machine was listed at a price in test mode too, where nothing is paid. */
-function agreedRateOf({ rental, terms: [term] }: RentalRecord): NanoUsd {
+function hourlyRateOf({ rental, terms: [term] }: RentalRecord): NanoUsd {
   if (term === undefined) throw new Error(`Rental ${rental.id} has no term.`);
   return rateOf(term.price);
 }
@@ -90,7 +93,7 @@ function mappingsOf(
 ): WireInstance['portMappings'] {
   const [first, ...rest] = machine === undefined ? [] : openPortsOf(machine);
   if (first === undefined) return [];
-  return portMappingsOf({ instanceName: name, host: first.host, ports: [first, ...rest] }, domain);
+  return toPortMappings({ instanceName: name, host: first.host, ports: [first, ...rest] }, domain);
 }
 
 /** What of its machine the instance has: so many of the GPUs, which are all alike. */

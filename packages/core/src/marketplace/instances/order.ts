@@ -3,7 +3,7 @@ import { timesUsd, type NanoUsd } from '@millrace/platform/money';
 import type { ClusterRecord, FleetGpuType, NodeRecord } from '../../fleet/index.ts';
 import { requireMaxUsd, requireSshKeyIds, requireUserData, type InstanceOrder } from '../../rentals/index.ts';
 import { supplierRate, type ListedMachine } from '../../suppliers/index.ts';
-import { imageOf, knownImages } from './image.ts';
+import { resolveImage, tenantImagesOf } from './image.ts';
 
 /** What a tenant orders on the marketplace, in the words of rentals. Pure. */
 
@@ -16,7 +16,7 @@ export interface RentableMachine {
   readonly cluster: Pick<ClusterRecord, 'settings'>;
 }
 
-export function orderOf(body: InstanceBody, machine: RentableMachine, name: string): InstanceOrder {
+export function toInstanceOrder(body: InstanceBody, machine: RentableMachine, name: string): InstanceOrder {
   const { listed, node, cluster } = machine;
   const { image } = body;
   return {
@@ -36,7 +36,7 @@ export function orderOf(body: InstanceBody, machine: RentableMachine, name: stri
     name: body.name ?? null,
     label: null,
     tags: body.tags ?? {},
-    image: image === undefined ? null : imageOf(image, knownImages(cluster.settings)),
+    image: image === undefined ? null : resolveImage(image, tenantImagesOf(cluster.settings)),
     userData: requireUserData(body.user_data, 'user_data'),
     sshKeys: requireSshKeyIds(body.ssh_key_ids),
     ttlSeconds: body.ttl_seconds ?? null,
@@ -46,7 +46,7 @@ export function orderOf(body: InstanceBody, machine: RentableMachine, name: stri
       nodeId: node.id,
       providerId: node.providerId,
       pricePerGpuHour: listed.pricePerGpuHour,
-      supplier: supplierOf(listed, body.gpu_count),
+      supplier: supplierShareOf(listed, body.gpu_count),
       toldAs: { instanceId: name, clusterName: listed.clusterName, nodeName: node.id },
     },
   };
@@ -58,7 +58,7 @@ function portsOf({ port, ports = [] }: NonNullable<InstanceBody['image']>): read
 }
 
 /** Test mode is free, so there is nothing that anybody could have a part of. */
-function supplierOf(
+function supplierShareOf(
   { supplier, mode, pricePerGpuHour }: ListedMachine,
   gpuCount: number,
 ): { readonly orgId: NonNullable<ListedMachine['supplier']>['orgId']; readonly ratePerHour: NanoUsd } | null {

@@ -1,8 +1,8 @@
 /** The words that instances are called by. Each is lower case, of the first letters alone, and stands here once. */
 
-const wordsOf = (text: string): readonly string[] => text.trim().split(/\s+/);
+const splitWords = (text: string): readonly string[] => text.trim().split(/\s+/);
 
-export const qualities: readonly string[] = wordsOf(`
+export const adjectives: readonly string[] = splitWords(`
   able agile airy amber ample apt arctic ashen autumn azure balmy bold brave breezy bright brisk bronze
   calm candid careful casual cheery chief civil clean clear clever coastal cobalt cool copper coral
   cosmic cosy crimson crisp curious dapper daring dawning deep deft dewy distant dusty eager early
@@ -20,7 +20,7 @@ export const qualities: readonly string[] = wordsOf(`
   winged wise witty woven young zesty
 `);
 
-export const things: readonly string[] = wordsOf(`
+export const nouns: readonly string[] = splitWords(`
   acorn alder almond amulet anchor anvil apple apricot arbor arch aspen aster atlas badger bagel bamboo
   banjo barley basil basin bay beacon bean bear beaver beech beetle bell birch bison bloom bluff boat
   bobcat bonsai bramble breeze brook bugle burrow butte cabin cactus camel canal canary candle canoe

@@ -3,60 +3,63 @@ import { promisify } from 'node:util';
 import { createGzip, gzip, type Gzip } from 'node:zlib';
 import { Fault } from '@millrace/platform/fault';
 import type { ReplyBytes } from '@millrace/platform/http';
-import { gzipHeader, gzipTrailer, joinChecksums, packPart, type Checksum } from './gzip.ts';
-import { SpareBuffers } from './scratch.ts';
-import type { Packed, Run } from './segments.ts';
+import { gzipHeader, gzipTrailer, joinChecksums, compressPart, type Checksum } from './gzip.ts';
+import { BufferPool } from './scratch.ts';
+import type { CompressedSegments, ByteRange } from './segments.ts';
 import type { Selection } from './table.ts';
 
 /** Answers as bytes: the whole list, which is kept ready, and what a query finds. */
 
 const HEAD = Buffer.from('{"instances":[');
 const TAIL = Buffer.from(']}');
-const packedHead = packPart(HEAD);
-const packedTail = packPart(TAIL);
+const compressedHead = compressPart(HEAD);
+const compressedTail = compressPart(TAIL);
 
 /** Half as long as with the thorough search, and a tenth larger. */
 const LEVEL = 1;
 /** What is longer is sent piece by piece, so that no answer takes more memory than this beside the list itself. */
-const AT_ONCE_BYTES = 512 * 1_024;
+const BUFFERED_BYTES_MAX = 512 * 1_024;
 const CHUNK_BYTES = 64 * 1_024;
 /** Pieces of this size are sent from where they are, and not copied together. */
-const OWN_CHUNK_BYTES = 8 * 1_024;
+const UNCOPIED_CHUNK_BYTES = 8 * 1_024;
 
 /** The whole list, ready to be sent in either form. */
-export interface Snapshot {
-  readonly runs: readonly Run[];
+export interface EncodedList {
+  readonly runs: readonly ByteRange[];
   readonly length: number;
   readonly packed: readonly Buffer[];
   readonly packedLength: number;
 }
 
-export function toSnapshot({ blocks, checksum }: Packed, runs: readonly Run[]): Snapshot {
-  const whole = joinChecksums(joinChecksums(packedHead, checksum), packedTail) satisfies Checksum;
+export function encodeList(
+  { blocks, checksum }: CompressedSegments,
+  runs: readonly ByteRange[],
+): EncodedList {
+  const whole = joinChecksums(joinChecksums(compressedHead, checksum), compressedTail) satisfies Checksum;
   const packed = [
-    Buffer.concat([gzipHeader, packedHead.bytes]),
+    Buffer.concat([gzipHeader, compressedHead.bytes]),
     ...blocks,
-    Buffer.concat([packedTail.bytes, gzipTrailer(whole)]),
+    Buffer.concat([compressedTail.bytes, gzipTrailer(whole)]),
   ];
   const packedLength = packed.reduce((sum, { length }) => sum + length, 0);
   return { runs, length: whole.length, packed, packedLength };
 }
 
-export function sendSnapshot(snapshot: Snapshot, isPacked: boolean): ReplyBytes {
+export function listResponse(snapshot: EncodedList, isPacked: boolean): ReplyBytes {
   return Readable.from(isPacked ? snapshot.packed : chunksOf(snapshot.runs, TAIL), { objectMode: false });
 }
 
 const gzipAtOnce = promisify(gzip);
 
 /** What is packed is thrown away when it is: these are what it is joined in before. */
-const wholeBuffers = new SpareBuffers(AT_ONCE_BYTES, 4);
-const chunkBuffers = new SpareBuffers(CHUNK_BYTES, 16);
+const wholeBuffers = new BufferPool(BUFFERED_BYTES_MAX, 4);
+const chunkBuffers = new BufferPool(CHUNK_BYTES, 16);
 
 /**
  * How many long answers are under way that were made for one caller. Each keeps what it still has to send, for as long as
  * its reader takes.
  */
-export class LongAnswers {
+export class LargeResponses {
   readonly #most: number;
   #underWay = 0;
 
@@ -71,7 +74,7 @@ export class LongAnswers {
         message: 'Too many long lists are being sent at this moment.',
         suggestion:
           'Ask for pages with a limit, for the whole list without filters, or again after Retry-After.',
-        retryAfterSeconds: LONG_RETRY_SECONDS,
+        retryAfterSeconds: LARGE_RETRY_SECONDS,
       });
     }
     const stream = make();
@@ -81,18 +84,18 @@ export class LongAnswers {
   }
 }
 
-const LONG_RETRY_SECONDS = 5;
+const LARGE_RETRY_SECONDS = 5;
 
-export async function sendSelection(
+export async function selectionResponse(
   selection: Selection,
   isPacked: boolean,
-  longAnswers: LongAnswers,
+  longAnswers: LargeResponses,
 ): Promise<ReplyBytes> {
   const { runs, nextCursor } = selection;
   const tail =
     nextCursor === undefined ? TAIL : Buffer.from(`],"next_cursor":${JSON.stringify(nextCursor)}}`);
   const length = runs.reduce((sum, { from, until }) => sum + until - from, HEAD.length + tail.length);
-  if (length <= AT_ONCE_BYTES) {
+  if (length <= BUFFERED_BYTES_MAX) {
     if (!isPacked) return Buffer.concat([...chunksOf(runs, tail)]);
     const buffer = wholeBuffers.take();
     const [whole = HEAD] = fillings(runs, tail, buffer);
@@ -101,25 +104,25 @@ export async function sendSelection(
     return packed;
   }
   return longAnswers.begin(() =>
-    isPacked ? packing(runs, tail) : Readable.from(chunksOf(runs, tail), { objectMode: false }),
+    isPacked ? compressStream(runs, tail) : Readable.from(chunksOf(runs, tail), { objectMode: false }),
   );
 }
 
-function packing(runs: readonly Run[], tail: Buffer): Readable {
+function compressStream(runs: readonly ByteRange[], tail: Buffer): Readable {
   const packer = createGzip({ level: LEVEL });
-  void feed(packer, runs, tail);
+  void writeRanges(packer, runs, tail);
   return packer;
 }
 
-async function feed(packer: Gzip, runs: readonly Run[], tail: Buffer): Promise<void> {
+async function writeRanges(packer: Gzip, runs: readonly ByteRange[], tail: Buffer): Promise<void> {
   const buffer = chunkBuffers.take();
-  for (const filling of fillings(runs, tail, buffer)) if (!(await isTaken(packer, filling))) return;
+  for (const filling of fillings(runs, tail, buffer)) if (!(await isWritten(packer, filling))) return;
   packer.end();
   chunkBuffers.giveBack(buffer);
 }
 
 /** Waits until these bytes are packed, which is when the reader has room for more. False: the reader has left. */
-function isTaken(packer: Gzip, bytes: Buffer): Promise<boolean> {
+function isWritten(packer: Gzip, bytes: Buffer): Promise<boolean> {
   return new Promise((resolve) => {
     // One that was closed while it packed never calls back.
     const left = (): void => resolve(false);
@@ -135,7 +138,7 @@ function isTaken(packer: Gzip, bytes: Buffer): Promise<boolean> {
  * The JSON around and of these machines, as often as `into` is full of it and once for the rest. Whoever takes one is done
  * with it before the next.
  */
-function* fillings(runs: readonly Run[], tail: Buffer, into: Buffer): Generator<Buffer> {
+function* fillings(runs: readonly ByteRange[], tail: Buffer, into: Buffer): Generator<Buffer> {
   let at = HEAD.copy(into);
   const end = { bytes: tail, from: 0, until: tail.length };
   for (let index = 0; index <= runs.length; index += 1) {
@@ -154,17 +157,17 @@ function* fillings(runs: readonly Run[], tail: Buffer, into: Buffer): Generator<
 }
 
 /** The JSON around and of these machines. The first one's comma is left out. */
-function* chunksOf(runs: readonly Run[], tail: Buffer): Generator<Buffer> {
+function* chunksOf(runs: readonly ByteRange[], tail: Buffer): Generator<Buffer> {
   let pieces: Buffer[] = [HEAD];
   let length = HEAD.length;
   for (const [index, { bytes, from, until }] of runs.entries()) {
     const piece = bytes.subarray(index === 0 ? from + 1 : from, until);
     pieces.push(piece);
     length += piece.length;
-    if (length < CHUNK_BYTES && piece.length < OWN_CHUNK_BYTES) continue;
-    if (piece.length >= OWN_CHUNK_BYTES) pieces.pop();
+    if (length < CHUNK_BYTES && piece.length < UNCOPIED_CHUNK_BYTES) continue;
+    if (piece.length >= UNCOPIED_CHUNK_BYTES) pieces.pop();
     if (pieces.length > 0) yield Buffer.concat(pieces);
-    if (piece.length >= OWN_CHUNK_BYTES) yield piece;
+    if (piece.length >= UNCOPIED_CHUNK_BYTES) yield piece;
     pieces = [];
     length = 0;
   }
@@ -172,7 +175,7 @@ function* chunksOf(runs: readonly Run[], tail: Buffer): Generator<Buffer> {
 }
 
 /** Whether a client takes gzip, by its `Accept-Encoding` (RFC 9110, 12.5.3). */
-export function takesGzip(header: string | undefined): boolean {
+export function acceptsGzip(header: string | undefined): boolean {
   const asked = new Map(
     (header ?? '').split(',').map((each) => {
       const [name = '', ...params] = each.split(';').map((text) => text.trim().toLowerCase());

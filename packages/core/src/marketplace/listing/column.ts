@@ -1,4 +1,4 @@
-import { Scratch } from './scratch.ts';
+import { ReusedArray } from './scratch.ts';
 
 /** What a field of a machine can hold. Each field holds values of one type only. */
 export type Value = string | number | boolean;
@@ -21,7 +21,7 @@ interface Entry {
   uses: number;
 }
 
-const maskScratch = new Scratch((length) => new Uint8Array(length));
+const maskScratch = new ReusedArray((length) => new Uint8Array(length));
 
 /**
  * One field of all machines, by their slots. Equal contents have one code, so a question is put to each distinct content
@@ -160,7 +160,7 @@ function firstOf(values: readonly Value[], direction: Direction): Value | undefi
 }
 
 /** Where a value stands among those of a ranking, also one that no machine has: then between two ranks. */
-export function placeIn({ values }: Ranking, direction: Direction, value: Value | null): number {
+export function rankPosition({ values }: Ranking, direction: Direction, value: Value | null): number {
   if (value === null) return values.length;
   const compare = ordered(direction);
   let [low, high] = [0, values.length];

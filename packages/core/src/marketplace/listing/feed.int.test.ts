@@ -4,7 +4,7 @@ import { createTestDatabase, testIds, type TestDatabase } from '@millrace/testin
 import { createRandom } from '@millrace/testing/random';
 import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { forgetChanges, readChanges, type FeedPlace } from './listing.store.ts';
+import { deleteSeenChanges, readListingChanges, type ListingPosition } from './listing.store.ts';
 
 let database: TestDatabase;
 const clients: Client[] = [];
@@ -27,20 +27,20 @@ const note = (client: Client, node: NodeId): Promise<unknown> =>
   client.query('insert into listing_changes (node_id) values ($1)', [toUuid(node)]);
 
 class Reader {
-  place: FeedPlace | null = null;
+  place: ListingPosition | null = null;
   lookedAt = 0;
 
   async look(turn = 0): Promise<readonly NodeId[]> {
     this.lookedAt = turn;
-    const { place, nodeIds } = await readChanges(database.db, this.place);
+    const { place, nodeIds } = await readListingChanges(database.db, this.place);
     this.place = place;
     return nodeIds ?? [];
   }
 }
 
-const forget = (seen: FeedPlace | null): Promise<void> =>
+const forget = (seen: ListingPosition | null): Promise<void> =>
   database.db.transaction({ name: 'forget', isolation: 'read committed' }, async (tx) => {
-    if (seen !== null) await forgetChanges(tx, seen);
+    if (seen !== null) await deleteSeenChanges(tx, seen);
   });
 
 describe('the feed of changes', () => {
@@ -95,9 +95,9 @@ describe('the feed of changes', () => {
     await reader.look();
     const { place } = reader;
     if (place === null) throw new Error('It looked.');
-    expect((await readChanges(database.db, { ...place, timeline: 'FFFFFFFF' })).nodeIds).toBeNull();
+    expect((await readListingChanges(database.db, { ...place, timeline: 'FFFFFFFF' })).nodeIds).toBeNull();
     const ahead = { ...place, snapshot: '9000000000:9000000000:' };
-    expect((await readChanges(database.db, ahead)).nodeIds).toBeNull();
+    expect((await readListingChanges(database.db, ahead)).nodeIds).toBeNull();
   });
 
   it('misses nothing, whoever writes, commits, rolls back, forgets and looks when', async () => {

@@ -17,7 +17,7 @@ interface Field {
 
 /** Short names that people type, for what the record calls otherwise or does not have. */
 const shortNames: Partial<Record<MarketplaceFilterField, Field>> = {
-  gpu_model: { column: 'hardware.gpus.model', plain: 'eq', spelled: wordsOf },
+  gpu_model: { column: 'hardware.gpus.model', plain: 'eq', spelled: normaliseWords },
   region: { column: 'location.region', plain: 'eq' },
   max_price: { column: 'pricing.price.amount', plain: 'lte' },
   min_gpus_available: { column: 'gpus_available', plain: 'gte' },
@@ -69,7 +69,7 @@ function collect(at: unknown, path: readonly string[], depth: number, found: Val
 }
 
 /** `H100` is meant by nobody to be all of a model's name: the words have to be in it, one after the other. */
-function wordsOf(text: Value): string {
+function normaliseWords(text: Value): string {
   return ` ${String(text)
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, ' ')

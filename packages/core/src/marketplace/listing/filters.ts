@@ -14,7 +14,7 @@ export interface Filter {
   readonly among: readonly Value[] | null;
 }
 
-export interface Wish {
+export interface ParsedFilters {
   readonly filters: readonly Filter[];
   /** Keys that mean nothing here. */
   readonly ignored: readonly string[];
@@ -35,12 +35,13 @@ interface Conditions {
   readonly notin?: readonly Value[] | undefined;
 }
 
-export function readFilters(filters: Filters): Wish {
+export function parseFilters(filters: Filters): ParsedFilters {
   const known: Filter[] = [];
   const ignored: string[] = [];
   for (const [name, asked] of Object.entries(filters)) {
     if (!isFilterField(name)) ignored.push(name);
-    else if (asked !== undefined) known.push(filterOn(name, conditionsOf(name, asked as Value | Conditions)));
+    else if (asked !== undefined)
+      known.push(columnFilter(name, conditionsOf(name, asked as Value | Conditions)));
   }
   const regions = [filters.region, filters['location.region']];
   return { filters: known, ignored, withTest: regions.some(namesTestRegion) };
@@ -54,7 +55,7 @@ function conditionsOf(name: MarketplaceFilterField, asked: Value | Conditions): 
  * Of a field with several values one has to be as asked; where a value is not wanted, none may be it. A machine that does
  * not have the field at all so passes `neq` and `notin` and nothing else.
  */
-function filterOn(name: MarketplaceFilterField, asked: Conditions): Filter {
+function columnFilter(name: MarketplaceFilterField, asked: Conditions): Filter {
   const { column, spelled } = fieldOf(name);
   const tests: ((values: readonly Value[]) => boolean)[] = [];
   const some = (holds: (value: Value) => boolean): void => void tests.push((values) => values.some(holds));

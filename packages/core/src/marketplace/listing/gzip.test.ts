@@ -1,13 +1,13 @@
 import { crc32, gunzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { gzipHeader, gzipTrailer, joinChecksums, noBytes, packPart } from './gzip.ts';
+import { gzipHeader, gzipTrailer, joinChecksums, noBytes, compressPart } from './gzip.ts';
 
 describe('a joined gzip stream', () => {
   it('unpacks to its parts, one after the other, whatever they are', () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ maxLength: 500 }), { maxLength: 20 }), (plain) => {
-        const parts = plain.map(packPart);
+        const parts = plain.map(compressPart);
         const whole = parts.reduce(joinChecksums, noBytes);
         const stream = Buffer.concat([gzipHeader, ...parts.map(({ bytes }) => bytes), gzipTrailer(whole)]);
         // gunzip refuses a wrong checksum and a wrong length.
@@ -26,7 +26,7 @@ describe('a joined gzip stream', () => {
   });
 
   it('is cut nowhere but at the end of a part: a part taken out leaves a whole stream', () => {
-    const [a, b, c] = ['one,', 'two,', 'three'].map((text) => packPart(Buffer.from(text)));
+    const [a, b, c] = ['one,', 'two,', 'three'].map((text) => compressPart(Buffer.from(text)));
     if (a === undefined || b === undefined || c === undefined) throw new Error('There are three.');
     const whole = joinChecksums(a, c);
     expect(gunzipSync(Buffer.concat([gzipHeader, a.bytes, c.bytes, gzipTrailer(whole)])).toString()).toBe(

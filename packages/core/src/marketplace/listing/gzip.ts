@@ -6,7 +6,7 @@ import { constants, crc32, deflateRawSync } from 'node:zlib';
  * not, and the checksum of the whole is computed from those of the parts.
  */
 
-export interface PackedPart {
+export interface GzipPart {
   readonly bytes: Buffer;
   readonly crc: number;
   /** Of what was packed. */
@@ -14,13 +14,13 @@ export interface PackedPart {
 }
 
 /** Half as long as with the thorough search, and a tenth larger. */
-const LEVEL = 1;
+const GZIP_LEVEL = 1;
 /** What a part packs to, in most cases: zlib allocates this much for each. */
 const CHUNK_BYTES = 4_096;
 
-export function packPart(plain: Uint8Array): PackedPart {
+export function compressPart(plain: Uint8Array): GzipPart {
   const packed = deflateRawSync(plain, {
-    level: LEVEL,
+    level: GZIP_LEVEL,
     chunkSize: CHUNK_BYTES,
     finishFlush: constants.Z_FULL_FLUSH,
   });
@@ -83,7 +83,7 @@ const powers: readonly number[] = Array.from({ length: 56 }).reduce<number[]>((a
 
 const shifts = new Map<number, number>();
 /** Lengths repeat, and there are few of them. */
-const SHIFTS_KEPT = 10_000;
+const CACHED_SHIFTS_MAX = 10_000;
 
 /** x^(8n): what `bytes` further bytes multiply by. */
 function shiftBy(bytes: number): number {
@@ -93,7 +93,7 @@ function shiftBy(bytes: number): number {
   for (let [rest, exponent] = [bytes, 3]; rest > 0; rest = Math.floor(rest * 0.5), exponent += 1) {
     if (rest % 2 === 1) product = multiply(powers[exponent] ?? ONE, product);
   }
-  if (shifts.size >= SHIFTS_KEPT) shifts.clear();
+  if (shifts.size >= CACHED_SHIFTS_MAX) shifts.clear();
   shifts.set(bytes, product);
   return product;
 }

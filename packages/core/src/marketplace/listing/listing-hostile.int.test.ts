@@ -4,17 +4,17 @@ import { systemClock } from '@millrace/platform/clock';
 import { toUuid } from '@millrace/platform/ids';
 import { createLogger } from '@millrace/platform/log';
 import {
-  absurdWays,
+  impossibleHardware,
   createTenant,
   createTestDatabase,
   makeCertificate,
-  plantSupplierMachine,
+  insertSupplierMachine,
   startHostileIncus,
   testClock,
-  unusableKinds,
+  unusableResponseKinds,
   type HostileIncus,
-  type Lie,
-  type PlantedMachine,
+  type Misbehaviour,
+  type InsertedMachine,
   type TestDatabase,
 } from '@millrace/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -29,7 +29,7 @@ type Name = (typeof NAMES)[number];
 
 let database: TestDatabase;
 let daemons: Readonly<Record<Name, HostileIncus>>;
-let machines: Readonly<Record<Name, PlantedMachine>>;
+let machines: Readonly<Record<Name, InsertedMachine>>;
 let drivers: DriverPool;
 let sync: FleetSync;
 /** Waits only briefly for an answer, for the looks at a daemon that lies. */
@@ -50,9 +50,9 @@ beforeAll(async () => {
     ...daemons.hostile.pretence.hardware,
     gpus: daemons.hostile.pretence.hardware.gpus.map((gpu) => ({ ...gpu, uuid: `${gpu.uuid}-b` })),
   };
-  const plant = async (): Promise<PlantedMachine> => {
+  const plant = async (): Promise<InsertedMachine> => {
     const { orgId } = await createTenant(db);
-    return plantSupplierMachine(db, { orgId, region: 'us-east-1', gpusPerNode: 8 });
+    return insertSupplierMachine(db, { orgId, region: 'us-east-1', gpusPerNode: 8 });
   };
   machines = { honest: await plant(), hostile: await plant() };
   for (const daemon of Object.values(daemons)) daemon.trust(own.fingerprint);
@@ -124,9 +124,9 @@ it('shows what honest doubles report, so that what follows is about lies', () =>
   expect(honest?.hardware.ram).toEqual([{ hardware_type: 'ram', capacity: 524_288 }]);
 });
 
-const ways: readonly (readonly [string, Lie])[] = [
-  ...Object.entries<Lie>(unusableKinds),
-  ...Object.entries<Lie>(absurdWays),
+const ways: readonly (readonly [string, Misbehaviour])[] = [
+  ...Object.entries<Misbehaviour>(unusableResponseKinds),
+  ...Object.entries<Misbehaviour>(impossibleHardware),
 ];
 
 describe.each(ways)('a daemon that answers with %s', (_, lie) => {

@@ -2,17 +2,17 @@ import { toUuid, type NodeId } from '@millrace/platform/ids';
 import {
   createTenant,
   createTestDatabase,
-  plantFleet,
-  plantSupplierMachine,
+  insertFleet,
+  insertSupplierMachine,
   testClock,
   testIds,
   testLog,
-  type PlantedMachine,
+  type InsertedMachine,
   type TestDatabase,
 } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { markReleasing, moveNode, place, releaseAllocation } from '../../fleet/index.ts';
-import { createListing, readRecords, type Listing } from './listing.ts';
+import { markReleasing, transitionNode, place, releaseAllocation } from '../../fleet/index.ts';
+import { createListing, readListedRecords, type Listing } from './listing.ts';
 import type { MachineRecord } from './machine.ts';
 
 const MOST_STEPS = 50;
@@ -67,9 +67,9 @@ function shown(listing: Listing): Map<string, MachineRecord> {
 }
 
 const machineOf = (
-  fields: Partial<Parameters<typeof plantSupplierMachine>[1]> = {},
-): Promise<PlantedMachine> =>
-  plantSupplierMachine(database.db, {
+  fields: Partial<Parameters<typeof insertSupplierMachine>[1]> = {},
+): Promise<InsertedMachine> =>
+  insertSupplierMachine(database.db, {
     orgId: supplier.orgId,
     region: 'us-east-1',
     gpusPerNode: 4,
@@ -146,9 +146,9 @@ describe('the listing', () => {
 
   it('shows machines of the operator for the price that their cluster names, and no others', async () => {
     const [priced, unpriced, rental] = [
-      await plantFleet(database.db, { nodes: 2, offer: 'marketplace', gpusPerNode: 1 }),
-      await plantFleet(database.db, { nodes: 1, offer: 'marketplace', gpusPerNode: 1 }),
-      await plantFleet(database.db, { nodes: 1, gpusPerNode: 1 }),
+      await insertFleet(database.db, { nodes: 2, offer: 'marketplace', gpusPerNode: 1 }),
+      await insertFleet(database.db, { nodes: 1, offer: 'marketplace', gpusPerNode: 1 }),
+      await insertFleet(database.db, { nodes: 1, gpusPerNode: 1 }),
     ];
     const { listing, look } = follow();
     await look();
@@ -197,7 +197,7 @@ describe('the listing', () => {
       'fewer ports': () => change('update clusters set port_last = 20009 where id = $1', [toUuid(clusterId)]),
       draining: () =>
         database.db.transaction(committed, (tx) =>
-          moveNode(tx, nodeId, 'node_draining', { reason: 'asked to', actor: system }),
+          transitionNode(tx, nodeId, 'node_draining', { reason: 'asked to', actor: system }),
         ),
       'not listed': () => change('update supplier_machines set listed = false where node_id = $1', [node]),
       'listed again': () => change('update supplier_machines set listed = true where node_id = $1', [node]),
@@ -233,7 +233,7 @@ describe('the listing', () => {
   });
 
   it('shows test machines to nobody who does not name their region', async () => {
-    const { clusterId, nodeIds } = await plantFleet(database.db, {
+    const { clusterId, nodeIds } = await insertFleet(database.db, {
       nodes: 1,
       offer: 'marketplace',
       mode: 'test',
@@ -287,7 +287,7 @@ describe('the listing', () => {
     const { listing, look } = follow();
     await look();
     expect(shown(listing).get(nodeId)?.hardware.cpus[0]?.model).toContain('"}],"x":[{');
-    const records = await readRecords(database.db, [nodeId]);
+    const records = await readListedRecords(database.db, [nodeId]);
     expect([...records.keys()]).toEqual([nodeId]);
   });
 });

@@ -4,30 +4,30 @@ import type { Clock } from '@millrace/platform/clock';
 import { testClock } from '@millrace/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { LongAnswers, sendSelection, takesGzip, toSnapshot } from './answer.ts';
+import { LargeResponses, selectionResponse, acceptsGzip, encodeList } from './answer.ts';
 import { anyFacts, machine, nodeId } from './listing.fixture.ts';
-import { answerListing, type ListingParts } from './listing.routes.ts';
+import { respondWithListing, type ListingResponseDeps } from './listing.routes.ts';
 import type { Listing } from './listing.ts';
-import { Table } from './table.ts';
+import { MachineTable } from './table.ts';
 
 function known(asOfMs: number): Pick<Listing, 'table' | 'snapshot'> {
-  const table = new Table();
+  const table = new MachineTable();
   const facts = fc.sample(anyFacts, { numRuns: 20, seed: 1 });
   table.apply(facts.map((each, number) => [nodeId(number), machine(nodeId(number), each)]));
   const packing = table.live.pack();
   let packed = packing.next();
   while (packed.done !== true) packed = packing.next();
-  const snapshot = toSnapshot(packed.value, table.live.all());
+  const snapshot = encodeList(packed.value, table.live.all());
   return {
     table: () => ({ asOfMs, table }),
     snapshot: () => ({ asOfMs, digest: table.digest, snapshot }),
   };
 }
 
-const partsOf = (listing: ReturnType<typeof known>, clock: Clock): ListingParts => ({
+const partsOf = (listing: ReturnType<typeof known>, clock: Clock): ListingResponseDeps => ({
   listing,
   clock,
-  longAnswers: new LongAnswers(2),
+  longAnswers: new LargeResponses(2),
 });
 
 const whole = { filters: {} };
@@ -38,19 +38,19 @@ describe('an answer of the listing', () => {
     const clock = testClock();
     const listing = known(clock.monotonicMs());
     for (const query of [whole, filtered]) {
-      expect(answerListing(partsOf(listing, clock), query, true).headers).toMatchObject({
+      expect(respondWithListing(partsOf(listing, clock), query, true).headers).toMatchObject({
         'x-listing-age-ms': '0',
       });
     }
     await clock.advance(5_000);
     for (const query of [whole, filtered]) {
-      expect(answerListing(partsOf(listing, clock), query, true).headers).toMatchObject({
+      expect(respondWithListing(partsOf(listing, clock), query, true).headers).toMatchObject({
         'x-listing-age-ms': '5000',
       });
     }
     await clock.advance(1);
     for (const query of [whole, filtered]) {
-      expect(() => answerListing(partsOf(listing, clock), query, true)).toThrow(
+      expect(() => respondWithListing(partsOf(listing, clock), query, true)).toThrow(
         expect.objectContaining({ reason: 'SERVICE_UNAVAILABLE' }),
       );
     }
@@ -69,7 +69,7 @@ describe('an answer of the listing', () => {
     ];
     const tags = queries.flatMap((query) =>
       [true, false].map(
-        (isPacked) => answerListing(partsOf(listing, clock), query, isPacked).headers['etag'],
+        (isPacked) => respondWithListing(partsOf(listing, clock), query, isPacked).headers['etag'],
       ),
     );
     expect(new Set(tags).size).toBe(tags.length);
@@ -81,9 +81,9 @@ describe('long answers', () => {
   const long = { runs: [run, run], nextCursor: undefined };
 
   it('arrive whole, compressed or not, and are counted only while they are sent', async () => {
-    const longAnswers = new LongAnswers(2);
+    const longAnswers = new LargeResponses(2);
     for (const isPacked of [true, false, true, false]) {
-      const sent = await sendSelection(long, isPacked, longAnswers);
+      const sent = await selectionResponse(long, isPacked, longAnswers);
       if (Buffer.isBuffer(sent)) throw new Error('It is sent piece by piece.');
       const bytes = await buffer(sent);
       const text = (isPacked ? gunzipSync(bytes) : bytes).toString();
@@ -92,29 +92,29 @@ describe('long answers', () => {
   });
 
   it('are refused beyond so many at once, while short ones are not', async () => {
-    const longAnswers = new LongAnswers(2);
+    const longAnswers = new LargeResponses(2);
     const [first] = [
-      await sendSelection(long, true, longAnswers),
-      await sendSelection(long, false, longAnswers),
+      await selectionResponse(long, true, longAnswers),
+      await selectionResponse(long, false, longAnswers),
     ];
-    await expect(sendSelection(long, true, longAnswers)).rejects.toMatchObject({
+    await expect(selectionResponse(long, true, longAnswers)).rejects.toMatchObject({
       reason: 'SERVICE_UNAVAILABLE',
     });
-    await expect(sendSelection({ runs: [], nextCursor: null }, true, longAnswers)).resolves.toBeDefined();
+    await expect(selectionResponse({ runs: [], nextCursor: null }, true, longAnswers)).resolves.toBeDefined();
     if (Buffer.isBuffer(first)) throw new Error('It is sent piece by piece.');
     // A client that leaves makes room.
     await new Promise((resolve) => first.once('close', resolve).destroy());
-    await expect(sendSelection(long, true, longAnswers)).resolves.toBeDefined();
+    await expect(selectionResponse(long, true, longAnswers)).resolves.toBeDefined();
   });
 });
 
 it('answers that are packed at the same time, and after somebody left, are each their own', async () => {
-  const longAnswers = new LongAnswers(100);
+  const longAnswers = new LargeResponses(100);
   const textOf = (letter: string, length: number): string => JSON.stringify(letter.repeat(length));
   const sizes = [10, 65_530, 200_000, 524_200, 700_000, 1_500_000];
   const ask = async (letter: string, length: number) => {
     const bytes = Buffer.from(`,${textOf(letter, length)}`);
-    const sent = await sendSelection(
+    const sent = await selectionResponse(
       { runs: [{ bytes, from: 0, until: bytes.length }], nextCursor: null },
       true,
       longAnswers,
@@ -141,5 +141,5 @@ it.each([
   ['', false],
   [undefined, false],
 ])('Accept-Encoding %s takes gzip: %s', (header, expected) => {
-  expect(takesGzip(header)).toBe(expected);
+  expect(acceptsGzip(header)).toBe(expected);
 });

@@ -3,8 +3,8 @@ import type { Contract } from '@millrace/contract';
 import type { Timer } from '@millrace/platform/clock';
 import { Fault } from '@millrace/platform/fault';
 import { bytesReply, ignoredFieldsHeader, type BytesReply, type HttpServer } from '@millrace/platform/http';
-import { LongAnswers, sendSelection, sendSnapshot, takesGzip } from './answer.ts';
-import { readFilters, type ListingQuery, type Wish } from './filters.ts';
+import { LargeResponses, selectionResponse, listResponse, acceptsGzip } from './answer.ts';
+import { parseFilters, type ListingQuery, type ParsedFilters } from './filters.ts';
 import { LISTING_MAX_AGE_MS, type Listing } from './listing.ts';
 
 export interface ListingRoutes {
@@ -17,42 +17,49 @@ export interface ListingRoutes {
 const RETRY_AFTER_SECONDS = 2;
 
 /** Of one process: so many that memory and processor can bear them beside everything else. */
-const LONG_ANSWERS = 16;
+const LARGE_RESPONSES_MAX = 16;
 
 /** Everyone: the machines of the marketplace. */
 export function serveListing({ server, operations, clock, listing }: ListingRoutes): void {
-  const parts = { listing, clock, longAnswers: new LongAnswers(LONG_ANSWERS) };
+  const parts = { listing, clock, longAnswers: new LargeResponses(LARGE_RESPONSES_MAX) };
   server.serve(operations.listMarketplaceMachines, async ({ body, context }) =>
-    answerListing(parts, body, takesGzip(context.header('accept-encoding'))),
+    respondWithListing(parts, body, acceptsGzip(context.header('accept-encoding'))),
   );
 }
 
-export interface ListingParts {
+export interface ListingResponseDeps {
   readonly listing: Pick<Listing, 'table' | 'snapshot'>;
   readonly clock: Timer;
-  readonly longAnswers: LongAnswers;
+  readonly longAnswers: LargeResponses;
 }
 
-export function answerListing(parts: ListingParts, query: ListingQuery, isPacked: boolean): BytesReply {
+export function respondWithListing(
+  parts: ListingResponseDeps,
+  query: ListingQuery,
+  isPacked: boolean,
+): BytesReply {
   const { listing, clock } = parts;
-  const wish = readFilters(query.filters);
+  const wish = parseFilters(query.filters);
   const ignored = wish.ignored.length === 0 ? {} : { 'x-ignored-filters': ignoredFieldsHeader(wish.ignored) };
-  if (isWhole(query, wish)) {
-    const { digest, snapshot, asOfMs } = fresh(listing.snapshot(), clock);
+  if (asksForWholeList(query, wish)) {
+    const { digest, snapshot, asOfMs } = requireFresh(listing.snapshot(), clock);
     const headers = headersOf(digest, isPacked, ageOf(asOfMs, clock));
     const length = String(isPacked ? snapshot.packedLength : snapshot.length);
     return bytesReply({ ...headers, ...ignored, 'content-length': length }, async () =>
-      sendSnapshot(snapshot, isPacked),
+      listResponse(snapshot, isPacked),
     );
   }
-  const { table, asOfMs } = fresh(listing.table(), clock);
+  const { table, asOfMs } = requireFresh(listing.table(), clock);
   const headers = headersOf(digestOf(table.digest, query), isPacked, ageOf(asOfMs, clock));
   return bytesReply({ ...headers, ...ignored }, () =>
-    sendSelection(table.select(query, wish), isPacked, parts.longAnswers),
+    selectionResponse(table.select(query, wish), isPacked, parts.longAnswers),
   );
 }
 
-function isWhole({ sort = [], limit, cursor }: ListingQuery, { filters, withTest }: Wish): boolean {
+function asksForWholeList(
+  { sort = [], limit, cursor }: ListingQuery,
+  { filters, withTest }: ParsedFilters,
+): boolean {
   return filters.length + sort.length === 0 && limit == null && cursor == null && !withTest;
 }
 
@@ -76,7 +83,7 @@ function ageOf(asOfMs: number, clock: Timer): number {
   return Math.max(0, Math.round(clock.monotonicMs() - asOfMs));
 }
 
-function fresh<Known extends { readonly asOfMs: number }>(known: Known | null, clock: Timer): Known {
+function requireFresh<Known extends { readonly asOfMs: number }>(known: Known | null, clock: Timer): Known {
   if (known !== null && ageOf(known.asOfMs, clock) <= LISTING_MAX_AGE_MS) return known;
   throw new Fault('SERVICE_UNAVAILABLE', {
     message:

@@ -2,8 +2,8 @@ import type { MachineState } from '@millrace/contract';
 import { defineStatement, runStatement, type Reader, type Tx } from '@millrace/platform/db';
 import { fromUuid, toUuid, type NodeId } from '@millrace/platform/ids';
 import { sql } from 'kysely';
-import { stateOf } from '../instances/instances.ts';
-import type { GpuGroup, MachineFacts, Measured, Occupant } from './machine.ts';
+import { instanceStateOf } from '../instances/instances.ts';
+import type { GpuGroup, MachineFacts, SelfTestMeasurements, Occupant } from './machine.ts';
 
 /**
  * All SQL behind the listing. It is a projection, so it reads what other features own, of all suppliers and tenants
@@ -11,14 +11,14 @@ import type { GpuGroup, MachineFacts, Measured, Occupant } from './machine.ts';
  */
 
 /** A place in the stream of changes: what its transaction saw. Text that only PostgreSQL understands. */
-export interface FeedPlace {
+export interface ListingPosition {
   readonly snapshot: string;
   /** Of the server's history. After another server took over, what the snapshot names may have come to nothing. */
   readonly timeline: string;
 }
 
-export interface FeedChanges {
-  readonly place: FeedPlace;
+export interface ListingChanges {
+  readonly place: ListingPosition;
   /** Those of which something changed after `since`; null: the place is of another history, so nothing can be said. */
   readonly nodeIds: readonly NodeId[] | null;
 }
@@ -46,7 +46,10 @@ const changesStatement = defineStatement(
 );
 
 /** What changed since a place, and the place after it. Without one, only the place. */
-export async function readChanges(reader: Reader, since: FeedPlace | null): Promise<FeedChanges> {
+export async function readListingChanges(
+  reader: Reader,
+  since: ListingPosition | null,
+): Promise<ListingChanges> {
   const [row] = await runStatement<ChangesRow>(reader, changesStatement, [since?.snapshot ?? null]);
   if (row === undefined) throw new Error('PostgreSQL has no snapshot.');
   const isContinued = since === null || (since.timeline === row.timeline && !row.is_behind);
@@ -57,7 +60,7 @@ export async function readChanges(reader: Reader, since: FeedPlace | null): Prom
 }
 
 /** Changes that were seen at this place already. It is so old that everybody who still reads has seen them too. */
-export async function forgetChanges(tx: Tx, seen: FeedPlace): Promise<void> {
+export async function deleteSeenChanges(tx: Tx, seen: ListingPosition): Promise<void> {
   await sql`
     delete from listing_changes
      where xid < pg_snapshot_xmax(${seen.snapshot}::pg_snapshot)
@@ -66,7 +69,7 @@ export async function forgetChanges(tx: Tx, seen: FeedPlace): Promise<void> {
 }
 
 /** Nodes that could be on the marketplace, page by page. */
-export async function pageOfNodes(
+export async function listMarketplaceNodeIds(
   reader: Reader,
   page: { readonly after: NodeId | null; readonly limit: number },
 ): Promise<readonly NodeId[]> {
@@ -133,7 +136,7 @@ const factsStatement = defineStatement(
 );
 
 /** What is known of these nodes. Those whose GPUs are not sold, because they are of several kinds, have no facts. */
-export async function readFacts(
+export async function readMachineFacts(
   reader: Reader,
   nodeIds: readonly NodeId[],
 ): Promise<readonly MachineFacts[]> {
@@ -158,7 +161,7 @@ function fromRow(row: FactsRow): MachineFacts {
     gpusFree: row.gpus_free,
     connectionType: row.connection_type,
     portsFree: Math.max(0, row.ports - row.ports_used),
-    measured: toMeasured(row.tests),
+    measured: parseMeasurements(row.tests),
     occupants: toOccupants(row.occupants),
   };
 }
@@ -176,7 +179,7 @@ function toOccupants(lines: readonly string[]): readonly Occupant[] {
     const known = occupants.get(id) ?? {
       rentalId: fromUuid('rnt', id),
       // The columns have these values and no others: their checks say so.
-      status: stateOf({ status, machines: [{ state }] } as Parameters<typeof stateOf>[0]),
+      status: instanceStateOf({ status, machines: [{ state }] } as Parameters<typeof instanceStateOf>[0]),
       gpus: [],
     };
     known.gpus.push(toGroup(group));
@@ -186,24 +189,24 @@ function toOccupants(lines: readonly string[]): readonly Occupant[] {
 }
 
 /** What the self-test wrote. Numbers a supplier's machine produced: taken only where they are numbers. */
-function toMeasured(tests: unknown): Measured | null {
+function parseMeasurements(tests: unknown): SelfTestMeasurements | null {
   if (typeof tests !== 'object' || tests === null) return null;
-  const network = part(tests, 'network');
-  const gpu = part(tests, 'gpu');
+  const network = objectAt(tests, 'network');
+  const gpu = objectAt(tests, 'gpu');
   return {
-    downMbps: positive(network, 'downMbps'),
-    upMbps: positive(network, 'upMbps'),
-    gpuClockMhz: positive(gpu, 'clockMhz'),
-    gpuTflops: positive(gpu, 'tflops'),
+    downMbps: positiveNumberAt(network, 'downMbps'),
+    upMbps: positiveNumberAt(network, 'upMbps'),
+    gpuClockMhz: positiveNumberAt(gpu, 'clockMhz'),
+    gpuTflops: positiveNumberAt(gpu, 'tflops'),
   };
 }
 
-function part(from: object, name: string): object {
+function objectAt(from: object, name: string): object {
   const found: unknown = Object.hasOwn(from, name) ? from[name as keyof typeof from] : null;
   return typeof found === 'object' && found !== null ? found : {};
 }
 
-function positive(from: object, name: string): number | null {
+function positiveNumberAt(from: object, name: string): number | null {
   const found: unknown = Object.hasOwn(from, name) ? from[name as keyof typeof from] : null;
   return typeof found === 'number' && Number.isFinite(found) && found >= 0 ? found : null;
 }

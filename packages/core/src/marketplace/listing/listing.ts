@@ -5,10 +5,16 @@ import { startLoop, type Loop } from '@millrace/platform/lifecycle';
 import type { Logger } from '@millrace/platform/log';
 import { gauge } from '@millrace/platform/telemetry';
 import { readListedMachines } from '../../suppliers/index.ts';
-import { toSnapshot, type Snapshot } from './answer.ts';
-import { forgetChanges, pageOfNodes, readChanges, readFacts, type FeedPlace } from './listing.store.ts';
-import { toRecord, type ListedRecord } from './machine.ts';
-import { Table } from './table.ts';
+import { encodeList, type EncodedList } from './answer.ts';
+import {
+  deleteSeenChanges,
+  listMarketplaceNodeIds,
+  readListingChanges,
+  readMachineFacts,
+  type ListingPosition,
+} from './listing.store.ts';
+import { toListedRecord, type ListedRecord } from './machine.ts';
+import { MachineTable } from './table.ts';
 
 /** Nobody is shown what may have changed longer ago than this. */
 export const LISTING_MAX_AGE_MS = 5_000;
@@ -42,22 +48,22 @@ export interface ListingOptions {
 }
 
 /** What is known, and as of when: all that was committed before that moment, by the monotonic clock, is in it. */
-export interface KnownTable {
+export interface TableAsOf {
   readonly asOfMs: number;
-  readonly table: Table;
+  readonly table: MachineTable;
 }
 
-export interface KnownSnapshot {
+export interface EncodedListAsOf {
   readonly asOfMs: number;
   readonly digest: string;
-  readonly snapshot: Snapshot;
+  readonly snapshot: EncodedList;
 }
 
 export interface Listing {
   /** For queries; null until every machine was read once. */
-  table(): KnownTable | null;
+  table(): TableAsOf | null;
   /** The whole list as it is sent; null until every machine was read once. */
-  snapshot(): KnownSnapshot | null;
+  snapshot(): EncodedListAsOf | null;
   /** Looks for changes once, and reads one page while all machines are being compared: it is `busy` until that is done. */
   step(): Promise<'busy' | 'idle'>;
   start(): Loop;
@@ -69,7 +75,7 @@ const machinesListed = gauge(
 );
 
 /** When something was last done, by both clocks: the monotonic one may stand still while a machine sleeps. */
-interface Moment {
+interface ClockReading {
   readonly monotonicMs: number;
   readonly wallMs: number;
 }
@@ -81,28 +87,28 @@ interface Moment {
 export function createListing(options: ListingOptions): Listing {
   const { db, clock, log } = options;
   const tuning = { ...defaultListingTuning, ...options.tuning };
-  const table = new Table();
-  let place: FeedPlace | null = null;
-  let looked: Moment = momentOf(clock);
+  const table = new MachineTable();
+  let place: ListingPosition | null = null;
+  let looked: ClockReading = readClocks(clock);
   /** While all machines are compared: those up to here are done. */
   let walk: { after: NodeId | null } | null = null;
   let comparedMs = clock.monotonicMs();
-  let known: KnownTable | null = null;
-  let published: KnownSnapshot | null = null;
+  let known: TableAsOf | null = null;
+  let published: EncodedListAsOf | null = null;
   /** What was seen here everybody has seen by the time that it is forgotten. */
-  let oldPlace: { readonly place: FeedPlace; readonly atMs: number } | null = null;
+  let oldPlace: { readonly place: ListingPosition; readonly atMs: number } | null = null;
 
   async function take(nodeIds: readonly NodeId[]): Promise<number> {
     let changed = 0;
     for (let first = 0; first < nodeIds.length; first += tuning.pageSize) {
-      changed += await readInto(table, db, nodeIds.slice(first, first + tuning.pageSize));
+      changed += await refreshMachines(table, db, nodeIds.slice(first, first + tuning.pageSize));
     }
     return changed;
   }
 
   /** One page of all machines. What is listed here between two of its ids and not among them is gone. */
   async function walkOn(at: { readonly after: NodeId | null }): Promise<number> {
-    const page = await pageOfNodes(db, { after: at.after, limit: tuning.pageSize });
+    const page = await listMarketplaceNodeIds(db, { after: at.after, limit: tuning.pageSize });
     const isLast = page.length < tuning.pageSize;
     const until = isLast ? null : (page.at(-1) ?? null);
     const changed = await take([...new Set([...page, ...table.idsBetween(at.after, until)])]);
@@ -119,7 +125,7 @@ export function createListing(options: ListingOptions): Listing {
       await clock.sleep(0);
       until = clock.monotonicMs() + tuning.packForMs;
     }
-    published = { asOfMs, digest: table.digest, snapshot: toSnapshot(packed.value, table.live.all()) };
+    published = { asOfMs, digest: table.digest, snapshot: encodeList(packed.value, table.live.all()) };
     machinesListed.record(table.size);
   }
 
@@ -130,14 +136,14 @@ export function createListing(options: ListingOptions): Listing {
     if (place !== null) oldPlace = { place, atMs: nowMs };
     if (seen === undefined) return;
     await db.transaction({ name: 'forget changes of the listing', isolation: 'read committed' }, (tx) =>
-      forgetChanges(tx, seen),
+      deleteSeenChanges(tx, seen),
     );
   }
 
   async function step(): Promise<'busy' | 'idle'> {
-    const now = momentOf(clock);
-    if (passed(looked, now) > tuning.keepChangesMs * 0.5) place = null;
-    const changes = await readChanges(db, place);
+    const now = readClocks(clock);
+    if (elapsedMs(looked, now) > tuning.keepChangesMs * 0.5) place = null;
+    const changes = await readListingChanges(db, place);
     if (place === null || changes.nodeIds === null) walk = { after: null };
     else if (now.monotonicMs - comparedMs >= tuning.compareEveryMs) walk ??= { after: null };
     let changed = await take(changes.nodeIds ?? []);
@@ -164,31 +170,35 @@ export function createListing(options: ListingOptions): Listing {
 }
 
 /** Reads these machines and takes over what is new of them. */
-async function readInto(table: Table, reader: Reader, nodeIds: readonly NodeId[]): Promise<number> {
-  const records = await readRecords(reader, nodeIds);
+async function refreshMachines(
+  table: MachineTable,
+  reader: Reader,
+  nodeIds: readonly NodeId[],
+): Promise<number> {
+  const records = await readListedRecords(reader, nodeIds);
   return table.apply(nodeIds.map((id) => [id, records.get(id) ?? null] as const));
 }
 
 /** What the listing says of these machines; those that it does not show are missing. */
-export async function readRecords(
+export async function readListedRecords(
   reader: Reader,
   nodeIds: readonly NodeId[],
 ): Promise<ReadonlyMap<NodeId, ListedRecord>> {
   const listed = await readListedMachines(reader, nodeIds);
-  const facts = await readFacts(reader, [...listed.keys()]);
+  const facts = await readMachineFacts(reader, [...listed.keys()]);
   const records = new Map<NodeId, ListedRecord>();
   for (const each of facts) {
     const offer = listed.get(each.nodeId);
-    const record = offer === undefined ? null : toRecord(each, offer);
+    const record = offer === undefined ? null : toListedRecord(each, offer);
     if (record !== null) records.set(each.nodeId, record);
   }
   return records;
 }
 
-function momentOf(clock: Clock): Moment {
+function readClocks(clock: Clock): ClockReading {
   return { monotonicMs: clock.monotonicMs(), wallMs: clock.nowMs() };
 }
 
-function passed(from: Moment, until: Moment): number {
+function elapsedMs(from: ClockReading, until: ClockReading): number {
   return Math.max(until.monotonicMs - from.monotonicMs, until.wallMs - from.wallMs);
 }

@@ -1,4 +1,4 @@
-import type { Answer, Contract, MachineState } from '@millrace/contract';
+import type { ResponseBody, Contract, MachineState } from '@millrace/contract';
 import { machineReadyState } from '@millrace/contract';
 import type { Mode } from '@millrace/platform/envelope';
 import type { NodeId, RentalId } from '@millrace/platform/ids';
@@ -8,7 +8,9 @@ import type { ListedMachine } from '../../suppliers/index.ts';
 
 /** A machine of the marketplace, as its engine reported it and as everyone may see it. Pure. */
 
-export type MachineRecord = Answer<Contract['operations']['listMarketplaceMachines']>['instances'][number];
+export type MachineRecord = ResponseBody<
+  Contract['operations']['listMarketplaceMachines']
+>['instances'][number];
 
 /** GPUs of one model on one machine. */
 export interface GpuGroup {
@@ -43,11 +45,11 @@ export interface MachineFacts {
   readonly connectionType: string;
   readonly portsFree: number;
   /** What its self-test measured; null where none was made. */
-  readonly measured: Measured | null;
+  readonly measured: SelfTestMeasurements | null;
   readonly occupants: readonly Occupant[];
 }
 
-export interface Measured {
+export interface SelfTestMeasurements {
   readonly downMbps: number | null;
   readonly upMbps: number | null;
   readonly gpuClockMhz: number | null;
@@ -59,13 +61,13 @@ export interface ListedRecord {
   readonly record: MachineRecord;
 }
 
-const internet = createNetGuard({ allowedNetworks: [] });
+const publicNetworkGuard = createNetGuard({ allowedNetworks: [] });
 
 /**
  * What the listing says of a machine; null: nothing. One that cannot be reached, or is kept from new work, stays in it
  * with its state: its tenants look for it there. One whose hardware was never read, or that nobody sells, does not.
  */
-export function toRecord(facts: MachineFacts, listed: ListedMachine): ListedRecord | null {
+export function toListedRecord(facts: MachineFacts, listed: ListedMachine): ListedRecord | null {
   const { status } = facts;
   const isAway = status === 'node_offline' || status === 'node_quarantined';
   if (status === 'node_registering' || status === 'node_removed' || !(facts.isOpen || isAway)) return null;
@@ -126,7 +128,7 @@ function gpusOf({ model, ramMb, count }: GpuGroup, { measured, formFactor }: Mac
 function networkOf(facts: MachineFacts): MachineRecord['network'] {
   const { address, measured, connectionType, portsFree } = facts;
   return {
-    public_ip: address !== null && internet.problemWith(address) === null,
+    public_ip: address !== null && publicNetworkGuard.problemWith(address) === null,
     ...(measured?.downMbps == null ? {} : { bandwidth_mbps_down: measured.downMbps }),
     ...(measured?.upMbps == null ? {} : { bandwidth_mbps_up: measured.upMbps }),
     interconnect: connectionType,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { firstByRank, sortSlots, type SortKey } from './order.ts';
+import { selectTopByRank, sortSlots, type SortKey } from './order.ts';
 
 /** Slots 0 to 29, each its own code, with ranks so high that few columns fit into one number together. */
 const anyKey = fc
@@ -34,7 +34,7 @@ it('finds the first of many by counting as by sorting all', () => {
   fc.assert(
     fc.property(anySlots, small, anyKey, fc.integer({ min: 1, max: 31 }), (slots, first, second, most) => {
       const keys = [first, second];
-      const found = sortSlots(firstByRank(slots, first, most, new Uint32Array(slots.length)), keys);
+      const found = sortSlots(selectTopByRank(slots, first, most, new Uint32Array(slots.length)), keys);
       expect([...found.subarray(0, most)]).toEqual(naive(slots, keys).slice(0, most));
     }),
   );

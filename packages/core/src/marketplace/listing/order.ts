@@ -1,8 +1,8 @@
 import { encodeCursor, decodeCursor, type Cursor } from '@millrace/platform/http';
 import { z } from 'zod';
 import type { Direction, Ranking, Value } from './column.ts';
-import { placeIn } from './column.ts';
-import { Scratch } from './scratch.ts';
+import { rankPosition } from './column.ts';
+import { ReusedArray } from './scratch.ts';
 
 /** In which order machines are shown, and where in it a page begins. Pure. */
 
@@ -13,11 +13,11 @@ export interface SortKey {
   readonly direction: Direction;
 }
 
-const countScratch = new Scratch((length) => new Uint32Array(length));
-const numberScratch = new Scratch((length) => new Float64Array(length));
-const sortedScratch = new Scratch((length) => new Uint32Array(length));
+const countScratch = new ReusedArray((length) => new Uint32Array(length));
+const numberScratch = new ReusedArray((length) => new Float64Array(length));
+const sortedScratch = new ReusedArray((length) => new Uint32Array(length));
 /** Nothing has so many values; counting them all would take longer than sorting. */
-const MOST_COUNTED_RANKS = 4_000_000;
+const COUNTED_RANKS_MAX = 4_000_000;
 
 /**
  * Sorts machines that are given in the order of their ids; those that are equal stay in it. Ranks are whole numbers, so
@@ -27,7 +27,7 @@ const MOST_COUNTED_RANKS = 4_000_000;
  */
 export function sortSlots(slots: Uint32Array, keys: readonly SortKey[]): Uint32Array {
   let sorted = slots;
-  for (const group of groupsThatFit(keys, slots.length)) sorted = sortBy(sorted, group);
+  for (const group of groupSortKeys(keys, slots.length)) sorted = sortBy(sorted, group);
   return sorted;
 }
 
@@ -36,14 +36,14 @@ export function sortSlots(slots: Uint32Array, keys: readonly SortKey[]): Uint32A
  * found without sorting all. The others are left as they were, in the order of their ids. `into` is for the answer, and as
  * long as `slots`, or is `slots`.
  */
-export function firstByRank(
+export function selectTopByRank(
   slots: Uint32Array,
   { codes, ranking }: SortKey,
   most: number,
   into: Uint32Array,
 ): Uint32Array {
   const { rankOf, ranks } = ranking;
-  if (slots.length <= most || ranks > MOST_COUNTED_RANKS) return slots;
+  if (slots.length <= most || ranks > COUNTED_RANKS_MAX) return slots;
   const counts = countScratch.take(ranks).fill(0);
   for (let index = 0; index < slots.length; index += 1) {
     const rank = rankOf[codes[slots[index] ?? 0] ?? 0] ?? 0;
@@ -61,7 +61,7 @@ export function firstByRank(
 }
 
 /** From the last to the first, as many together as a number has room for beside the place. */
-function groupsThatFit(keys: readonly SortKey[], places: number): readonly (readonly SortKey[])[] {
+function groupSortKeys(keys: readonly SortKey[], places: number): readonly (readonly SortKey[])[] {
   const groups: SortKey[][] = [];
   let size = Number.POSITIVE_INFINITY;
   for (const key of keys.toReversed()) {
@@ -101,19 +101,19 @@ function sortBy(slots: Uint32Array, keys: readonly SortKey[]): Uint32Array {
  * A place between machines: the values of the last one shown and its id. It stays where it is whatever happens to that
  * machine or to others: what has not changed meanwhile is neither left out nor shown twice.
  */
-export interface Position {
+export interface SortPosition {
   readonly values: readonly (Value | null)[];
   readonly id: string;
 }
 
 /** Whether a machine comes after a position. */
-export function afterPosition(
+export function isAfterPosition(
   keys: readonly SortKey[],
-  position: Position,
+  position: SortPosition,
   idOf: (slot: number) => string,
 ): (slot: number) => boolean {
   const places = keys.map(({ ranking, direction }, index) =>
-    placeIn(ranking, direction, position.values[index] ?? null),
+    rankPosition(ranking, direction, position.values[index] ?? null),
   );
   return (slot) => {
     for (const [index, { codes, ranking }] of keys.entries()) {
@@ -126,16 +126,16 @@ export function afterPosition(
 }
 
 /** What a list is sorted by, as text: a cursor of another order is refused. */
-export type OrderName = string;
+export type SortName = string;
 
 const cursorShape = z.strictObject({ order: z.string(), at: z.string(), id: z.string() });
 const valuesShape = z.array(z.union([z.string(), z.number(), z.boolean(), z.null()]));
 
-export function toCursor(order: OrderName, position: Position): Cursor {
+export function toCursor(order: SortName, position: SortPosition): Cursor {
   return encodeCursor({ order, at: JSON.stringify(position.values), id: position.id });
 }
 
-export function fromCursor(order: OrderName, columns: number, cursor: Cursor): Position {
+export function fromCursor(order: SortName, columns: number, cursor: Cursor): SortPosition {
   const shape = cursorShape
     .refine((parsed) => parsed.order === order)
     .transform(({ at, id }, context) => {

@@ -4,7 +4,7 @@
  */
 
 /** Numbers that one computation at a time works with, without waiting for anything meanwhile. */
-export class Scratch<Numbers extends Uint8Array | Uint32Array | Float64Array> {
+export class ReusedArray<Numbers extends Uint8Array | Uint32Array | Float64Array> {
   readonly #make: (length: number) => Numbers;
   #numbers: Numbers;
 
@@ -21,7 +21,7 @@ export class Scratch<Numbers extends Uint8Array | Uint32Array | Float64Array> {
 }
 
 /** Buffers of one size for work that does wait: each belongs to one taker until it is given back. */
-export class SpareBuffers {
+export class BufferPool {
   readonly #bytes: number;
   readonly #most: number;
   readonly #spare: Buffer[] = [];

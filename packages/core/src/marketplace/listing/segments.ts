@@ -1,4 +1,4 @@
-import { joinChecksums, noBytes, packPart, type Checksum, type PackedPart } from './gzip.ts';
+import { joinChecksums, noBytes, compressPart, type Checksum, type GzipPart } from './gzip.ts';
 
 /**
  * The JSON of all machines in the order of their ids, cut into short segments. A change touches the segments of the
@@ -21,29 +21,29 @@ interface Segment {
   ends: number[];
   /** The pieces of a segment that is being changed. */
   rows: Buffer[] | null;
-  packed: (PackedPart & { readonly isFirst: boolean }) | null;
+  packed: (GzipPart & { readonly isFirst: boolean }) | null;
 }
 
 /** Consecutive machines, each behind a comma. */
-export interface Run {
+export interface ByteRange {
   readonly bytes: Buffer;
   readonly from: number;
   readonly until: number;
 }
 
 /** All segments, packed: without the comma before the first machine. */
-export interface Packed {
+export interface CompressedSegments {
   readonly blocks: readonly Buffer[];
   readonly checksum: Checksum;
 }
 
 interface Block {
-  readonly parts: readonly PackedPart[];
+  readonly parts: readonly GzipPart[];
   readonly bytes: Buffer;
   readonly checksum: Checksum;
 }
 
-export class Segments {
+export class JsonSegments {
   readonly #idOf: (slot: number) => string;
   readonly #segments: Segment[] = [];
   /** By slot. */
@@ -101,9 +101,9 @@ export class Segments {
   }
 
   /** The JSON of these machines, in this order; neighbours in one piece. */
-  runs(slots: Iterable<number>): Run[] {
-    const runs: Run[] = [];
-    let last: Run | undefined;
+  runs(slots: Iterable<number>): ByteRange[] {
+    const runs: ByteRange[] = [];
+    let last: ByteRange | undefined;
     for (const slot of slots) {
       const run = this.#find(slot);
       if (last !== undefined && last.bytes === run.bytes && last.until === run.from) {
@@ -118,7 +118,7 @@ export class Segments {
   }
 
   /** All machines, in the order of their ids. */
-  all(): Run[] {
+  all(): ByteRange[] {
     return this.#segments.map(({ bytes }) => ({ bytes, from: 0, until: bytes.length }));
   }
 
@@ -128,14 +128,14 @@ export class Segments {
   }
 
   /** Packs what was changed since, one segment at each step, and then answers all of it. */
-  *pack(): Generator<void, Packed> {
+  *pack(): Generator<void, CompressedSegments> {
     const segments = [...this.#segments];
-    const parts: PackedPart[] = [];
+    const parts: GzipPart[] = [];
     for (const [index, segment] of segments.entries()) {
       const isFirst = index === 0;
       if (segment.packed?.isFirst !== isFirst) {
         const plain = isFirst ? segment.bytes.subarray(COMMA_BYTES) : segment.bytes;
-        segment.packed = { ...packPart(plain), isFirst };
+        segment.packed = { ...compressPart(plain), isFirst };
         yield;
       }
       parts.push(segment.packed);
@@ -147,7 +147,7 @@ export class Segments {
     };
   }
 
-  #find(slot: number): Run {
+  #find(slot: number): ByteRange {
     const home = this.#home[slot];
     const index = home?.slots.indexOf(slot) ?? -1;
     const until = home?.ends[index];
@@ -225,7 +225,7 @@ function endsOf(rows: readonly Buffer[]): number[] {
 }
 
 /** Those of which no part has changed are taken over. */
-function blocksOf(parts: readonly PackedPart[], before: readonly Block[]): readonly Block[] {
+function blocksOf(parts: readonly GzipPart[], before: readonly Block[]): readonly Block[] {
   const blocks: Block[] = [];
   for (let first = 0; first < parts.length; first += SEGMENTS_IN_BLOCK) {
     const own = parts.slice(first, first + SEGMENTS_IN_BLOCK);

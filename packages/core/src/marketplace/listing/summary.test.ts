@@ -2,11 +2,11 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { anyFacts, machine, nodeId, type AnyFacts } from './listing.fixture.ts';
 import { gpusAvailable } from './machine.ts';
-import { summarise, type GpuSummary } from './summary.ts';
-import { Table } from './table.ts';
+import { summariseGpus, type GpuSummary } from './summary.ts';
+import { MachineTable } from './table.ts';
 
-function tableOf(machines: readonly AnyFacts[]): Table {
-  const table = new Table();
+function tableOf(machines: readonly AnyFacts[]): MachineTable {
+  const table = new MachineTable();
   table.apply(machines.map((facts, number) => [nodeId(number), machine(nodeId(number), facts)] as const));
   return table;
 }
@@ -35,7 +35,7 @@ function naiveSummary(machines: readonly AnyFacts[]): readonly GpuSummary[] {
 it('counts what a plain look at every machine counts, and nothing of test machines', () => {
   fc.assert(
     fc.property(fc.array(anyFacts, { maxLength: 40 }), (machines) => {
-      expect(summarise(tableOf(machines))).toEqual(naiveSummary(machines));
+      expect(summariseGpus(tableOf(machines))).toEqual(naiveSummary(machines));
     }),
     { numRuns: 200 },
   );

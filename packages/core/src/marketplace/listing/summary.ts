@@ -1,6 +1,6 @@
 import type { Timer } from '@millrace/platform/clock';
 import { LISTING_MAX_AGE_MS, type Listing } from './listing.ts';
-import type { Table } from './table.ts';
+import type { MachineTable } from './table.ts';
 
 /** The marketplace in a few lines: for those who look whether it is worth looking. */
 
@@ -14,7 +14,7 @@ export interface GpuSummary {
 }
 
 /** The machines that everybody sees, by their GPUs. Pure. */
-export function summarise(table: Pick<Table, 'liveValues'>): readonly GpuSummary[] {
+export function summariseGpus(table: Pick<MachineTable, 'liveValues'>): readonly GpuSummary[] {
   const summaries = new Map<string, GpuSummary>();
   const machines = table.liveValues('hardware.gpus.model', 'gpus_available', 'pricing.price.amount');
   for (const [models = [], [free = 0] = [], [price = 0] = []] of machines) {
@@ -33,8 +33,8 @@ export function summarise(table: Pick<Table, 'liveValues'>): readonly GpuSummary
 }
 
 /** Null: nothing was read yet, or not for so long that it may be wrong. */
-export function summaryOf(listing: Pick<Listing, 'table'>, clock: Timer): readonly GpuSummary[] | null {
+export function gpuSummaryOf(listing: Pick<Listing, 'table'>, clock: Timer): readonly GpuSummary[] | null {
   const known = listing.table();
   const isFresh = known !== null && clock.monotonicMs() - known.asOfMs <= LISTING_MAX_AGE_MS;
-  return isFresh ? summarise(known.table) : null;
+  return isFresh ? summariseGpus(known.table) : null;
 }

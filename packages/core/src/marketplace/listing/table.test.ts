@@ -3,12 +3,12 @@ import { marketplaceFilterFields, type MarketplaceFilterField } from '@millrace/
 import type { NodeId } from '@millrace/platform/ids';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { toSnapshot } from './answer.ts';
+import { encodeList } from './answer.ts';
 import type { ListingQuery } from './filters.ts';
 import { anyFacts, machine, nodeId, type AnyFacts } from './listing.fixture.ts';
 import type { MachineRecord } from './machine.ts';
 import { naiveList, valuesOf } from './naive.fixture.ts';
-import { Table, type Selection } from './table.ts';
+import { MachineTable, type Selection } from './table.ts';
 
 const fields = Object.keys(marketplaceFilterFields) as MarketplaceFilterField[];
 
@@ -21,7 +21,7 @@ type Change = typeof anyChange extends fc.Arbitrary<infer Each> ? Each : never;
 const anyHistory = fc.array(fc.array(anyChange, { maxLength: 30 }), { maxLength: 5 });
 
 class World {
-  readonly table = new Table();
+  readonly table = new MachineTable();
   readonly machines = new Map<NodeId, MachineRecord>();
   readonly #modes = new Map<number, boolean>();
 
@@ -82,11 +82,11 @@ function read({ runs }: Selection): MachineRecord[] {
   return JSON.parse(`[${text.slice(1)}]`) as MachineRecord[];
 }
 
-function wholeList(table: Table): { instances: MachineRecord[] } {
+function wholeList(table: MachineTable): { instances: MachineRecord[] } {
   const packing = table.live.pack();
   let packed = packing.next();
   while (packed.done !== true) packed = packing.next();
-  const { packed: gzip, packedLength, length } = toSnapshot(packed.value, table.live.all());
+  const { packed: gzip, packedLength, length } = encodeList(packed.value, table.live.all());
   const bytes = Buffer.concat(gzip);
   const text = gunzipSync(bytes);
   expect(bytes.length).toBe(packedLength);
@@ -170,7 +170,7 @@ describe('the table of machines', () => {
   it('has the same name for the same content, however it came about, and another for any other', () => {
     fc.assert(
       fc.property(anyHistory, anyFacts, (history, facts) => {
-        const [world, other] = [new World(), new Table()];
+        const [world, other] = [new World(), new MachineTable()];
         for (const changes of history) world.play(changes);
         for (const record of [...world.machines.values()].toReversed()) {
           const mode = record.location.region === 'mock-region' ? 'test' : 'live';

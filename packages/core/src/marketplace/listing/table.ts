@@ -3,36 +3,36 @@ import type { NodeId } from '@millrace/platform/ids';
 import { Column, type Direction, type Value } from './column.ts';
 import { SetDigest } from './digest.ts';
 import { columnReaders, fieldOf } from './fields.ts';
-import { readFilters, type ListingQuery, type Wish } from './filters.ts';
+import { parseFilters, type ListingQuery, type ParsedFilters } from './filters.ts';
 import type { ListedRecord, MachineRecord } from './machine.ts';
 import {
-  afterPosition,
-  firstByRank,
+  isAfterPosition,
+  selectTopByRank,
   fromCursor,
   sortSlots,
   toCursor,
-  type Position,
+  type SortPosition,
   type SortKey,
 } from './order.ts';
-import { Scratch } from './scratch.ts';
-import { Segments, type Run } from './segments.ts';
+import { ReusedArray } from './scratch.ts';
+import { JsonSegments, type ByteRange } from './segments.ts';
 
 /** Machines that answer a query. */
 export interface Selection {
-  readonly runs: readonly Run[];
+  readonly runs: readonly ByteRange[];
   /** Where the next page begins; null: this was the last. Undefined where no limit was asked for. */
   readonly nextCursor: string | null | undefined;
 }
 
 const FIRST_CAPACITY = 1_024;
 /** What is found, while it is being searched: a query waits for nothing, so no other one is searched meanwhile. */
-const foundScratch = new Scratch((length) => new Uint32Array(length));
+const foundScratch = new ReusedArray((length) => new Uint32Array(length));
 
 /**
  * All machines of the marketplace in memory: the JSON of each, and columns of what it can be found by. A machine keeps its
  * slot for as long as it is listed.
  */
-export class Table {
+export class MachineTable {
   readonly #columns = new Map([...columnReaders.keys()].map((name) => [name, new Column()]));
   readonly #slotOf = new Map<NodeId, number>();
   readonly #ids: (NodeId | '')[] = [];
@@ -40,7 +40,7 @@ export class Table {
   readonly #free: number[] = [];
   readonly #digest = new SetDigest();
   /** Test machines stand apart: nobody sees them who does not ask for them. */
-  readonly #segments: Readonly<Record<Mode, Segments>>;
+  readonly #segments: Readonly<Record<Mode, JsonSegments>>;
   #capacity = 0;
   /** Slots in the order of their ids, made when they are first asked for. */
   readonly #orders = new Map<boolean, Uint32Array>();
@@ -48,7 +48,7 @@ export class Table {
 
   constructor() {
     const idOf = (slot: number): string => this.#ids[slot] ?? '';
-    this.#segments = { live: new Segments(idOf), test: new Segments(idOf) };
+    this.#segments = { live: new JsonSegments(idOf), test: new JsonSegments(idOf) };
   }
 
   get size(): number {
@@ -56,7 +56,7 @@ export class Table {
   }
 
   /** The machines that everybody sees, whole. */
-  get live(): Segments {
+  get live(): JsonSegments {
     return this.#segments.live;
   }
 
@@ -91,7 +91,7 @@ export class Table {
   }
 
   /** What a query finds, in the order that it asks for. */
-  select(query: ListingQuery, wish: Wish = readFilters(query.filters)): Selection {
+  select(query: ListingQuery, wish: ParsedFilters = parseFilters(query.filters)): Selection {
     const sort = query.sort ?? [];
     const order = sort.map(({ field, dir }) => `${field}:${dir}`).join();
     const keys = sort.map(({ field, dir }) => this.#sortKey(fieldOf(field).column, dir));
@@ -110,23 +110,23 @@ export class Table {
   }
 
   /** In the order of their ids. One filter after the other: a loop that asks one question is a fast loop. */
-  #filter(wish: Wish, keys: readonly SortKey[], position: Position | null): Uint32Array {
+  #filter(wish: ParsedFilters, keys: readonly SortKey[], position: SortPosition | null): Uint32Array {
     let found = this.#order(wish.withTest);
     for (const { column: name, passes, among } of wish.filters) {
       const column = this.#column(name);
-      found = keep(found, column.codes, column.mask(passes, among));
+      found = filterByMask(found, column.codes, column.mask(passes, among));
     }
     if (position === null) return found;
-    return keepThose(
+    return filterSlots(
       found,
-      afterPosition(keys, position, (slot) => this.#ids[slot] ?? ''),
+      isAfterPosition(keys, position, (slot) => this.#ids[slot] ?? ''),
     );
   }
 
   #sorted(slots: Uint32Array, keys: readonly SortKey[], most: number): Uint32Array {
     const [first] = keys;
     if (first === undefined) return slots;
-    return sortSlots(firstByRank(slots, first, most, foundScratch.take(slots.length)), keys);
+    return sortSlots(selectTopByRank(slots, first, most, foundScratch.take(slots.length)), keys);
   }
 
   #sortKey(name: string, direction: Direction): SortKey {
@@ -153,13 +153,13 @@ export class Table {
     return key;
   }
 
-  #runs(slots: Uint32Array): readonly Run[] {
+  #runs(slots: Uint32Array): readonly ByteRange[] {
     // Test machines are few, and usually there are none among what is asked for.
     if (this.#segments.test.isEmpty) return this.#segments.live.runs(slots);
     return [...slots].flatMap((slot) => this.#segments[this.#modes[slot] ?? 'live'].runs([slot]));
   }
 
-  #positionOf(slot: number, keys: readonly SortKey[]): Position {
+  #positionOf(slot: number, keys: readonly SortKey[]): SortPosition {
     return {
       id: this.#ids[slot] ?? '',
       values: keys.map(({ codes, ranking }) => ranking.values[ranking.rankOf[codes[slot] ?? 0] ?? 0] ?? null),
@@ -243,7 +243,7 @@ export class Table {
 }
 
 /** Those whose code the mask allows. They may stand where they stood: none is written to before it was read. */
-function keep(slots: Uint32Array, codes: Uint32Array, mask: Uint8Array): Uint32Array {
+function filterByMask(slots: Uint32Array, codes: Uint32Array, mask: Uint8Array): Uint32Array {
   const kept = foundScratch.take(slots.length);
   let count = 0;
   for (let index = 0; index < slots.length; index += 1) {
@@ -255,7 +255,7 @@ function keep(slots: Uint32Array, codes: Uint32Array, mask: Uint8Array): Uint32A
 }
 
 /** The same, asking of each. */
-function keepThose(slots: Uint32Array, isMeant: (slot: number) => boolean): Uint32Array {
+function filterSlots(slots: Uint32Array, isMeant: (slot: number) => boolean): Uint32Array {
   const kept = foundScratch.take(slots.length);
   let count = 0;
   for (let index = 0; index < slots.length; index += 1) {

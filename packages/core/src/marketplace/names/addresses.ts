@@ -8,45 +8,45 @@ import type { NetGuard } from '@millrace/platform/net';
  * told addresses, and of suppliers only such as the guard allows.
  */
 
-export interface AddressParts {
+export interface HostAddressesDeps {
   readonly clock: Timer;
   readonly guard: NetGuard;
   /** The addresses of a name, in the order in which they are to be tried. */
   readonly resolve?: (name: string) => Promise<readonly string[]>;
 }
 
-export interface HostToReach {
+export interface HostToResolve {
   readonly host: string;
   readonly isSupplied: boolean;
 }
 
 /** A name that moved is followed this late. */
-const LOOKED_UP_MS = 60_000;
+const RESOLVED_TTL_MS = 60_000;
 /** Name servers of suppliers may answer as late as they like: all other names wait no longer than this for them. */
-const ANSWER_MS = 1_000;
+const RESOLVE_TIMEOUT_MS = 1_000;
 
-interface LookedUp {
+interface ResolvedName {
   readonly addresses: readonly string[];
   readonly untilMs: number;
 }
 
-interface Asked {
+interface PendingLookup {
   /** Null until there is an answer. */
   addresses: readonly string[] | 'failed' | null;
 }
 
 export class HostAddresses {
-  readonly #parts: AddressParts;
-  #names = new Map<string, LookedUp>();
+  readonly #parts: HostAddressesDeps;
+  #names = new Map<string, ResolvedName>();
   /** What was asked and not taken over yet. */
-  readonly #asked = new Map<string, Asked>();
+  readonly #asked = new Map<string, PendingLookup>();
 
-  constructor(parts: AddressParts) {
+  constructor(parts: HostAddressesDeps) {
     this.#parts = parts;
   }
 
   /** For each host the address to connect to, or null where there is none to which that is allowed. */
-  async of(hosts: readonly HostToReach[]): Promise<(string | null)[]> {
+  async of(hosts: readonly HostToResolve[]): Promise<(string | null)[]> {
     const names = new Set(hosts.map(({ host }) => host).filter((host) => isIP(host) === 0));
     // What nobody asks for any more is forgotten.
     this.#names = new Map(
@@ -59,7 +59,7 @@ export class HostAddresses {
     });
   }
 
-  async #lookedUp(name: string): Promise<LookedUp> {
+  async #lookedUp(name: string): Promise<ResolvedName> {
     const { clock } = this.#parts;
     const known = this.#names.get(name);
     const nowMs = clock.monotonicMs();
@@ -70,16 +70,16 @@ export class HostAddresses {
     this.#asked.delete(name);
     // A name server that is away for a moment takes nobody's name away.
     const addresses = asked.addresses === 'failed' ? (known?.addresses ?? []) : asked.addresses;
-    return { addresses, untilMs: nowMs + LOOKED_UP_MS };
+    return { addresses, untilMs: nowMs + RESOLVED_TTL_MS };
   }
 
-  #ask(name: string): Promise<Asked> {
+  #ask(name: string): Promise<PendingLookup> {
     const { clock, resolve = systemResolve } = this.#parts;
-    const asked: Asked = { addresses: null };
+    const asked: PendingLookup = { addresses: null };
     this.#asked.set(name, asked);
     return new Promise((goOn) => {
-      const cancel = clock.after(ANSWER_MS, () => goOn(asked));
-      const hear = (addresses: Asked['addresses']): void => {
+      const cancel = clock.after(RESOLVE_TIMEOUT_MS, () => goOn(asked));
+      const hear = (addresses: PendingLookup['addresses']): void => {
         asked.addresses = addresses;
         cancel();
         goOn(asked);

@@ -23,7 +23,7 @@ const OK = 200;
 const PRECONDITION_FAILED = 412;
 const CONFIG_PATH = '/config/';
 /** What Caddy says about a configuration that it does not take is worth reading, up to here. */
-const WORDS_MAX = 1_000;
+const ERROR_BODY_MAX = 1_000;
 
 interface Reply {
   readonly status: number;
@@ -34,31 +34,31 @@ interface Reply {
 export function createCaddyAdmin(address: CaddyAddress): CaddyAdmin {
   return {
     read: async (signal) => {
-      const { status, etag, body } = await ask(address, { method: 'GET' }, signal);
-      if (status !== OK || etag === undefined) throw refusal('tell its configuration', status, body);
+      const { status, etag, body } = await sendCaddyRequest(address, { method: 'GET' }, signal);
+      if (status !== OK || etag === undefined) throw caddyError('tell its configuration', status, body);
       return { config: JSON.parse(body) as unknown, etag };
     },
     replace: async (config, { etag }, signal) => {
       const wish = { method: 'POST', body: JSON.stringify(config), ifMatch: etag };
-      const { status, body } = await ask(address, wish, signal);
+      const { status, body } = await sendCaddyRequest(address, wish, signal);
       if (status === PRECONDITION_FAILED) return false;
-      if (status !== OK) throw refusal('take a configuration', status, body);
+      if (status !== OK) throw caddyError('take a configuration', status, body);
       return true;
     },
   };
 }
 
-function refusal(what: string, status: number, body: string): Error {
-  return new Error(`Caddy did not ${what}: it answered ${status} ${body.trim().slice(0, WORDS_MAX)}`);
+function caddyError(what: string, status: number, body: string): Error {
+  return new Error(`Caddy did not ${what}: it answered ${status} ${body.trim().slice(0, ERROR_BODY_MAX)}`);
 }
 
-interface Wish {
+interface CaddyRequest {
   readonly method: string;
   readonly body?: string;
   readonly ifMatch?: string;
 }
 
-function ask(address: CaddyAddress, wish: Wish, signal: AbortSignal): Promise<Reply> {
+function sendCaddyRequest(address: CaddyAddress, wish: CaddyRequest, signal: AbortSignal): Promise<Reply> {
   // Caddy takes calls over a socket only if they name no host, which needs headers as they are: Node would add one.
   const host = 'socketPath' in address ? '' : hostOf(address);
   const headers = ['Host', host];

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { caddyConfig, type CaddySettings, type NamedPort } from './caddy-config.ts';
+import { caddyConfig, type CaddySettings, type HostnameRoute } from './caddy-config.ts';
 
 const settings: CaddySettings = {
   adminListen: 'unix//run/caddy/admin.sock',
@@ -8,8 +8,8 @@ const settings: CaddySettings = {
   keyFile: '/etc/millrace/names.key',
   certificateMark: null,
 };
-const frog: NamedPort = { name: '8080-a-b-frog.example.com', address: '203.0.113.7', port: 31_500 };
-const newt: NamedPort = { name: '8888-a-b-newt.example.com', address: '2001:db8::7', port: 31_501 };
+const frog: HostnameRoute = { name: '8080-a-b-frog.example.com', address: '203.0.113.7', port: 31_500 };
+const newt: HostnameRoute = { name: '8888-a-b-newt.example.com', address: '2001:db8::7', port: 31_501 };
 
 test('a configuration is the same whatever the order of its names', () => {
   expect(caddyConfig(settings, [newt, frog])).toEqual(caddyConfig(settings, [frog, newt]));

@@ -3,7 +3,7 @@ import { isIPv6 } from 'node:net';
 /** The whole configuration of Caddy, from the names that there are. Pure. */
 
 /** A name with HTTPS and where its requests go. */
-export interface NamedPort {
+export interface HostnameRoute {
   readonly name: string;
   /** An address, never a name: it was judged, and a name could stand for another one a moment later. */
   readonly address: string;
@@ -25,12 +25,12 @@ export interface CaddySettings {
 const STREAM_CLOSE_DELAY = '24h';
 const UPSTREAM = '{millrace.upstream}';
 /** No address, so nothing could be connected to by mistake. */
-const NOBODY = 'nobody';
+const NO_UPSTREAM = 'nobody';
 
 export type CaddyConfig = Readonly<Record<string, unknown>>;
 
 /** The same names give the same configuration, whatever their order. */
-export function caddyConfig(settings: CaddySettings, names: readonly NamedPort[]): CaddyConfig {
+export function caddyConfig(settings: CaddySettings, names: readonly HostnameRoute[]): CaddyConfig {
   const { certificateFile: certificate, keyFile: key, certificateMark } = settings;
   return {
     // Without this Caddy would leave where we reach it.
@@ -44,7 +44,7 @@ export function caddyConfig(settings: CaddySettings, names: readonly NamedPort[]
             automatic_https: { disable: true },
             tls_connection_policies: [{}],
             routes: routesTo(names),
-            errors: { routes: [{ handle: [saying('{http.error.status_code}', nothingAnswers)] }] },
+            errors: { routes: [{ handle: [staticResponse('{http.error.status_code}', noUpstreamText)] }] },
           },
         },
       },
@@ -59,15 +59,16 @@ export function caddyConfig(settings: CaddySettings, names: readonly NamedPort[]
   };
 }
 
-const noSuchName = 'There is no instance of this name that is online, or it has not opened this port.\n';
-const nothingAnswers = 'Nothing answers at this port of the instance.\n';
+const unknownHostnameText =
+  'There is no instance of this name that is online, or it has not opened this port.\n';
+const noUpstreamText = 'Nothing answers at this port of the instance.\n';
 
-function saying(status: string | number, body: string): object {
+function staticResponse(status: string | number, body: string): object {
   return { handler: 'static_response', status_code: status, body };
 }
 
 /** One handler for all names: its connections stay, and a configuration of thousands is read in a moment. */
-function routesTo(names: readonly NamedPort[]): readonly object[] {
+function routesTo(names: readonly HostnameRoute[]): readonly object[] {
   const mappings = names
     .toSorted((one, other) => (one.name < other.name ? -1 : 1))
     .map(({ name, address, port }) => ({ input: name, outputs: [dialOf(address, port)] }));
@@ -79,11 +80,11 @@ function routesTo(names: readonly NamedPort[]): readonly object[] {
           source: '{http.request.host}',
           destinations: [UPSTREAM],
           mappings,
-          defaults: [NOBODY],
+          defaults: [NO_UPSTREAM],
         },
       ],
     },
-    { match: [{ vars: { [UPSTREAM]: [NOBODY] } }], handle: [saying(404, noSuchName)] },
+    { match: [{ vars: { [UPSTREAM]: [NO_UPSTREAM] } }], handle: [staticResponse(404, unknownHostnameText)] },
     {
       handle: [
         {

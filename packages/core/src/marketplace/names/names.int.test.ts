@@ -4,20 +4,20 @@ import { createNetGuard } from '@millrace/platform/net';
 import {
   createTenant,
   createTestDatabase,
-  plantFleet,
-  plantRentals,
-  type PlantedRental,
+  insertFleet,
+  insertRentals,
+  type InsertedRental,
   type TestDatabase,
 } from '@millrace/testing';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { HostAddresses } from './addresses.ts';
-import { readNames } from './names.service.ts';
+import { readHostnameRoutes } from './names.service.ts';
 import { OnlineInstances } from './online.ts';
 
 let database: TestDatabase;
 /** One of each status that a live rental can have, and the rest of them online. */
 const LIVE = 7;
-let rentals: readonly PlantedRental[];
+let rentals: readonly InsertedRental[];
 let supplierOrg: string;
 
 /** Of the planted ones, counted from the last: those are online. */
@@ -38,10 +38,10 @@ beforeAll(async () => {
   const { db } = database;
   const { orgId, ownerId: userId } = await createTenant(db);
   supplierOrg = toUuid((await createTenant(db)).orgId);
-  const fleet = await plantFleet(db, { nodes: 1, offer: 'marketplace' });
+  const fleet = await insertFleet(db, { nodes: 1, offer: 'marketplace' });
   const wish = { orgId, userId, ...fleet, kind: 'instance' } as const;
-  rentals = await plantRentals(db, { ...wish, live: LIVE });
-  await plantRentals(db, { ...wish, live: 0, ended: 1 });
+  rentals = await insertRentals(db, { ...wish, live: LIVE });
+  await insertRentals(db, { ...wish, live: 0, ended: 1 });
   await run(`insert into instances (rental_id, org_id, mode, name, node_id, cluster_name, price_nano_usd_per_gpu_hour, fee_ppm, record)
     select rental.id, rental.org_id, rental.mode, 'a-b-' || lower(rental.status) || rental.wire_id % 10, machine.node_id, 'c1', 1, 0, '{}'
       from rentals as rental join rental_machines as machine on machine.rental_id = rental.id`);
@@ -62,7 +62,7 @@ function names(allowedNetworks: readonly string[] = []) {
   const guard = createNetGuard({ allowedNetworks });
   const addresses = new HostAddresses({ clock: systemClock, guard });
   const online = new OnlineInstances({ db: database.db, clock: systemClock });
-  return readNames({ online, addresses }, 'run.example.com');
+  return readHostnameRoutes({ online, addresses }, 'run.example.com');
 }
 
 test('what is online has a name for each of its ports but SSH’s, and what is not, has none', async () => {

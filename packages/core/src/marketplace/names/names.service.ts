@@ -7,14 +7,14 @@ import type { Logger } from '@millrace/platform/log';
 import type { NetGuard } from '@millrace/platform/net';
 import { HostAddresses } from './addresses.ts';
 import { createCaddyAdmin, type CaddyAddress } from './caddy-admin.ts';
-import type { CaddySettings, NamedPort } from './caddy-config.ts';
-import { httpsNameOf } from './names.ts';
+import type { CaddySettings, HostnameRoute } from './caddy-config.ts';
+import { instanceHostname } from './names.ts';
 import { OnlineInstances } from './online.ts';
-import { NamePublisher } from './publisher.ts';
+import { CaddySync } from './publisher.ts';
 
 /** Gives the ports of online instances their names, for as long as the process runs. */
 
-export interface NamesParts {
+export interface HostnamesDeps {
   readonly db: Db;
   readonly clock: Timer;
   readonly log: Pick<Logger, 'info' | 'warn'>;
@@ -24,24 +24,24 @@ export interface NamesParts {
 }
 
 /** A name works, and stops to, this late at most. */
-const LOOK_EVERY_MS = 1_000;
+const POLL_EVERY_MS = 1_000;
 const LONGEST_BACKOFF_MS = 10_000;
 /** The one port that has no name: SSH is not HTTP. */
 const SSH_PORT = 22;
 
-export function startNames(parts: NamesParts): Loop {
+export function startHostnames(parts: HostnamesDeps): Loop {
   const { clock, log, caddy } = parts;
   const sources = { online: new OnlineInstances(parts), addresses: new HostAddresses(parts) };
-  const publisher = new NamePublisher({
+  const publisher = new CaddySync({
     clock,
     log,
     admin: createCaddyAdmin(caddy.address),
-    settings: async () => ({ ...caddy, certificateMark: await certificateMarkOf(caddy.certificateFile) }),
-    names: () => readNames(sources, parts.domain),
+    settings: async () => ({ ...caddy, certificateMark: await hashCertificateFile(caddy.certificateFile) }),
+    names: () => readHostnameRoutes(sources, parts.domain),
   });
-  void warnOfCertificate(parts);
+  void warnIfCertificateMismatch(parts);
   return startLoop(
-    { name: 'serve names', clock, log, idleMs: LOOK_EVERY_MS, maxBackoffMs: LONGEST_BACKOFF_MS },
+    { name: 'serve names', clock, log, idleMs: POLL_EVERY_MS, maxBackoffMs: LONGEST_BACKOFF_MS },
     async (signal) => {
       await publisher.publish(signal);
       return 'idle';
@@ -50,10 +50,10 @@ export function startNames(parts: NamesParts): Loop {
 }
 
 /** Every name that is to work now. */
-export async function readNames(
+export async function readHostnameRoutes(
   { online, addresses }: { readonly online: OnlineInstances; readonly addresses: HostAddresses },
   domain: string,
-): Promise<NamedPort[]> {
+): Promise<HostnameRoute[]> {
   const instances = await online.read();
   const reached = await addresses.of(instances);
   return instances.flatMap(({ name: instanceName, ports }, index) => {
@@ -61,19 +61,19 @@ export async function readNames(
     if (address === null || address === undefined) return [];
     return ports.flatMap(({ internalPort, externalPort, protocol }) => {
       if (internalPort === SSH_PORT || protocol !== 'tcp') return [];
-      const name = httpsNameOf(domain, instanceName, internalPort);
+      const name = instanceHostname(domain, instanceName, internalPort);
       return name === null ? [] : [{ name, address, port: externalPort }];
     });
   });
 }
 
 /** Null where the file is not on this machine: a renewed certificate then counts from Caddy's next start. */
-async function certificateMarkOf(file: string): Promise<string | null> {
+async function hashCertificateFile(file: string): Promise<string | null> {
   const content = await readFile(file).catch(() => null);
   return content === null ? null : createHash('sha256').update(content).digest('hex');
 }
 
-async function warnOfCertificate({ log, domain, caddy }: NamesParts): Promise<void> {
+async function warnIfCertificateMismatch({ log, domain, caddy }: HostnamesDeps): Promise<void> {
   const content = await readFile(caddy.certificateFile).catch(() => null);
   if (content === null) return;
   try {

@@ -1,17 +1,17 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { httpsNameOf, portMappingsOf, sshCommandOf } from './names.ts';
+import { instanceHostname, toPortMappings, sshCommandOf } from './names.ts';
 
 test('a port is the first part of its name, and the name is one label below the domain', () => {
-  expect(httpsNameOf('run.example.com', 'actual-bonsai-frog', 8080)).toBe(
+  expect(instanceHostname('run.example.com', 'actual-bonsai-frog', 8080)).toBe(
     '8080-actual-bonsai-frog.run.example.com',
   );
 });
 
 test('what would be no DNS name is none', () => {
   const longest = `a-b-${'c'.repeat(53)}`;
-  expect(httpsNameOf('example.com', longest, 65_535)).toBe(`65535-${longest}.example.com`);
-  expect(httpsNameOf('example.com', `${longest}c`, 65_535)).toBeNull();
+  expect(instanceHostname('example.com', longest, 65_535)).toBe(`65535-${longest}.example.com`);
+  expect(instanceHostname('example.com', `${longest}c`, 65_535)).toBeNull();
 });
 
 test('two ports or two instances never have the same name', () => {
@@ -21,7 +21,7 @@ test('two ports or two instances never have the same name', () => {
   fc.assert(
     fc.property(named, named, (one, other) => {
       const isSame = one.name === other.name && one.port === other.port;
-      const names = [one, other].map((each) => httpsNameOf('example.com', each.name, each.port));
+      const names = [one, other].map((each) => instanceHostname('example.com', each.name, each.port));
       expect(names[0] === names[1]).toBe(isSame);
     }),
   );
@@ -61,9 +61,9 @@ const open = {
 };
 
 test('ports are shown by their names, and by their addresses where the operator gives no names', () => {
-  expect(portMappingsOf(open, 'run.example.com')).toEqual([
+  expect(toPortMappings(open, 'run.example.com')).toEqual([
     { domain: '8080-actual-bonsai-frog.run.example.com', protocol: 'https', port: 8080 },
   ]);
-  expect(portMappingsOf(open, null)).toEqual([{ domain: '203.0.113.7', protocol: 'tcp', port: 31_500 }]);
-  expect(portMappingsOf({ ...open, host: '<script>' }, null)).toEqual([]);
+  expect(toPortMappings(open, null)).toEqual([{ domain: '203.0.113.7', protocol: 'tcp', port: 31_500 }]);
+  expect(toPortMappings({ ...open, host: '<script>' }, null)).toEqual([]);
 });

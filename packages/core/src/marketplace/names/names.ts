@@ -6,12 +6,12 @@ import { isIP } from 'node:net';
 const LABEL_MAX = 63;
 
 /** `8080-actual-bonsai-frog.example.com`; null where that would be no DNS name. One label, so that one certificate does for all. */
-export function httpsNameOf(domain: string, instanceName: string, port: number): string | null {
+export function instanceHostname(domain: string, instanceName: string, port: number): string | null {
   const label = `${port}-${instanceName}`;
   return label.length > LABEL_MAX ? null : `${label}.${domain}`;
 }
 
-export interface Entrance {
+export interface SshEndpoint {
   readonly host: string;
   readonly port: number;
   readonly user: string;
@@ -24,7 +24,7 @@ const userName = /^[a-z_][a-z0-9_-]{0,31}$/;
  * What a tenant types to get in. People paste it into a shell, and hosts of suppliers say what they are called: whatever is
  * not plainly an address and a user is not shown.
  */
-export function sshCommandOf(entrance: Entrance | null): string | null {
+export function sshCommandOf(entrance: SshEndpoint | null): string | null {
   if (entrance === null) return null;
   const { host, port, user } = entrance;
   return isPlainHost(host) && userName.test(user) ? `ssh ${user}@${host} -p ${port}` : null;
@@ -51,9 +51,9 @@ export interface OpenPorts {
  * Where the ports of an instance are reached, other than SSH's: by a name with HTTPS, with the port that the tenant chose.
  * Where the operator gives no names, at the host itself and the port that stands for it there.
  */
-export function portMappingsOf(open: OpenPorts, domain: string | null): PortMapping[] {
+export function toPortMappings(open: OpenPorts, domain: string | null): PortMapping[] {
   return open.ports.flatMap(({ internalPort, externalPort }) => {
-    const name = domain === null ? null : httpsNameOf(domain, open.instanceName, internalPort);
+    const name = domain === null ? null : instanceHostname(domain, open.instanceName, internalPort);
     if (name !== null) return [{ domain: name, protocol: 'https', port: internalPort }];
     return isPlainHost(open.host) ? [{ domain: open.host, protocol: 'tcp', port: externalPort }] : [];
   });

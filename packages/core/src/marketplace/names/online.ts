@@ -1,6 +1,6 @@
 import type { Timer } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
-import { readChanges, type FeedPlace } from '../listing/listing.store.ts';
+import { readListingChanges, type ListingPosition } from '../listing/listing.store.ts';
 import { readOnlineInstances, type OnlineInstance } from './names.store.ts';
 
 /** All are read anew this often, whatever the feed says: it forgets what its readers should long have seen. */
@@ -14,7 +14,7 @@ export class OnlineInstances {
   readonly #db: Db;
   readonly #clock: Timer;
   #known: { readonly instances: readonly OnlineInstance[]; readonly readAtMs: number } | null = null;
-  #place: FeedPlace | null = null;
+  #place: ListingPosition | null = null;
 
   constructor(parts: { readonly db: Db; readonly clock: Timer }) {
     this.#db = parts.db;
@@ -23,7 +23,7 @@ export class OnlineInstances {
 
   async read(): Promise<readonly OnlineInstance[]> {
     const nowMs = this.#clock.monotonicMs();
-    const { place, nodeIds } = await readChanges(this.#db, this.#place);
+    const { place, nodeIds } = await readListingChanges(this.#db, this.#place);
     const isFresh = this.#known !== null && nowMs - this.#known.readAtMs < READ_EVERY_MS;
     if (this.#known === null || !isFresh || nodeIds === null || nodeIds.length > 0) {
       this.#known = { instances: await readOnlineInstances(this.#db), readAtMs: nowMs };

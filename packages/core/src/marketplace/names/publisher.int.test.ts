@@ -6,8 +6,8 @@ import { SimulatedClock } from '@millrace/platform/clock';
 import { eventually, freePort, startCaddy, testLog, type TestCaddy } from '@millrace/testing';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createCaddyAdmin } from './caddy-admin.ts';
-import type { NamedPort } from './caddy-config.ts';
-import { NamePublisher } from './publisher.ts';
+import type { HostnameRoute } from './caddy-config.ts';
+import { CaddySync } from './publisher.ts';
 
 // A real Caddy, and a real server in the place of an instance's.
 
@@ -17,7 +17,7 @@ const never = new AbortController().signal;
 let caddy: TestCaddy;
 let server: Server;
 let port: number;
-let wanted: NamedPort[];
+let wanted: HostnameRoute[];
 const held: Duplex[] = [];
 
 beforeAll(async () => {
@@ -46,15 +46,15 @@ beforeEach(() => {
   wanted = [named('8080-a-b-frog')];
 });
 
-function named(label: string, toPort = port): NamedPort {
+function named(label: string, toPort = port): HostnameRoute {
   return { name: `${label}.${DOMAIN}`, address: '127.0.0.1', port: toPort };
 }
 
 function publisherOf(
-  options: { clock?: SimulatedClock; names?: () => Promise<NamedPort[]>; mark?: () => string } = {},
+  options: { clock?: SimulatedClock; names?: () => Promise<HostnameRoute[]>; mark?: () => string } = {},
 ) {
   const { admin: adminListen, socketPath, listen, certificateFile, keyFile } = caddy;
-  return new NamePublisher({
+  return new CaddySync({
     clock: options.clock ?? new SimulatedClock(),
     log: testLog(),
     admin: createCaddyAdmin({ socketPath }),
@@ -185,7 +185,7 @@ test('a renewed certificate is shown without anybody restarting Caddy', async ()
 test('what Caddy does not take is an error in its own words, and what it served goes on', async () => {
   await publisherOf().publish(never);
   const { admin: adminListen, socketPath, listen, keyFile } = caddy;
-  const broken = new NamePublisher({
+  const broken = new CaddySync({
     clock: new SimulatedClock(),
     log: testLog(),
     admin: createCaddyAdmin({ socketPath }),

@@ -3,37 +3,37 @@ import { withDeadline, type Timer } from '@millrace/platform/clock';
 import type { Logger } from '@millrace/platform/log';
 import { counter, gauge } from '@millrace/platform/telemetry';
 import type { CaddyAdmin } from './caddy-admin.ts';
-import { caddyConfig, type CaddyConfig, type CaddySettings, type NamedPort } from './caddy-config.ts';
+import { caddyConfig, type CaddyConfig, type CaddySettings, type HostnameRoute } from './caddy-config.ts';
 
 /** Keeps the Caddy of this installation as the rows want it. */
 
 const namesGauge = gauge('millrace_marketplace_names', 'HTTPS names of instances that are served');
-const loads = counter(
+const loadsCounter = counter(
   'millrace_marketplace_names_loads_total',
   'Configurations loaded into Caddy, by outcome',
 );
 
-export interface PublisherParts {
+export interface CaddySyncDeps {
   readonly clock: Timer;
   readonly log: Pick<Logger, 'info'>;
   readonly admin: CaddyAdmin;
   readonly settings: () => Promise<CaddySettings>;
   /** Read anew at each call. */
-  readonly names: () => Promise<readonly NamedPort[]>;
+  readonly names: () => Promise<readonly HostnameRoute[]>;
 }
 
 /** Caddy is looked at this often also if nothing changed here: it may have lost what it had, or somebody changed it. */
-const CONFIRM_EVERY_MS = 30_000;
+const VERIFY_EVERY_MS = 30_000;
 const LOAD_TIMEOUT_MS = 20_000;
 /** Others write at the same time at most as often as there are workers. */
-const TRIES = 10;
+const REPLACE_ATTEMPTS = 10;
 
-export class NamePublisher {
-  readonly #parts: PublisherParts;
+export class CaddySync {
+  readonly #parts: CaddySyncDeps;
   #known: CaddyConfig | null = null;
   #confirmAtMs = 0;
 
-  constructor(parts: PublisherParts) {
+  constructor(parts: CaddySyncDeps) {
     this.#parts = parts;
   }
 
@@ -46,10 +46,10 @@ export class NamePublisher {
     const outcome = await withDeadline(clock, 'Configuring Caddy', LOAD_TIMEOUT_MS, (deadline) =>
       this.#load(AbortSignal.any([signal, deadline])),
     ).catch((error: unknown) => {
-      loads.add(1, { outcome: 'failed' });
+      loadsCounter.add(1, { outcome: 'failed' });
       throw error;
     });
-    this.#confirmAtMs = clock.monotonicMs() + CONFIRM_EVERY_MS;
+    this.#confirmAtMs = clock.monotonicMs() + VERIFY_EVERY_MS;
     return outcome;
   }
 
@@ -60,7 +60,7 @@ export class NamePublisher {
 
   async #load(signal: AbortSignal): Promise<'loaded' | 'unchanged'> {
     const { admin, log, settings } = this.#parts;
-    for (let attempt = 1; attempt <= TRIES; attempt += 1) {
+    for (let attempt = 1; attempt <= REPLACE_ATTEMPTS; attempt += 1) {
       const running = await admin.read(signal);
       // Only what is read after that is newer than whatever runs there.
       const names = await this.#parts.names();
@@ -70,10 +70,10 @@ export class NamePublisher {
       this.#known = wanted;
       namesGauge.record(names.length);
       if (isThere) return 'unchanged';
-      loads.add(1, { outcome: 'loaded' });
+      loadsCounter.add(1, { outcome: 'loaded' });
       log.info({ names: names.length }, 'Caddy has a new configuration');
       return 'loaded';
     }
-    throw new Error(`Caddy got another configuration by somebody else ${TRIES} times in a row.`);
+    throw new Error(`Caddy got another configuration by somebody else ${REPLACE_ATTEMPTS} times in a row.`);
   }
 }

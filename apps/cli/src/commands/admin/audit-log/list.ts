@@ -1,6 +1,6 @@
 import { auditColumns, auditFields, auditFlags, auditQuery } from '../../../admin/audit-log.ts';
 import { defineCommand } from '../../../frame/command.ts';
-import { limitFlag, pageSize, printSome } from '../../../money/limit.ts';
+import { limitFlag, pageSize, printLimitedList } from '../../../money/limit.ts';
 
 export const command = defineCommand({
   name: 'admin audit-log list',
@@ -21,7 +21,7 @@ export const command = defineCommand({
   json: { kind: 'list', fields: auditFields },
   failure: 'Could not read the audit log',
   run: (context, { flags }) =>
-    printSome(
+    printLimitedList(
       context,
       context.client().admin.auditLog.list(
         {

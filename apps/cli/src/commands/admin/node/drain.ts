@@ -1,7 +1,7 @@
 import { findNode, nodeFields, nodePositional, reasonFlag } from '../../../admin/nodes.ts';
 import { defineCommand } from '../../../frame/command.ts';
-import { printDone } from '../../../frame/output.ts';
-import { durationFlag } from '../../../rentals/flags.ts';
+import { printResult } from '../../../frame/output.ts';
+import { parseDurationFlag } from '../../../rentals/flags.ts';
 
 export const command = defineCommand({
   name: 'admin node drain',
@@ -31,13 +31,13 @@ export const command = defineCommand({
         ? {}
         : {
             deadlineAt: new Date(
-              context.clock.now().getTime() + durationFlag('deadline', deadline) * 1000,
+              context.clock.now().getTime() + parseDurationFlag('deadline', deadline) * 1000,
             ).toISOString(),
           };
     const node = await context
       .client()
       .admin.nodes.drain({ nodeId: id, reason: flags.reason, ...deadlineAt }, { signal: context.signal });
-    printDone(
+    printResult(
       context,
       `Draining ${node.name} (${node.id}); ${String(node.liveRentalCount)} rentals are still on it.`,
       node,

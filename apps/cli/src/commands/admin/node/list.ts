@@ -1,6 +1,6 @@
 import { nodeColumns, nodeFields } from '../../../admin/nodes.ts';
 import { defineCommand } from '../../../frame/command.ts';
-import { limitFlag, pageSize, printSome } from '../../../money/limit.ts';
+import { limitFlag, pageSize, printLimitedList } from '../../../money/limit.ts';
 
 export const command = defineCommand({
   name: 'admin node list',
@@ -26,7 +26,7 @@ export const command = defineCommand({
   json: { kind: 'list', fields: nodeFields },
   failure: 'Could not list the nodes',
   run: (context, { flags }) =>
-    printSome(
+    printLimitedList(
       context,
       context.client().admin.nodes.list(
         {

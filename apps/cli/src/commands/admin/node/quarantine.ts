@@ -1,6 +1,6 @@
 import { findNode, nodeFields, nodePositional, reasonFlag } from '../../../admin/nodes.ts';
 import { defineCommand } from '../../../frame/command.ts';
-import { printDone } from '../../../frame/output.ts';
+import { printResult } from '../../../frame/output.ts';
 
 export const command = defineCommand({
   name: 'admin node quarantine',
@@ -22,7 +22,7 @@ export const command = defineCommand({
     const node = await context
       .client()
       .admin.nodes.quarantine({ nodeId: id, reason: flags.reason }, { signal: context.signal });
-    printDone(
+    printResult(
       context,
       `Quarantined ${node.name} (${node.id}); ${String(node.liveRentalCount)} rentals are still on it.`,
       node,

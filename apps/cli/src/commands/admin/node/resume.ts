@@ -1,6 +1,6 @@
 import { findNode, nodeFields, nodePositional, reasonFlag } from '../../../admin/nodes.ts';
 import { defineCommand } from '../../../frame/command.ts';
-import { printDone } from '../../../frame/output.ts';
+import { printResult } from '../../../frame/output.ts';
 
 export const command = defineCommand({
   name: 'admin node resume',
@@ -21,6 +21,6 @@ export const command = defineCommand({
     const node = await context
       .client()
       .admin.nodes.resume({ nodeId: id, reason: flags.reason }, { signal: context.signal });
-    printDone(context, `Back in use: ${node.name} (${node.id}).`, node);
+    printResult(context, `Back in use: ${node.name} (${node.id}).`, node);
   },
 });

@@ -1,9 +1,9 @@
 import { reasonFlag } from '../../../admin/nodes.ts';
-import { amountOf, findOrganisation, organisationPositional } from '../../../admin/organisations.ts';
+import { parseAmount, findOrganisation, organisationPositional } from '../../../admin/organisations.ts';
 import { defineCommand } from '../../../frame/command.ts';
-import { printDone } from '../../../frame/output.ts';
+import { printResult } from '../../../frame/output.ts';
 import { usdText } from '@millrace/sdk/text';
-import { momentOf } from '../../../text/when.ts';
+import { parseTimestamp } from '../../../text/when.ts';
 
 export const command = defineCommand({
   name: 'admin org grant',
@@ -46,7 +46,7 @@ export const command = defineCommand({
   },
   failure: 'Could not give the credit',
   async run(context, { args, flags }) {
-    const amountNanoUsd = amountOf(args.amount);
+    const amountNanoUsd = parseAmount(args.amount);
     const { id, name } = await findOrganisation(context, args.organisation);
     await context.confirm(`Give ${usdText(amountNanoUsd)} to ${name} (${id})?`);
     const granted = await context.client().admin.organisations.grant(
@@ -54,13 +54,13 @@ export const command = defineCommand({
         organisationId: id,
         amountNanoUsd,
         reason: flags.reason,
-        ...(flags.expires === undefined ? {} : { expiresAt: momentOf('--expires', flags.expires) }),
+        ...(flags.expires === undefined ? {} : { expiresAt: parseTimestamp('--expires', flags.expires) }),
         ...(flags.priority === undefined ? {} : { priority: flags.priority }),
       },
       { signal: context.signal },
     );
     const balance = usdText(granted.balanceAfterNanoUsd);
-    printDone(
+    printResult(
       context,
       `Gave ${usdText(amountNanoUsd)} to ${name}; its balance is ${balance}. (${granted.id})`,
       granted,

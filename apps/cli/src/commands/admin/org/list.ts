@@ -1,6 +1,6 @@
 import { organisationColumns, organisationFields } from '../../../admin/organisations.ts';
 import { defineCommand } from '../../../frame/command.ts';
-import { limitFlag, pageSize, printSome } from '../../../money/limit.ts';
+import { limitFlag, pageSize, printLimitedList } from '../../../money/limit.ts';
 
 export const command = defineCommand({
   name: 'admin org list',
@@ -17,7 +17,7 @@ export const command = defineCommand({
   json: { kind: 'list', fields: organisationFields },
   failure: 'Could not list the organisations',
   run: (context, { flags: { status, limit } }) =>
-    printSome(
+    printLimitedList(
       context,
       context
         .client()

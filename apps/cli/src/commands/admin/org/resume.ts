@@ -5,7 +5,7 @@ import {
   organisationPositional,
 } from '../../../admin/organisations.ts';
 import { defineCommand } from '../../../frame/command.ts';
-import { printDone } from '../../../frame/output.ts';
+import { printResult } from '../../../frame/output.ts';
 
 export const command = defineCommand({
   name: 'admin org resume',
@@ -27,6 +27,6 @@ export const command = defineCommand({
     const resumed = await context
       .client()
       .admin.organisations.resume({ organisationId: id, reason: flags.reason }, { signal: context.signal });
-    printDone(context, `${name} (${id}) is active again.`, resumed);
+    printResult(context, `${name} (${id}) is active again.`, resumed);
   },
 });

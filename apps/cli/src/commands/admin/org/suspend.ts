@@ -5,7 +5,7 @@ import {
   organisationPositional,
 } from '../../../admin/organisations.ts';
 import { defineCommand } from '../../../frame/command.ts';
-import { printDone } from '../../../frame/output.ts';
+import { printResult } from '../../../frame/output.ts';
 
 export const command = defineCommand({
   name: 'admin org suspend',
@@ -42,6 +42,10 @@ export const command = defineCommand({
         { organisationId: id, reason: flags.reason, runningWork },
         { signal: context.signal },
       );
-    printDone(context, `Suspended ${name} (${id}). Undo it with: millrace admin org resume ${id}`, suspended);
+    printResult(
+      context,
+      `Suspended ${name} (${id}). Undo it with: millrace admin org resume ${id}`,
+      suspended,
+    );
   },
 });

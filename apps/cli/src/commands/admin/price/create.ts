@@ -1,10 +1,10 @@
 import { reasonFlag } from '../../../admin/nodes.ts';
-import { amountOf } from '../../../admin/organisations.ts';
-import { priceFields, subjectOf, subjectText, unitOf } from '../../../admin/prices.ts';
+import { parseAmount } from '../../../admin/organisations.ts';
+import { priceFields, parsePriceSubject, subjectText, priceUnit } from '../../../admin/prices.ts';
 import { defineCommand } from '../../../frame/command.ts';
-import { printDone } from '../../../frame/output.ts';
+import { printResult } from '../../../frame/output.ts';
 import { usdText } from '@millrace/sdk/text';
-import { momentOf, momentText } from '../../../text/when.ts';
+import { parseTimestamp, timestampText } from '../../../text/when.ts';
 
 export const command = defineCommand({
   name: 'admin price create',
@@ -58,12 +58,12 @@ export const command = defineCommand({
   json: { kind: 'record', fields: priceFields },
   failure: 'Could not set the price',
   async run(context, { args, flags }) {
-    const subject = subjectOf(flags);
-    const unit = unitOf(subject);
-    const priceNanoUsd = amountOf(args.amount);
-    const validFrom = momentOf('--from', flags.from);
+    const subject = parsePriceSubject(flags);
+    const unit = priceUnit(subject);
+    const priceNanoUsd = parseAmount(args.amount);
+    const validFrom = parseTimestamp('--from', flags.from);
     const what = `${usdText(priceNanoUsd)} per ${unit.replaceAll('_', ' ')} for ${subjectText(subject)}`;
-    await context.confirm(`Set ${what} from ${momentText(validFrom)}?`);
+    await context.confirm(`Set ${what} from ${timestampText(validFrom)}?`);
     const price = await context.client().admin.prices.create(
       {
         subject,
@@ -71,11 +71,11 @@ export const command = defineCommand({
         priceNanoUsd,
         validFrom,
         reason: flags.reason,
-        ...(flags.until === undefined ? {} : { validUntil: momentOf('--until', flags.until) }),
+        ...(flags.until === undefined ? {} : { validUntil: parseTimestamp('--until', flags.until) }),
         ...(flags.org === undefined ? {} : { organisationId: flags.org }),
       },
       { signal: context.signal },
     );
-    printDone(context, `Set ${what} (${price.id}).`, price);
+    printResult(context, `Set ${what} (${price.id}).`, price);
   },
 });

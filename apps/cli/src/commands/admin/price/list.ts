@@ -1,7 +1,7 @@
 import { priceColumns, priceFields } from '../../../admin/prices.ts';
 import { defineCommand } from '../../../frame/command.ts';
-import { limitFlag, pageSize, printSome } from '../../../money/limit.ts';
-import { momentOf } from '../../../text/when.ts';
+import { limitFlag, pageSize, printLimitedList } from '../../../money/limit.ts';
+import { parseTimestamp } from '../../../text/when.ts';
 
 export const command = defineCommand({
   name: 'admin price list',
@@ -19,12 +19,12 @@ export const command = defineCommand({
   json: { kind: 'list', fields: priceFields },
   failure: 'Could not list the prices',
   run: (context, { flags: { at, org, limit } }) =>
-    printSome(
+    printLimitedList(
       context,
       context.client().admin.prices.list(
         {
           limit: pageSize(limit),
-          ...(at === undefined ? {} : { at: momentOf('--at', at) }),
+          ...(at === undefined ? {} : { at: parseTimestamp('--at', at) }),
           ...(org === undefined ? {} : { organisationId: org }),
         },
         { signal: context.signal },

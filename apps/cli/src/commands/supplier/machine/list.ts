@@ -1,6 +1,6 @@
 import { paintNodeState, stateText } from '../../../admin/nodes.ts';
 import { defineCommand } from '../../../frame/command.ts';
-import { limitFlag, pageSize, printSome } from '../../../money/limit.ts';
+import { limitFlag, pageSize, printLimitedList } from '../../../money/limit.ts';
 import { usdText } from '@millrace/sdk/text';
 
 export const command = defineCommand({
@@ -33,7 +33,7 @@ export const command = defineCommand({
   },
   failure: 'Could not list the machines',
   run: (context, { flags: { limit } }) =>
-    printSome(
+    printLimitedList(
       context,
       context.client().supplier.machines.list({ limit: pageSize(limit) }, { signal: context.signal }),
       [

@@ -1,5 +1,5 @@
 import { defineCommand } from '../../../frame/command.ts';
-import { printDone } from '../../../frame/output.ts';
+import { printResult } from '../../../frame/output.ts';
 import { findVolumeId } from '../../../volumes/find.ts';
 import { snapshotFields } from '../../../volumes/snapshots.ts';
 
@@ -21,6 +21,6 @@ export const command = defineCommand({
     const { signal } = context;
     const body = { storageVolumeId, label: flags.label };
     const snapshot = await context.client().volumes.createSnapshot(body, { signal });
-    printDone(context, `Snapshot ${snapshot.id} (${snapshot.label}) is ${snapshot.status}.`, snapshot);
+    printResult(context, `Snapshot ${snapshot.id} (${snapshot.label}) is ${snapshot.status}.`, snapshot);
   },
 });

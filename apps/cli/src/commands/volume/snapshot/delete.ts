@@ -1,5 +1,5 @@
 import { defineCommand } from '../../../frame/command.ts';
-import { printDone } from '../../../frame/output.ts';
+import { printResult } from '../../../frame/output.ts';
 import { findVolume } from '../../../volumes/find.ts';
 
 export const command = defineCommand({
@@ -29,6 +29,6 @@ export const command = defineCommand({
     await context
       .client()
       .volumes.deleteSnapshot({ storageVolumeId, snapshotId }, { signal: context.signal });
-    printDone(context, `Snapshot ${snapshotId} is deleted.`, { id: snapshotId, deleted: true });
+    printResult(context, `Snapshot ${snapshotId} is deleted.`, { id: snapshotId, deleted: true });
   },
 });

@@ -1,11 +1,11 @@
-import { perHourText, volumeRestoring } from '@millrace/sdk/text';
+import { perHourText, restoreVolumeSteps } from '@millrace/sdk/text';
 import { defineCommand } from '../../../frame/command.ts';
 import type { Context } from '../../../frame/context.ts';
 import { CliError, UsageError } from '../../../frame/errors.ts';
-import { printDone } from '../../../frame/output.ts';
-import { ownStep } from '../../../progress/own-step.ts';
-import { orUnwatched, withProgress } from '../../../progress/watch.ts';
-import { tagFlags } from '../../../rentals/flags.ts';
+import { printResult } from '../../../frame/output.ts';
+import { localStep } from '../../../progress/own-step.ts';
+import { withInterruptNotice, withProgress } from '../../../progress/watch.ts';
+import { parseTagFlags } from '../../../rentals/flags.ts';
 import { volumeDetailFields } from '../../../volumes/columns.ts';
 import { findVolume, type Volume } from '../../../volumes/find.ts';
 import { volumePrice } from '../../../volumes/price.ts';
@@ -76,12 +76,17 @@ export const command = defineCommand({
       const price = await volumePrice(context, source.region, sizeInGb);
       context.note(`${flags.label}: ${sizeInGb} GB in ${source.region} for ${price}, until it is deleted`);
       await context.confirm('Create it?');
-      const order = { label: flags.label, sizeInGb, maxUsd: flags['max-usd'], tags: tagFlags(flags.tag) };
+      const order = {
+        label: flags.label,
+        sizeInGb,
+        maxUsd: flags['max-usd'],
+        tags: parseTagFlags(flags.tag),
+      };
       restoring = await volumes.restoreSnapshot({ ...of, into: 'new-volume', ...order }, { signal });
     }
     const { id: storageVolumeId, label } = restoring;
     if (flags.wait === false) {
-      printDone(
+      printResult(
         context,
         `Volume ${storageVolumeId} (${label}) is being restored. See: millrace volume get ${storageVolumeId}`,
         restoring,
@@ -95,7 +100,7 @@ export const command = defineCommand({
       });
     }
     const sentence = `Volume ${storageVolumeId} (${label}) holds the snapshot, at ${active.vip} for ${perHourText(active.costPerHour)}.`;
-    printDone(context, sentence, active);
+    printResult(context, sentence, active);
   },
 });
 
@@ -119,11 +124,11 @@ async function watch(context: Context, storageVolumeId: number, isInPlace: boole
     watchAgain: `millrace volume get ${storageVolumeId}`,
     undo: isInPlace ? null : `millrace volume delete ${storageVolumeId}`,
   };
-  const active = await orUnwatched(
+  const active = await withInterruptNotice(
     context,
     unwatched,
-    withProgress(context, volumeRestoring, async (show) => {
-      const serving = ownStep(context, 'serve');
+    withProgress(context, restoreVolumeSteps, async (show) => {
+      const serving = localStep(context, 'serve');
       show([serving.running]);
       const volume = await volumes.waitUntil({ storageVolumeId }, 'active', { signal });
       show([serving.done()]);
